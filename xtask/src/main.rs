@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod cluster;
 mod console;
 mod count;
+mod dist;
 mod needs;
 mod process;
 mod soak;
@@ -27,8 +29,12 @@ struct Cli {
 enum Task {
     /// Measure speed and size against bare limits, and write docs/benchmarks.md
     Bench(bench::Args),
+    /// Run three nodes with three NATS servers on this machine, until Ctrl-C
+    Cluster(cluster::Args),
     /// Count lines of code per crate
     Count(count::Args),
+    /// Make the packages of a release from one binary
+    Dist(dist::Args),
     /// Run coding agents with every known fault for long
     Soak(soak::Args),
     /// Run every check and test; installs what is missing
@@ -40,7 +46,9 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Bench(args) => bench::run(&args),
+        Task::Cluster(args) => cluster::run(&args),
         Task::Count(args) => count::run(&args),
+        Task::Dist(args) => dist::run(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Test(args) => suite::run(&args),
         Task::Tidy(args) => tidy::run(&args),

@@ -11,23 +11,27 @@ use std::{
 use parking_lot::RwLock;
 use plenary_engine::{ExecuteError, LookedUp, Room, Streams};
 use plenary_hub::{Observer, Presence};
-use plenary_kernel::{AgentHandle, Clock, OwnerName, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Condition, Exceeded, Fault, HighWater, Log, Order, StoredEvent};
+use plenary_kernel::{AgentHandle, Clock, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Condition, ExceededQuota, Fault, HighWater, Log, Order, StoredEvent};
 
 use crate::{
-    Actor, Authority, Consequences, Known, KnownOwner, Rejection, TokenDigest,
+    Actor, Authority, Consequences, KnownAgent, KnownOwner, Rejection, TokenDigest,
     agent::{
-        AgentRoom, Editing, Registering,
+        AgentRoom, EditWith, RegisterWith,
         command::{EditAgent, RegisterAgent},
+        listed,
     },
     authentication::Bearers,
+    console::ConsoleRoom,
     contact::ContactRoom,
     index::{AGENTS, BLOCKED_BY, TOKENS},
     limits::AGENTS_PER_OWNER_MAX,
     org::OrgRoom,
-    owner::{Giving, OwnerRoom, command::GiveToken},
+    owner::{GiveTokenWith, OwnerRoom, command::GiveToken},
     reach::Reaches,
+    scoping::Demands,
     searches::Searches,
+    tokens::Uses,
 };
 
 /// Why a command of this room was not carried out.
@@ -38,7 +42,7 @@ pub enum Failure {
     Rejected(#[from] Rejection),
     /// The owner may not store so much more.
     #[error("the owner's quota is exceeded")]
-    OverQuota(Exceeded),
+    OverQuota(ExceededQuota),
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -64,6 +68,7 @@ struct Inner {
     owners: Streams<OwnerRoom>,
     orgs: Streams<OrgRoom>,
     contacts: Streams<ContactRoom>,
+    keyrings: Streams<ConsoleRoom>,
     operator: TokenDigest,
     bearers: Bearers,
     reaches: Reaches,
@@ -72,6 +77,8 @@ struct Inner {
     hosted: RwLock<HashSet<AgentHandle>>,
     presence: OnceLock<Arc<Presence>>,
     searches: OnceLock<Searches>,
+    described: OnceLock<Demands>,
+    uses: Uses,
 }
 
 impl Accounts {
@@ -82,7 +89,8 @@ impl Accounts {
             agents: Streams::new(log.clone(), clock.clone()),
             owners: Streams::new(log.clone(), clock.clone()),
             orgs: Streams::new(log.clone(), clock.clone()),
-            contacts: Streams::new(log, clock),
+            contacts: Streams::new(log.clone(), clock.clone()),
+            keyrings: Streams::new(log, clock),
             operator,
             bearers: Bearers::default(),
             reaches: Reaches::default(),
@@ -91,6 +99,8 @@ impl Accounts {
             hosted: RwLock::default(),
             presence: OnceLock::new(),
             searches: OnceLock::new(),
+            described: OnceLock::new(),
+            uses: Uses::default(),
         }))
     }
 
@@ -111,6 +121,13 @@ impl Accounts {
     pub(crate) fn searches(&self) -> &OnceLock<Searches> {
         &self.0.searches
     }
+    /// Which room each request asks, as far as it was said.
+    pub(crate) fn described(&self) -> &OnceLock<Demands> {
+        &self.0.described
+    }
+    pub(crate) fn uses(&self) -> &Uses {
+        &self.0.uses
+    }
     pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
         self.0.consequences.get()
     }
@@ -119,6 +136,11 @@ impl Accounts {
     }
     pub(crate) fn log(&self) -> &Log {
         self.0.agents.log()
+    }
+    /// What time it is.
+    #[must_use]
+    pub fn now(&self) -> TimestampMs {
+        self.clock().now()
     }
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         self.0.agents.clock()
@@ -135,6 +157,9 @@ impl Accounts {
     pub(crate) fn contacts(&self) -> &Streams<ContactRoom> {
         &self.0.contacts
     }
+    pub(crate) fn keyrings(&self) -> &Streams<ConsoleRoom> {
+        &self.0.keyrings
+    }
     pub(crate) fn operator(&self) -> &TokenDigest {
         &self.0.operator
     }
@@ -150,27 +175,27 @@ impl Accounts {
     }
 
     /// An agent: at least everything that this process has committed of it.
-    pub async fn agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
+    pub async fn agent(&self, handle: &AgentHandle) -> Result<KnownAgent, Fault> {
         Ok(self.look_agent_up(handle).await?.0)
     }
 
     /// The same, and whether the store had to be asked.
-    pub async fn look_agent_up(&self, handle: &AgentHandle) -> Result<(Known, bool), Fault> {
+    pub async fn look_agent_up(&self, handle: &AgentHandle) -> Result<(KnownAgent, bool), Fault> {
         let LookedUp { state, version, upon, asked } = self.0.agents.look_up(handle.as_str()).await?;
-        Ok((Known { handle: handle.clone(), state, version, upon }, asked))
+        Ok((KnownAgent { handle: handle.clone(), state, version, upon }, asked))
     }
 
     /// For an agent that was known without asking the store: asks it as if it were not. Where somebody is told no
     /// more than "not found", or the same whoever is there, an agent in memory then costs what no agent costs
     /// (ASP-18, ASP-19).
-    pub async fn ask_in_vain(&self, known: &Known) -> Result<(), Fault> {
+    pub async fn ask_in_vain(&self, known: &KnownAgent) -> Result<(), Fault> {
         self.0.agents.ask_in_vain(known.handle.as_str(), known.version).await
     }
 
     /// The same as [`Accounts::agent`], and everything that other processes have committed.
-    pub async fn fresh_agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
+    pub async fn fresh_agent(&self, handle: &AgentHandle) -> Result<KnownAgent, Fault> {
         let (state, version) = self.0.agents.fresh(handle.as_str()).await?;
-        Ok(Known { handle: handle.clone(), state, version, upon: None })
+        Ok(KnownAgent { handle: handle.clone(), state, version, upon: None })
     }
 
     /// An owner: at least everything that this process has committed of it.
@@ -211,9 +236,9 @@ impl Accounts {
     }
 
     /// Makes an agent, and its owner when it is new.
-    pub async fn register_agent(&self, command: RegisterAgent) -> Result<Known, Failure> {
+    pub async fn register_agent(&self, command: RegisterAgent) -> Result<KnownAgent, Failure> {
         let handle = command.handle.clone();
-        let registering = Registering { accounts: self, command };
+        let registering = RegisterWith { accounts: self, command };
         let done = self.0.agents.execute(handle.as_str(), &registering, None).await;
         self.reaches().changed();
         let done = done?;
@@ -224,21 +249,29 @@ impl Accounts {
     }
 
     /// Changes an agent. Comes back when everything that follows from it has happened.
-    pub async fn edit_agent(&self, command: EditAgent) -> Result<Known, Failure> {
+    pub async fn edit_agent(&self, command: EditAgent) -> Result<KnownAgent, Failure> {
+        Ok(self.edited_agent(command).await?.0)
+    }
+
+    /// The same, and the id of the token that was issued.
+    pub(crate) async fn edited_agent(
+        &self,
+        command: EditAgent,
+    ) -> Result<(KnownAgent, Option<String>), Failure> {
         let handle = command.handle.clone();
-        let editing = Editing { accounts: self, command };
+        let editing = EditWith { accounts: self, command };
         let done = self.0.agents.execute(handle.as_str(), &editing, None).await;
         self.reaches().changed();
         let done = done?;
         if let Some(eviction) = &done.reply.eviction {
             self.evict(eviction).await?;
         }
-        Ok(self.agent(&handle).await?)
+        Ok((self.agent(&handle).await?, done.reply.issued))
     }
 
     /// Gives an owner a token, and makes the owner when it is new.
     pub async fn give_token(&self, command: &GiveToken) -> Result<(), Failure> {
-        let giving = Giving { accounts: self, command };
+        let giving = GiveTokenWith { accounts: self, command };
         self.0.owners.execute(command.owner.as_str(), &giving, None).await?;
         Ok(())
     }
@@ -253,6 +286,7 @@ impl Accounts {
             OwnerRoom::CATEGORY => self.0.owners.observe(event),
             OrgRoom::CATEGORY => self.0.orgs.observe(event),
             ContactRoom::CATEGORY => self.0.contacts.observe(event),
+            ConsoleRoom::CATEGORY => self.0.keyrings.observe(event),
             _ => {}
         }
     }
@@ -265,8 +299,11 @@ impl Accounts {
         let Some(token) = &authority.token else {
             return Ok(matches!(authority.by, Actor::Seed | Actor::Operator));
         };
+        if token.is_person() && !self.person_holds(&authority.by, token, conditions).await? {
+            return Ok(false);
+        }
         match &authority.by {
-            Actor::Operator => Ok(self.operator().matches(token)),
+            Actor::Operator => Ok(token.is_person() || self.operator().matches(token)),
             Actor::Seed => Ok(true),
             Actor::Owner(owner) => {
                 let owner = self.owner(owner).await?;
@@ -306,6 +343,26 @@ impl Accounts {
         let rows =
             self.log().read_index(AGENTS, &prefix, None, AGENTS_PER_OWNER_MAX, Order::Ascending).await?;
         Ok(rows.len() >= AGENTS_PER_OWNER_MAX)
+    }
+
+    /// The live agents and people of an owner, or of everybody, by handle.
+    pub async fn agents_of(&self, owner: Option<&OwnerName>, max: usize) -> Result<Vec<KnownAgent>, Fault> {
+        let prefix = owner.map(|owner| format!("{owner}/")).unwrap_or_default();
+        let (mut agents, mut after) = (Vec::new(), None::<String>);
+        while agents.len() < max {
+            let asked = max - agents.len();
+            let rows =
+                self.log().read_index(AGENTS, &prefix, after.as_deref(), asked, Order::Ascending).await?;
+            for row in &rows {
+                let known = self.agent(&listed(&row.key)?).await?;
+                agents.extend(known.state.is_live().then_some(known));
+            }
+            match rows.last() {
+                Some(last) if rows.len() == asked => after = Some(last.key.clone()),
+                _ => break,
+            }
+        }
+        Ok(agents)
     }
 
     /// Takes note of events that a command wrote beside its own stream, so that the next read sees them.

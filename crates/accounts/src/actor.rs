@@ -3,14 +3,14 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use plenary_kernel::{AgentHandle, Malformed, OwnerName, SovereignHandle};
+use plenary_kernel::{AgentHandle, MalformedText, OwnerName, SovereignHandle};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::TokenDigest;
 
 /// Whose a token is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Who {
+pub enum TokenOwner {
     /// The operator: everything.
     Operator,
     /// An owner: its own agents; never speaks as an agent.
@@ -23,7 +23,7 @@ pub enum Who {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// Whose the token is.
-    pub who: Who,
+    pub who: TokenOwner,
     /// The token's digest.
     pub token: TokenDigest,
 }
@@ -65,8 +65,8 @@ impl fmt::Display for Actor {
 }
 
 impl FromStr for Actor {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    type Err = MalformedText;
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         match text {
             "operator" => Ok(Self::Operator),
             "seed" => Ok(Self::Seed),
@@ -106,14 +106,19 @@ impl Authority {
     }
 }
 
+impl From<TokenOwner> for Actor {
+    fn from(who: TokenOwner) -> Self {
+        match who {
+            TokenOwner::Operator => Self::Operator,
+            TokenOwner::Owner(owner) => Self::Owner(owner),
+            TokenOwner::Agent(agent) => Self::Agent(agent),
+        }
+    }
+}
+
 impl From<Principal> for Authority {
     fn from(principal: Principal) -> Self {
-        let by = match principal.who {
-            Who::Operator => Actor::Operator,
-            Who::Owner(owner) => Actor::Owner(owner),
-            Who::Agent(agent) => Actor::Agent(agent),
-        };
-        Self { by, token: Some(principal.token) }
+        Self { by: principal.who.into(), token: Some(principal.token) }
     }
 }
 

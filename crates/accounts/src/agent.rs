@@ -1,28 +1,37 @@
 //! Agents as the engine sees them: the room, its indexes, and what its commands need to know of other streams.
 //! Must not know: HTTP.
 
+pub mod attention;
 pub mod command;
 mod decide;
 #[cfg(test)]
 mod decide_tests;
 pub mod event;
+mod granting;
+#[cfg(test)]
+mod granting_tests;
 pub mod profile;
 pub mod state;
+pub mod tokens;
 
 use bytes::Bytes;
-use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{AgentHandle, OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
 
 use crate::{
     Accounts, Actor, Rejection, TokenDigest, claim,
-    index::{AGENTS, BLOCKED_BY, TOKENS},
+    index::{AGENTS, BLOCKED_BY, EXPIRING, TOKENS, expiring_key},
     owner,
 };
-use command::{AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered};
+use command::{
+    AgentEdit, EditAgent, EditFacts, EditOutcome, Eviction, NewToken, RegisterAgent, RegisterFacts,
+    RegisterOutcome,
+};
 pub(crate) use decide::new_entries;
-use event::AgentEvent;
+use event::{AgentEvent, Ended};
 use state::AgentState;
+use tokens::{GrantEdit, GrantEdited};
 
 /// The streams `accounts.agent/<handle>`.
 #[derive(Debug)]
@@ -32,7 +41,7 @@ impl Room for AgentRoom {
     type State = AgentState;
     type Event = AgentEvent;
     const CATEGORY: &'static str = "accounts.agent";
-    const SNAPSHOT_FORM: u16 = 2;
+    const SNAPSHOT_FORM: u16 = 4;
 
     fn encode(event: &AgentEvent) -> NewEvent {
         event.encode()
@@ -49,10 +58,13 @@ impl Room for AgentRoom {
             AgentEvent::AgentConfigured(event) => event.by.owner(),
             AgentEvent::AgentBlocked(event) => event.by.owner(),
             AgentEvent::TokenRotated(event) => event.by.owner(),
+            AgentEvent::TokenIssued(event) => event.by.owner(),
             // A list is bounded by itself, and an accepted contact adds to it without being refused.
             AgentEvent::EntriesAllowed(_)
             | AgentEvent::EntriesDisallowed(_)
             | AgentEvent::AgentUnblocked(_)
+            | AgentEvent::GrantRenewed(_)
+            | AgentEvent::TokensEnded(_)
             | AgentEvent::AgentDeleted(_) => None,
         }
     }
@@ -63,6 +75,19 @@ impl Room for AgentRoom {
             value: Bytes::copy_from_slice(id.as_bytes()),
         };
         let dead = |token: &TokenDigest| IndexOp::Delete { name: TOKENS, key: token.hex() };
+        let expiring = |at, token: &str| IndexOp::Put {
+            name: EXPIRING,
+            key: expiring_key(at, token),
+            value: Bytes::copy_from_slice(id.as_bytes()),
+        };
+        let not_expiring = |at, token: &str| IndexOp::Delete { name: EXPIRING, key: expiring_key(at, token) };
+        let all_dead = |ended: &[Ended]| -> Vec<IndexOp> {
+            let over = |ended: &Ended| {
+                let expiring = ended.expires_at.map(|at| not_expiring(at, &ended.id));
+                ended.token.as_ref().map(dead).into_iter().chain(expiring).collect::<Vec<_>>()
+            };
+            ended.iter().flat_map(over).collect()
+        };
         match event {
             AgentEvent::AgentRegistered(event) => vec![
                 bearer(&event.token),
@@ -78,14 +103,26 @@ impl Room for AgentRoom {
             AgentEvent::AgentUnblocked(event) => {
                 vec![IndexOp::Delete { name: BLOCKED_BY, key: format!("{}/{id}", event.blocked) }]
             }
+            AgentEvent::TokenIssued(event) => {
+                let expiring = event.expires_at.map(|at| expiring(at, &event.id));
+                event.token.as_ref().map(bearer).into_iter().chain(expiring).collect()
+            }
+            AgentEvent::GrantRenewed(event) => {
+                let pending = event.pending_until.map(|at| not_expiring(at, &event.id));
+                let lasting = event.expires_at.map(|at| expiring(at, &event.id));
+                pending.into_iter().chain(lasting).collect()
+            }
+            AgentEvent::TokensEnded(event) => all_dead(&event.ended),
             AgentEvent::TokenRotated(event) => {
-                event.old.as_ref().map(dead).into_iter().chain([bearer(&event.new)]).collect()
+                let old = event.old.as_ref().map(dead).into_iter();
+                old.chain([bearer(&event.new)]).chain(all_dead(&event.ended)).collect()
             }
             AgentEvent::AgentDeleted(event) => event
                 .token
                 .as_ref()
                 .map(dead)
                 .into_iter()
+                .chain(all_dead(&event.ended))
                 .chain([IndexOp::Delete { name: AGENTS, key: list_key(id) }])
                 .collect(),
         }
@@ -94,12 +131,22 @@ impl Room for AgentRoom {
 
 /// What an event changes of who has which token.
 fn claims(event: &AgentEvent) -> Vec<RowOp> {
+    let all_freed = |ended: &[Ended]| {
+        let tokens = ended.iter().filter_map(|ended| ended.token.as_ref());
+        tokens.flat_map(|token| [claim::freed(token), claim::unused(token)]).collect::<Vec<_>>()
+    };
     match event {
         AgentEvent::AgentRegistered(event) => vec![claim::given(&event.token)],
         AgentEvent::TokenRotated(event) => {
-            event.old.as_ref().map(claim::freed).into_iter().chain([claim::given(&event.new)]).collect()
+            let old = event.old.as_ref().map(claim::freed).into_iter();
+            old.chain([claim::given(&event.new)]).chain(all_freed(&event.ended)).collect()
         }
-        AgentEvent::AgentDeleted(event) => event.token.as_ref().map(claim::freed).into_iter().collect(),
+        AgentEvent::AgentDeleted(event) => {
+            event.token.as_ref().map(claim::freed).into_iter().chain(all_freed(&event.ended)).collect()
+        }
+        AgentEvent::TokenIssued(event) => event.token.as_ref().map(claim::given).into_iter().collect(),
+        AgentEvent::TokensEnded(event) => all_freed(&event.ended),
+        AgentEvent::GrantRenewed(_) => Vec::new(),
         AgentEvent::AgentConfigured(_)
         | AgentEvent::EntriesAllowed(_)
         | AgentEvent::EntriesDisallowed(_)
@@ -120,14 +167,14 @@ pub(crate) fn listed(key: &str) -> Result<AgentHandle, Fault> {
 }
 
 /// `RegisterAgent` with what it asks.
-pub(crate) struct Registering<'a> {
+pub(crate) struct RegisterWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: RegisterAgent,
 }
 
-impl Command<AgentRoom> for Registering<'_> {
+impl Command<AgentRoom> for RegisterWith<'_> {
     const NAME: &'static str = "register";
-    type Reply = Registered;
+    type Reply = RegisterOutcome;
     type Rejection = Rejection;
     type Facts = RegisterFacts;
 
@@ -154,15 +201,15 @@ impl Command<AgentRoom> for Registering<'_> {
         _: Version,
         facts: &RegisterFacts,
         _: &Stamp,
-    ) -> Result<Decision<AgentEvent, Registered>, Rejection> {
+    ) -> Result<Decision<AgentEvent, RegisterOutcome>, Rejection> {
         decide::register(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<AgentEvent, Registered>, _: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<AgentEvent, RegisterOutcome>, _: &Stamp) -> SideEvents {
         let mut beside = if decided.reply.makes_owner {
             owner::made_beside(&self.command.handle.owner_name(), &self.command.authority.by)
         } else {
-            Beside::default()
+            SideEvents::default()
         };
         beside.rows.extend(decided.events.iter().flat_map(claims));
         beside
@@ -170,14 +217,14 @@ impl Command<AgentRoom> for Registering<'_> {
 }
 
 /// `EditAgent` with what it asks.
-pub(crate) struct Editing<'a> {
+pub(crate) struct EditWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: EditAgent,
 }
 
-impl Command<AgentRoom> for Editing<'_> {
+impl Command<AgentRoom> for EditWith<'_> {
     const NAME: &'static str = "edit";
-    type Reply = Edited;
+    type Reply = EditOutcome;
     type Rejection = Rejection;
     type Facts = EditFacts;
 
@@ -185,8 +232,12 @@ impl Command<AgentRoom> for Editing<'_> {
         let mut conditions = Vec::new();
         let authority_holds = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
         let token_exists = match &self.command.edit {
-            AgentEdit::RotateToken(new) => self.accounts.is_taken(new).await?,
-            AgentEdit::Configure(_)
+            AgentEdit::RotateToken(new) | AgentEdit::IssueToken(NewToken { token: Some(new), .. }) => {
+                self.accounts.is_taken(new).await?
+            }
+            AgentEdit::IssueToken(_)
+            | AgentEdit::EndToken(_)
+            | AgentEdit::Configure(_)
             | AgentEdit::Allow(_)
             | AgentEdit::Disallow(_)
             | AgentEdit::Block(_)
@@ -202,7 +253,7 @@ impl Command<AgentRoom> for Editing<'_> {
         _: Version,
         facts: &EditFacts,
         stamp: &Stamp,
-    ) -> Result<Decision<AgentEvent, Edited>, Rejection> {
+    ) -> Result<Decision<AgentEvent, EditOutcome>, Rejection> {
         decide::edit(state, *facts, stamp, &self.command)
     }
 
@@ -213,16 +264,50 @@ impl Command<AgentRoom> for Editing<'_> {
             | AgentEdit::Disallow(_)
             | AgentEdit::Block(_)
             | AgentEdit::Unblock(_)
+            | AgentEdit::EndToken(_)
             | AgentEdit::Delete => true,
-            AgentEdit::Configure(_) | AgentEdit::Allow(_) => false,
+            AgentEdit::Configure(_) | AgentEdit::Allow(_) | AgentEdit::IssueToken(_) => false,
         }
     }
 
-    fn beside(&self, decided: &Decision<AgentEvent, Edited>, _: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<AgentEvent, EditOutcome>, _: &Stamp) -> SideEvents {
         let due =
             |eviction: &Eviction| RowOp { name: eviction.row(), expected: None, value: Some(Bytes::new()) };
         let claims = decided.events.iter().flat_map(claims);
         let rows = claims.chain(decided.reply.eviction.as_ref().map(due)).collect();
-        Beside { rows, ..Beside::default() }
+        SideEvents { rows, ..SideEvents::default() }
+    }
+}
+
+/// `GrantEdit` on the agent that it is about. Of other streams it asks nothing: the secrets decide.
+pub(crate) struct Granting<'a>(pub(crate) &'a GrantEdit, pub(crate) &'a AgentHandle);
+
+impl Command<AgentRoom> for Granting<'_> {
+    const NAME: &'static str = "grant";
+    type Reply = GrantEdited;
+    type Rejection = Rejection;
+    type Facts = ();
+
+    async fn facts(&self, _: &AgentState) -> Result<Facts<()>, Fault> {
+        Ok(Facts::none())
+    }
+
+    fn decide(
+        &self,
+        state: &AgentState,
+        _: Version,
+        (): &(),
+        stamp: &Stamp,
+    ) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
+        granting::edit(state, stamp, self.1, self.0)
+    }
+
+    /// A client whose grant stands goes on.
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
+
+    fn beside(&self, decided: &Decision<AgentEvent, GrantEdited>, _: &Stamp) -> SideEvents {
+        SideEvents { rows: decided.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
     }
 }

@@ -2,18 +2,18 @@
 //! bearer's own state every time, so that a revoked token is dead the moment its event is.
 //! Must not know: HTTP.
 
-use plenary_kernel::proof::Challenge;
+use plenary_kernel::{OwnerName, proof::Challenge};
 use plenary_log::{Fault, Order};
 use quick_cache::sync::Cache;
 
 use crate::{
-    Accounts, Actor, Principal, TokenDigest, Who,
+    Accounts, Actor, Principal, TokenDigest, TokenOwner,
     index::TOKENS,
     limits::{BEARERS_CACHED_MAX, TOKEN_OCTETS_MAX},
 };
 
 /// Whose tokens were, by digest. Only ever a hint.
-pub(crate) struct Bearers(Cache<TokenDigest, Who>);
+pub(crate) struct Bearers(Cache<TokenDigest, TokenOwner>);
 
 impl Default for Bearers {
     fn default() -> Self {
@@ -30,7 +30,7 @@ impl Accounts {
         }
         let digest = TokenDigest::of(token);
         if self.operator().matches(&digest) {
-            return Ok(Some(Principal { who: Who::Operator, token: digest }));
+            return Ok(Some(Principal { who: TokenOwner::Operator, token: digest }));
         }
         if let Some(who) = self.bearers().0.get(&digest)
             && self.accepts(&who, &digest).await?
@@ -42,15 +42,24 @@ impl Accounts {
 
     /// Whether a principal's token is still the valid one.
     pub async fn is_valid(&self, principal: &Principal) -> Result<bool, Fault> {
+        if principal.token.is_person() {
+            return self.person_is_there(principal).await;
+        }
         match &principal.who {
-            Who::Operator => Ok(self.operator().matches(&principal.token)),
-            Who::Owner(_) | Who::Agent(_) => self.accepts(&principal.who, &principal.token).await,
+            TokenOwner::Operator => Ok(self.operator().matches(&principal.token)),
+            TokenOwner::Owner(_) | TokenOwner::Agent(_) => {
+                self.accepts(&principal.who, &principal.token).await
+            }
         }
     }
 
     /// The same, and on a store that several processes share also by what others have committed.
     pub async fn is_valid_everywhere(&self, principal: &Principal) -> Result<bool, Fault> {
-        if !self.log().shared() || principal.who == Who::Operator {
+        // A session of the console, and a token that is lent, were asked for freshly with the request.
+        if principal.token.lender().is_some() {
+            return self.person_is_there(principal).await;
+        }
+        if !self.log().shared() || principal.who == TokenOwner::Operator || principal.token.is_person() {
             return Ok(true);
         }
         self.accepts_freshly(&principal.who, &principal.token).await
@@ -73,6 +82,14 @@ impl Accounts {
         Ok(digest.octets().filter(|_| is_valid).map(|digest| challenge.answer(digest)))
     }
 
+    /// The owner that a token is indexed for.
+    pub(crate) async fn owner_of(&self, token: &TokenDigest) -> Result<Option<OwnerName>, Fault> {
+        match self.look_up(*token).await?.map(|principal| principal.who) {
+            Some(TokenOwner::Owner(owner)) => Ok(Some(owner)),
+            Some(TokenOwner::Operator | TokenOwner::Agent(_)) | None => Ok(None),
+        }
+    }
+
     async fn look_up(&self, digest: TokenDigest) -> Result<Option<Principal>, Fault> {
         let rows = self.log().read_index(TOKENS, &digest.hex(), None, 1, Order::Ascending).await?;
         let Some(row) = rows.first() else {
@@ -82,8 +99,8 @@ impl Accounts {
         let corrupt = || Fault::Corrupt(format!("the bearer of {digest:?} can't be read"));
         let text = std::str::from_utf8(&row.value).map_err(|_| corrupt())?;
         let who = match text.parse().map_err(|_| corrupt())? {
-            Actor::Owner(owner) => Who::Owner(owner),
-            Actor::Agent(agent) => Who::Agent(agent),
+            Actor::Owner(owner) => TokenOwner::Owner(owner),
+            Actor::Agent(agent) => TokenOwner::Agent(agent),
             Actor::Operator | Actor::Seed => return Err(corrupt()),
         };
         // Another process may have given the token out: what is in memory may be older than the index.
@@ -95,19 +112,23 @@ impl Accounts {
         Ok(Some(Principal { who, token: digest }))
     }
 
-    async fn accepts(&self, who: &Who, digest: &TokenDigest) -> Result<bool, Fault> {
+    async fn accepts(&self, who: &TokenOwner, digest: &TokenDigest) -> Result<bool, Fault> {
         Ok(match who {
-            Who::Operator => false,
-            Who::Owner(owner) => self.owner(owner).await?.state.accepts_token(digest),
-            Who::Agent(agent) => self.agent(agent).await?.state.accepts_token(digest),
+            TokenOwner::Operator => false,
+            TokenOwner::Owner(owner) => self.owner(owner).await?.state.accepts_token(digest),
+            TokenOwner::Agent(agent) => {
+                self.agent(agent).await?.state.accepts_token_at(digest, self.clock().now())
+            }
         })
     }
 
-    async fn accepts_freshly(&self, who: &Who, digest: &TokenDigest) -> Result<bool, Fault> {
+    async fn accepts_freshly(&self, who: &TokenOwner, digest: &TokenDigest) -> Result<bool, Fault> {
         Ok(match who {
-            Who::Operator => false,
-            Who::Owner(owner) => self.fresh_owner(owner).await?.state.accepts_token(digest),
-            Who::Agent(agent) => self.fresh_agent(agent).await?.state.accepts_token(digest),
+            TokenOwner::Operator => false,
+            TokenOwner::Owner(owner) => self.fresh_owner(owner).await?.state.accepts_token(digest),
+            TokenOwner::Agent(agent) => {
+                self.fresh_agent(agent).await?.state.accepts_token_at(digest, self.clock().now())
+            }
         })
     }
 }

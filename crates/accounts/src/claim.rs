@@ -17,7 +17,17 @@ pub(crate) fn given(token: &TokenDigest) -> RowOp {
     RowOp { name: row(token), expected: Some(0), value: Some(Bytes::new()) }
 }
 
-/// The token is dead; whoever likes may choose it.
+/// The token is invalid; any account may choose it again.
 pub(crate) fn freed(token: &TokenDigest) -> RowOp {
     RowOp { name: row(token), expected: None, value: None }
+}
+
+/// The row `used/<hex digest>`: when a token beside an agent's own was last used.
+pub(crate) fn used(token: &TokenDigest) -> String {
+    format!("used/{}", token.hex())
+}
+
+/// The token is dead; nobody asks any more when it was used.
+pub(crate) fn unused(token: &TokenDigest) -> RowOp {
+    RowOp { name: used(token), expected: None, value: None }
 }

@@ -11,7 +11,7 @@ pub(crate) mod listing;
 pub mod state;
 
 use bytes::Bytes;
-use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{AgentHandle, ContactId, EventId, OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent, Usage};
 
@@ -34,10 +34,15 @@ const REQUEST_USAGE: Usage = Usage { bytes: 1_024, events: 4 };
 #[derive(Debug)]
 pub struct ContactRoom;
 
+impl ContactRoom {
+    /// The category of its streams.
+    pub const STREAMS: &str = "accounts.contact";
+}
+
 impl Room for ContactRoom {
     type State = ContactState;
     type Event = ContactEvent;
-    const CATEGORY: &'static str = "accounts.contact";
+    const CATEGORY: &'static str = Self::STREAMS;
     const SNAPSHOT_FORM: u16 = 1;
 
     fn encode(event: &ContactEvent) -> NewEvent {
@@ -85,12 +90,12 @@ fn pending_key(from: &AgentHandle, to: &AgentHandle) -> String {
     format!("{from}/{to}")
 }
 
-struct Requesting<'a> {
+struct RequestContactWith<'a> {
     accounts: &'a Accounts,
     command: RequestContact,
 }
 
-impl Command<ContactRoom> for Requesting<'_> {
+impl Command<ContactRoom> for RequestContactWith<'_> {
     const NAME: &'static str = "request";
     type Reply = ();
     type Rejection = Rejection;
@@ -120,9 +125,9 @@ impl Command<ContactRoom> for Requesting<'_> {
         decide::request(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
         let RequestContact { id, from, to, .. } = &self.command;
-        let mut beside = Beside::default();
+        let mut beside = SideEvents::default();
         for event in &decided.events {
             let (withheld, message) = match event {
                 ContactEvent::ContactRequested(event) => (event.withheld, &event.message),
@@ -136,12 +141,12 @@ impl Command<ContactRoom> for Requesting<'_> {
     }
 }
 
-struct Answering<'a> {
+struct AnswerContactWith<'a> {
     accounts: &'a Accounts,
     command: AnswerContact,
 }
 
-impl Command<ContactRoom> for Answering<'_> {
+impl Command<ContactRoom> for AnswerContactWith<'_> {
     const NAME: &'static str = "answer";
     type Reply = ();
     type Rejection = Rejection;
@@ -162,8 +167,8 @@ impl Command<ContactRoom> for Answering<'_> {
         decide::answer(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> Beside {
-        let mut beside = Beside::default();
+    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
+        let mut beside = SideEvents::default();
         let id = &self.command.id;
         for event in &decided.events {
             match event {
@@ -232,14 +237,14 @@ impl Accounts {
             to: to.clone(),
             message,
         };
-        self.contacts().execute(id.as_str(), &Requesting { accounts: self, command }, None).await?;
+        self.contacts().execute(id.as_str(), &RequestContactWith { accounts: self, command }, None).await?;
         Ok(id)
     }
 
     /// Answers a request. Accepting puts each of the two on the other's allowlist, in one append.
     pub async fn answer_contact(&self, command: AnswerContact) -> Result<(), Failure> {
         let id = command.id.clone();
-        self.contacts().execute(id.as_str(), &Answering { accounts: self, command }, None).await?;
+        self.contacts().execute(id.as_str(), &AnswerContactWith { accounts: self, command }, None).await?;
         let (state, _) = self.contacts().state(id.as_str()).await?;
         if let Some((from, to)) = &state.pair {
             self.catch_up(self.agents(), from.as_str()).await?;

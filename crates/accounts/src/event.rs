@@ -6,16 +6,18 @@ use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, OwnerName};
 use plenary_log::StoredEvent;
 
-use crate::{OwnerRoom, agent::AgentRoom, agent::event::AgentEvent};
+use crate::{OwnerRoom, agent::AgentRoom, agent::event::AgentEvent, console::ConsoleRoom};
 
 /// A change of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccountEvent {
+    /// A session of the console began or ended, or a passkey was added or removed.
+    ConsoleChanged,
     /// Something changed of an owner; its token may have been replaced.
     OwnerChanged(OwnerName),
     /// An agent came into being, or its policy or allowlist changed.
     AgentChanged(AgentHandle),
-    /// An agent's token was replaced.
+    /// A token of an agent has died: its own was replaced, or another one ended.
     TokenRotated(AgentHandle),
     /// An agent was deleted, and its token with it.
     AgentDeleted(AgentHandle),
@@ -35,10 +37,11 @@ impl AccountEvent {
     pub fn of(event: &StoredEvent) -> Option<Self> {
         match event.stream.category() {
             OwnerRoom::CATEGORY => event.stream.id().parse().ok().map(Self::OwnerChanged),
+            ConsoleRoom::CATEGORY => (&*event.kind != "SessionUsed").then_some(Self::ConsoleChanged),
             AgentRoom::CATEGORY => {
                 let agent: AgentHandle = event.stream.id().parse().ok()?;
                 Some(match AgentEvent::decode(event) {
-                    Ok(AgentEvent::TokenRotated(_)) => Self::TokenRotated(agent),
+                    Ok(AgentEvent::TokenRotated(_) | AgentEvent::TokensEnded(_)) => Self::TokenRotated(agent),
                     Ok(AgentEvent::AgentDeleted(_)) => Self::AgentDeleted(agent),
                     Ok(AgentEvent::AgentBlocked(block) | AgentEvent::AgentUnblocked(block)) => {
                         Self::BlockChanged { by: agent, blocked: block.blocked }
@@ -47,7 +50,9 @@ impl AccountEvent {
                         AgentEvent::AgentRegistered(_)
                         | AgentEvent::AgentConfigured(_)
                         | AgentEvent::EntriesAllowed(_)
-                        | AgentEvent::EntriesDisallowed(_),
+                        | AgentEvent::EntriesDisallowed(_)
+                        | AgentEvent::TokenIssued(_)
+                        | AgentEvent::GrantRenewed(_),
                     )
                     | Err(_) => Self::AgentChanged(agent),
                 })
@@ -64,7 +69,7 @@ impl AccountEvent {
             Self::TokenRotated(agent)
             | Self::AgentDeleted(agent)
             | Self::BlockChanged { blocked: agent, .. } => Some(agent),
-            Self::OwnerChanged(_) | Self::AgentChanged(_) => None,
+            Self::ConsoleChanged | Self::OwnerChanged(_) | Self::AgentChanged(_) => None,
         }
     }
 
@@ -76,7 +81,7 @@ impl AccountEvent {
             | Self::TokenRotated(agent)
             | Self::AgentDeleted(agent)
             | Self::BlockChanged { by: agent, .. } => Some(agent),
-            Self::OwnerChanged(_) => None,
+            Self::ConsoleChanged | Self::OwnerChanged(_) => None,
         }
     }
 }
@@ -102,7 +107,8 @@ mod tests {
         let block = AgentEvent::AgentBlocked(Block { by: Actor::Operator, blocked: blocked.clone() });
         let change = AccountEvent::of(&stored(AgentRoom::stream("@a.b"), &block)).unwrap();
         assert_eq!((change.rechecked(), change.agent()), (Some(&blocked), Some(&by)));
-        let deleted = AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None });
+        let deleted =
+            AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None, ended: Vec::new() });
         let change = AccountEvent::of(&stored(AgentRoom::stream("@a.b"), &deleted)).unwrap();
         assert_eq!(change, AccountEvent::AgentDeleted(by.clone()));
         assert_eq!((change.rechecked(), change.agent()), (Some(&by), Some(&by)));
@@ -111,7 +117,8 @@ mod tests {
 
     #[test]
     fn an_event_that_cannot_be_read_is_a_change_of_its_agent() {
-        let deleted = AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None });
+        let deleted =
+            AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None, ended: Vec::new() });
         let mut damaged = stored(AgentRoom::stream("@a.b"), &deleted);
         damaged.kind = "Unheard".into();
         let change = AccountEvent::of(&damaged).unwrap();

@@ -10,16 +10,16 @@ use plenary_log::{Batch, Fault, RowOp};
 use crate::{Accounts, agent::command::Eviction};
 
 /// What [`Consequences`] answer with.
-pub type Following<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
+pub type ConsequenceFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
 
 /// What other rooms do when two agents may no longer share anything. Each may be called again for the same agents,
 /// and must then only do what is left to do.
 pub trait Consequences: Send + Sync {
     /// The blocker's block is on disk: the blocked agent leaves every session the two share (ASP-14). The block is
     /// acknowledged only afterwards.
-    fn blocked<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> Following<'a>;
+    fn blocked<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a>;
     /// The agent is gone: it leaves every session.
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> Following<'a>;
+    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a>;
 }
 
 const ROWS: &str = "evict/";

@@ -1,4 +1,4 @@
-//! Who asks: from the headers of a request to the bearer of its token.
+//! The caller: from the headers of a request to the holder of its token or of its cookie.
 //! Must not know: what is asked.
 
 use axum::{
@@ -6,15 +6,23 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, header, request::Parts};
-use plenary_edge::{Allowance, Asker};
+use plenary_edge::{Allowance, Asker, OwnPage};
 use plenary_kernel::{AgentHandle, Refusal};
 use plenary_room::{fault_refusal, house_error};
 use serde::Deserialize;
 
 use crate::{
-    Accounts, Acting, Actor, Authority, Principal, TokenDigest, Who,
-    answer::{invalid_authorization, missing_authorization},
+    Accounts, Actor, AgentKind, Authority, Failure, HostedIdentity, KnownAgent, Principal, TokenDigest,
+    TokenOwner,
+    answer::{csrf, foreign_agent, invalid_authorization, missing_authorization, read_only, token_required},
+    console::{ConsoleRole, OpenSession, cookie::cookie_of, csrf_of},
+    person::person_of,
 };
+
+/// The header that names the agent in whose name a person acts.
+pub const AS_AGENT: &str = "x-asp-agent";
+/// The header with which a page of the console shows that a write is its own.
+pub const CSRF: &str = "x-plenary-csrf";
 
 /// Where a request may carry its credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +48,7 @@ pub async fn identify(
     let principal = presented(accounts, parts, credentials).await?;
     agrees(&principal, &parts.headers)?;
     still_valid(accounts, &principal).await?;
+    accounts.is_within_scope(parts, &principal).await?;
     admit(parts, Some(&principal)).await?;
     Ok(principal)
 }
@@ -52,9 +61,9 @@ pub async fn identify(
 pub async fn admit(parts: &Parts, principal: Option<&Principal>) -> Result<(), Refusal> {
     let Some(allowance) = parts.extensions.get::<Allowance>() else { return Ok(()) };
     let asker = match principal.map(|principal| &principal.who) {
-        Some(Who::Operator) => Asker::Operator,
-        Some(Who::Owner(owner)) => Asker::Owner(owner.as_str()),
-        Some(Who::Agent(agent)) => Asker::Owner(agent.owner()),
+        Some(TokenOwner::Operator) => Asker::Operator,
+        Some(TokenOwner::Owner(owner)) => Asker::Owner(owner.as_str()),
+        Some(TokenOwner::Agent(agent)) => Asker::Owner(agent.owner()),
         None => Asker::Nobody,
     };
     allowance.admit(asker).await
@@ -88,7 +97,7 @@ impl AgentCaller {
 pub struct ConnectCaller(pub AgentCaller);
 
 #[derive(Deserialize)]
-struct Sent {
+struct QueryCredentials {
     ticket: Option<String>,
     token: Option<String>,
 }
@@ -108,6 +117,7 @@ where
         if parts.method.is_safe() {
             still_valid(&accounts, &principal).await.map_err(house_error)?;
         }
+        accounts.is_within_scope(parts, &principal).await.map_err(house_error)?;
         admit(parts, Some(&principal)).await.map_err(house_error)?;
         Ok(Self(principal))
     }
@@ -137,6 +147,9 @@ where
         let accounts = Accounts::from_ref(state);
         let principal =
             identify(parts, &accounts, Credentials::HeaderTicketOrToken).await.map_err(house_error)?;
+        if principal.token.is_person() {
+            return Err(house_error(token_required()));
+        }
         as_agent(principal).map(Self).map_err(house_error)
     }
 }
@@ -148,16 +161,20 @@ async fn presented(
     credentials: Credentials,
 ) -> Result<Principal, Refusal> {
     // Only this process puts it there: it has no form in bytes.
-    if let Some(acting) = parts.extensions.get::<Acting>() {
+    if let Some(acting) = parts.extensions.get::<HostedIdentity>() {
         return Ok(acting.principal());
     }
     if let Some(token) = bearer(&parts.headers)? {
-        return by_token(accounts, token).await;
+        let principal = by_token(accounts, token).await?;
+        return as_person(accounts, parts, principal).await;
+    }
+    if let Some(open) = signed_in(accounts, parts).await? {
+        return by_session(accounts, parts, &open).await;
     }
     if credentials == Credentials::Header {
         return Err(missing_authorization());
     }
-    let Ok(Query(sent)) = Query::<Sent>::try_from_uri(&parts.uri) else {
+    let Ok(Query(sent)) = Query::<QueryCredentials>::try_from_uri(&parts.uri) else {
         return Err(invalid_authorization());
     };
     let token = sent.token.filter(|_| credentials == Credentials::HeaderTicketOrToken);
@@ -186,6 +203,70 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     }
 }
 
+/// The session of the console that the request's cookie stands for; `None` without a cookie. What a token opens a person
+/// opens with it, as long as the page is ours: of what is not safe the page must say so (`Origin`, `X-Plenary-CSRF`).
+///
+/// # Errors
+/// 401 for a cookie that opens nothing, 403 `csrf`, what a fault is answered with.
+pub async fn signed_in(accounts: &Accounts, parts: &Parts) -> Result<Option<OpenSession>, Refusal> {
+    let Some(cookie) = cookie_of(&parts.headers) else { return Ok(None) };
+    let found = accounts.console_session(cookie).await.map_err(|fault| fault_refusal(&fault))?;
+    let open = found.ok_or_else(invalid_authorization)?;
+    if !parts.method.is_safe() {
+        let sent = parts.headers.get(CSRF).map(|sent| TokenDigest::of_bytes(sent.as_bytes()));
+        let is_ours = parts.extensions.get::<OwnPage>().is_some();
+        let expected = TokenDigest::of_bytes(csrf_of(cookie).as_bytes());
+        if !(is_ours && sent.is_some_and(|sent| sent.matches(&expected))) {
+            return Err(csrf());
+        }
+    }
+    Ok(Some(open))
+}
+
+/// The bearer of a session: its owner or the operator, or the agent that `X-ASP-Agent` names among its own.
+async fn by_session(accounts: &Accounts, parts: &Parts, open: &OpenSession) -> Result<Principal, Refusal> {
+    if open.session.role == ConsoleRole::Viewer && !parts.method.is_safe() {
+        return Err(read_only());
+    }
+    let mut named = parts.headers.get_all(AS_AGENT).iter();
+    let Some(name) = named.next() else { return Ok(open.principal(None)) };
+    let handle = name.to_str().ok().and_then(|name| name.parse::<AgentHandle>().ok());
+    let handle = handle.filter(|handle| named.next().is_none() && open.keyring.has(handle));
+    let Some(handle) = handle else { return Err(foreign_agent()) };
+    let known = accounts.fresh_agent(&handle).await.map_err(|fault| fault_refusal(&fault))?;
+    if known.state.is_live() { Ok(open.principal(Some(handle))) } else { Err(foreign_agent()) }
+}
+
+/// The person that `X-ASP-Agent` names beside the token of its owner or of the operator. Whoever else it names is judged by
+/// [`agrees`]: a token of an owner speaks as no agent.
+async fn as_person(accounts: &Accounts, parts: &Parts, principal: Principal) -> Result<Principal, Refusal> {
+    let mut named = parts.headers.get_all(AS_AGENT).iter();
+    let (Some(name), None) = (named.next(), named.next()) else { return Ok(principal) };
+    let handle = name.to_str().ok().and_then(|name| name.parse::<AgentHandle>().ok());
+    let Some(handle) = handle else { return Ok(principal) };
+    let of_operator = principal.who == TokenOwner::Operator;
+    let is_own = matches!(&principal.who, TokenOwner::Owner(owner) if owner.as_str() == handle.owner());
+    let Some(token) = principal.token.lent(of_operator).filter(|_| of_operator || is_own) else {
+        return Ok(principal);
+    };
+    let known = if handle == person_of(&handle.owner_name()) {
+        // It is made when it is first needed; where it may not be made, it is not there.
+        match accounts.default_person(&handle.owner_name()).await {
+            Ok(known) => known,
+            Err(Failure::Fault(fault)) => return Err(fault_refusal(&fault)),
+            Err(_) => None,
+        }
+    } else {
+        Some(accounts.fresh_agent(&handle).await.map_err(|fault| fault_refusal(&fault))?)
+    };
+    let is_person = |known: KnownAgent| known.state.is_live() && known.state.kind() == AgentKind::Person;
+    Ok(if known.is_some_and(is_person) {
+        Principal { who: TokenOwner::Agent(handle), token }
+    } else {
+        principal
+    })
+}
+
 async fn by_token(accounts: &Accounts, token: &str) -> Result<Principal, Refusal> {
     match accounts.authenticate(token).await {
         Ok(Some(principal)) => Ok(principal),
@@ -206,10 +287,10 @@ async fn still_valid(accounts: &Accounts, principal: &Principal) -> Result<(), R
 /// `X-ASP-Agent`, where it is sent, names the token's own agent.
 fn agrees(principal: &Principal, headers: &HeaderMap) -> Result<(), Refusal> {
     let handle = match &principal.who {
-        Who::Agent(handle) => handle.as_str(),
-        Who::Operator | Who::Owner(_) => "",
+        TokenOwner::Agent(handle) => handle.as_str(),
+        TokenOwner::Operator | TokenOwner::Owner(_) => "",
     };
-    match headers.get_all("x-asp-agent").iter().all(|named| named.as_bytes() == handle.as_bytes()) {
+    match headers.get_all(AS_AGENT).iter().all(|named| named.as_bytes() == handle.as_bytes()) {
         true => Ok(()),
         false => Err(invalid_authorization()),
     }
@@ -217,7 +298,7 @@ fn agrees(principal: &Principal, headers: &HeaderMap) -> Result<(), Refusal> {
 
 fn as_agent(principal: Principal) -> Result<AgentCaller, Refusal> {
     match principal.who {
-        Who::Agent(handle) => Ok(AgentCaller { handle, token: principal.token }),
-        Who::Operator | Who::Owner(_) => Err(invalid_authorization()),
+        TokenOwner::Agent(handle) => Ok(AgentCaller { handle, token: principal.token }),
+        TokenOwner::Operator | TokenOwner::Owner(_) => Err(invalid_authorization()),
     }
 }

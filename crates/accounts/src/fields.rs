@@ -5,11 +5,11 @@
 use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};
 
 use plenary_edge::StrictJson;
-use plenary_kernel::{AgentHandle, AllowEntry, Malformed, OwnerName, Refusal, text};
+use plenary_kernel::{AgentHandle, AllowEntry, MalformedText, OwnerName, Refusal, TimestampMs, text};
 use serde_json::{Map, Value};
 
 use crate::{
-    Policy, Token,
+    AttentionLevel, Policy, Token,
     agent::profile::{ProfileChange, Visibility},
     limits::{
         CARD_BYTES_MAX, DESCRIPTION_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, ROLES_PER_MEMBER_MAX,
@@ -46,7 +46,7 @@ impl Fields {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    fn named<T: FromStr<Err = Malformed>>(&self, name: &str, code: &'static str) -> Result<T, Refusal> {
+    fn named<T: FromStr<Err = MalformedText>>(&self, name: &str, code: &'static str) -> Result<T, Refusal> {
         match self.get(name) {
             Some(Value::String(text)) => {
                 text.parse().map_err(|wrong| Refusal::malformed(code, format!("{name}: {wrong}.")))
@@ -75,6 +75,26 @@ impl Fields {
             Some(Some("open")) => Ok(Some(Policy::Open)),
             Some(_) => Err(wrong()),
         }
+    }
+
+    /// What an agent lets itself be disturbed by, and until when; wrong it is `invalid_attention`.
+    pub(crate) fn attention(&self) -> Result<(Option<AttentionLevel>, Option<TimestampMs>), Refusal> {
+        let wrong = |text: &'static str| Refusal::malformed("invalid_attention", text);
+        let level = match self.get("attention").map(Value::as_str) {
+            None => None,
+            Some(Some("open")) => Some(AttentionLevel::Open),
+            Some(Some("focus")) => Some(AttentionLevel::Focus),
+            Some(Some("dnd")) => Some(AttentionLevel::Dnd),
+            Some(_) => return Err(wrong("attention must be open, focus or dnd.")),
+        };
+        let until = match self.get("attention_until").map(Value::as_u64) {
+            None => None,
+            Some(Some(ms)) if level.is_some() => Some(TimestampMs(ms)),
+            Some(_) => {
+                return Err(wrong("attention_until must be ms since the epoch, and comes with attention."));
+            }
+        };
+        Ok((level, until))
     }
 
     /// A flag, if any; wrong it has this code.
@@ -124,6 +144,20 @@ impl Fields {
                 Err(Refusal::malformed(code, format!("{name} must be a string of 1 to {octets_max} bytes.")))
             }
         }
+    }
+
+    /// A whole number of this range, if any; wrong it has this code.
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        range: RangeInclusive<u64>,
+        code: &'static str,
+    ) -> Result<Option<u64>, Refusal> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_u64().filter(|number| range.contains(number)).map(Some).ok_or_else(|| {
+            let (min, max) = range.into_inner();
+            Refusal::malformed(code, format!("{name} must be a whole number from {min} to {max}."))
+        })
     }
 
     /// The members of a profile. Unlike elsewhere null is not absent: it removes a text.
@@ -197,7 +231,11 @@ impl Fields {
         Err(Refusal::malformed("invalid_roles", text))
     }
 
-    fn list<T: FromStr<Err = Malformed>>(&self, name: &str, code: &'static str) -> Result<Vec<T>, Refusal> {
+    fn list<T: FromStr<Err = MalformedText>>(
+        &self,
+        name: &str,
+        code: &'static str,
+    ) -> Result<Vec<T>, Refusal> {
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
         let strings =
             value.as_array().and_then(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
@@ -216,7 +254,7 @@ fn card(text: &str) -> Result<(), String> {
     let shown = |c: char| matches!(c, '\n' | '\r' | '\t');
     text::hidden(text).find(|(_, c)| !shown(*c)).map_or(Ok(()), |(_, c)| {
         Err(format!(
-            "must not hold control, direction or invisible characters; it holds U+{:04X}",
+            "must not contain control, direction or invisible characters; it contains U+{:04X}",
             u32::from(c)
         ))
     })

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use plenary_kernel::AgentHandle;
 
-use crate::{AccountEvent, Principal, Who};
+use crate::{AccountEvent, Principal, TokenOwner};
 
 /// Everyone who follows a stream of a room live. `B` is who has a budget of live streams.
 pub type Watchers<B> = plenary_room::Watchers<B, Follower>;
@@ -16,7 +16,9 @@ pub type Watch<B> = plenary_room::Watch<B, Follower>;
 #[derive(Debug, Clone)]
 pub struct Follower {
     /// Absent where no token was sent.
-    who: Option<Who>,
+    who: Option<TokenOwner>,
+    /// Whether it is a person, with a session of the console or the token of its owner.
+    is_person: bool,
     /// Where the right to follow goes by the trust between the follower and an agent: that agent.
     trusts: Option<AgentHandle>,
 }
@@ -25,7 +27,8 @@ impl Follower {
     /// Whoever sent a token, or nobody in particular.
     #[must_use]
     pub fn new(principal: Option<&Principal>) -> Self {
-        Self { who: principal.map(|principal| principal.who.clone()), trusts: None }
+        let is_person = principal.is_some_and(|principal| principal.token.is_person());
+        Self { who: principal.map(|principal| principal.who.clone()), is_person, trusts: None }
     }
 
     /// The same where the right to follow goes by the trust between the follower and an agent.
@@ -37,13 +40,18 @@ impl Follower {
     /// Whether the follower must check again whether it may follow.
     #[must_use]
     pub fn is_concerned(&self, change: &AccountEvent) -> bool {
+        // A session ends with itself, and with the token that it was made with.
+        let ends_sessions = matches!(change, AccountEvent::ConsoleChanged | AccountEvent::OwnerChanged(_));
+        if self.is_person && ends_sessions {
+            return true;
+        }
         let is_its_own = match (&self.who, change) {
-            (Some(Who::Owner(name)), AccountEvent::OwnerChanged(owner)) => name == owner,
-            (Some(Who::Agent(handle)), _) => change.rechecked() == Some(handle),
-            (Some(Who::Owner(_) | Who::Operator) | None, _) => false,
+            (Some(TokenOwner::Owner(name)), AccountEvent::OwnerChanged(owner)) => name == owner,
+            (Some(TokenOwner::Agent(handle)), _) => change.rechecked() == Some(handle),
+            (Some(TokenOwner::Owner(_) | TokenOwner::Operator) | None, _) => false,
         };
         let (Some(trusted), Some(changed)) = (&self.trusts, change.agent()) else { return is_its_own };
-        let is_itself = matches!(&self.who, Some(Who::Agent(handle)) if handle == changed);
+        let is_itself = matches!(&self.who, Some(TokenOwner::Agent(handle)) if handle == changed);
         is_its_own || trusted == changed || is_itself
     }
 }

@@ -6,13 +6,14 @@ use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_log::Fault;
 
 use crate::{
-    Accounts, Actor, Authority, Failure, Policy, Principal, Rejection, Token, TokenDigest, TokenKind, Who,
+    Accounts, Actor, AgentKind, Authority, Failure, Policy, Principal, Rejection, Token, TokenDigest,
+    TokenKind, TokenOwner,
     agent::{command::RegisterAgent, profile::ProfileChange},
 };
 
 /// An agent that this server runs, as it is made where it never was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hosted {
+pub struct HostedAgent {
     /// Its handle.
     pub handle: AgentHandle,
     /// What its account is made with; `None` where whoever is to hold its token makes it.
@@ -23,23 +24,23 @@ pub struct Hosted {
 #[derive(Debug, thiserror::Error)]
 pub enum NotHosted {
     /// A normal "no".
-    #[error("the account {0} can't be made: {1}")]
+    #[error("the account {0} cannot be created: {1}")]
     Rejected(AgentHandle, Rejection),
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
 }
 
-/// This process as one of the agents that it runs. Only [`Accounts::acting`] makes it, and nothing that a peer sends
-/// becomes it. It counts for as long as the account is there: in each append as much as a token does.
+/// This process as one of the agents that it runs, or for a person of an agent's owner. Only [`Accounts::acting`] and
+/// [`Accounts::acting_for_person`] make it, and nothing that a peer sends becomes it. It counts for as long as the account is there: in each append as much as a token does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Acting {
+pub struct HostedIdentity {
     handle: AgentHandle,
     hops: u32,
 }
 
-impl Acting {
-    /// As whom.
+impl HostedIdentity {
+    /// The acting identity.
     #[must_use]
     pub fn handle(&self) -> &AgentHandle {
         &self.handle
@@ -60,7 +61,7 @@ impl Acting {
     /// The same as the bearer of a token.
     #[must_use]
     pub fn principal(&self) -> Principal {
-        Principal { who: Who::Agent(self.handle.clone()), token: TokenDigest::INSIDE }
+        Principal { who: TokenOwner::Agent(self.handle.clone()), token: TokenDigest::INSIDE }
     }
 
     /// The authority with which it acts.
@@ -76,8 +77,8 @@ impl Accounts {
     ///
     /// # Errors
     /// When an account can't be made, or the store fails.
-    pub async fn host(&self, agents: Vec<Hosted>) -> Result<(), NotHosted> {
-        for Hosted { handle, account } in &agents {
+    pub async fn host(&self, agents: Vec<HostedAgent>) -> Result<(), NotHosted> {
+        for HostedAgent { handle, account } in &agents {
             let Some((policy, allowlist)) = account.clone() else { continue };
             let command = RegisterAgent {
                 authority: Authority::seed(),
@@ -87,11 +88,12 @@ impl Accounts {
                 self_service: false,
                 // Nobody has seen it, and nobody will.
                 token: Token::random(TokenKind::Agent).digest(),
+                kind: AgentKind::Agent,
                 profile: ProfileChange::default(),
             };
             match self.register_agent(command).await {
                 Ok(_) => {
-                    tracing::info!(agent = %handle, "the account of an agent that this server runs was made")
+                    tracing::info!(agent = %handle, "the account of a configured agent was created")
                 }
                 Err(Failure::Rejected(Rejection::AgentExists)) => {}
                 Err(Failure::Rejected(rejection)) => {
@@ -124,7 +126,13 @@ impl Accounts {
     /// This process as an agent that it runs, upon something that so many of its agents have passed on; `None` for
     /// anybody else.
     #[must_use]
-    pub fn acting(&self, handle: &AgentHandle, hops: u32) -> Option<Acting> {
-        self.is_hosted(handle).then(|| Acting { handle: handle.clone(), hops })
+    pub fn acting(&self, handle: &AgentHandle, hops: u32) -> Option<HostedIdentity> {
+        self.is_hosted(handle).then(|| HostedIdentity { handle: handle.clone(), hops })
+    }
+
+    /// This process as an agent, to carry out what a person of its owner answered for it.
+    #[must_use]
+    pub fn acting_for_person(&self, handle: &AgentHandle) -> HostedIdentity {
+        HostedIdentity { handle: handle.clone(), hops: 0 }
     }
 }

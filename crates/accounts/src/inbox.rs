@@ -62,7 +62,7 @@ struct OnTheWire<'a, P> {
 }
 
 #[derive(Serialize)]
-struct Requested<'a> {
+struct ContactRequestNews<'a> {
     from: &'a AgentHandle,
     to: &'a AgentHandle,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ struct Requested<'a> {
 }
 
 #[derive(Serialize)]
-struct Answered<'a> {
+struct ContactAnswerNews<'a> {
     by: &'a AgentHandle,
 }
 
@@ -116,7 +116,7 @@ pub fn notice(event: &StoredEvent) -> Result<Bytes, Fault> {
         "ContactRequested" => {
             let message = std::str::from_utf8(&event.payload).map_err(|_| corrupt(event, "message"))?;
             let message = Some(message).filter(|message| !message.is_empty());
-            let payload = Requested { from, to, message };
+            let payload = ContactRequestNews { from, to, message };
             let wire = OnTheWire {
                 r#type: "contact.requested",
                 request_id: request,
@@ -126,8 +126,8 @@ pub fn notice(event: &StoredEvent) -> Result<Bytes, Fault> {
             };
             serde_json::to_vec(&wire)
         }
-        "ContactAccepted" => text("contact.accepted", Answered { by: to }),
-        "ContactDeclined" => text("contact.declined", Answered { by: to }),
+        "ContactAccepted" => text("contact.accepted", ContactAnswerNews { by: to }),
+        "ContactDeclined" => text("contact.declined", ContactAnswerNews { by: to }),
         _ => return unknown(event),
     };
     bytes.map(Bytes::from).map_err(|error| corrupt(event, &error.to_string()))

@@ -11,5 +11,14 @@ pub(crate) const OWNERS: &str = "accounts.owners";
 pub(crate) const BLOCKED_BY: &str = "accounts.blocked_by";
 /// `member/org`, so that "what is this owner a member of" is a read by prefix.
 pub(crate) const MEMBER_OF: &str = "accounts.member_of";
+/// `digest of a credential/keyring` of every passkey, so that "whose is this credential" is a read by prefix.
+pub(crate) const PASSKEYS: &str = "accounts.passkeys";
 /// `from/to` of every unanswered contact request -> its id.
 pub(crate) const CONTACTS_PENDING: &str = "accounts.contacts_pending";
+/// When a token ends by itself, in milliseconds with leading zeros, `/`, its id -> its agent. Until it has ended.
+pub(crate) const EXPIRING: &str = "accounts.expiring";
+
+/// A key of [`EXPIRING`].
+pub(crate) fn expiring_key(at: plenary_kernel::TimestampMs, id: &str) -> String {
+    format!("{:020}/{id}", at.0)
+}

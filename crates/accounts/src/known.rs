@@ -16,7 +16,7 @@ use crate::{
 
 /// An agent as it was read. A handle that nobody has is the default state at version 0.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownAgent {
     /// The handle that was asked for.
     pub handle: AgentHandle,
     /// Its state.
@@ -27,7 +27,7 @@ pub struct Known {
     pub upon: Option<Chain>,
 }
 
-impl Known {
+impl KnownAgent {
     /// Holds an append to this knowledge: the agent's stream is still at that version.
     #[must_use]
     pub fn condition(&self) -> Condition {

@@ -7,6 +7,7 @@ pub mod agent;
 mod answer;
 mod authentication;
 mod claim;
+pub mod console;
 pub mod contact;
 mod event;
 mod eviction;
@@ -23,16 +24,21 @@ mod known;
 pub mod limits;
 mod news;
 mod once;
+mod onlooking;
 pub mod org;
 pub mod owner;
+mod person;
 mod reach;
 mod rejection;
 mod routes;
+mod scope;
+mod scoping;
 mod searches;
 mod seed;
 mod served;
 mod ticket;
 mod token;
+mod tokens;
 mod trust;
 #[cfg(test)]
 mod trust_tests;
@@ -40,25 +46,36 @@ mod viewer;
 pub mod wire;
 
 pub use accounts::{Accounts, Failure};
-pub use actor::{Actor, Authority, Principal, Who};
+pub use actor::{Actor, Authority, Principal, TokenOwner};
 pub use agent::{
     AgentRoom,
-    profile::{Profile, ProfileChange, Visibility},
+    attention::{Attention, AttentionChange, AttentionLevel},
+    profile::{AgentKind, Profile, ProfileChange, Visibility},
     state::AgentState,
 };
+pub use console::{
+    CONSOLE_COOKIE, ConsoleCookie, ConsoleRole, ConsoleSession, Keyring, OpenSession, cookie_of, csrf_of,
+    passkey::{KnownPasskey, NewPasskey, PasskeyUse},
+};
+pub use contact::listing::ContactWaiting;
 pub use event::AccountEvent;
-pub use eviction::{Consequences, Following};
-pub use extract::{AgentCaller, Caller, ConnectCaller, Credentials, admit, identify};
+pub use eviction::{ConsequenceFuture, Consequences};
+pub use extract::{
+    AS_AGENT, AgentCaller, CSRF, Caller, ConnectCaller, Credentials, admit, identify, signed_in,
+};
 pub use fields::searched_text;
 pub use following::{Follower, Watch, Watchers, recheck};
-pub use hosted::{Acting, Hosted, NotHosted};
+pub use hosted::{HostedAgent, HostedIdentity, NotHosted};
 pub use inbox::{INBOX, inbox_of, notice};
-pub use known::{Known, KnownOrg, KnownOwner};
+pub use known::{KnownAgent, KnownOrg, KnownOwner};
 pub use once::{AnsweredOnce, once};
 pub use org::OrgRoom;
 pub use owner::OwnerRoom;
+pub use person::person_of;
 pub use rejection::Rejection;
-pub use routes::{operations, overseen};
-pub use seed::{Seed, SeedError, Seeded};
+pub use routes::{ReachableQuery, operations, overseen, reachable_by, reached_by};
+pub use scope::{Access, SCOPED_ROOMS, Scope};
+pub use scoping::MissingScope;
+pub use seed::{Seed, SeedError, SeedReport};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use trust::{Policy, TrustTier, blocked_between, may_contact, trust_tier};

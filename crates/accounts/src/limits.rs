@@ -68,7 +68,44 @@ pub const HEARING_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 /// Most pairs of an agent and an owner whose trust is remembered; past it the one that was idle longest is worked out
 /// again.
 pub const REACHES_CACHED_MAX: usize = 4_096;
+/// Most links to the console of one owner that wait to be used; past it the oldest one is worthless.
+pub const CONSOLE_LINKS_MAX: usize = 16;
+/// How long a link to the console may be used unless it is set, in milliseconds.
+pub const CONSOLE_LINK_MS_MAX: u64 = 5 * 60 * 1_000;
+/// Most sessions of the console of one owner; past it the one that was idle longest ends.
+pub const CONSOLE_SESSIONS_MAX: usize = 32;
+/// How long a session of the console may last unless it is set, in milliseconds.
+pub const CONSOLE_SESSION_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// How long a session of the console may be idle unless it is set, in milliseconds.
+pub const CONSOLE_IDLE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// Most passkeys of one owner, or of the operator; past it 409 `too_many_passkeys`.
+pub const PASSKEYS_MAX: usize = 32;
+/// Longest name of a passkey, in characters; past it 400 `invalid_name`.
+pub const PASSKEY_NAME_CHARS_MAX: usize = 60;
+/// Of how many owners the passkeys with one credential id are tried.
+pub const PASSKEY_KEYRINGS_MAX: usize = 8;
+/// Most challenges that passkeys of one owner use within the life of one; past it 401 `passkey_invalid`.
+pub const CHALLENGES_USED_MAX: usize = 512;
+/// Longest name of a browser that is kept of a session of the console, in characters; the rest is cut off.
+pub const USER_AGENT_CHARS_MAX: usize = 200;
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Largest answer that is kept with its idempotency key, in bytes; a larger one is made again.
 pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;
+/// Most tokens of one agent beside its own, grants counted; past it 409 `too_many_tokens`.
+pub const TOKENS_PER_AGENT_MAX: usize = 128;
+/// Most tokens of one grant that are valid at a time; past it the oldest ends.
+pub const TOKENS_PER_GRANT_MAX: usize = 3;
+/// Longest time that a token beside an agent's own may last where it ends by itself, in seconds; past it 400
+/// `invalid_expires_in`.
+pub const TOKEN_LASTS_S_MAX: u64 = 366 * 24 * 60 * 60;
+/// Longest name of a token, in characters; past it 400 `invalid_name`.
+pub const TOKEN_NAME_CHARS_MAX: usize = 100;
+/// Longest scope, in bytes; past it 400 `invalid_scope`.
+pub const SCOPE_BYTES_MAX: usize = 4_096;
+/// Most sessions and projects that a scope is held to; past it 400 `invalid_scope`.
+pub const SCOPE_THINGS_MAX: usize = 32;
+/// Of how many tokens it is remembered when their use was last noted; past it the use of one is noted earlier.
+pub const USES_NOTED_MAX: usize = 16_384;
+/// How often the use of a token is noted, in milliseconds.
+pub const USE_NOTED_EVERY_MS: u64 = 60 * 1_000;

@@ -77,7 +77,7 @@ impl NewsSource for Accounts {
             Ok(self.asked(stream, at).await?.map(|asked| Description {
                 subject: format!("{} asks for contact", asked.from),
                 text: asked.message.unwrap_or_default(),
-                reference: Reference { request_id: Some(asked.request), ..Reference::default() },
+                reference: Reference { request_id: Some(asked.request.to_string()), ..Reference::default() },
             }))
         })
     }

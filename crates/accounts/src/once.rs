@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
 use plenary_edge::read_bytes;
-use plenary_engine::{KeyUse, Once};
+use plenary_engine::{IdempotentRequest, KeyUse};
 use plenary_kernel::{
     OwnerName, Refusal,
     json::{Nulls, canonical, digest},
@@ -29,6 +29,7 @@ use serde_json::Value;
 
 use crate::{
     Accounts, Authority, Credentials, Principal,
+    console::cookie::cookie_of,
     extract::{bearer, identify},
     limits::{ANSWER_KEPT_OCTETS_MAX, IDEMPOTENCY_KEY_CHARS_MAX},
 };
@@ -72,7 +73,7 @@ fn invalid_key() -> Refusal {
 
 /// An answer as it is kept.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct StoredAnswer {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
@@ -129,7 +130,7 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
     }
     let secret = secret(&parts);
     let request = Request::from_parts(parts, Body::from(body));
-    let answer = Once::new(key.clone(), secret).carry_out(next.run(request)).await;
+    let answer = IdempotentRequest::new(key.clone(), secret).carry_out(next.run(request)).await;
     if !answer.status().is_success() {
         return answer;
     }
@@ -155,14 +156,14 @@ async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse
     Ok((KeyUse { scope, key, digest: digest(&said) }, body))
 }
 
-/// What only whoever holds the token knows, and what is kept of the token does not tell.
+/// What only whoever holds the token or the cookie knows, and what is kept of it does not tell.
 fn secret(parts: &Parts) -> Option<[u8; 32]> {
-    let token = bearer(&parts.headers).ok().flatten()?;
+    let token = bearer(&parts.headers).ok().flatten().or_else(|| cookie_of(&parts.headers))?;
     Some(digest(&[b"a secret of a request\0", token.as_bytes()].concat()))
 }
 
 fn replayed(kept: &[u8]) -> Option<Response> {
-    let Kept { status, headers, body } = serde_json::from_slice(kept).ok()?;
+    let StoredAnswer { status, headers, body } = serde_json::from_slice(kept).ok()?;
     let mut answer = Response::new(Body::from(body));
     *answer.status_mut() = StatusCode::from_u16(status).ok()?;
     for (name, value) in headers {
@@ -231,7 +232,7 @@ fn form(headers: &HeaderMap, status: StatusCode, body: &Bytes) -> Option<Bytes> 
         .map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
         .collect::<Option<_>>()?;
     let body = String::from_utf8(body.to_vec()).ok()?;
-    serde_json::to_vec(&Kept { status: status.as_u16(), headers, body }).ok().map(Bytes::from)
+    serde_json::to_vec(&StoredAnswer { status: status.as_u16(), headers, body }).ok().map(Bytes::from)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub mod event;
 pub mod state;
 
 use bytes::Bytes;
-use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
 
@@ -57,12 +57,12 @@ impl Room for OrgRoom {
     }
 }
 
-struct Editing<'a> {
+struct EditOrgWith<'a> {
     accounts: &'a Accounts,
     command: EditOrg,
 }
 
-impl Command<OrgRoom> for Editing<'_> {
+impl Command<OrgRoom> for EditOrgWith<'_> {
     const NAME: &'static str = "edit";
     type Reply = OrgEdited;
     type Rejection = Rejection;
@@ -87,9 +87,9 @@ impl Command<OrgRoom> for Editing<'_> {
         decide::edit(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<OrgEvent, OrgEdited>, _: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<OrgEvent, OrgEdited>, _: &Stamp) -> SideEvents {
         if !decided.reply.makes_owner {
-            return Beside::default();
+            return SideEvents::default();
         }
         owner::made_beside(&self.command.org, &self.command.authority.by)
     }
@@ -123,7 +123,7 @@ impl Accounts {
     /// Changes an organisation; says whether it is new.
     pub async fn edit_org(&self, command: EditOrg) -> Result<bool, Failure> {
         let org = command.org.clone();
-        let editing = Editing { accounts: self, command };
+        let editing = EditOrgWith { accounts: self, command };
         let done = self.orgs().execute(org.as_str(), &editing, None).await?;
         if done.reply.makes_owner {
             self.catch_up(self.owners(), org.as_str()).await?;

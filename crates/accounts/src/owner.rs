@@ -7,7 +7,7 @@ pub mod event;
 pub mod state;
 
 use bytes::Bytes;
-use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
 
@@ -64,9 +64,9 @@ impl Room for OwnerRoom {
 }
 
 /// A new owner, in the same append as what brought it along. The append is held to the owner's absence.
-pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> Beside {
+pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> SideEvents {
     let event = OwnerEvent::OwnerRegistered(OwnerRegistered { by: by.clone(), token: None });
-    Beside {
+    SideEvents {
         events: vec![(OwnerRoom::stream(owner.as_str()), event.encode())],
         index: OwnerRoom::index(owner.as_str(), &event),
         rows: Vec::new(),
@@ -84,12 +84,12 @@ fn claims(event: &OwnerEvent) -> Vec<RowOp> {
 }
 
 /// `GiveToken` with what it asks.
-pub(crate) struct Giving<'a> {
+pub(crate) struct GiveTokenWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: &'a GiveToken,
 }
 
-impl Command<OwnerRoom> for Giving<'_> {
+impl Command<OwnerRoom> for GiveTokenWith<'_> {
     const NAME: &'static str = "give_token";
     type Reply = ();
     type Rejection = Rejection;
@@ -116,7 +116,7 @@ impl Command<OwnerRoom> for Giving<'_> {
         true
     }
 
-    fn beside(&self, decided: &Decision<OwnerEvent, ()>, _: &Stamp) -> Beside {
-        Beside { rows: decided.events.iter().flat_map(claims).collect(), ..Beside::default() }
+    fn beside(&self, decided: &Decision<OwnerEvent, ()>, _: &Stamp) -> SideEvents {
+        SideEvents { rows: decided.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
     }
 }

@@ -5,6 +5,7 @@ use plenary_kernel::{Class, Refusal};
 
 use crate::limits::{
     AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX, CONTACTS_PENDING_MAX, ORG_MEMBERS_MAX,
+    PASSKEYS_MAX, TOKENS_PER_AGENT_MAX,
 };
 
 /// Why a command was not carried out.
@@ -37,14 +38,14 @@ pub enum Rejection {
     /// The agent blocks as many as it may.
     #[error("the block list is full")]
     BlocksFull,
-    /// An agent can't block itself.
-    #[error("an agent can't block itself")]
+    /// An agent cannot block itself.
+    #[error("an agent cannot block itself")]
     BlocksItself,
     /// The organisation has no room for the member.
     #[error("the organisation is full")]
     MembersFull,
     /// An agent can't ask itself.
-    #[error("an agent can't be its own contact")]
+    #[error("an agent cannot be its own contact")]
     AsksItself,
     /// The agent has as many unanswered requests as it may.
     #[error("too many unanswered requests")]
@@ -52,6 +53,36 @@ pub enum Rejection {
     /// The request was answered the other way.
     #[error("the request was answered")]
     ContactAnswered,
+    /// The link to the console was used, is too old, or was never made.
+    #[error("the link cannot be used")]
+    LinkInvalid,
+    /// The passkey was not accepted.
+    #[error("the passkey is not accepted")]
+    PasskeyInvalid,
+    /// The owner has this passkey.
+    #[error("the passkey exists")]
+    PasskeyExists,
+    /// The owner has as many passkeys as it may.
+    #[error("too many passkeys")]
+    TooManyPasskeys,
+    /// The end of what an agent lets itself be disturbed by is past, too far ahead, or of `open`.
+    #[error("this end cannot be meant")]
+    AttentionEnd,
+    /// The token has less than it would hand out.
+    #[error("the token may not do as much")]
+    ScopeExceeded,
+    /// The token would last longer than the one that it is made with.
+    #[error("the token would last too long")]
+    LastsTooLong,
+    /// The agent has as many tokens as it may.
+    #[error("too many tokens")]
+    TooManyTokens,
+    /// A person has no tokens.
+    #[error("a person has no tokens")]
+    NoTokens,
+    /// The code or the refresh token opens nothing.
+    #[error("the grant can't be used")]
+    GrantInvalid,
     /// The idempotency key was used by another request.
     #[error("the idempotency key was used by another request")]
     KeyReused,
@@ -62,52 +93,102 @@ impl From<Rejection> for Refusal {
         match rejection {
             Rejection::NotFound => Self::not_found(),
             Rejection::Revoked => crate::answer::invalid_authorization(),
-            Rejection::Forbidden => Self::new(
-                Class::Forbidden,
+            Rejection::Forbidden => forbidden(
                 "forbidden",
-                "This agent may not configure itself; its owner can, or can set self_service.",
+                "This agent may not configure itself; its owner can do it, or can set self_service.",
             ),
             Rejection::AgentExists => Self::conflict(
                 "agent_exists",
                 "The handle is taken, or belonged to a deleted agent; choose another.",
             ),
             Rejection::OwnerExists => {
-                Self::conflict("owner_exists", "The owner exists; rotate its token if it was lost.")
+                Self::conflict("owner_exists", "The owner exists; rotate its token if the token is lost.")
             }
             Rejection::TokenExists => Self::conflict("token_exists", "The token is in use; choose another."),
-            Rejection::TooManyAgents => Self::conflict(
-                "too_many_agents",
-                format!("An owner makes at most {AGENTS_PER_OWNER_MAX} agents; ask the operator."),
-            ),
-            Rejection::AllowlistFull => Self::conflict(
-                "allowlist_full",
-                format!(
-                    "An allowlist has at most {ALLOWLIST_ENTRIES_MAX} entries; remove some, or use @owner.*."
-                ),
-            ),
-            Rejection::BlocksFull => Self::conflict(
-                "blocks_full",
-                format!("An agent blocks at most {BLOCKS_MAX} others; lift some blocks."),
-            ),
             Rejection::BlocksItself => {
-                Self::malformed("invalid_block_target", "An agent can't block itself.")
+                Self::malformed("invalid_block_target", "An agent cannot block itself.")
             }
-            Rejection::MembersFull => Self::conflict(
-                "members_full",
-                format!("An organisation has at most {ORG_MEMBERS_MAX} members; remove some."),
-            ),
             Rejection::AsksItself => {
-                Self::malformed("invalid_handle", "to: an agent can't be its own contact.")
+                Self::malformed("invalid_handle", "to: an agent cannot be its own contact.")
             }
             Rejection::TooManyContacts => Self::new(
                 Class::TooMany,
                 "too_many_contacts",
-                format!("At most {CONTACTS_PENDING_MAX} requests wait for an answer; wait for some."),
+                format!(
+                    "An agent may have at most {CONTACTS_PENDING_MAX} unanswered contact requests; wait for answers."
+                ),
             ),
-            Rejection::ContactAnswered => {
-                Self::conflict("contact_answered", "The request was already answered the other way.")
+            Rejection::ContactAnswered => Self::conflict(
+                "contact_answered",
+                "The request was already answered with the opposite answer.",
+            ),
+            Rejection::LinkInvalid => Self::new(
+                Class::Unauthenticated,
+                "link_invalid",
+                "The link was used, has expired or is not valid; create another one with `plenary console`.",
+            ),
+            Rejection::PasskeyInvalid => crate::answer::passkey_invalid(),
+            Rejection::PasskeyExists => {
+                Self::conflict("passkey_exists", "This passkey is registered already; remove it first.")
+            }
+            Rejection::AttentionEnd => Self::malformed(
+                "invalid_attention",
+                "attention_until must lie ahead, by at most 366 days, and `open` has none.",
+            ),
+            Rejection::ScopeExceeded => forbidden("insufficient_scope", "The token itself may not do that."),
+            Rejection::LastsTooLong => {
+                Self::malformed("invalid_expires_in", "expires_in: the token itself does not last as long.")
+            }
+            Rejection::NoTokens => forbidden("forbidden", "A person has no tokens of its own."),
+            Rejection::GrantInvalid => {
+                Self::malformed("invalid_grant", "The code or the refresh token opens nothing.")
             }
             Rejection::KeyReused => crate::once::key_reused(),
+            limit @ (Rejection::TooManyAgents
+            | Rejection::AllowlistFull
+            | Rejection::BlocksFull
+            | Rejection::MembersFull
+            | Rejection::TooManyPasskeys
+            | Rejection::TooManyTokens) => limit_reached(&limit),
         }
     }
+}
+
+fn forbidden(code: &'static str, why: &'static str) -> Refusal {
+    Refusal::new(Class::Forbidden, code, why)
+}
+
+/// The refusal of what would go past a limit.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only limits come here; the last one is that of tokens")]
+fn limit_reached(limit: &Rejection) -> Refusal {
+    let (code, text) = match limit {
+        Rejection::TooManyAgents => (
+            "too_many_agents",
+            format!(
+                "An owner may create at most {AGENTS_PER_OWNER_MAX} agents; the operator can create more."
+            ),
+        ),
+        Rejection::AllowlistFull => (
+            "allowlist_full",
+            format!(
+                "An allowlist may have at most {ALLOWLIST_ENTRIES_MAX} entries; remove some, or use @owner.*."
+            ),
+        ),
+        Rejection::BlocksFull => {
+            ("blocks_full", format!("An agent may block at most {BLOCKS_MAX} others; remove some blocks."))
+        }
+        Rejection::MembersFull => (
+            "members_full",
+            format!("An organisation may have at most {ORG_MEMBERS_MAX} members; remove some."),
+        ),
+        Rejection::TooManyPasskeys => (
+            "too_many_passkeys",
+            format!("An owner may have at most {PASSKEYS_MAX} passkeys; remove one first."),
+        ),
+        _ => (
+            "too_many_tokens",
+            format!("An agent has at most {TOKENS_PER_AGENT_MAX} tokens beside its own; revoke some."),
+        ),
+    };
+    Refusal::conflict(code, text)
 }

@@ -11,6 +11,7 @@ mod profiles;
 mod reachable;
 mod request;
 mod searching;
+mod tokens;
 mod trust_lists;
 mod usage;
 
@@ -21,9 +22,10 @@ use plenary_kernel::{AgentHandle, Class};
 use crate::Accounts;
 
 pub use agents::overseen;
+pub use reachable::{ReachableQuery, reachable_by, reached_by};
 
 /// Why models do not get what is under `/_admin`.
-const PROVISIONING: &str = "owners and operators provision; agents configure nothing";
+const PROVISIONING: &str = "only owners and operators create and configure accounts";
 const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 const BAD_PAGE: &[&str] = &["invalid_query", "invalid_limit", "invalid_cursor"];
 const BAD_ENTRIES: &[&str] = &["invalid_json", "invalid_body", "invalid_allowlist_entry"];
@@ -47,12 +49,13 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let rooms: [fn() -> Vec<Operation<S>>; 10] = [
+    let rooms: [fn() -> Vec<Operation<S>>; 11] = [
         owners::operations,
         agents::operations,
         trust_lists::operations,
         orgs::operations,
         own::operations,
+        tokens::operations,
         reachable::operations,
         profiles::operations,
         searching::operations,

@@ -4,7 +4,7 @@
 use plenary_kernel::{Class, Refusal, Share, Shares, SharesFull};
 
 use crate::{
-    Accounts, Who,
+    Accounts, TokenOwner,
     limits::{SEARCHES_AT_ONCE_MAX, SEARCHES_PER_OWNER_MAX},
 };
 
@@ -31,24 +31,24 @@ impl Accounts {
     ///
     /// # Errors
     /// 429 `too_many_searches` past the owner's share, and 503 past that of all.
-    pub fn search_share(&self, who: &Who) -> Result<Share<String>, Refusal> {
+    pub fn search_share(&self, who: &TokenOwner) -> Result<Share<String>, Refusal> {
         let searches = self.searches().get_or_init(|| Searches::new(SEARCHES_PER_OWNER_MAX));
         let owner = match who {
-            Who::Operator => String::new(),
-            Who::Owner(owner) => owner.to_string(),
-            Who::Agent(agent) => agent.owner().to_owned(),
+            TokenOwner::Operator => String::new(),
+            TokenOwner::Owner(owner) => owner.to_string(),
+            TokenOwner::Agent(agent) => agent.owner().to_owned(),
         };
         searches.under_way.take(owner, 1).map_err(|full| match full {
             SharesFull::Key => {
                 let most = searches.per_owner_max;
                 let text = format!(
-                    "Your owner's agents run {most} searches, the most that `searches_per_owner_max` allows; try again \
+                    "Your owner's agents run {most} searches, the maximum (`searches_per_owner_max`); try again \
                      when one ends."
                 );
                 Refusal::new(Class::TooMany, "too_many_searches", text)
             }
             SharesFull::Total => {
-                let text = "The server runs as many searches as it can. Retry.";
+                let text = "The server has the maximum number of searches in progress. Retry.";
                 Refusal::new(Class::Unavailable, "overloaded", text)
             }
         })

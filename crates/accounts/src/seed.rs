@@ -49,7 +49,7 @@ pub enum SeedError {
     )]
     NoObject,
     /// One of its agents is wrong.
-    #[error("the seed file is wrong at {agent}: {why}")]
+    #[error("the seed file is not valid at {agent}: {why}")]
     Wrong {
         /// The member's name.
         agent: String,
@@ -57,7 +57,7 @@ pub enum SeedError {
         why: String,
     },
     /// One of its agents can't be made.
-    #[error("{agent} of the seed file can't be made: {rejection}")]
+    #[error("{agent} of the seed file cannot be created: {rejection}")]
     Rejected {
         /// The agent.
         agent: AgentHandle,
@@ -71,7 +71,7 @@ pub enum SeedError {
 
 /// What became of a seed file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seeded {
+pub struct SeedReport {
     /// Agents that were made.
     pub made: usize,
     /// Agents that were there, or had been deleted, and stay as they are.
@@ -143,8 +143,8 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
 
 impl Accounts {
     /// Makes the agents of a seed file that never were; they may configure themselves (wire.md D.1).
-    pub async fn apply_seed(&self, seed: &Seed) -> Result<Seeded, SeedError> {
-        let mut seeded = Seeded::default();
+    pub async fn apply_seed(&self, seed: &Seed) -> Result<SeedReport, SeedError> {
+        let mut seeded = SeedReport::default();
         for agent in &seed.0 {
             let command = RegisterAgent {
                 authority: Authority::seed(),
@@ -153,6 +153,7 @@ impl Accounts {
                 allowlist: agent.allowlist.clone(),
                 self_service: true,
                 token: agent.token,
+                kind: crate::AgentKind::Agent,
                 profile: agent.profile.clone(),
             };
             match self.register_agent(command).await {
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         assert!(wrong("{").contains("not acceptable JSON"));
-        assert!(wrong(r#"{"@a.b":"x","@a.b":"y"}"#).contains("twice"));
+        assert!(wrong(r#"{"@a.b":"x","@a.b":"y"}"#).contains("is a duplicate"));
         assert!(wrong("[]").contains("object of handles"));
         for (text, agent, why) in [
             (r#"{"a.b":"t"}"#, "a.b", "agent handle"),

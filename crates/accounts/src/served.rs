@@ -10,16 +10,18 @@ use plenary_edge::RegistryFault;
 use plenary_engine::{Room, recount};
 use plenary_hub::Observer;
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{About, Example, Mount, NewsSource, ServedRoom, Turn, house_error};
+use plenary_room::{Example, Mount, NewsSource, RoomDescription, ServedRoom, Teller, Turn, house_error};
 use serde_json::json;
 
 use crate::{
-    Accounts, AnsweredOnce, agent::AgentRoom, contact::ContactRoom, once, operations, org::OrgRoom,
-    owner::OwnerRoom,
+    Accounts, AnsweredOnce, agent::AgentRoom, console::ConsoleRoom, contact::ContactRoom, once, operations,
+    org::OrgRoom, owner::OwnerRoom,
 };
 
 /// How often evictions are finished that a crash left.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often tokens end whose time is over; requests with them are refused before.
+const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 
 /// A body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
@@ -27,6 +29,8 @@ const EXAMPLES: &[Example] = &[
     ("agent.update", || json!({"policy": "allowlist"})),
     ("agent.allow", || json!({"entries": ["@acme.*", "@maria.phone"]})),
     ("agent.block", || json!({"handle": "@acme.spammer"})),
+    ("agent.create_token", || json!({"scope": "read sessions:write", "expires_in": 86_400, "name": "ci"})),
+    ("me.create_token", || json!({"scope": "sessions:read inbox:read", "expires_in": 3_600})),
     ("org.set_member", || json!({"roles": ["reviewer"]})),
     ("owner.create", || json!({"owner": "nick"})),
     ("me.update", || json!({"policy": "open"})),
@@ -47,11 +51,13 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         (Method::POST, "/_admin/owners/{owner}/rotate-token"),
         (Method::POST, "/_admin/agents"),
         (Method::POST, "/_admin/agents/{handle}/rotate-token"),
+        (Method::POST, "/_admin/agents/{handle}/tokens"),
+        (Method::POST, "/agents/me/tokens"),
     ],
 };
 
 impl Accounts {
-    /// Whom a stored event of this room counts towards, and how much.
+    /// The owner whose quota a stored event of this room counts towards, and its size.
     ///
     /// # Errors
     /// The event can't be read.
@@ -61,6 +67,7 @@ impl Accounts {
         }
         match event.stream.category() {
             AgentRoom::CATEGORY => of::<AgentRoom>(event),
+            ConsoleRoom::CATEGORY => of::<ConsoleRoom>(event),
             ContactRoom::CATEGORY => of::<ContactRoom>(event),
             OrgRoom::CATEGORY => of::<OrgRoom>(event),
             OwnerRoom::CATEGORY => of::<OwnerRoom>(event),
@@ -70,9 +77,9 @@ impl Accounts {
 }
 
 impl ServedRoom for Accounts {
-    fn about() -> About {
+    fn about() -> RoomDescription {
         let purpose = "Owners, agents, tokens, allowlists, blocks, contacts, organisations.";
-        About::new("accounts", purpose, &operations::<Self>(), EXAMPLES)
+        RoomDescription::new("accounts", purpose, &operations::<Self>(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -81,6 +88,10 @@ impl ServedRoom for Accounts {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn teller(&self) -> Option<Arc<dyn Teller>> {
         Some(Arc::new(self.clone()))
     }
 
@@ -98,6 +109,14 @@ impl ServedRoom for Accounts {
             let accounts = accounts.clone();
             async move { accounts.sweep().await.map(drop) }
         };
-        vec![Turn::new(SWEEP_EVERY, "evictions were not finished", sweep)]
+        let accounts = self.clone();
+        let expire = move || {
+            let accounts = accounts.clone();
+            async move { accounts.expire_tokens().await }
+        };
+        vec![
+            Turn::new(SWEEP_EVERY, "evictions were not finished", sweep),
+            Turn::new(EXPIRE_EVERY, "tokens whose time is over were not ended", expire),
+        ]
     }
 }

@@ -8,7 +8,7 @@ use plenary_log::{Batch, Fault, Outcome, RowOp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accounts, AgentCaller, Principal, TokenDigest, Who,
+    Accounts, AgentCaller, Principal, TokenDigest, TokenOwner,
     limits::{TICKET_SECONDS, TICKETS_PER_AGENT_MAX, TOKEN_OCTETS_MAX},
     token::random_hex,
 };
@@ -19,7 +19,7 @@ const ROWS_READ_MAX: usize = 4 * TICKETS_PER_AGENT_MAX;
 
 /// What is kept of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct StoredTicket {
     /// The token it was traded for; the ticket dies with it.
     token: TokenDigest,
     until: TimestampMs,
@@ -42,7 +42,7 @@ impl Accounts {
         let now = self.clock().now();
         let mut changes = self.spare(handle, now).await?;
         let ticket = format!("{PREFIX}{}.{}", random_hex(), &handle.as_str()[1..]);
-        let kept = Kept { token: *token, until: TimestampMs(now.0 + TICKET_SECONDS * 1_000) };
+        let kept = StoredTicket { token: *token, until: TimestampMs(now.0 + TICKET_SECONDS * 1_000) };
         let value = serde_json::to_vec(&kept).expect("a digest and a time can be written");
         let name = format!("{}{}", rows(handle), TokenDigest::of(&ticket).hex());
         changes.push(RowOp { name, expected: Some(0), value: Some(value.into()) });
@@ -55,7 +55,7 @@ impl Accounts {
         let mut live = Vec::new();
         let mut gone = Vec::new();
         for (name, row) in self.log().read_rows(&rows(handle), None, ROWS_READ_MAX).await? {
-            match serde_json::from_slice::<Kept>(&row.value) {
+            match serde_json::from_slice::<StoredTicket>(&row.value) {
                 Ok(kept) if now < kept.until => live.push((kept.until, name)),
                 _ => gone.push(name),
             }
@@ -77,12 +77,12 @@ impl Accounts {
         let used = RowOp { name, expected: Some(row.revision), value: None };
         let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await?;
         // An unreadable ticket is worth nothing: it would have lasted 30 s.
-        let kept = serde_json::from_slice::<Kept>(&row.value).ok();
+        let kept = serde_json::from_slice::<StoredTicket>(&row.value).ok();
         let Some(kept) = kept.filter(|kept| self.clock().now() < kept.until) else { return Ok(None) };
         if !matches!(outcome, Outcome::Appended(_)) {
             return Ok(None);
         }
-        let principal = Principal { who: Who::Agent(handle), token: kept.token };
+        let principal = Principal { who: TokenOwner::Agent(handle), token: kept.token };
         Ok(self.is_valid(&principal).await?.then_some(principal))
     }
 }

@@ -16,6 +16,21 @@ enum Proof {
     Digest([u8; 32]),
     /// No token: this process acts for an agent that it runs. No bytes of a peer ever become this.
     Inside,
+    /// No token: a session of the console, by the digest of its cookie, once its cookie was checked; of the operator, or
+    /// of an owner. No bytes of a peer ever become this.
+    Console {
+        cookie: [u8; 32],
+        of_operator: bool,
+    },
+    /// No token of the account: a person acts with the token of its owner, or of the operator, once that was checked. No
+    /// bytes of a peer ever become this.
+    Lent {
+        token: [u8; 32],
+        of_operator: bool,
+    },
+    /// No token: a client's grant, by its id, for what outlasts the tokens that the client renews. No bytes of a peer ever
+    /// become this.
+    Grant([u8; 26]),
 }
 
 impl TokenDigest {
@@ -27,15 +42,62 @@ impl TokenDigest {
     pub fn of(token: &str) -> Self {
         Self(Proof::Digest(plenary_kernel::json::digest(token.as_bytes())))
     }
+    /// The digest of what may be no text.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Proof::Digest(plenary_kernel::json::digest(bytes)))
+    }
+    /// A session of the console, whose cookie was checked.
+    pub(crate) fn of_console(cookie: [u8; 32], of_operator: bool) -> Self {
+        Self(Proof::Console { cookie, of_operator })
+    }
+    /// A person who acts with this token of its owner or of the operator, which was checked; `None` where it is none of a
+    /// token.
+    pub(crate) fn lent(self, of_operator: bool) -> Option<Self> {
+        self.octets().map(|token| Self(Proof::Lent { token: *token, of_operator }))
+    }
+    /// A grant that a token was checked to be below.
+    pub(crate) fn of_grant(id: &str) -> Option<Self> {
+        id.as_bytes().try_into().ok().map(|id| Self(Proof::Grant(id)))
+    }
+    /// The id of the grant, where it is one.
+    pub(crate) fn grant(&self) -> Option<&str> {
+        match &self.0 {
+            Proof::Grant(id) => std::str::from_utf8(id).ok(),
+            Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } => None,
+        }
+    }
+    /// The same of a digest that is known.
+    pub(crate) fn of_octets(octets: [u8; 32]) -> Self {
+        Self(Proof::Digest(octets))
+    }
     /// Whether this process acts by itself.
     pub(crate) fn is_inside(&self) -> bool {
         self.0 == Proof::Inside
+    }
+    /// Whether a person acts, through the console or with the token of its owner: not with a token of the account itself.
+    #[must_use]
+    pub fn is_person(&self) -> bool {
+        matches!(self.0, Proof::Console { .. } | Proof::Lent { .. })
+    }
+    /// The token of the owner or of the operator that a person acts with, and whether it is the operator's.
+    pub(crate) fn lender(&self) -> Option<(Self, bool)> {
+        match self.0 {
+            Proof::Lent { token, of_operator } => Some((Self::of_octets(token), of_operator)),
+            Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Grant(_) => None,
+        }
+    }
+    /// The digest of the cookie of a session of the console, and whether it is the operator's.
+    pub(crate) fn console(&self) -> Option<(&[u8; 32], bool)> {
+        match &self.0 {
+            Proof::Console { cookie, of_operator } => Some((cookie, *of_operator)),
+            Proof::Digest(_) | Proof::Inside | Proof::Lent { .. } | Proof::Grant(_) => None,
+        }
     }
     /// The digest itself, where it is one of a token.
     pub(crate) fn octets(&self) -> Option<&[u8; 32]> {
         match &self.0 {
             Proof::Digest(octets) => Some(octets),
-            Proof::Inside => None,
+            Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_) => None,
         }
     }
     /// The same of 64 hex digits.
@@ -50,6 +112,9 @@ impl TokenDigest {
         match &self.0 {
             Proof::Digest(octets) => hex::encode(octets),
             Proof::Inside => "inside".into(),
+            Proof::Console { cookie, .. } => format!("console:{}", hex::encode(cookie)),
+            Proof::Lent { token, .. } => format!("lent:{}", hex::encode(token)),
+            Proof::Grant(id) => format!("grant:{}", String::from_utf8_lossy(id)),
         }
     }
     /// Compares in a time that does not depend on where the two differ.
@@ -59,7 +124,8 @@ impl TokenDigest {
             (Proof::Digest(a), Proof::Digest(b)) => {
                 a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
             }
-            (Proof::Inside, _) | (_, Proof::Inside) => false,
+            (Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_), _)
+            | (_, Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_)) => false,
         }
     }
 }
@@ -69,6 +135,9 @@ impl fmt::Debug for TokenDigest {
         match &self.0 {
             Proof::Digest(octets) => write!(f, "sha256:{}…", hex::encode(&octets[..4])),
             Proof::Inside => f.write_str("inside"),
+            Proof::Console { cookie, .. } => write!(f, "console:{}…", hex::encode(&cookie[..4])),
+            Proof::Lent { token, .. } => write!(f, "lent:{}…", hex::encode(&token[..4])),
+            Proof::Grant(id) => write!(f, "grant:{}", String::from_utf8_lossy(id)),
         }
     }
 }
@@ -95,6 +164,8 @@ pub enum TokenKind {
     Owner,
     /// An agent's, `pla_`.
     Agent,
+    /// An agent's with a scope, `pls_`.
+    Scoped,
 }
 
 /// A token in clear: shown once, never stored, never printed by accident.
@@ -115,6 +186,7 @@ impl Token {
             TokenKind::Operator => "plo_",
             TokenKind::Owner => "plw_",
             TokenKind::Agent => "pla_",
+            TokenKind::Scoped => "pls_",
         };
         // Where a request is sent again, its answer has the same token, and nothing but its digest was kept.
         let bits = plenary_engine::secret_of_request().map_or_else(random_hex, hex::encode);
@@ -200,6 +272,14 @@ mod tests {
         assert!(!inside.matches(&inside) && !inside.matches(&TokenDigest::of("inside")));
         assert!(!TokenDigest::of("").matches(&inside) && inside.is_inside());
         assert!(serde_json::from_str::<TokenDigest>(&serde_json::to_string(&inside).unwrap()).is_err());
+    }
+
+    #[test]
+    fn what_a_console_acts_with_is_no_token_and_is_not_read() {
+        let session = TokenDigest::of_console([7; 32], false);
+        assert!(!session.matches(&session) && !session.matches(&TokenDigest::of_octets([7; 32])));
+        assert!(!TokenDigest::of_octets([7; 32]).matches(&session) && session.is_person());
+        assert!(serde_json::from_str::<TokenDigest>(&serde_json::to_string(&session).unwrap()).is_err());
     }
 
     #[test]

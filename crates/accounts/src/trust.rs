@@ -6,23 +6,23 @@ use plenary_kernel::{AgentHandle, AllowEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentState, Known};
+use crate::{AgentState, KnownAgent};
 
 /// An agent's gate (ASP-6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// Only who is on the agent's list, in both directions (ASP-8).
+    /// Only agents on the agent's allowlist, in both directions (ASP-8).
     #[default]
     Allowlist,
-    /// No gate of its own (ASP-11).
+    /// No restriction by this agent (ASP-11).
     Open,
 }
 
 /// Whether the two may communicate, whoever begins: both live, neither blocks the other (ASP-13), and each one's
 /// gate admits the other (ASP-8 to ASP-10). An agent may always contact itself.
 #[must_use]
-pub fn may_contact(a: &Known, b: &Known) -> bool {
+pub fn may_contact(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.handle == b.handle
         || (a.state.is_live()
             && b.state.is_live()
@@ -33,11 +33,11 @@ pub fn may_contact(a: &Known, b: &Known) -> bool {
 
 /// Whether one of the two blocks the other (ASP-12).
 #[must_use]
-pub fn blocked_between(a: &Known, b: &Known) -> bool {
+pub fn blocked_between(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.state.blocks(&b.handle) || b.state.blocks(&a.handle)
 }
 
-/// How an agent stands to whoever says something to it.
+/// The trust relation of an agent to a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustTier {
@@ -48,13 +48,13 @@ pub enum TrustTier {
     SameOwner,
     /// The agent's allowlist names it.
     Allowlisted,
-    /// Nothing but an open gate speaks for it.
+    /// Only the open policy admits it.
     Open,
 }
 
 /// How `reader` stands to another agent.
 #[must_use]
-pub fn trust_tier(reader: &Known, from: &AgentHandle) -> TrustTier {
+pub fn trust_tier(reader: &KnownAgent, from: &AgentHandle) -> TrustTier {
     if reader.handle == *from {
         TrustTier::Own
     } else if reader.handle.owner() == from.owner() {

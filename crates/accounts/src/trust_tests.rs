@@ -4,14 +4,14 @@ use plenary_kernel::{AllowEntry, TimestampMs, Version};
 use proptest::{prelude::*, sample::subsequence};
 
 use crate::{
-    Actor, AgentState, Known, Policy, TokenDigest,
+    Actor, AgentState, KnownAgent, Policy, TokenDigest,
     agent::event::{AgentDeleted, AgentEvent, AgentRegistered, Block, Entries},
     blocked_between, may_contact,
 };
 
 /// What the owner of an agent has said, in its own words.
 #[derive(Debug, Clone)]
-struct Said {
+struct OwnerSettings {
     handle: &'static str,
     exists: bool,
     deleted: bool,
@@ -20,7 +20,7 @@ struct Said {
     blocks: Vec<&'static str>,
 }
 
-fn known(said: &Said) -> Known {
+fn known(said: &OwnerSettings) -> KnownAgent {
     let by = || Actor::Operator;
     let mut events = Vec::new();
     if said.exists {
@@ -30,6 +30,7 @@ fn known(said: &Said) -> Known {
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of("t"),
+            kind: crate::AgentKind::Agent,
             profile: crate::agent::profile::ProfileChange::default(),
         }));
         let entries: Vec<AllowEntry> = said.list.iter().map(|entry| entry.parse().unwrap()).collect();
@@ -39,13 +40,13 @@ fn known(said: &Said) -> Known {
         }
     }
     if said.exists && said.deleted {
-        events.push(AgentEvent::AgentDeleted(AgentDeleted { by: by(), token: None }));
+        events.push(AgentEvent::AgentDeleted(AgentDeleted { by: by(), token: None, ended: Vec::new() }));
     }
     let mut state = AgentState::default();
     for event in &events {
         state.evolve(Version(1), TimestampMs(1), event);
     }
-    Known { handle: said.handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
+    KnownAgent { handle: said.handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
 }
 
 /// ASP-7: an entry names an agent exactly, or every agent of an owner.
@@ -55,7 +56,7 @@ fn is_on(list: &[&str], handle: &str) -> bool {
 }
 
 /// The seed's section 6.2, clause by clause.
-fn naive(a: &Said, b: &Said) -> bool {
+fn naive(a: &OwnerSettings, b: &OwnerSettings) -> bool {
     if a.handle == b.handle {
         return true;
     }
@@ -81,12 +82,12 @@ fn naive(a: &Said, b: &Said) -> bool {
 const HANDLES: [&str; 4] = ["@a.x", "@a.y", "@ab.x", "@b.x"];
 const ENTRIES: [&str; 8] = ["@a.x", "@a.y", "@ab.x", "@b.x", "@a.*", "@ab.*", "@b.*", "@c.*"];
 
-fn said() -> impl Strategy<Value = Said> {
+fn said() -> impl Strategy<Value = OwnerSettings> {
     let handle = prop::sample::select(HANDLES.to_vec());
     let flags = (prop::bool::weighted(0.9), prop::bool::weighted(0.1), any::<bool>());
     let list = subsequence(ENTRIES.to_vec(), 0..=ENTRIES.len());
     let blocks = prop_oneof![3 => Just(Vec::new()), 1 => subsequence(HANDLES.to_vec(), 0..=HANDLES.len())];
-    (handle, flags, list, blocks).prop_map(|(handle, (exists, deleted, open), list, blocks)| Said {
+    (handle, flags, list, blocks).prop_map(|(handle, (exists, deleted, open), list, blocks)| OwnerSettings {
         handle,
         exists,
         deleted,
@@ -116,7 +117,7 @@ fn asp_9_to_13_the_whole_matrix_of_two_agents() {
     for open in 0..4 {
         for (nth_a, nth_b) in (0..16).map(|nth| (nth / 4, nth % 4)) {
             for blocks in 0..4 {
-                let of = |handle, open, list: &[&'static str], blocks: Option<&'static str>| Said {
+                let of = |handle, open, list: &[&'static str], blocks: Option<&'static str>| OwnerSettings {
                     handle,
                     exists: true,
                     deleted: false,
@@ -140,7 +141,14 @@ fn asp_9_to_13_the_whole_matrix_of_two_agents() {
 /// ASP-106: a stranger reaches who is open, and nobody reaches who is closed.
 #[test]
 fn asp_106_open_is_reachable_by_a_stranger_that_is_open_itself() {
-    let of = |handle, open| Said { handle, exists: true, deleted: false, open, list: vec![], blocks: vec![] };
+    let of = |handle, open| OwnerSettings {
+        handle,
+        exists: true,
+        deleted: false,
+        open,
+        list: vec![],
+        blocks: vec![],
+    };
     assert!(may_contact(&known(&of("@a.x", true)), &known(&of("@b.x", true))));
     assert!(!may_contact(&known(&of("@a.x", false)), &known(&of("@b.x", true))), "ASP-8: outbound as well");
 }

@@ -4,7 +4,7 @@
 use plenary_kernel::OwnerName;
 
 use crate::{
-    Known, Visibility,
+    KnownAgent, Visibility,
     trust::{blocked_between, may_contact},
 };
 
@@ -16,13 +16,13 @@ pub(crate) enum Viewer {
     /// An owner.
     Owner(OwnerName),
     /// An agent.
-    Agent(Known),
+    Agent(KnownAgent),
 }
 
 impl Viewer {
     /// Whether the agent is there for whoever looks. A block hides the two from each other also where one is public: else
     /// the blocked agent could tell the block from an agent that is gone.
-    pub(crate) fn sees(&self, agent: &Known) -> bool {
+    pub(crate) fn sees(&self, agent: &KnownAgent) -> bool {
         let is_public = agent.state.profile().visibility == Visibility::Public;
         agent.state.is_live()
             && match self {
@@ -35,7 +35,7 @@ impl Viewer {
     }
 
     /// Whether the agent is the viewer's own: itself, its owner's, or the operator's.
-    pub(crate) fn owns(&self, agent: &Known) -> bool {
+    pub(crate) fn owns(&self, agent: &KnownAgent) -> bool {
         match self {
             Self::Operator => true,
             Self::Owner(owner) => owner.as_str() == agent.handle.owner(),
@@ -44,7 +44,7 @@ impl Viewer {
     }
 
     /// Whether the viewer may change the agent's profile.
-    pub(crate) fn edits(&self, agent: &Known) -> bool {
+    pub(crate) fn edits(&self, agent: &KnownAgent) -> bool {
         self.owns(agent) && (!matches!(self, Self::Agent(_)) || agent.state.configures_itself())
     }
 }

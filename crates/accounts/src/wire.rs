@@ -3,6 +3,7 @@
 //! Must not know: HTTP, or who may ask.
 
 mod profiles;
+mod tokens;
 
 use std::collections::BTreeSet;
 
@@ -11,16 +12,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    AgentState, Known, Policy, ProfileChange, Token,
+    AgentKind, AgentState, Attention, AttentionLevel, KnownAgent, Policy, ProfileChange, Token,
     fields::Fields,
     limits::{CONTACT_MESSAGE_OCTETS_MAX, ENTRIES_PER_REQUEST_MAX},
     org::state::Role,
 };
 
 pub use profiles::{
-    AgentDetail, FoundAgent, FoundAgents, FoundAll, Listing, OtherView, OwnView, ProfileView, Relationship,
-    ViewerView,
+    AgentDetail, FoundAgent, FoundAgents, FoundAll, ListingProfile, OtherView, OwnView, ProfileView,
+    Relationship, ViewerView,
 };
+
+pub(crate) use tokens::NewIssued;
+pub use tokens::{ClientView, IssuedList, IssuedMade, IssuedView};
 
 /// `POST /_admin/owners`.
 #[derive(Debug, JsonSchema)]
@@ -32,7 +36,7 @@ pub struct NewOwner {
 /// `POST /_admin/agents`.
 #[derive(Debug, JsonSchema)]
 pub struct NewAgent {
-    /// The handle; its owner is made when it is new.
+    /// The handle; its owner is created if it is new.
     pub handle: AgentHandle,
     /// Its gate; `allowlist` when absent (ASP-6).
     pub policy: Option<Policy>,
@@ -48,29 +52,39 @@ pub struct NewAgent {
     pub profile: ProfileChange,
 }
 
-/// `PATCH /_admin/agents/{handle}`: at least one of them.
+/// `PATCH /_admin/agents/{handle}`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub struct AgentChanges {
     /// The gate.
     pub policy: Option<Policy>,
     /// Whether the agent may configure itself.
     pub self_service: Option<bool>,
+    /// What may disturb it.
+    pub attention: Option<AttentionLevel>,
+    /// Its end, in ms.
+    #[schemars(with = "Option<u64>")]
+    pub attention_until: Option<TimestampMs>,
     /// The profile.
     #[schemars(flatten)]
     pub profile: ProfileChange,
 }
 
-/// `PATCH /agents/me`: at least one of them.
+/// `PATCH /agents/me`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub struct OwnChanges {
     /// The gate.
     pub policy: Option<Policy>,
+    /// What may disturb it.
+    pub attention: Option<AttentionLevel>,
+    /// Its end, in ms.
+    #[schemars(with = "Option<u64>")]
+    pub attention_until: Option<TimestampMs>,
     /// The profile.
     #[schemars(flatten)]
     pub profile: ProfileChange,
 }
 
-/// Entries to put on an allowlist.
+/// Entries to add to an allowlist.
 #[derive(Debug, JsonSchema)]
 pub struct NewEntries {
     /// Handles and `@owner.*`, one or more.
@@ -78,17 +92,17 @@ pub struct NewEntries {
     pub entries: Vec<AllowEntry>,
 }
 
-/// Whom to block.
+/// The agent to block.
 #[derive(Debug, JsonSchema)]
 pub struct NewBlock {
-    /// The handle, whether or not anybody has it.
+    /// The handle; the agent may not exist.
     pub handle: AgentHandle,
 }
 
 /// `PUT /_admin/orgs/{org}/members/{handle}`.
 #[derive(Debug, JsonSchema)]
 pub struct NewMember {
-    /// All the member's roles; none when absent. One that stands twice is one.
+    /// All roles of the member; none when absent. Duplicates count once.
     #[schemars(with = "Option<Vec<Role>>")]
     pub roles: Option<BTreeSet<Role>>,
 }
@@ -96,9 +110,9 @@ pub struct NewMember {
 /// `POST /contacts`.
 #[derive(Debug, JsonSchema)]
 pub struct NewContact {
-    /// Whom to ask.
+    /// The agent to ask.
     pub to: AgentHandle,
-    /// What to say with it, 1 to 4096 bytes.
+    /// A message for the request, 1 to 4096 bytes.
     pub message: Option<String>,
 }
 
@@ -124,27 +138,35 @@ impl NewAgent {
 impl AgentChanges {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
         let self_service = fields.flag("self_service", "invalid_self_service")?;
-        let OwnChanges { policy, profile } = OwnChanges::any(fields)?;
-        if policy.is_none() && self_service.is_none() && profile.is_empty() {
-            let text = "Name policy, self_service, display_name, description, card_body or visibility.";
+        let OwnChanges { policy, attention, attention_until, profile } = OwnChanges::any(fields)?;
+        let is_none = policy.is_none() && self_service.is_none() && attention.is_none();
+        if is_none && profile.is_empty() {
+            let text =
+                "Name policy, self_service, attention, display_name, description, card_body or visibility.";
             return Err(Refusal::malformed("invalid_policy", text));
         }
-        Ok(Self { policy, self_service, profile })
+        Ok(Self { policy, self_service, attention, attention_until, profile })
     }
 }
 
 impl OwnChanges {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
         let changes = Self::any(fields)?;
-        if changes.policy.is_none() && changes.profile.is_empty() {
-            let text = "Name policy, display_name, description, card_body or visibility.";
+        if changes.policy.is_none() && changes.attention.is_none() && changes.profile.is_empty() {
+            let text = "Name policy, attention, display_name, description, card_body or visibility.";
             return Err(Refusal::malformed("invalid_policy", text));
         }
         Ok(changes)
     }
 
     fn any(fields: &Fields) -> Result<Self, Refusal> {
-        Ok(Self { policy: fields.policy("policy")?, profile: fields.profile()? })
+        let (attention, attention_until) = fields.attention()?;
+        Ok(Self { policy: fields.policy("policy")?, attention, attention_until, profile: fields.profile()? })
+    }
+
+    /// Whether nothing is named that needs the owner's leave.
+    pub(crate) fn is_attention_alone(&self) -> bool {
+        self.attention.is_some() && self.policy.is_none() && self.profile.is_empty()
     }
 }
 
@@ -173,7 +195,7 @@ impl NewContact {
     }
 }
 
-/// An owner that was made, with its token: shown this once.
+/// A new owner with its token, which is shown only once.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OwnerMade {
     /// The name.
@@ -195,19 +217,19 @@ pub struct OwnerView {
     pub stored_events: u64,
 }
 
-/// What an owner stores, and how much it may.
+/// The storage of an owner, and its quota.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UsageView {
     /// The owner.
     pub owner: OwnerName,
     /// Bytes of its events and contents.
     pub stored_bytes: u64,
-    /// Most bytes that it may store; absent where there is no bound.
+    /// The quota of bytes; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_bytes_max: Option<u64>,
     /// Its events.
     pub stored_events: u64,
-    /// Most events that it may store; absent where there is no bound.
+    /// The quota of events; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_events_max: Option<u64>,
 }
@@ -217,12 +239,12 @@ pub struct UsageView {
 pub struct OwnerPage {
     /// The owners.
     pub owners: Vec<OwnerView>,
-    /// The `cursor` of the next page, when there is more.
+    /// The `cursor` of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// An agent that was made, with its token: shown this once.
+/// A new agent with its token, which is shown only once.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AgentMade {
     /// The handle.
@@ -239,7 +261,7 @@ pub struct AgentMade {
 }
 
 impl AgentMade {
-    pub(crate) fn new(known: Known, token: &Token) -> Self {
+    pub(crate) fn new(known: KnownAgent, token: &Token) -> Self {
         Self {
             token: token.expose().to_owned(),
             policy: known.state.policy(),
@@ -259,23 +281,30 @@ pub struct AgentView {
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: BTreeSet<AllowEntry>,
+    /// Whether it is a program or a person.
+    pub kind: AgentKind,
     /// Whether it may configure itself.
     pub self_service: bool,
     /// When it was made, in ms since the epoch.
     pub created_at: u64,
+    /// The last period in which it did not let everything disturb it; over if its `until` is past. Absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attention: Option<Attention>,
     /// Its profile.
     #[serde(flatten)]
     pub profile: ProfileView,
 }
 
-impl From<&Known> for AgentView {
-    fn from(known: &Known) -> Self {
+impl From<&KnownAgent> for AgentView {
+    fn from(known: &KnownAgent) -> Self {
         Self {
             handle: known.handle.clone(),
             policy: known.state.policy(),
             allowlist: known.state.allowlist().clone(),
+            kind: known.state.kind(),
             self_service: known.state.configures_itself(),
             created_at: known.state.created_at().unwrap_or_default().0,
+            attention: known.state.attention(),
             profile: ProfileView::from(known),
         }
     }
@@ -286,18 +315,18 @@ impl From<&Known> for AgentView {
 pub struct AgentPage {
     /// The agents.
     pub agents: Vec<AgentView>,
-    /// The `cursor` of the next page, when there is more.
+    /// The `cursor` of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// Why two agents may talk.
+/// Why two agents may contact each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReachedBy {
     /// They have one owner, and trust each other.
     SameOwner,
-    /// Somebody's allowlist names the other.
+    /// One of the two allowlists names the other agent.
     Allowlisted,
     /// Both are open.
     Open,
@@ -308,7 +337,7 @@ pub enum ReachedBy {
 pub struct ReachableAgent {
     /// The handle.
     pub handle: AgentHandle,
-    /// Why they may talk.
+    /// Why they may contact each other.
     pub trust: ReachedBy,
 }
 
@@ -317,12 +346,12 @@ pub struct ReachableAgent {
 pub struct ReachablePage {
     /// The agents.
     pub agents: Vec<ReachableAgent>,
-    /// The `cursor` of the next page, when there is more.
+    /// The `cursor` of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A new token: shown this once. The old one is dead.
+/// A new token, shown only once. The old token is no longer valid.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TokenView {
     /// The token.
@@ -345,7 +374,7 @@ impl From<&AgentState> for EntriesView {
 /// A block.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BlockView {
-    /// The id of the blocked agent: its handle, which is never given again.
+    /// The id of the blocked agent: its handle, which is never reused.
     pub blocked_agent_id: AgentHandle,
     /// Its handle.
     pub blocked_handle: AgentHandle,
@@ -362,14 +391,14 @@ pub struct BlockPage {
     pub next_cursor: Option<String>,
 }
 
-/// A block that was lifted, or was not there.
+/// A block that was removed, or did not exist.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Unblocked {
+pub struct UnblockReceipt {
     /// Always true.
     pub unblocked: bool,
 }
 
-/// An organisation that was made or known.
+/// A new or existing organisation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OrgMade {
     /// Its name.
@@ -385,7 +414,7 @@ pub struct OrgView {
     pub created_at: u64,
     /// The members.
     pub members: Vec<MemberView>,
-    /// The `cursor` of the next page, when there is more.
+    /// The `cursor` of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -406,7 +435,7 @@ pub struct PendingContact {
     pub request_id: ContactId,
     /// Who asks.
     pub from: AgentHandle,
-    /// Who is asked; there may be nobody of that handle.
+    /// The agent that is asked; it may not exist.
     pub to: AgentHandle,
     /// What was said with it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -419,14 +448,14 @@ pub struct PendingContact {
 /// `GET /contacts`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PendingContacts {
-    /// Those asked of the agent oldest first, those that it asked by handle.
+    /// Requests to the agent, oldest first, or requests by the agent, by handle.
     pub contacts: Vec<PendingContact>,
-    /// Passed back as `cursor`; present when there may be more.
+    /// The `cursor` of the next page; present if there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A contact request that was taken, whether or not there is anybody to ask.
+/// An accepted contact request; the agent may not exist.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ContactMade {
     /// The request.
@@ -445,6 +474,6 @@ pub struct Okay {
 pub struct TicketMade {
     /// For `/connect?ticket=`, once.
     pub ticket: String,
-    /// In how many seconds it is worthless.
+    /// Seconds until it expires.
     pub expires_in: u64,
 }

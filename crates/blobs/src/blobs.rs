@@ -18,8 +18,8 @@ use crate::{
     BlobId, Fault, OpenFault, PUT_BUFFER_OCTETS_MAX, PUT_WAIT, Place, PutError, WHOLE_OCTETS_MAX,
     marks::Marks,
     staging::{STAGING_AGE_MIN, sweep},
-    verified::{Verified, verify},
-    writing::Writing,
+    verified::{VerifiedStream, verify},
+    writing::BlobWriter,
 };
 
 /// Bytes that are written at once where nothing else is prescribed.
@@ -49,12 +49,12 @@ pub struct Content {
 }
 
 /// A content that was read whole and is what its name says, and is not kept yet. Nothing is left of it when it is dropped.
-pub struct Staged {
-    writing: Writing,
+pub struct StagedBlob {
+    writing: BlobWriter,
     _turn: OwnedSemaphorePermit,
 }
 
-impl Staged {
+impl StagedBlob {
     /// How many bytes it has.
     #[must_use]
     pub fn octets(&self) -> u64 {
@@ -108,7 +108,7 @@ impl Blobs {
         std::fs::create_dir_all(path).map_err(|error| bad(error.to_string()))?;
         let swept = sweep(path, staging_age_min).map_err(|error| bad(error.to_string()))?;
         if swept > 0 {
-            tracing::info!(files = swept, "removed what cut uploads had left behind");
+            tracing::info!(files = swept, "removed the remains of interrupted uploads");
         }
         let store = LocalFileSystem::new_with_prefix(path).map_err(|error| bad(error.to_string()))?;
         // What is acknowledged is on disk.
@@ -169,7 +169,12 @@ impl Blobs {
     ///
     /// # Errors
     /// [`PutError`]; nothing is left of it then.
-    pub async fn stage<S, E>(&self, id: &BlobId, content: S, octets_max: u64) -> Result<Staged, PutError<E>>
+    pub async fn stage<S, E>(
+        &self,
+        id: &BlobId,
+        content: S,
+        octets_max: u64,
+    ) -> Result<StagedBlob, PutError<E>>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
@@ -180,7 +185,7 @@ impl Blobs {
             writing.abort().await;
             return Err(PutError::Mismatch(found));
         }
-        Ok(Staged { writing, _turn: turn })
+        Ok(StagedBlob { writing, _turn: turn })
     }
 
     /// A content that was read to its end, and still has to be given its name.
@@ -189,12 +194,12 @@ impl Blobs {
         key: Key,
         content: S,
         octets_max: u64,
-    ) -> Result<Writing, PutError<E>>
+    ) -> Result<BlobWriter, PutError<E>>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
         let mut content = std::pin::pin!(content);
-        let mut writing = Writing::new(self.store.clone(), key, self.part_octets);
+        let mut writing = BlobWriter::new(self.store.clone(), key, self.part_octets);
         while let Some(piece) = content.next().await {
             let piece = piece.map_err(PutError::Content)?;
             if writing.octets() + piece.len() as u64 > octets_max {
@@ -256,7 +261,7 @@ impl Blobs {
         }
         let whole = found.into_stream().map_err(Fault::from).boxed();
         if range == (0..octets) {
-            let stream = Verified::new(whole, *id).into_stream().boxed();
+            let stream = VerifiedStream::new(whole, *id).into_stream().boxed();
             return Ok(Some(Content { octets, range, stream }));
         }
         // A part says nothing of the whole, which its name is the digest of: that is verified once as it stands there.

@@ -8,7 +8,7 @@ use crate::{BlobId, Blobs, Fault, OpenFault, OwnName, Place, blobs::PART_OCTETS,
 
 /// What was looked at, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct BlobCheck {
     /// Contents that were read.
     pub contents: u64,
     /// Bytes of them.
@@ -42,8 +42,8 @@ impl Blobs {
     ///
     /// # Errors
     /// When the place fails altogether.
-    pub async fn check(&self) -> Result<Checked, Fault> {
-        let mut checked = Checked::default();
+    pub async fn check(&self) -> Result<BlobCheck, Fault> {
+        let mut checked = BlobCheck::default();
         let below = self.shelves();
         let mut names = self.store().list(Some(&below));
         while let Some(found) = names.try_next().await? {
@@ -67,7 +67,7 @@ impl Blobs {
         name: &OwnName,
         id: &BlobId,
         must_be: bool,
-        checked: &mut Checked,
+        checked: &mut BlobCheck,
     ) -> Result<(), Fault> {
         let read = async {
             let Some(content) = self.read(name, id, None).await? else { return Ok(None) };

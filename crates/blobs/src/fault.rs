@@ -14,13 +14,13 @@ pub struct OpenFault(pub(crate) String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The place did not do what it was asked; whether it was done is not known.
-    #[error("the place of the contents failed: {0}")]
+    #[error("the blob store failed: {0}")]
     Unavailable(String),
     /// The place is full; nothing was kept.
-    #[error("the place of the contents is full")]
+    #[error("the blob store is full")]
     Full,
     /// What is kept is not what its name says. It is given out to nobody; putting it again mends it.
-    #[error("the content {0} is not what its name says")]
+    #[error("the content {0} does not match its hash")]
     Damaged(BlobId),
 }
 
@@ -40,7 +40,7 @@ pub enum PutError<E> {
     #[error("too many uploads at the same time")]
     Busy,
     /// It did not come to its end.
-    #[error("the content broke off")]
+    #[error("the content was interrupted")]
     Content(E),
     /// The place failed.
     #[error(transparent)]

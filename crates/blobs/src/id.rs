@@ -11,7 +11,7 @@ pub struct BlobId([u8; 32]);
 
 /// The text is not 64 lower-case hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a content is named by its SHA-256 as 64 lower-case hex digits")]
+#[error("the name of a content must be its SHA-256 in 64 lower-case hex digits")]
 pub struct NotABlobId;
 
 impl BlobId {

@@ -17,8 +17,8 @@ mod tests;
 mod verified;
 mod writing;
 
-pub use blobs::{Blobs, Content, Staged};
-pub use checking::Checked;
+pub use blobs::{Blobs, Content, StagedBlob};
+pub use checking::BlobCheck;
 pub use fault::{Fault, OpenFault, PutError};
 pub use id::{BlobId, NotABlobId};
 pub use own::{NotAName, OwnName};

@@ -12,22 +12,22 @@ const MARKS_MAX: usize = 65_536;
 
 /// What tells a content that was changed from the one that was verified: its size, when it was written, and the mark of
 /// its place (of a file: its inode, time and size).
-type Seen = (u64, i64, Option<String>);
+type ContentMark = (u64, i64, Option<String>);
 
-fn seen(meta: &ObjectMeta) -> Seen {
+fn seen(meta: &ObjectMeta) -> ContentMark {
     (meta.size, meta.last_modified.timestamp_micros(), meta.e_tag.clone())
 }
 
 /// The contents that were verified. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
-    known: Arc<Mutex<HashMap<Key, Seen>>>,
+    known: Arc<Mutex<HashMap<Key, ContentMark>>>,
     /// One content is verified at a time: who waits finds it done.
     pub(crate) verifying: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Marks {
-    fn known(&self) -> MutexGuard<'_, HashMap<Key, Seen>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<Key, ContentMark>> {
         self.known.lock()
     }
 

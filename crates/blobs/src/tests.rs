@@ -25,15 +25,18 @@ async fn got(blobs: &Blobs, id: &BlobId, range: Option<std::ops::Range<u64>>) ->
     Ok(pieces.concat().into())
 }
 
-struct Kept {
+struct TestBlobs {
     blobs: Blobs,
     directory: Option<tempfile::TempDir>,
 }
 
-fn places() -> [Kept; 2] {
+fn places() -> [TestBlobs; 2] {
     let directory = tempfile::tempdir().unwrap();
     let blobs = Blobs::open(&Place::Directory(directory.path().join("blobs")), |_| None).unwrap();
-    [Kept { blobs: Blobs::in_memory(), directory: None }, Kept { blobs, directory: Some(directory) }]
+    [
+        TestBlobs { blobs: Blobs::in_memory(), directory: None },
+        TestBlobs { blobs, directory: Some(directory) },
+    ]
 }
 
 /// Every file below a directory.
@@ -44,7 +47,7 @@ fn files(below: &std::path::Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn what_is_put_comes_back_whole_and_in_parts() {
-    for Kept { blobs, directory: _kept } in places() {
+    for TestBlobs { blobs, directory: _kept } in places() {
         for size in [0, 1, WHOLE_OCTETS_MAX, WHOLE_OCTETS_MAX + 1, 3_000_000] {
             let content = octets(size);
             let id = BlobId::of(&content);
@@ -68,7 +71,7 @@ async fn what_is_put_comes_back_whole_and_in_parts() {
 
 #[tokio::test]
 async fn of_what_is_refused_nothing_is_kept() {
-    for Kept { blobs, directory } in places() {
+    for TestBlobs { blobs, directory } in places() {
         for size in [10, 2_000_000] {
             let (content, other) = (octets(size), BlobId::of(b"something else"));
             let mismatch = put(&blobs, &other, &content, BLOB_OCTETS_MAX).await;
@@ -96,7 +99,7 @@ async fn of_what_is_refused_nothing_is_kept() {
 
 #[tokio::test]
 async fn what_is_damaged_is_said_to_be_and_a_second_put_mends_it() {
-    let [_, Kept { blobs, directory }] = places();
+    let [_, TestBlobs { blobs, directory }] = places();
     let directory = directory.unwrap();
     for size in [1_000, 2_000_000] {
         let content = octets(size);
@@ -121,7 +124,7 @@ async fn what_is_damaged_is_said_to_be_and_a_second_put_mends_it() {
 
 #[tokio::test]
 async fn a_large_content_that_is_damaged_never_comes_to_its_end() {
-    let [_, Kept { blobs, directory }] = places();
+    let [_, TestBlobs { blobs, directory }] = places();
     let content = octets(WHOLE_OCTETS_MAX + 1);
     let id = BlobId::of(&content);
     put(&blobs, &id, &content, BLOB_OCTETS_MAX).await.unwrap();

@@ -10,14 +10,14 @@ use crate::{BlobId, Fault};
 type Octets = BoxStream<'static, Result<Bytes, Fault>>;
 
 /// A content on its way out.
-pub(crate) struct Verified {
+pub(crate) struct VerifiedStream {
     content: Octets,
     id: BlobId,
     hasher: Sha256,
     held: Option<Bytes>,
 }
 
-impl Verified {
+impl VerifiedStream {
     pub(crate) fn new(content: Octets, id: BlobId) -> Self {
         Self { content, id, hasher: Sha256::new(), held: None }
     }
@@ -51,7 +51,7 @@ impl Verified {
 
 /// Reads a content to its end, and keeps none of it.
 pub(crate) async fn verify(content: Octets, id: &BlobId) -> Result<(), Fault> {
-    let mut pieces = Verified::new(content, *id);
+    let mut pieces = VerifiedStream::new(content, *id);
     while pieces.next().await?.is_some() {}
     Ok(())
 }

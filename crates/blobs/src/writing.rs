@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::{BlobId, Fault};
 
 /// A content that is being put.
-pub(crate) struct Writing {
+pub(crate) struct BlobWriter {
     store: Arc<dyn ObjectStore>,
     key: Key,
     part_octets: usize,
@@ -37,11 +37,11 @@ impl Drop for Upload {
 
 async fn given_up(upload: &mut dyn MultipartUpload) {
     if let Err(error) = upload.abort().await {
-        tracing::warn!(%error, "parts of a content that was not kept could not be removed");
+        tracing::warn!(%error, "parts of a content that was not stored could not be removed");
     }
 }
 
-impl Writing {
+impl BlobWriter {
     pub(crate) fn new(store: Arc<dyn ObjectStore>, key: Key, part_octets: usize) -> Self {
         let (hasher, upload) = (Sha256::new(), Upload::default());
         Self { store, key, part_octets, hasher, octets: 0, pieces: Vec::new(), waiting: 0, upload }

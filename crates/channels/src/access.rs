@@ -1,22 +1,22 @@
 //! Who may use a channel: read it, append to it and close it (wire.md D.6). Pure.
 //! Must not know: HTTP; where the states of the agents came from.
 
-use plenary_accounts::{Actor, Known, blocked_between, may_contact};
+use plenary_accounts::{Actor, KnownAgent, blocked_between, may_contact};
 
 use crate::{
     command::Caller,
     state::{ChannelState, owner_of},
 };
 
-/// What the accounts say of those whom a command concerns.
+/// The accounts of the agents that a command concerns.
 #[derive(Debug, Clone, Default)]
 pub struct People {
     /// Whether the caller's token is valid.
     pub holds: bool,
     /// The caller, where it is an agent.
-    pub agent: Option<Known>,
+    pub agent: Option<KnownAgent>,
     /// The agent that created the channel, where it is another one.
-    pub creator: Option<Known>,
+    pub creator: Option<KnownAgent>,
 }
 
 /// Why somebody may use a channel.

@@ -1,4 +1,4 @@
-//! Who asks, and by which URL they reach the server (CH-8, CH-36; wire.md D.6).
+//! The caller, and the URL by which it reaches the server (CH-8, CH-36; wire.md D.6).
 //! Must not know: what is asked.
 
 use axum::extract::{FromRequestParts, Query};
@@ -9,7 +9,8 @@ use plenary_kernel::OwnerName;
 use serde::Deserialize;
 
 use crate::{
-    channels::Watcher, command::Caller, misses::Guesser, refusals::Refused, routes::Surface, state::owner_of,
+    channels::Watcher, command::Caller, misses::Guesser, refusals::ChannelRefusal, routes::Surface,
+    state::owner_of,
 };
 
 /// The code of the refusal where no token came at all.
@@ -17,7 +18,7 @@ const NO_TOKEN: &str = "missing_authorization";
 
 /// The sender of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asking {
+pub(crate) struct RequestCaller {
     /// As commands want it.
     caller: Caller,
     /// How it reaches the server.
@@ -38,9 +39,9 @@ struct Link {
 
 /// The same for a live stream, where `?ticket=` stands in for a header that a browser can't send.
 #[derive(Debug, Clone)]
-pub(crate) struct Watching(pub(crate) Asking);
+pub(crate) struct StreamCaller(pub(crate) RequestCaller);
 
-impl Asking {
+impl RequestCaller {
     /// As commands want it.
     pub(crate) fn caller(&self) -> Caller {
         self.caller.clone()
@@ -56,7 +57,11 @@ impl Asking {
         self.caller.via().map_or_else(|| "anyone".into(), Actor::to_string)
     }
 
-    async fn identified(parts: &Parts, surface: &Surface, credentials: Credentials) -> Result<Self, Refused> {
+    async fn identified(
+        parts: &Parts,
+        surface: &Surface,
+        credentials: Credentials,
+    ) -> Result<Self, ChannelRefusal> {
         let open = surface.channels.config().open;
         let principal = match identify(parts, surface.channels.accounts(), credentials).await {
             Ok(principal) => Some(principal),
@@ -89,18 +94,18 @@ impl Asking {
     }
 }
 
-impl FromRequestParts<Surface> for Asking {
-    type Rejection = Refused;
+impl FromRequestParts<Surface> for RequestCaller {
+    type Rejection = ChannelRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, surface: &Surface) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, surface: &Surface) -> Result<Self, ChannelRefusal> {
         Self::identified(parts, surface, Credentials::Header).await
     }
 }
 
-impl FromRequestParts<Surface> for Watching {
-    type Rejection = Refused;
+impl FromRequestParts<Surface> for StreamCaller {
+    type Rejection = ChannelRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, surface: &Surface) -> Result<Self, Refused> {
-        Asking::identified(parts, surface, Credentials::HeaderOrTicket).await.map(Self)
+    async fn from_request_parts(parts: &mut Parts, surface: &Surface) -> Result<Self, ChannelRefusal> {
+        RequestCaller::identified(parts, surface, Credentials::HeaderOrTicket).await.map(Self)
     }
 }

@@ -4,7 +4,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use plenary_accounts::{Accounts, Watchers};
-use plenary_engine::{Done, ExecuteError, KeyUse, Streams};
+use plenary_engine::{ExecuteError, Executed, KeyUse, Streams};
 use plenary_hub::Tail;
 use plenary_kernel::{Clock, OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, Log};
@@ -17,14 +17,14 @@ use crate::{
     decide::Rejection,
     id::{ChannelId, LENGTH_MAX, LENGTH_MIN},
     key::LinkKey,
-    liveness::{Cadence, Noticed, is_ahead, presence},
+    liveness::{Cadence, ClockNotice, is_ahead, presence},
     misses::Misses,
-    room::{Asked, ChannelRoom, Decides},
+    room::{ChannelRoom, CommandContext, Decides},
     state::ChannelState,
     wire::Presence,
 };
 
-/// Bytes of recent events that are kept for whoever reads live.
+/// Bytes of recent events that are kept for live readers.
 const TAIL_OCTETS_MAX: usize = 8 << 20;
 
 /// What an operator may set.
@@ -63,7 +63,7 @@ pub(crate) struct Inner {
     config: Config,
     pub(crate) misses: Misses,
     pub(crate) watchers: Watchers<Watcher>,
-    noticed: Cache<ChannelId, Noticed>,
+    noticed: Cache<ChannelId, ClockNotice>,
     pub(crate) tail: Tail<()>,
     spans: Spans,
 }
@@ -104,7 +104,7 @@ impl Channels {
         self.0.streams.clock().now()
     }
 
-    /// Ends every live stream; none begins any more.
+    /// Ends every live stream; no new one begins.
     pub fn close(&self) {
         self.0.watchers.close();
     }
@@ -115,8 +115,8 @@ impl Channels {
         id: &ChannelId,
         command: C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<C::Reply>, ExecuteError<Rejection>> {
-        let asked = Asked { accounts: self.0.accounts.clone(), command };
+    ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>> {
+        let asked = CommandContext { accounts: self.0.accounts.clone(), command };
         self.0.streams.execute(id.as_str(), &asked, key).await
     }
 
@@ -127,7 +127,7 @@ impl Channels {
         title: &str,
         created_by: Option<&str>,
         key: Option<&KeyUse>,
-    ) -> Result<Done<ChannelMade>, ExecuteError<Rejection>> {
+    ) -> Result<Executed<ChannelMade>, ExecuteError<Rejection>> {
         for length in LENGTH_MIN..=LENGTH_MAX {
             for _ in 0..TRIES_PER_LENGTH {
                 let id = ChannelId::mint(&self.0.streams.clock().stamp(), length);
@@ -163,10 +163,10 @@ impl Channels {
     ) -> (Presence, TimestampMs) {
         let mut noticed = self.0.noticed.get(id);
         if is_ahead(state, noticed, now) {
-            noticed = Some(Noticed { version: head, at: now });
-            self.0.noticed.insert(id.clone(), Noticed { version: head, at: now });
+            noticed = Some(ClockNotice { version: head, at: now });
+            self.0.noticed.insert(id.clone(), ClockNotice { version: head, at: now });
         }
-        let state_at = Noticed::dated(noticed, state.state, state.state_at);
+        let state_at = ClockNotice::dated(noticed, state.state, state.state_at);
         (presence(state, self.0.config.cadence, noticed, now), state_at)
     }
 }

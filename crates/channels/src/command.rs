@@ -43,7 +43,7 @@ pub struct CreateChannel {
     pub id: ChannelId,
     /// What it is about; may be empty.
     pub title: String,
-    /// By whom, in its own words.
+    /// The author, by its stable name.
     pub created_by: Option<String>,
     /// The key of its link.
     pub key: LinkKey,
@@ -56,7 +56,7 @@ pub struct ChannelMade {
     pub id: ChannelId,
     /// What it is about.
     pub title: String,
-    /// By whom.
+    /// The actor.
     pub created_by: String,
     /// When.
     pub at: TimestampMs,
@@ -81,7 +81,7 @@ pub struct AppendEvent {
 pub struct Draft {
     /// Its kind.
     pub kind: String,
-    /// By whom, in its own words.
+    /// The author, by its stable name.
     pub author: Option<String>,
     /// The JSON object as it was sent.
     pub payload: Bytes,
@@ -89,7 +89,7 @@ pub struct Draft {
 
 /// What comes of [`AppendEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Appended {
+pub struct AppendReceipt {
     /// Its place on the channel's stream.
     pub version: Version,
     /// When.
@@ -105,7 +105,7 @@ pub struct CloseChannel {
 
 /// What comes of [`CloseChannel`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Closed {
+pub struct CloseReceipt {
     /// When.
     pub at: TimestampMs,
 }

@@ -7,19 +7,19 @@ use plenary_kernel::{Refusal, Stamp, Version};
 use crate::{
     access::{Access, People, access},
     command::{
-        AdmitOwner, AppendEvent, Appended, Caller, ChangeKey, ChannelMade, CloseChannel, Closed,
+        AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, ChannelMade, CloseChannel, CloseReceipt,
         CreateChannel, KeyChanged,
     },
     event::{
         self, ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins, OwnerAdmitted,
     },
-    state::{ChannelState, Created, owner_of},
+    state::{ChannelState, Creation, owner_of},
 };
 
 /// Why a command is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejection {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
     /// There is no such channel, or none for the caller.
     NoSuchChannel,
@@ -40,7 +40,7 @@ fn entered<'a>(
     state: &'a ChannelState,
     caller: &Caller,
     people: &People,
-) -> Result<(&'a Created, Access), Rejection> {
+) -> Result<(&'a Creation, Access), Rejection> {
     if !people.holds {
         return Err(Rejection::Unauthenticated);
     }
@@ -82,7 +82,7 @@ pub fn append(
     people: &People,
     stamp: &Stamp,
     command: &AppendEvent,
-) -> Decided<Appended> {
+) -> Decided<AppendReceipt> {
     let (created, _) = entered(state, &command.caller, people)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
     if command.reject_after_close && state.closed_at.is_some() {
@@ -96,7 +96,7 @@ pub fn append(
     let author = draft.author.unwrap_or_else(|| command.caller.name());
     let (kind, payload, via) = (draft.kind, draft.payload, command.caller.via().cloned());
     let event = EventAppended { kind, author, via, run, joins, payload };
-    Ok(Decision::new(vec![ChannelEvent::EventAppended(event)], Appended { version, at: stamp.now }))
+    Ok(Decision::new(vec![ChannelEvent::EventAppended(event)], AppendReceipt { version, at: stamp.now }))
 }
 
 /// Decides `CloseChannel`. A repeated closing stamps it again (CH-27).
@@ -105,12 +105,12 @@ pub fn close(
     people: &People,
     stamp: &Stamp,
     command: &CloseChannel,
-) -> Decided<Closed> {
+) -> Decided<CloseReceipt> {
     let (created, _) = entered(state, &command.caller, people)?;
     let owners = || state.owners.iter().cloned().collect();
     let first = state.closed_at.is_none().then(|| FirstClosing { created: created.at, owners: owners() });
     let event = ChannelClosed { via: command.caller.via().cloned(), first };
-    Ok(Decision::new(vec![ChannelEvent::ChannelClosed(event)], Closed { at: stamp.now }))
+    Ok(Decision::new(vec![ChannelEvent::ChannelClosed(event)], CloseReceipt { at: stamp.now }))
 }
 
 /// Decides `AdmitOwner`. An owner that is remembered, or needs no key, is not remembered again.

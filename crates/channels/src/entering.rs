@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use plenary_accounts::{Accounts, Actor, Authority, Known};
+use plenary_accounts::{Accounts, Actor, Authority, KnownAgent};
 use plenary_engine::{ExecuteError, LookedUp};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Condition, Fault, StreamName};
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A channel that the caller may use.
-pub(crate) struct Found {
+pub(crate) struct OpenChannel {
     pub(crate) id: ChannelId,
     pub(crate) state: Arc<ChannelState>,
     pub(crate) head: Version,
@@ -27,15 +27,15 @@ pub(crate) struct Found {
 
 /// The states of agents for one request, each read once; as new as readers need them.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(HashMap<AgentHandle, Known>);
+pub(crate) struct AgentCache(HashMap<AgentHandle, KnownAgent>);
 
-impl Seen {
+impl AgentCache {
     async fn agent(
         &mut self,
         accounts: &Accounts,
         handle: &AgentHandle,
         shared: bool,
-    ) -> Result<Known, Fault> {
+    ) -> Result<KnownAgent, Fault> {
         if let Some(known) = self.0.get(handle) {
             return Ok(known.clone());
         }
@@ -67,22 +67,28 @@ pub(crate) async fn people(
     };
     let agent = accounts.agent(agent).await?;
     conditions.push(agent.condition());
-    let holds = token.as_ref().is_some_and(|token| agent.state.accepts_token(token));
+    let holds = match token {
+        Some(token) if token.is_person() => {
+            agent.state.is_live() && accounts.person_holds(&authority.by, token, &mut conditions).await?
+        }
+        Some(token) => agent.state.accepts_token(token),
+        None => false,
+    };
     let creator = match other_creator(state, caller) {
         Some(creator) => Some(accounts.agent(creator).await?),
         None => None,
     };
-    conditions.extend(creator.as_ref().map(Known::condition));
+    conditions.extend(creator.as_ref().map(KnownAgent::condition));
     Ok((People { holds, agent: Some(agent), creator }, conditions))
 }
 
 impl Channels {
     /// A channel that the caller may use; none where there is none, or none for the caller: the two cost the same.
     /// An owner that shows the key for the first time is remembered.
-    pub(crate) async fn found(&self, id: &ChannelId, caller: &Caller) -> Result<Option<Found>, Fault> {
+    pub(crate) async fn found(&self, id: &ChannelId, caller: &Caller) -> Result<Option<OpenChannel>, Fault> {
         let LookedUp { asked, .. } = self.0.streams.look_up(id.as_str()).await?;
         let (mut state, head) = self.fresh(id).await?;
-        let mut access = self.access_of(&state, caller, &mut Seen::default()).await?;
+        let mut access = self.access_of(&state, caller, &mut AgentCache::default()).await?;
         if access == Some(Access::Key) && owner_of(caller.via()).is_some() && !self.admit(id, caller).await? {
             access = None;
         }
@@ -96,10 +102,10 @@ impl Channels {
             // A store that takes no writes is still read.
             match self.give_key(id, caller).await {
                 Ok(()) => (state, _) = self.fresh(id).await?,
-                Err(fault) => tracing::warn!(%fault, "a channel from before links had keys got none"),
+                Err(fault) => tracing::warn!(%fault, "an old channel without a link key was given no key"),
             }
         }
-        Ok(Some(Found { id: id.clone(), state, head, access }))
+        Ok(Some(OpenChannel { id: id.clone(), state, head, access }))
     }
 
     /// Whether and why a caller with a valid token may use a channel.
@@ -107,7 +113,7 @@ impl Channels {
         &self,
         state: &ChannelState,
         caller: &Caller,
-        seen: &mut Seen,
+        seen: &mut AgentCache,
     ) -> Result<Option<Access>, Fault> {
         let shared = self.log().shared();
         let mut people = People { holds: true, ..People::default() };
@@ -133,10 +139,10 @@ impl Channels {
         let (state, _) = self.0.streams.state(id.as_str()).await?;
         let authority = Some(Authority { by: Actor::Agent(agent.clone()), token: None });
         let caller = Caller { authority, key: None, open: self.config().open };
-        Ok(self.access_of(&state, &caller, &mut Seen::default()).await?.is_some())
+        Ok(self.access_of(&state, &caller, &mut AgentCache::default()).await?.is_some())
     }
 
-    /// Remembers the caller's owner as one that has shown the key; false where the key is not valid any more.
+    /// Remembers the caller's owner as one that has shown the key; false where the key is no longer valid.
     async fn admit(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
         match self.ask(id, AdmitOwner { caller: caller.clone() }, None).await {
             Ok(_) => Ok(true),

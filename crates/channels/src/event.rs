@@ -21,7 +21,7 @@ pub enum ChannelEvent {
     ChannelClosed(ChannelClosed),
     /// An owner has shown the key of the link, and may use the channel from now on (wire.md D.6).
     OwnerAdmitted(OwnerAdmitted),
-    /// The link has another key; the former one is not valid any more (wire.md D.6).
+    /// The link has another key; the former one is no longer valid (wire.md D.6).
     KeyChanged(KeyChanged),
 }
 
@@ -30,7 +30,7 @@ pub enum ChannelEvent {
 pub struct ChannelCreated {
     /// What it is about; may be empty.
     pub title: String,
-    /// By whom, in its own words.
+    /// The author, by its stable name.
     pub created_by: String,
     /// Who that is by its token; absent where none is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ pub struct ChannelCreated {
 pub struct EventAppended {
     /// Its kind, a free string (CH-14).
     pub kind: String,
-    /// By whom, in its own words (CH-21); may be empty where no token is needed.
+    /// The author, by its stable name (CH-21); may be empty if no token is needed.
     pub author: String,
     /// Who that is by its token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct Joins {
 /// See [`ChannelEvent::ChannelClosed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelClosed {
-    /// By whom.
+    /// The actor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
     /// Of the first closing: what is no longer open.
@@ -85,7 +85,7 @@ pub struct ChannelClosed {
     pub first: Option<FirstClosing>,
 }
 
-/// A channel that was open is not any more.
+/// A channel that was open is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstClosing {
     /// When the channel was created.
@@ -109,7 +109,7 @@ pub struct OwnerAdmitted {
 pub struct KeyChanged {
     /// The key from now on.
     pub key: LinkKey,
-    /// By whom.
+    /// The actor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
 }

@@ -3,7 +3,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use plenary_kernel::{Malformed, Stamp};
+use plenary_kernel::{MalformedText, Stamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -40,15 +40,17 @@ impl ChannelId {
 
 /// As people write it: white space around it and its case do not matter.
 impl FromStr for ChannelId {
-    type Err = Malformed;
+    type Err = MalformedText;
 
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         let text = text.trim().to_ascii_uppercase();
         let fits = (LENGTH_MIN..=LENGTH_MAX).contains(&text.len())
             && text.bytes().all(|octet| ALPHABET.contains(&octet));
         match fits {
             true => Ok(Self(text.into())),
-            false => Err(Malformed { what: "channel id", expected: "4 to 8 of A-Z without I L N O, 4-9" }),
+            false => {
+                Err(MalformedText { what: "channel id", expected: "4 to 8 of A-Z without I L N O, 4-9" })
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The secret in a channel's link: whoever has it may use the channel (wire.md D.6).
+//! The secret in a channel's link: anyone who has it may use the channel (wire.md D.6).
 //! Must not know: which channel it belongs to.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use plenary_kernel::Malformed;
+use plenary_kernel::MalformedText;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Random bytes of a key: 128 bits.
@@ -36,14 +36,14 @@ impl LinkKey {
 }
 
 impl FromStr for LinkKey {
-    type Err = Malformed;
+    type Err = MalformedText;
 
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         let is_key =
             text.len() == 2 * BYTES && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         is_key
             .then(|| Self(text.into()))
-            .ok_or(Malformed { what: "channel key", expected: "32 lower-case hex digits" })
+            .ok_or(MalformedText { what: "channel key", expected: "32 lower-case hex digits" })
     }
 }
 

@@ -16,6 +16,7 @@ mod live;
 pub mod liveness;
 mod misses;
 pub mod news;
+mod onlooking;
 mod reading;
 mod refusals;
 mod request;
@@ -54,7 +55,8 @@ pub const SCAN_OCTETS_MAX: usize = 32 << 20;
 pub const RECENT_EVENTS_MAX: usize = 20;
 /// Bytes of payload after which the onboarding view shows no more events; the newest one is always shown.
 pub const RECENT_OCTETS_MAX: usize = 256 << 10;
-/// Of how many authors of a channel the last `status` is remembered; past it whoever was silent longest is forgotten.
+/// The number of authors of a channel whose last `status` is remembered; beyond it the one silent longest is
+/// forgotten.
 pub const AGENTS_REMEMBERED_MAX: usize = 1_000;
 /// Most requests a minute for channels that are not there, of one owner and from one address; past it 429.
 pub const MISSES_MAX: u32 = 60;

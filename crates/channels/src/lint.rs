@@ -1,6 +1,6 @@
-//! What is wrong with a `spec`, a `state` or a `status`, for whoever asks before posting (CH-31, CH-32). The shapes
+//! Validation of a `spec`, a `state` or a `status` before it is posted (CH-31, CH-32). The shapes
 //! are advice: an event that is wrong here is stored all the same. Pure.
-//! Must not know: who asks; anything of the channel but its current state.
+//! Must not know: the caller; anything of the channel but its current state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ type Object = Map<String, Value>;
 
 /// What was found so far.
 #[derive(Default)]
-struct Found(Vec<Problem>);
+struct Problems(Vec<Problem>);
 
-impl Found {
+impl Problems {
     fn add(&mut self, field: impl Into<String>, problem: impl Into<String>) {
         self.0.push(Problem { field: field.into(), problem: problem.into() });
     }
@@ -53,7 +53,7 @@ impl Found {
 /// Everything that is wrong with an event of this kind. `current` is the channel's newest state.
 #[must_use]
 pub fn lint(kind: &str, author: Option<&str>, payload: &Object, current: Option<&Object>) -> Verdict {
-    let mut found = Found::default();
+    let mut found = Problems::default();
     match kind {
         "spec" => spec(&mut found, payload),
         "state" => state(&mut found, payload, current),
@@ -63,7 +63,7 @@ pub fn lint(kind: &str, author: Option<&str>, payload: &Object, current: Option<
     Verdict { valid: found.0.is_empty(), stored: false, problems: found.0 }
 }
 
-fn spec(found: &mut Found, payload: &Object) {
+fn spec(found: &mut Problems, payload: &Object) {
     found.text(payload, "", "mission");
     found.texts(payload.get("rules"), "rules");
     let links = payload
@@ -74,7 +74,7 @@ fn spec(found: &mut Found, payload: &Object) {
     }
 }
 
-fn status(found: &mut Found, author: Option<&str>, payload: &Object) {
+fn status(found: &mut Problems, author: Option<&str>, payload: &Object) {
     let agent = found.text(payload, "", "agent");
     found.text(payload, "", "phase");
     if payload.get("note").is_some_and(|note| !note.is_string()) {
@@ -83,11 +83,11 @@ fn status(found: &mut Found, author: Option<&str>, payload: &Object) {
     if let (Some(agent), Some(author)) = (agent, author)
         && agent != author
     {
-        found.add("agent", format!("is not the author, {author}; who is alive goes by the author"));
+        found.add("agent", format!("is not the author, {author}; liveness follows the author"));
     }
 }
 
-fn state(found: &mut Found, payload: &Object, current: Option<&Object>) {
+fn state(found: &mut Problems, payload: &Object, current: Option<&Object>) {
     if payload.get("protocol_version") != Some(&Value::from(2)) {
         found.add("protocol_version", "must be 2");
     }
@@ -132,7 +132,7 @@ fn is_slug(text: &str) -> bool {
     text.split('-').all(plain)
 }
 
-fn concepts(found: &mut Found, concepts: &[Value], current: Option<&Object>) {
+fn concepts(found: &mut Problems, concepts: &[Value], current: Option<&Object>) {
     let before = current.map(known_concepts);
     let mut seen = BTreeSet::new();
     for (n, concept) in concepts.iter().enumerate() {
@@ -157,7 +157,10 @@ fn concepts(found: &mut Found, concepts: &[Value], current: Option<&Object>) {
         }
     }
     for id in before.into_iter().flatten().map(|(id, _)| id).filter(|id| !seen.contains(id)) {
-        found.add("concepts", format!("{id} is gone; the newest state wins, so keep every concept"));
+        found.add(
+            "concepts",
+            format!("{id} is missing; the newest state counts as a whole, so keep every concept"),
+        );
     }
 }
 
@@ -171,14 +174,14 @@ fn known_concepts(current: &Object) -> BTreeMap<&str, &Object> {
 }
 
 /// proposed -> in_progress -> done | abandoned; a finished concept never changes.
-fn step(found: &mut Found, at: &str, before: Option<&Object>, after: &Object) {
+fn step(found: &mut Problems, at: &str, before: Option<&Object>, after: &Object) {
     fn standing(concept: &Object) -> &str {
         concept.get("status").and_then(Value::as_str).unwrap_or_default()
     }
     let to = standing(after);
     let Some(before) = before else {
         if to != "proposed" && CONCEPT_STANDINGS.contains(&to) {
-            found.add(format!("{at}status"), format!("a new concept begins as proposed, not {to}"));
+            found.add(format!("{at}status"), format!("a new concept must be proposed, not {to}"));
         }
         return;
     };
@@ -187,14 +190,14 @@ fn step(found: &mut Found, at: &str, before: Option<&Object>, after: &Object) {
         ("done" | "abandoned", _) if before != after => {
             found.add(
                 at.trim_end_matches('.'),
-                format!("is {from} already; a finished concept never changes"),
+                format!("is already {from}; a finished concept cannot change"),
             );
         }
         ("proposed", "done" | "abandoned") => {
-            found.add(format!("{at}status"), format!("goes from proposed to in_progress before it is {to}"));
+            found.add(format!("{at}status"), format!("must be in_progress before it is {to}"));
         }
         ("in_progress", "proposed") => {
-            found.add(format!("{at}status"), "can't go back from in_progress to proposed");
+            found.add(format!("{at}status"), "cannot go back from in_progress to proposed");
         }
         _ => {}
     }

@@ -5,8 +5,8 @@ use plenary_log::{Fault, Order};
 
 use crate::{
     Channels, LISTED_LOOKED_AT_MAX,
-    caller::Asking,
-    entering::Seen,
+    caller::RequestCaller,
+    entering::AgentCache,
     id::ChannelId,
     room::{EVERYBODY, LISTED, OPEN},
     wire::Channel,
@@ -17,14 +17,14 @@ impl Channels {
     /// Whoever needs no token and has none is shown those that were created without one.
     pub(crate) async fn list(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         limit: usize,
         include_closed: bool,
     ) -> Result<Vec<Channel>, Fault> {
         let who = asking.owner().map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
         let prefix = format!("{who}/");
         let index = if include_closed { LISTED } else { OPEN };
-        let (caller, mut seen) = (asking.caller(), Seen::default());
+        let (caller, mut seen) = (asking.caller(), AgentCache::default());
         let (mut channels, mut after, mut looked_at) = (Vec::new(), None::<String>, 0);
         while channels.len() < limit && looked_at < LISTED_LOOKED_AT_MAX {
             let wanted = limit - channels.len();

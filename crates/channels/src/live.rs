@@ -1,9 +1,9 @@
-//! A channel read live: what stands in the log behind a cursor, and then what comes.
+//! A channel followed live: the events in the log after a cursor, then new ones.
 //! Must not know: how the connection is kept.
 
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
-use plenary_room::{Followed, Looked};
+use plenary_room::{Catchup, LiveSource};
 
 use crate::{Channels, command::Caller, id::ChannelId, wire::Event};
 
@@ -31,7 +31,7 @@ pub(crate) struct Live {
     pub(crate) size: PageSize,
 }
 
-impl Followed for Live {
+impl LiveSource for Live {
     async fn is_allowed(&self) -> Result<bool, Fault> {
         self.channels.admits(&self.id, &self.caller).await
     }
@@ -40,16 +40,16 @@ impl Followed for Live {
         self.at.id
     }
 
-    async fn look(&mut self) -> Result<Looked, Fault> {
+    async fn look(&mut self) -> Result<Catchup, Fault> {
         let looked = self.read_on().await?;
         // What stands behind the end of the right to read may have been read before anybody was woken.
-        Ok(if looked.is_empty() || self.is_allowed().await? { looked } else { Looked::default() })
+        Ok(if looked.is_empty() || self.is_allowed().await? { looked } else { Catchup::default() })
     }
 }
 
 impl Live {
-    async fn read_on(&mut self) -> Result<Looked, Fault> {
-        let mut looked = Looked::default();
+    async fn read_on(&mut self) -> Result<Catchup, Fault> {
+        let mut looked = Catchup::default();
         if let Some(rows) = self.channels.0.tail.read(&self.stream, self.at.version, TAIL_PAGE) {
             looked.more = rows.len() == TAIL_PAGE;
             for row in rows {
@@ -72,7 +72,7 @@ impl Live {
     }
 
     /// Passes one event, and tells it if it is wanted.
-    fn pass(&mut self, stored: &StoredEvent, looked: &mut Looked) -> Result<(), Fault> {
+    fn pass(&mut self, stored: &StoredEvent, looked: &mut Catchup) -> Result<(), Fault> {
         self.at = Start { version: stored.version, id: stored.position.0 };
         let Some(event) = Event::of(&self.id, stored)? else { return Ok(()) };
         if self.kind.as_ref().is_none_or(|kind| *kind == event.kind) {

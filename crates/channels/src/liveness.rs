@@ -9,7 +9,7 @@ use crate::{
     wire::{AgentPresence, Presence},
 };
 
-/// Silent for more than so many cadences means dead.
+/// An agent that is silent for more than this number of cadences is presumed dead.
 const CADENCES: u64 = 5;
 
 /// How often an agent that holds work is heard, in seconds: `STATUS_CADENCE_SECONDS`.
@@ -33,14 +33,14 @@ impl Cadence {
 /// What is known of a channel whose events are dated ahead of the clock, which went back: what stood in the log when
 /// that was noticed is no later than then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Noticed {
+pub struct ClockNotice {
     /// The newest version that stood there.
     pub version: Version,
     /// When it was noticed, by the clock as it is now.
     pub at: TimestampMs,
 }
 
-impl Noticed {
+impl ClockNotice {
     /// When an event was, with what is known.
     #[must_use]
     pub fn dated(noticed: Option<Self>, version: Version, at: TimestampMs) -> TimestampMs {
@@ -50,8 +50,8 @@ impl Noticed {
 
 /// Whether a channel has a sign of life that is dated ahead of the clock, with what is known.
 #[must_use]
-pub fn is_ahead(state: &ChannelState, noticed: Option<Noticed>, now: TimestampMs) -> bool {
-    let is_ahead = |version, at| Noticed::dated(noticed, version, at) > now;
+pub fn is_ahead(state: &ChannelState, noticed: Option<ClockNotice>, now: TimestampMs) -> bool {
+    let is_ahead = |version, at| ClockNotice::dated(noticed, version, at) > now;
     is_ahead(state.state, state.state_at)
         || state.statuses.values().any(|last| is_ahead(last.version, last.at))
 }
@@ -61,13 +61,13 @@ pub fn is_ahead(state: &ChannelState, noticed: Option<Noticed>, now: TimestampMs
 pub fn presence(
     state: &ChannelState,
     cadence: Cadence,
-    noticed: Option<Noticed>,
+    noticed: Option<ClockNotice>,
     now: TimestampMs,
 ) -> Presence {
     let mut heard: Vec<_> = state.statuses.iter().collect();
     heard.sort_by_key(|(_, last)| std::cmp::Reverse(last.version));
     let agents = heard.into_iter().map(|(agent, last)| {
-        let at = Noticed::dated(noticed, last.version, last.at);
+        let at = ClockNotice::dated(noticed, last.version, last.at);
         AgentPresence {
             agent: agent.clone(),
             via: last.via.as_ref().map(Actor::to_string),

@@ -78,7 +78,7 @@ fn handle_at(text: &[u8]) -> Option<AgentHandle> {
     std::str::from_utf8(&text[..trimmed]).ok()?.parse().ok()
 }
 
-/// Whom a committed event of a channel names.
+/// The agents that a committed event of a channel names.
 pub fn mentioned(event: &StoredEvent) -> Result<BTreeSet<AgentHandle>, Fault> {
     Ok(match ChannelEvent::decode(event)? {
         ChannelEvent::EventAppended(event) => mentions(&event.payload),

@@ -15,7 +15,7 @@ use crate::{
 
 /// Which events are asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct EventQuery<'a> {
     pub(crate) kind: Option<&'a str>,
     pub(crate) limit: usize,
     /// Only events with a lower id.
@@ -48,7 +48,7 @@ struct Range {
 
 /// In which order the events are gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+enum ReadOrder {
     Newest,
     Oldest,
 }
@@ -68,13 +68,13 @@ impl Channels {
         &self,
         id: &ChannelId,
         head: Version,
-        wanted: Wanted<'_>,
+        wanted: EventQuery<'_>,
     ) -> Result<Page, Fault> {
         let stream = ChannelRoom::stream(id.as_str());
         let mut range = self.range(&stream, head, wanted).await?;
         let from = match (wanted.after, wanted.before) {
-            (Some(_), None) => From::Oldest,
-            _ => From::Newest,
+            (Some(_), None) => ReadOrder::Oldest,
+            _ => ReadOrder::Newest,
         };
         let (mut page, mut size) = (Page::default(), PageSize::default());
         let (mut octets, mut scanned) = (0, 0);
@@ -82,10 +82,10 @@ impl Channels {
             let window = self.window(id, &stream, part, wanted.kind, &mut size).await?;
             scanned += window.octets;
             let (mut edge, mut events) = match from {
-                From::Newest => {
+                ReadOrder::Newest => {
                     (window.first, window.events.into_iter().rev().collect::<Vec<_>>().into_iter())
                 }
-                From::Oldest => (window.last, window.events.into_iter()),
+                ReadOrder::Oldest => (window.last, window.events.into_iter()),
             };
             for event in events.by_ref() {
                 octets += event.payload.get().len();
@@ -97,23 +97,23 @@ impl Channels {
                 }
             }
             match from {
-                From::Newest => range.high = part.low,
-                From::Oldest => range.low = part.high,
+                ReadOrder::Newest => range.high = part.low,
+                ReadOrder::Oldest => range.low = part.high,
             }
             let full =
                 page.events.len() >= wanted.limit || octets >= PAGE_OCTETS_MAX || scanned >= SCAN_OCTETS_MAX;
             let more = events.next().is_some() || range.low < range.high;
             if full && more {
                 page.next = Some(match from {
-                    From::Newest => Next::Before(edge),
-                    From::Oldest => Next::After(edge),
+                    ReadOrder::Newest => Next::Before(edge),
+                    ReadOrder::Oldest => Next::After(edge),
                 });
             }
             if full {
                 break;
             }
         }
-        if from == From::Oldest {
+        if from == ReadOrder::Oldest {
             page.events.reverse();
         }
         Ok(page)
@@ -141,7 +141,12 @@ impl Channels {
     }
 
     /// From ids to versions. The first version is the creation, which is none of the events.
-    async fn range(&self, stream: &StreamName, head: Version, wanted: Wanted<'_>) -> Result<Range, Fault> {
+    async fn range(
+        &self,
+        stream: &StreamName,
+        head: Version,
+        wanted: EventQuery<'_>,
+    ) -> Result<Range, Fault> {
         let low = match wanted.after {
             Some(after) => self.version_at(stream, head, after).await?.max(Version(1)),
             None => Version(1),
@@ -159,8 +164,8 @@ impl Channels {
         &self,
         id: &ChannelId,
         range: Range,
-        wanted: Wanted<'_>,
-        from: From,
+        wanted: EventQuery<'_>,
+        from: ReadOrder,
         size: PageSize,
         gathered: usize,
     ) -> Result<Option<Range>, Fault> {
@@ -171,15 +176,15 @@ impl Channels {
         let Some(kind) = wanted.kind else {
             let most = size.events().min(wanted.limit.saturating_sub(gathered)).max(1) as u64;
             return Ok(Some(match from {
-                From::Newest => Range { low: low.max(Version(high.0.saturating_sub(most))), high },
-                From::Oldest => Range { low, high: high.min(low.plus(most)) },
+                ReadOrder::Newest => Range { low: low.max(Version(high.0.saturating_sub(most))), high },
+                ReadOrder::Oldest => Range { low, high: high.min(low.plus(most)) },
             }));
         };
         // Only runs that have an event of the kind.
         let prefix = kind_prefix(id.as_str(), kind);
         let (beyond, order) = match from {
-            From::Newest => (Some(run_of(high) + 1), Order::Descending),
-            From::Oldest => (run_of(low.next()).checked_sub(1), Order::Ascending),
+            ReadOrder::Newest => (Some(run_of(high) + 1), Order::Descending),
+            ReadOrder::Oldest => (run_of(low.next()).checked_sub(1), Order::Ascending),
         };
         let beyond = beyond.map(|run| run_key(&prefix, run));
         let rows = self.log().read_index(KINDS, &prefix, beyond.as_deref(), 1, order).await?;

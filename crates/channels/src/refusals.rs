@@ -1,4 +1,4 @@
-//! One exhaustive mapping from what went wrong to what the peer is told: `{"detail","code"}` (wire.md D.3, D.6).
+//! One exhaustive mapping from rejections to errors on the wire: `{"detail","code"}` (wire.md D.3, D.6).
 //! Must not know: which request is answered.
 
 use axum::response::Response;
@@ -14,7 +14,7 @@ use crate::{decide::Rejection, misses::UsedUp, wire::ErrorBody};
 pub(crate) struct ChannelForm;
 
 /// A refusal on its way out.
-pub(crate) type Refused = plenary_room::Refused<ChannelForm>;
+pub(crate) type ChannelRefusal = plenary_room::ErrorReply<ChannelForm>;
 
 impl Form for ChannelForm {
     fn response(self, refusal: &Refusal) -> Response {
@@ -29,55 +29,56 @@ impl Form for ChannelForm {
 }
 
 /// 404 for an id that no channel has, or that can't be one (CH-30).
-pub(crate) fn no_such_channel() -> Refused {
+pub(crate) fn no_such_channel() -> ChannelRefusal {
     Refusal::new(Class::NotFound, "no_such_channel", "no such channel").into()
 }
 
 /// 404 where a channel has no event of that kind yet (CH-23).
-pub(crate) fn none_yet(kind: &'static str) -> Refused {
+pub(crate) fn none_yet(kind: &'static str) -> ChannelRefusal {
     Refusal::new(Class::NotFound, "no_event_yet", format!("channel has no {kind} event yet")).into()
 }
 
 /// 422: not of the shape that is asked for.
-pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Refused {
+pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> ChannelRefusal {
     Refusal::new(Class::Unprocessable, code, detail).into()
 }
 
 /// 429: as many live streams as an owner may have.
-pub(crate) fn too_many_streams() -> Refused {
-    let text = "This owner's agents have too many live streams open; close some.";
+pub(crate) fn too_many_streams() -> ChannelRefusal {
+    let text = "This owner's agents have too many live streams open; close one and retry.";
     Refusal::new(Class::TooMany, "too_many_streams", text).into()
 }
 
 /// 503: the server goes down.
-pub(crate) fn stopping() -> Refused {
-    Refusal::new(Class::Unavailable, "stopping", "The server stops; connect again.").into()
+pub(crate) fn stopping() -> ChannelRefusal {
+    Refusal::new(Class::Unavailable, "stopping", "The server is stopping; connect again.").into()
 }
 
-impl From<UsedUp> for Refused {
+impl From<UsedUp> for ChannelRefusal {
     fn from(used_up: UsedUp) -> Self {
-        let text = "Too many requests for channels that are not there; check the id and try again later, or use the \
-                    channel's link with its key.";
+        let text = "Too many requests for channels that do not exist; check the id and try again later, or use the \
+                    channel's URL with its key.";
         Self::new(Refusal::new(Class::TooMany, "too_many_misses", text)).retry_after(used_up.retry_after_s)
     }
 }
 
-impl From<Rejection> for Refused {
+impl From<Rejection> for ChannelRefusal {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Unauthenticated => {
-                let text = "The token is not valid any more.";
+                let text = "The token is no longer valid.";
                 Refusal::new(Class::Unauthenticated, "invalid_authorization", text).into()
             }
             Rejection::NoSuchChannel => no_such_channel(),
             Rejection::NotItsOwner => {
-                let text = "Only the owner of the channel changes its key.";
+                let text = "Only the channel's owner may change its key.";
                 Refusal::new(Class::Forbidden, "not_its_owner", text).into()
             }
             // Ids are tried until one is free: whoever asks never meets it.
             Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
             Rejection::ChannelClosed => {
-                Refusal::conflict("channel_closed", "The channel is closed and takes no more events.").into()
+                Refusal::conflict("channel_closed", "The channel is closed and accepts no more events.")
+                    .into()
             }
             Rejection::Body(refusal) => refusal.into(),
         }

@@ -13,12 +13,12 @@ use serde_json::{Value, value::RawValue};
 use crate::{
     AUTHOR_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, KIND_CHARS_MAX, LIMIT_DEFAULT, LIMIT_MAX, TITLE_CHARS_MAX,
     command::Draft,
-    refusals::{self, Refused},
+    refusals::{self, ChannelRefusal},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What `POST /agent-channel` takes.
+/// The body of `POST /agent-channel`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "CreateChannel")]
 #[expect(dead_code, reason = "the description is made from it; `Fields` reads it member by member")]
@@ -26,17 +26,17 @@ pub(crate) struct CreateRequest {
     /// What it is about.
     #[schemars(length(max = 200))]
     title: Option<String>,
-    /// By whom, in its own words; the handle of the token when it is absent or empty.
+    /// The creator, by its stable name; the handle of the token if absent or empty.
     #[schemars(length(max = 128))]
     created_by: Option<String>,
 }
 
-/// What `POST /agent-channel/{id}/event` takes.
+/// The body of `POST /agent-channel/{id}/event`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "AppendChannelEvent")]
 #[expect(dead_code, reason = "the description is made from it; `Fields` reads it member by member")]
 pub(crate) struct AppendRequest {
-    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
+    /// A free string; `spec`, `state`, `status`, `comms` and `log` have a defined meaning.
     #[schemars(length(min = 1, max = 64))]
     kind: String,
     /// A stable name of the agent; the handle of the token when it is absent or empty.
@@ -63,7 +63,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Reads a body that passed the JSON check. An empty one is `{}`.
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self, Refused> {
+    pub(crate) fn read(body: &'a [u8]) -> Result<Self, ChannelRefusal> {
         // An array would be read as the members in their order.
         match body.trim_ascii_start().first() {
             None => Ok(Self::default()),
@@ -73,14 +73,14 @@ impl<'a> Fields<'a> {
     }
 
     /// The title and the creator.
-    pub(crate) fn create(&self) -> Result<(String, Option<String>), Refused> {
+    pub(crate) fn create(&self) -> Result<(String, Option<String>), ChannelRefusal> {
         let title = text(self.title, "invalid_title", "title", TITLE_CHARS_MAX)?.unwrap_or_default();
         let by = text(self.created_by, "invalid_created_by", "created_by", AUTHOR_CHARS_MAX)?;
         Ok((title, by.filter(|by| !by.is_empty())))
     }
 
     /// The event; its payload is the very bytes of the body.
-    pub(crate) fn event(&self, body: &Bytes) -> Result<Draft, Refused> {
+    pub(crate) fn event(&self, body: &Bytes) -> Result<Draft, ChannelRefusal> {
         let wrong_kind = || {
             let detail = format!("`kind` must be a string of 1 to {KIND_CHARS_MAX} characters");
             refusals::shape("invalid_kind", detail)
@@ -96,7 +96,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn not_an_object() -> Refused {
+fn not_an_object() -> ChannelRefusal {
     refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
@@ -106,7 +106,7 @@ fn text(
     code: &'static str,
     name: &str,
     chars_max: usize,
-) -> Result<Option<String>, Refused> {
+) -> Result<Option<String>, ChannelRefusal> {
     let Some(raw) = raw else { return Ok(None) };
     match serde_json::from_str::<String>(raw.get()) {
         Ok(text) if text.chars().count() <= chars_max => {
@@ -120,8 +120,12 @@ fn text(
     }
 }
 
-/// The idempotency key of a request, for the operation and whoever asks. Equal JSON is the same request.
-pub(crate) fn key(operation: String, headers: &HeaderMap, body: &[u8]) -> Result<Option<KeyUse>, Refused> {
+/// The idempotency key of a request, for the operation and the caller. Equal JSON is the same request.
+pub(crate) fn key(
+    operation: String,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Option<KeyUse>, ChannelRefusal> {
     let Some(header) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
     let key = header.to_str().unwrap_or_default();
     if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
@@ -145,7 +149,7 @@ fn integer(text: &str) -> Option<i128> {
 }
 
 /// How many rows: clamped to 1 to 500; a non-integer is 422.
-pub(crate) fn limit(text: Option<&str>) -> Result<usize, Refused> {
+pub(crate) fn limit(text: Option<&str>) -> Result<usize, ChannelRefusal> {
     let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
     let limit =
         integer(text).ok_or_else(|| refusals::shape("invalid_limit", "`limit` must be an integer"))?;
@@ -153,7 +157,11 @@ pub(crate) fn limit(text: Option<&str>) -> Result<usize, Refused> {
 }
 
 /// The id of an event, which no channel needs to have.
-pub(crate) fn event_id(text: Option<&str>, code: &'static str, name: &str) -> Result<Option<u64>, Refused> {
+pub(crate) fn event_id(
+    text: Option<&str>,
+    code: &'static str,
+    name: &str,
+) -> Result<Option<u64>, ChannelRefusal> {
     let Some(text) = text else { return Ok(None) };
     let id = integer(text).ok_or_else(|| refusals::shape(code, format!("`{name}` must be an integer")))?;
     // What the store can hold; nothing stands past it.
@@ -166,7 +174,7 @@ pub(crate) fn switch(
     default: bool,
     code: &'static str,
     name: &str,
-) -> Result<bool, Refused> {
+) -> Result<bool, ChannelRefusal> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None => Ok(default),
         Some("1" | "true" | "yes" | "on") => Ok(true),
@@ -176,8 +184,8 @@ pub(crate) fn switch(
 }
 
 /// A query that can't be read: a parameter stands twice, or is not text.
-pub(crate) fn invalid_query() -> Refused {
-    refusals::shape("invalid_query", "the query can't be read: each parameter once, as text")
+pub(crate) fn invalid_query() -> ChannelRefusal {
+    refusals::shape("invalid_query", "the query cannot be read: send each parameter once, as text")
 }
 
 /// A trace that the caller is in, where its header is one.

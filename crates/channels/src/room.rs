@@ -10,7 +10,7 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use crate::{
     access::People,
     command::{
-        AdmitOwner, AppendEvent, Appended, Caller, ChangeKey, ChannelMade, CloseChannel, Closed,
+        AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, ChannelMade, CloseChannel, CloseReceipt,
         CreateChannel, KeyChanged,
     },
     decide::{self, Rejection},
@@ -112,8 +112,8 @@ impl Room for ChannelRoom {
     }
 }
 
-/// A command with the room that knows whether its token is still valid, and whom the creator trusts.
-pub(crate) struct Asked<C> {
+/// A command with the room that knows whether its token is still valid, and the agents that the creator trusts.
+pub(crate) struct CommandContext<C> {
     pub(crate) accounts: Accounts,
     pub(crate) command: C,
 }
@@ -137,7 +137,7 @@ pub(crate) trait Decides: Send + Sync {
     ) -> Result<Decision<ChannelEvent, Self::Reply>, Rejection>;
 }
 
-impl<C: Decides> Command<ChannelRoom> for Asked<C> {
+impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
     const NAME: &'static str = C::NAME;
     type Reply = C::Reply;
     type Rejection = Rejection;
@@ -191,7 +191,7 @@ macro_rules! decides {
 }
 
 decides!("create_channel", CreateChannel => ChannelMade, |this, state, _at, people, stamp| decide::create(state, people, stamp, this));
-decides!("append_event", AppendEvent => Appended, |this, state, at, people, stamp| decide::append(state, at, people, stamp, this));
-decides!("close_channel", CloseChannel => Closed, is_ending, |this, state, _at, people, stamp| decide::close(state, people, stamp, this));
+decides!("append_event", AppendEvent => AppendReceipt, |this, state, at, people, stamp| decide::append(state, at, people, stamp, this));
+decides!("close_channel", CloseChannel => CloseReceipt, is_ending, |this, state, _at, people, stamp| decide::close(state, people, stamp, this));
 decides!("admit_owner", AdmitOwner => (), |this, state, _at, people, _stamp| decide::admit(state, people, this));
 decides!("change_key", ChangeKey => KeyChanged, is_ending, |this, state, _at, people, _stamp| decide::change_key(state, people, this));

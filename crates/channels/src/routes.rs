@@ -20,10 +20,10 @@ use schemars::JsonSchema;
 use crate::{
     Channels,
     access::Access,
-    caller::Asking,
-    entering::Found,
+    caller::RequestCaller,
+    entering::OpenChannel,
     id::ChannelId,
-    refusals::{self, Refused},
+    refusals::{self, ChannelRefusal},
     request,
     wire::ErrorBody,
 };
@@ -35,7 +35,7 @@ pub struct Surface {
     pub(crate) origin: Arc<Origin>,
 }
 
-type Answer = Result<Response, Refused>;
+type Answer = Result<Response, ChannelRefusal>;
 
 /// The routes of this room; `origin` says by which URL clients reach the server.
 ///
@@ -63,7 +63,7 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 /// One that is about a channel.
 fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
-        .path_parameter::<ChannelId>("id", "The channel; its case does not matter.")
+        .path_parameter::<ChannelId>("id", "The id of the channel, in upper or lower case.")
         .query::<KeyQuery>()
         .errors(Class::NotFound, &["no_such_channel"])
         .errors(Class::TooMany, &["too_many_misses"])
@@ -81,7 +81,7 @@ impl Surface {
     /// The channel of this id, where the caller may use it. Anything else is a miss and is counted. Past the budget, a
     /// channel that only trust opens answers like an absent one, unless the caller's owner takes part in it: trust says
     /// yes for any id that is guessed right.
-    async fn find(&self, asking: &Asking, id: &str) -> Result<Found, Refused> {
+    async fn find(&self, asking: &RequestCaller, id: &str) -> Result<OpenChannel, ChannelRefusal> {
         let (misses, now) = (&self.channels.0.misses, self.channels.now());
         let used_up = misses.left(&asking.guessers, now).err();
         let found = match id.parse::<ChannelId>() {
@@ -101,7 +101,7 @@ impl Surface {
 }
 
 /// Whether the caller's right is more than trust, or its owner has appended to the channel before.
-fn takes_part(found: &Found, asking: &Asking) -> bool {
+fn takes_part(found: &OpenChannel, asking: &RequestCaller) -> bool {
     found.access != Access::Trusted || asking.owner().is_some_and(|owner| found.state.owners.contains(&owner))
 }
 
@@ -116,6 +116,6 @@ fn typed(media_type: &'static str, text: impl Into<axum::body::Body>) -> Respons
     response
 }
 
-fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, Refused> {
+fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, ChannelRefusal> {
     query.map(|axum::extract::Query(query)| query).map_err(|_| request::invalid_query())
 }

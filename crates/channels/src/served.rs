@@ -11,7 +11,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
+    Description, Example, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
+    StreamOfNews, Teller,
 };
 use serde_json::json;
 
@@ -34,7 +35,7 @@ const EXAMPLES: &[Example] = &[
 ];
 
 impl Channels {
-    /// Whom a stored event of this room counts towards, and how much.
+    /// The owner whose quota a stored event of this room counts towards, and its size.
     ///
     /// # Errors
     /// The event can't be read.
@@ -44,9 +45,9 @@ impl Channels {
 }
 
 impl ServedRoom for Channels {
-    fn about() -> About {
+    fn about() -> RoomDescription {
         let purpose = "Append-only channels, each at a URL (Agent Channel Protocol v2).";
-        About::new("channels", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("channels", purpose, &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -54,6 +55,10 @@ impl ServedRoom for Channels {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn teller(&self) -> Option<Arc<dyn Teller>> {
         Some(Arc::new(self.clone()))
     }
 

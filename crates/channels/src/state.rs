@@ -26,7 +26,7 @@ pub(crate) fn run_of(version: Version) -> u64 {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelState {
     /// How it began; `None` when there is no such channel.
-    pub created: Option<Created>,
+    pub created: Option<Creation>,
     /// When it was last closed.
     pub closed_at: Option<TimestampMs>,
     /// The newest `spec`, the charter (CH-16); zero when there is none.
@@ -53,10 +53,10 @@ pub struct ChannelState {
 
 /// How a channel began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Created {
+pub struct Creation {
     /// What it is about.
     pub title: String,
-    /// By whom, in its own words.
+    /// The author, by its stable name.
     pub by: String,
     /// Who that is by its token.
     pub via: Option<Actor>,
@@ -100,7 +100,7 @@ impl ChannelState {
         match event {
             ChannelEvent::ChannelCreated(event) => {
                 let (title, by, via) = (event.title.clone(), event.created_by.clone(), event.via.clone());
-                self.created = Some(Created { title, by, via, at: event.created });
+                self.created = Some(Creation { title, by, via, at: event.created });
                 self.key.clone_from(&event.key);
                 self.owners.extend(owner_of(event.via.as_ref()));
             }

@@ -8,7 +8,7 @@ use plenary_telemetry::{FinishedSpan, Kind, Status, TraceParent};
 use crate::{Channels, wire::Event};
 
 /// An append that is on disk.
-pub(crate) struct Told<'a> {
+pub(crate) struct CommittedAppend<'a> {
     pub(crate) event: &'a Event,
     /// The span that its request belongs to.
     pub(crate) parent: Option<TraceParent>,
@@ -18,12 +18,12 @@ pub(crate) struct Told<'a> {
 
 impl Channels {
     /// Records the span; never waits and never fails.
-    pub(crate) fn tell(&self, told: Told<'_>) {
+    pub(crate) fn tell(&self, told: CommittedAppend<'_>) {
         let spans = self.spans();
         if !spans.is_on() {
             return;
         }
-        let Told { event, parent, begun } = told;
+        let CommittedAppend { event, parent, begun } = told;
         let channel = event.channel_id.to_string();
         let author = if event.author.is_empty() { "(anonymous)" } else { &event.author };
         spans.record(FinishedSpan {

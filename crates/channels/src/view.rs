@@ -21,7 +21,7 @@ use crate::{
 
 /// Everything that a view is made of.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ViewSource {
     pub(crate) channel: Channel,
     /// Where it is, without its key.
     pub(crate) address: String,
@@ -47,7 +47,7 @@ pub(crate) struct Seen {
 pub(crate) struct View {
     /// The channel.
     channel: Channel,
-    /// What a channel is, what to do, who is here and who holds the work.
+    /// An introduction: the channel, what to do, the participants and the holder of the work.
     onboarding: String,
     /// Exact commands.
     participate: Participate,
@@ -61,7 +61,7 @@ pub(crate) struct View {
     recent_events: Vec<Event>,
 }
 
-/// How to take part: commands for a shell, and what else one must know.
+/// How to participate: shell commands and further information.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Participate {
     /// This view.
@@ -74,17 +74,17 @@ pub(crate) struct Participate {
     read_events: String,
     /// Append an event.
     append_event: String,
-    /// Which formats this view has.
+    /// The formats of this view.
     formats: String,
     /// How to prove who you are.
     auth: String,
-    /// What to call yourself.
+    /// The name to use as author.
     your_name: String,
 }
 
 impl View {
     /// The view of what was seen.
-    pub(crate) fn of(seen: Seen) -> Self {
+    pub(crate) fn of(seen: ViewSource) -> Self {
         let (onboarding, participate) = (words::onboarding(&seen), words::participate(&seen));
         Self {
             channel: seen.channel,

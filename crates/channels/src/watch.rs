@@ -20,7 +20,7 @@ impl Observer for Channels {
             }
         }
         for (stream, run) in grown {
-            run.last().into_iter().for_each(|last| self.0.streams.observe(last));
+            run.iter().for_each(|event| self.0.streams.observe(event));
             if run.iter().any(|event| &*event.kind == KEY_CHANGED) {
                 // Whoever has no token follows by the key alone.
                 self.0.watchers.recheck(stream);

@@ -13,7 +13,7 @@ use crate::{
     event::{ChannelEvent, EventAppended},
     id::ChannelId,
     key::LinkKey,
-    state::{ChannelState, Created},
+    state::{ChannelState, Creation},
 };
 
 /// A channel.
@@ -23,13 +23,13 @@ pub struct Channel {
     pub id: ChannelId,
     /// What it is about; may be empty.
     pub title: String,
-    /// By whom it was created, in its own words.
+    /// The creator, by its stable name.
     pub created_by: String,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// RFC 3339, UTC; null while it is open.
     pub closed_at: Option<String>,
-    /// Where it is, with the key that lets in whoever gets this link.
+    /// Its URL with its key, which gives access to the channel.
     pub url: String,
 }
 
@@ -45,7 +45,7 @@ impl Channel {
     pub(crate) fn new(
         base_url: &str,
         id: &ChannelId,
-        created: &Created,
+        created: &Creation,
         key: Option<&LinkKey>,
         closed_at: Option<TimestampMs>,
     ) -> Self {
@@ -78,11 +78,11 @@ pub struct Event {
     pub id: u64,
     /// Its channel.
     pub channel_id: ChannelId,
-    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
+    /// A free string; `spec`, `state`, `status`, `comms` and `log` have a defined meaning.
     pub kind: String,
-    /// By whom, in its own words.
+    /// The author, by its stable name.
     pub author: String,
-    /// Who that is by its token; null where none was needed.
+    /// The holder of the token; null if no token was needed.
     pub via: Option<String>,
     /// The object as it was sent.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
@@ -110,25 +110,25 @@ impl Event {
     }
 }
 
-/// `GET /agent-channel/{id}/presence`: who was heard, the latest first.
+/// `GET /agent-channel/{id}/presence`: the last status of each agent, latest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Presence {
-    /// How often an agent that holds work posts a `status`, in seconds.
+    /// The interval in seconds at which an agent that holds work posts a `status`.
     pub cadence_seconds: u64,
-    /// Everyone who ever posted one.
+    /// Every agent that ever posted a status.
     pub agents: Vec<AgentPresence>,
 }
 
-/// When one agent was last heard.
+/// The last status of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AgentPresence {
     /// The author of its statuses.
     pub agent: String,
-    /// Whose token the last one came with.
+    /// The holder of the token of its last status.
     pub via: Option<String>,
     /// RFC 3339, UTC.
     pub last_status_at: String,
-    /// How long ago that was, in whole seconds.
+    /// Its age in whole seconds.
     pub silent_seconds: u64,
     /// Silent for more than five cadences (CH-2).
     pub presumed_dead: bool,
@@ -137,7 +137,7 @@ pub struct AgentPresence {
 /// `POST /agent-channel/{id}/event?validate=1`: what is wrong with an event that was not stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// Whether nothing is wrong.
+    /// Whether the event is valid.
     pub valid: bool,
     /// Always false.
     pub stored: bool,
@@ -145,7 +145,7 @@ pub struct Verdict {
     pub problems: Vec<Problem>,
 }
 
-/// `POST /agent-channel/{id}/event`: the event, or with `?validate=1` the verdict.
+/// `POST /agent-channel/{id}/event`: the event, or with `?validate=1` the result of the validation.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -165,7 +165,7 @@ pub struct Problem {
     pub problem: String,
 }
 
-/// What every refusal of this room looks like.
+/// The form of every error of this protocol.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ChannelError")]
 pub struct ErrorBody<'a> {

@@ -84,7 +84,7 @@ impl FromStr for BaseUrl {
 
     fn from_str(text: &str) -> Result<Self> {
         let bad = |why: &str| {
-            Error::Invalid(format!("`{text}` is no server URL ({why}); write e.g. http://127.0.0.1:7420"))
+            Error::Invalid(format!("`{text}` is not a server URL ({why}); write e.g. http://127.0.0.1:7420"))
         };
         let uri: Uri = text.parse().map_err(|_| bad("malformed"))?;
         let secure = match uri.scheme_str() {
@@ -94,10 +94,10 @@ impl FromStr for BaseUrl {
         };
         let authority = uri.authority().ok_or_else(|| bad("no host"))?;
         if authority.as_str().contains('@') {
-            return Err(bad("credentials do not belong in it"));
+            return Err(bad("it must not contain credentials"));
         }
         if uri.query().is_some() || text.contains('#') {
-            return Err(bad("no query or fragment belongs in it"));
+            return Err(bad("it must not contain a query or fragment"));
         }
         let rest = &authority.as_str()[authority.host().len()..];
         let port = match rest.strip_prefix(':') {

@@ -15,7 +15,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     BaseUrl, Error, IdempotencyKey, RawReply, Reply, Result, Retry, Roots, Token,
     exchange::{Http, Pieces},
-    net::{Connector, Proving},
+    net::{Connector, ServerProof},
 };
 
 /// The header by which a client names the agent its token must belong to (wire.md D.1).
@@ -87,15 +87,15 @@ impl Builder {
     pub fn build(self) -> Result<Client> {
         let tls = if self.base.is_secure() { Some(self.roots.client_config()?) } else { None };
         let proving = self.proving.filter(|_| self.base.is_loopback() && !self.base.is_secure());
-        let proving = proving.map(|token| Proving::new(&self.base, token));
+        let proving = proving.map(|token| ServerProof::new(&self.base, token));
         let connector = Connector::new(tls, self.connect_timeout, proving);
         let http = Http::new(connector.clone(), self.request_timeout, self.reply_octets_max);
-        let shared = Shared { base: self.base, http, connector, retry: self.retry };
+        let shared = ClientInner { base: self.base, http, connector, retry: self.retry };
         Ok(Client { shared: Arc::new(shared), token: None, agent: None, channel_key: None })
     }
 }
 
-struct Shared {
+struct ClientInner {
     base: BaseUrl,
     http: Http,
     connector: Connector,
@@ -105,7 +105,7 @@ struct Shared {
 /// A client of one server; clones share their connections. Must be used inside a tokio runtime.
 #[derive(Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
+    shared: Arc<ClientInner>,
     token: Option<Token>,
     agent: Option<AgentHandle>,
     channel_key: Option<Arc<str>>,
@@ -179,7 +179,7 @@ impl Client {
         }
         if let Some(agent) = &self.agent {
             let value = HeaderValue::from_str(agent.as_str())
-                .map_err(|_| Error::Invalid("the handle cannot stand in a header".into()))?;
+                .map_err(|_| Error::Invalid("the handle is not valid in a header".into()))?;
             headers.push((AGENT_HEADER, value));
         }
         Ok(headers)
@@ -326,7 +326,7 @@ impl Client {
         key: &IdempotencyKey,
     ) -> Result<RawReply> {
         let key = HeaderValue::from_str(key.as_str())
-            .map_err(|_| Error::Invalid("the idempotency key cannot stand in a header".into()))?;
+            .map_err(|_| Error::Invalid("the idempotency key is not valid in a header".into()))?;
         let headers = [(IDEMPOTENCY_KEY, key)];
         self.retry()
             .run(|| async { self.raw_with(Method::POST, path, &headers, body.clone()).await?.into_success() })

@@ -4,11 +4,11 @@
 use plenary_kernel::{AgentHandle, ContactId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Client, Reply, Result, client::segment, sessions::Done};
+use crate::{Client, Reply, Result, client::segment, sessions::Acknowledgement};
 
 /// The answer of `POST /contacts`. It comes also where the handle is unknown or closed (wire.md D.9).
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Requested {
+pub struct ContactReceipt {
     /// The request's id, `req_…`.
     pub request_id: ContactId,
 }
@@ -34,7 +34,7 @@ pub struct Pending {
 pub struct PendingList {
     /// The requests.
     pub contacts: Vec<Pending>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -54,7 +54,11 @@ impl Client {
     ///
     /// # Errors
     /// As every call.
-    pub async fn request_contact(&self, to: &AgentHandle, message: Option<&str>) -> Result<Reply<Requested>> {
+    pub async fn request_contact(
+        &self,
+        to: &AgentHandle,
+        message: Option<&str>,
+    ) -> Result<Reply<ContactReceipt>> {
         #[derive(Serialize)]
         struct Body<'a> {
             to: &'a AgentHandle,
@@ -68,7 +72,7 @@ impl Client {
     ///
     /// # Errors
     /// As every call; 403 where neither the owner asks nor the agent may configure itself.
-    pub async fn accept_contact(&self, id: &ContactId) -> Result<Reply<Done>> {
+    pub async fn accept_contact(&self, id: &ContactId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&format!("/contacts/{}/accept", segment(id.as_str()))).await
     }
 
@@ -76,7 +80,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::accept_contact`].
-    pub async fn decline_contact(&self, id: &ContactId) -> Result<Reply<Done>> {
+    pub async fn decline_contact(&self, id: &ContactId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&format!("/contacts/{}/decline", segment(id.as_str()))).await
     }
 }

@@ -14,7 +14,7 @@ pub enum Error {
     Network(#[from] NetworkFault),
     /// The server answered with a refusal (wire.md D.3).
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] ServerRefusal),
     /// The server answered something this client does not understand: perhaps it is not a Plenary server.
     #[error("the server's answer was not understood: {0}")]
     Unreadable(String),
@@ -47,7 +47,7 @@ impl Error {
 /// A refusal as the server put it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{status} {code}: {message}")]
-pub struct Refused {
+pub struct ServerRefusal {
     /// The HTTP status.
     pub status: u16,
     /// The stable code, e.g. `not_joined`; `http_<status>` where the body carried none.
@@ -102,15 +102,15 @@ impl fmt::Display for NetworkFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, server, detail } = self;
         match kind {
-            FaultKind::Resolve => write!(f, "the host of {server} is unknown: {detail}"),
+            FaultKind::Resolve => write!(f, "the host name of {server} cannot be resolved: {detail}"),
             FaultKind::Refused => write!(f, "nothing listens at {server}"),
             FaultKind::Unreachable => write!(f, "{server} cannot be reached: {detail}"),
             FaultKind::Unproved => write!(
                 f,
-                "what listens at {server} does not prove that it is the server that the token is for, and got no \
+                "the program that listens at {server} does not prove that the token belongs to it, so it was sent no \
                  token: {detail}"
             ),
-            FaultKind::Tls => write!(f, "no secure connection to {server}: {detail}"),
+            FaultKind::Tls => write!(f, "cannot make a secure connection to {server}: {detail}"),
             FaultKind::TimedOut => write!(f, "{server} did not answer in time: {detail}"),
             FaultKind::Lost => write!(f, "the connection to {server} was lost: {detail}"),
         }

@@ -34,7 +34,7 @@ pub enum EventBody {
     Invited {
         /// Who is invited.
         invitee: AgentHandle,
-        /// By whom.
+        /// The actor.
         by: AgentHandle,
         /// The session's topic.
         topic: Option<String>,
@@ -56,9 +56,9 @@ pub enum EventBody {
     },
     /// `session.message`
     Message(Box<Message>),
-    /// `session.ended`, by whom where someone ended it.
+    /// `session.ended`, with the agent that ended it, if any.
     Ended(Option<AgentHandle>),
-    /// `session.reopened`, by whom.
+    /// `session.reopened`, with the agent that reopened it.
     Reopened(AgentHandle),
     /// `contact.requested`
     ContactRequested {
@@ -69,9 +69,9 @@ pub enum EventBody {
         /// What was said with it.
         message: Option<String>,
     },
-    /// `contact.accepted`, by whom.
+    /// `contact.accepted`, with the agent that accepted.
     ContactAccepted(AgentHandle),
-    /// `contact.declined`, by whom.
+    /// `contact.declined`, with the agent that declined.
     ContactDeclined(AgentHandle),
     /// A type this client does not know; the payload is in [`Event::json`].
     Unknown,
@@ -104,7 +104,7 @@ struct Envelope<'a> {
 }
 
 #[derive(Deserialize)]
-struct Invited {
+struct InvitedMembers {
     invitee: AgentHandle,
     by: AgentHandle,
     topic: Option<String>,
@@ -112,23 +112,23 @@ struct Invited {
 }
 
 #[derive(Deserialize)]
-struct Of {
+struct AgentMembers {
     agent: AgentHandle,
     reason: Option<LeftReason>,
 }
 
 #[derive(Deserialize)]
-struct By {
+struct ActorMembers {
     by: AgentHandle,
 }
 
 #[derive(Deserialize)]
-struct Ended {
+struct EndMembers {
     ended_by: Option<AgentHandle>,
 }
 
 #[derive(Deserialize)]
-struct Reopened {
+struct ReopenMembers {
     reopened_by: AgentHandle,
 }
 
@@ -146,25 +146,25 @@ impl EventBody {
         }
         Ok(match kind {
             "session.invited" => {
-                let Invited { invitee, by, topic, initial_message } = of(payload)?;
+                let InvitedMembers { invitee, by, topic, initial_message } = of(payload)?;
                 Self::Invited { invitee, by, topic, initial_message }
             }
-            "session.joined" => Self::Joined(of::<Of>(payload)?.agent),
-            "session.disconnected" => Self::Disconnected(of::<Of>(payload)?.agent),
-            "session.reconnected" => Self::Reconnected(of::<Of>(payload)?.agent),
+            "session.joined" => Self::Joined(of::<AgentMembers>(payload)?.agent),
+            "session.disconnected" => Self::Disconnected(of::<AgentMembers>(payload)?.agent),
+            "session.reconnected" => Self::Reconnected(of::<AgentMembers>(payload)?.agent),
             "session.left" => {
-                let Of { agent, reason } = of(payload)?;
+                let AgentMembers { agent, reason } = of(payload)?;
                 Self::Left { agent, reason }
             }
             "session.message" => Self::Message(of(payload)?),
-            "session.ended" => Self::Ended(of::<Ended>(payload)?.ended_by),
-            "session.reopened" => Self::Reopened(of::<Reopened>(payload)?.reopened_by),
+            "session.ended" => Self::Ended(of::<EndMembers>(payload)?.ended_by),
+            "session.reopened" => Self::Reopened(of::<ReopenMembers>(payload)?.reopened_by),
             "contact.requested" => {
                 let ContactRequested { from, to, message } = of(payload)?;
                 Self::ContactRequested { from, to, message }
             }
-            "contact.accepted" => Self::ContactAccepted(of::<By>(payload)?.by),
-            "contact.declined" => Self::ContactDeclined(of::<By>(payload)?.by),
+            "contact.accepted" => Self::ContactAccepted(of::<ActorMembers>(payload)?.by),
+            "contact.declined" => Self::ContactDeclined(of::<ActorMembers>(payload)?.by),
             _ => Self::Unknown,
         })
     }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tokio::{sync::mpsc, time::timeout};
 
 use crate::{
-    BaseUrl, Error, FaultKind, NetworkFault, Refused, Result,
+    BaseUrl, Error, FaultKind, NetworkFault, Result, ServerRefusal,
     net::{ConnectFault, Connector},
 };
 
@@ -53,7 +53,7 @@ impl RawReply {
 
     /// Reads the error bodies of wire.md D.3, `{"error":{"code","message"}}`, the fan-out's
     /// `{code, field?, message}` and the channels' `{detail, code}`, and makes do with less.
-    pub(crate) fn refusal(&self) -> Refused {
+    pub(crate) fn refusal(&self) -> ServerRefusal {
         #[derive(Deserialize)]
         struct Body {
             error: Inner,
@@ -74,25 +74,25 @@ impl RawReply {
             let text = String::from_utf8_lossy(&self.body);
             // A page for people, of a proxy or of something else that listens there, tells nobody anything here.
             let message = if text.trim_start().starts_with('<') {
-                "the answer is a web page, so it is not from Plenary itself; a proxy may have answered, or another server listens there"
+                "the reply is a web page, so it does not come from Plenary; a proxy may have answered, or another server listens there"
                     .to_owned()
             } else {
                 text.trim().chars().take(FOREIGN_TEXT_CHARS_MAX).collect()
             };
             Inner { code: format!("http_{}", self.status), field: None, message }
         });
-        Refused { status: self.status, code, field, message, retry_after }
+        ServerRefusal { status: self.status, code, field, message, retry_after }
     }
 }
 
 /// A body that is made while it is sent; an error breaks it off.
 pub(crate) type Pieces = mpsc::Receiver<std::io::Result<Bytes>>;
-type Sent = StreamBody<BoxStream<'static, std::io::Result<Frame<Bytes>>>>;
+type UploadBody = StreamBody<BoxStream<'static, std::io::Result<Frame<Bytes>>>>;
 
 /// The pooled HTTP side of a client.
 pub(crate) struct Http {
     client: legacy::Client<Connector, Full<Bytes>>,
-    uploads: legacy::Client<Connector, Sent>,
+    uploads: legacy::Client<Connector, UploadBody>,
     timeout: Duration,
     reply_octets_max: usize,
 }
@@ -143,7 +143,7 @@ impl Http {
         };
         whole.await.map_err(|failure| match failure {
             Failure::Network(kind, detail) => NetworkFault { kind, server: base.to_string(), detail }.into(),
-            Failure::TooLarge => Error::Unreadable("a reply of that size is none of ours".into()),
+            Failure::TooLarge => Error::Unreadable("the reply is too large to come from Plenary".into()),
         })
     }
 
@@ -156,7 +156,9 @@ impl Http {
         let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail };
         let failed = |failure| match failure {
             Failure::Network(kind, detail) => Error::from(fault(kind, detail)),
-            Failure::TooLarge => Error::Unreadable("a refusal of that size is none of ours".into()),
+            Failure::TooLarge => {
+                Error::Unreadable("the error reply is too large to come from Plenary".into())
+            }
         };
         let late = |_| fault(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()));
         let response = timeout(self.timeout, self.client.request(request)).await.map_err(late)?;

@@ -36,7 +36,7 @@ impl Default for StreamOptions {
 }
 
 /// What [`Feed::next`] reports.
-pub(crate) enum Heard {
+pub(crate) enum FeedItem {
     /// The stream stands.
     Opened,
     /// An event.
@@ -111,7 +111,7 @@ impl Feed {
     /// # Errors
     /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
     /// reached, [`Error::Unreadable`] when what answers is no event stream.
-    pub(crate) async fn next(&mut self) -> Result<Heard> {
+    pub(crate) async fn next(&mut self) -> Result<FeedItem> {
         match &mut self.state {
             State::Due(when) => {
                 tokio::time::sleep_until(*when).await;
@@ -122,17 +122,17 @@ impl Feed {
                         let parser = Parser::holding(self.event_octets_max);
                         let open = Open { body, parser, items: VecDeque::new(), since: now, heard: now };
                         self.state = State::Open(Box::new(open));
-                        Ok(Heard::Opened)
+                        Ok(FeedItem::Opened)
                     }
                     Err(error) if self.tries_again_after(&error) => Ok(self.lost(error.to_string())),
                     Err(error) => Err(error),
                 }
             }
             State::Open(open) => match open.next(self.options.silence_max, &mut self.after).await {
-                Ok(Item::Comment(_)) => Ok(Heard::Keepalive),
+                Ok(Item::Comment(_)) => Ok(FeedItem::Keepalive),
                 Ok(Item::Event(event)) => {
                     self.backoff.reset();
-                    Ok(Heard::Event(event))
+                    Ok(FeedItem::Event(event))
                 }
                 Err(reason) => {
                     if open.since.elapsed() > LONGEST_WAIT {
@@ -157,7 +157,7 @@ impl Feed {
         // An empty id is none (WHATWG HTML, 9.2.6).
         if let Some(after) = self.after.as_ref().filter(|after| !after.is_empty()) {
             let value = HeaderValue::from_str(after)
-                .map_err(|_| Error::Invalid(format!("`{after}` cannot be the id of an event")))?;
+                .map_err(|_| Error::Invalid(format!("`{after}` is not the id of an event")))?;
             request = request.header("last-event-id", value);
         }
         let request = request.body(Full::default()).map_err(|e| Error::Invalid(e.to_string()))?;
@@ -181,10 +181,10 @@ impl Feed {
         passing && (self.reached || self.options.wait_for_server)
     }
 
-    fn lost(&mut self, reason: String) -> Heard {
+    fn lost(&mut self, reason: String) -> FeedItem {
         let retry_in = self.backoff.next_wait();
         self.state = State::Due(Instant::now() + retry_in);
-        Heard::Lost { reason, retry_in }
+        FeedItem::Lost { reason, retry_in }
     }
 }
 
@@ -206,7 +206,7 @@ impl Open {
                 *after = Some(id.to_owned());
             }
             match timeout_at(self.heard + silence_max, self.body.frame()).await {
-                Err(_) => return Err("the server fell silent".into()),
+                Err(_) => return Err("the server stopped sending".into()),
                 Ok(None) => return Err("the server ended the stream".into()),
                 Ok(Some(Err(error))) => return Err(error.to_string()),
                 Ok(Some(Ok(part))) => {

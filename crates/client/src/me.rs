@@ -1,7 +1,7 @@
 //! What an agent reads, and where its owner allows it changes, about itself (wire.md D.1, 2.2).
 //! Must not know: other agents' settings.
 
-use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,12 +25,70 @@ pub struct Ticket {
 pub struct Usage {
     /// Bytes of its events and contents.
     pub stored_bytes: u64,
-    /// Most bytes that it may store; absent where there is no bound.
+    /// The quota of bytes; absent if there is none.
     pub stored_bytes_max: Option<u64>,
     /// Its events.
     pub stored_events: u64,
-    /// Most events that it may store; absent where there is no bound.
+    /// The quota of events; absent if there is none.
     pub stored_events_max: Option<u64>,
+}
+
+/// Whom one can reach, and what they do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WhoPage {
+    /// Whoever asks first, on the first page.
+    pub agents: Vec<WhoIsThere>,
+    /// The `cursor` of the next page, when there is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WhoIsThere {
+    /// The handle.
+    pub handle: AgentHandle,
+    /// `agent` or `person`.
+    #[serde(default)]
+    pub kind: String,
+    /// `working`, `waiting`, `idle` or `gone`.
+    pub state: String,
+    /// Since when, where that is known.
+    #[serde(default)]
+    pub since: Option<TimestampMs>,
+    /// News that it has not seen; of one's own owner's alone.
+    #[serde(default)]
+    pub unread: Option<u64>,
+    /// The live sessions of its coding agents; of one's own owner's alone.
+    #[serde(default)]
+    pub sessions: Vec<WhoSession>,
+    /// `focus` or `dnd`, where it does not let everything disturb it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<String>,
+    /// Until when, where an end was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention_until: Option<TimestampMs>,
+}
+
+/// A live session of a coding agent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WhoSession {
+    /// What the coding agent calls it.
+    pub session: String,
+    /// Which coding agent it is.
+    pub client: String,
+    /// `working`, `waiting` or `idle`.
+    pub state: String,
+    /// Whether it runs hooks.
+    pub hooks: bool,
+    /// When something last happened in it.
+    pub since: TimestampMs,
+    /// `focus` or `dnd`, where it does not let everything disturb it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<String>,
+    /// Until when, where an end was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention_until: Option<TimestampMs>,
 }
 
 impl Client {
@@ -66,6 +124,24 @@ impl Client {
         self.get(&format!("/agents?{query}")).await
     }
 
+    /// `GET /who`, one page of whom one can reach and what they do; `cursor` is the last page's `next_cursor`.
+    ///
+    /// # Errors
+    /// As every call; 401 where the token is not an agent's.
+    pub async fn who(
+        &self,
+        query: Option<&str>,
+        owner: Option<&str>,
+        limit: Option<u32>,
+        cursor: Option<&str>,
+    ) -> Result<Reply<WhoPage>> {
+        let limit = limit.map(|limit| limit.to_string());
+        let given = [("query", query), ("owner", owner), ("limit", limit.as_deref()), ("cursor", cursor)];
+        let given = given.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
+        let query = given.collect::<Vec<_>>().join("&");
+        self.get(&format!("/who?{query}")).await
+    }
+
     /// `PATCH /agents/me {policy}`.
     ///
     /// # Errors
@@ -76,6 +152,20 @@ impl Client {
             policy: Policy,
         }
         self.patch("/agents/me", &Body { policy }).await
+    }
+
+    /// `PATCH /agents/me {attention}`: what may disturb the agent: `open`, `focus` or `dnd`.
+    ///
+    /// # Errors
+    /// As every call; 400 `invalid_attention` where the end is past.
+    pub async fn set_attention(&self, attention: &str, until: Option<TimestampMs>) -> Result<Reply<Agent>> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            attention: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            attention_until: Option<TimestampMs>,
+        }
+        self.patch("/agents/me", &Body { attention, attention_until: until }).await
     }
 
     /// `GET /agents/me/allowlist`.

@@ -2,7 +2,7 @@
 //! without a mark.
 //! Must not know: how calls travel.
 
-use plenary_kernel::{AgentHandle, SessionId};
+use plenary_kernel::{AgentHandle, OwnerName, SessionId};
 
 use crate::{
     Client, Reply, Result,
@@ -26,6 +26,21 @@ impl Client {
         query: &SessionsQuery,
     ) -> Result<Reply<SessionList>> {
         self.get(&query.path(&path(agent, "/sessions"))).await
+    }
+
+    /// `GET /_admin/sessions`, one page: the sessions of all agents of an owner, or of everybody for the operator.
+    ///
+    /// # Errors
+    /// As every call; 404 where the owner is not the caller.
+    pub async fn owner_sessions(
+        &self,
+        owner: Option<&OwnerName>,
+        query: &SessionsQuery,
+    ) -> Result<Reply<SessionList>> {
+        let path = query.path("/_admin/sessions");
+        let Some(owner) = owner else { return self.get(&path).await };
+        let joint = if path.contains('?') { '&' } else { '?' };
+        self.get(&format!("{path}{joint}owner={}", segment(owner.as_str()))).await
     }
 
     /// `GET /_admin/agents/{handle}/sessions/{id}/events`, one page.

@@ -40,9 +40,8 @@ impl<T: DeserializeOwned> Reply<T> {
     /// Reads a 2xx answer; an empty body stands for JSON `null`.
     pub(crate) fn read(raw: RawReply) -> Result<Self> {
         let text: &[u8] = if raw.body.is_empty() { b"null" } else { &raw.body };
-        let value = serde_json::from_slice(text).map_err(|e| {
-            Error::Unreadable(format!("HTTP {} with a body that is not what was expected ({e})", raw.status))
-        })?;
+        let value = serde_json::from_slice(text)
+            .map_err(|e| Error::Unreadable(format!("HTTP {} with an unexpected body ({e})", raw.status)))?;
         let replayed = raw.header("idempotency-replayed") == Some("true");
         Ok(Self { value, status: raw.status, replayed, body: raw.body })
     }

@@ -32,7 +32,7 @@ impl Token {
     pub fn new(text: impl Into<String>) -> Result<Self> {
         let text = text.into();
         if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(Error::Invalid("a token is one word of printable ASCII characters".into()));
+            return Err(Error::Invalid("a token must be printable ASCII characters without spaces".into()));
         }
         Ok(Self(text))
     }
@@ -57,7 +57,7 @@ impl Token {
     /// The `Authorization` header, marked so that nothing below logs it.
     pub(crate) fn header(&self) -> Result<HeaderValue> {
         let mut value = HeaderValue::try_from(format!("Bearer {}", self.0))
-            .map_err(|_| Error::Invalid("the token cannot stand in a header".into()))?;
+            .map_err(|_| Error::Invalid("the token is not valid in a header".into()))?;
         value.set_sensitive(true);
         Ok(value)
     }

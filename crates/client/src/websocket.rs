@@ -50,7 +50,7 @@ pub(crate) async fn open(client: &Client, path: &str, frame_octets_max: usize) -
         }
         Ok(Err(other)) => {
             let path = path.split('?').next().unwrap_or_default();
-            Err(Error::Unreadable(format!("no WebSocket at {path} ({other})")))
+            Err(Error::Unreadable(format!("{path} is not a WebSocket ({other})")))
         }
     }
 }

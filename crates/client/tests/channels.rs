@@ -70,7 +70,7 @@ async fn silence_opens_the_stream_again_behind_what_was_passed() {
     while story.last() != Some(&"12".to_owned()) {
         story.push(said(&stream.next().await.unwrap()));
     }
-    let silent = "the server fell silent";
+    let silent = "the server stopped sending";
     assert_eq!(
         story,
         [

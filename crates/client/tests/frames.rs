@@ -146,7 +146,7 @@ async fn fo_58_silence_opens_the_stream_again() {
     while story.last() != Some(&"Some(1) back".to_owned()) {
         story.push(said(&stream.next().await.unwrap()));
     }
-    assert_eq!(story, ["opened", "the server fell silent", "opened", "Some(1) back"]);
+    assert_eq!(story, ["opened", "the server stopped sending", "opened", "Some(1) back"]);
 }
 
 #[tokio::test]

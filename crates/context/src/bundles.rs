@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::{
     Context,
-    history::Asked,
+    history::FactSelection,
     index::{PACKAGES, QUESTIONS},
     key,
     lifecycle::Status,
@@ -20,7 +20,7 @@ use crate::{
     naming::ambiguous,
     package::state::PackageState,
     project::state::ProjectState,
-    reading::{Drafts, Listing},
+    reading::{Drafts, PackageQuery},
     wire::{Digest, DigestProject, OpenQuestion, Orientation, Summary, raw},
 };
 
@@ -36,7 +36,7 @@ struct Questions {
 }
 
 /// The open questions of a window.
-struct Asking {
+struct OpenQuestions {
     open: Vec<OpenQuestion>,
     /// Whether there are more.
     is_cut: bool,
@@ -44,7 +44,7 @@ struct Asking {
 
 /// What a digest is asked for.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct DigestSelection {
     pub(crate) focus: Option<Query>,
     pub(crate) window_days: u64,
     pub(crate) snippets: usize,
@@ -66,9 +66,9 @@ impl Context {
         window_days: u64,
     ) -> Result<Orientation, Fault> {
         let since = self.since(window_days);
-        let listing = Listing { since: Some(since), drafts: Drafts::Own(by), ..Listing::default() };
+        let listing = PackageQuery { since: Some(since), drafts: Drafts::Own(by), ..PackageQuery::default() };
         let recent = self.list(id, &listing, ORIENT_PACKAGES).await?;
-        let facts = self.facts(id, &Asked::default(), LIST_MAX).await?;
+        let facts = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
         let questions = self.questions(id, since, Drafts::Own(by)).await?;
         let is_short = recent.next_cursor.is_some() && recent.held.len() < ORIENT_PACKAGES;
         let cut = [
@@ -88,7 +88,12 @@ impl Context {
     }
 
     /// The open questions of a window, the newest first.
-    async fn questions(&self, project: &str, since: Moment, drafts: Drafts<'_>) -> Result<Asking, Fault> {
+    async fn questions(
+        &self,
+        project: &str,
+        since: Moment,
+        drafts: Drafts<'_>,
+    ) -> Result<OpenQuestions, Fault> {
         let (prefix, mut after, mut open) = (format!("{project}/"), None::<String>, Vec::new());
         loop {
             let rows = self
@@ -98,7 +103,7 @@ impl Context {
             for row in &rows {
                 let rest = &row.key[prefix.len()..];
                 if rest < since.as_str() {
-                    return Ok(Asking { open, is_cut: false });
+                    return Ok(OpenQuestions { open, is_cut: false });
                 }
                 let corrupt = |_| Fault::Corrupt(format!("{} in {QUESTIONS}", row.key));
                 let found: Questions = serde_json::from_slice(&row.value).map_err(corrupt)?;
@@ -108,7 +113,7 @@ impl Context {
                 }
                 for question in found.questions {
                     if open.len() == QUESTIONS_MAX {
-                        return Ok(Asking { open, is_cut: true });
+                        return Ok(OpenQuestions { open, is_cut: true });
                     }
                     let (package_id, created_at) = (found.package_id.clone(), found.created_at.clone());
                     open.push(OpenQuestion { question, package_id, created_at });
@@ -116,7 +121,7 @@ impl Context {
             }
             match rows.last() {
                 Some(last) if rows.len() == QUESTIONS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(Asking { open, is_cut: false }),
+                _ => return Ok(OpenQuestions { open, is_cut: false }),
             }
         }
     }
@@ -133,7 +138,7 @@ impl Context {
         &self,
         one: Option<(String, Arc<ProjectState>)>,
         by: &Actor,
-        wanted: &Wanted,
+        wanted: &DigestSelection,
     ) -> Result<Digest, Fault> {
         let since = self.since(wanted.window_days);
         let is_global = one.is_none();
@@ -147,15 +152,16 @@ impl Context {
                 (visible, is_cut)
             }
         };
-        let (mut counted, mut facts, mut questions) = (Counted::default(), Vec::new(), Vec::new());
+        let (mut counted, mut facts, mut questions) = (DigestCounts::default(), Vec::new(), Vec::new());
         let mut counts = Vec::new();
         let references = ambiguous(by, &projects);
         for (id, project) in &projects {
             let before = counted.packages;
             is_cut |= self.count(id, since, &mut counted).await?;
-            let of_project = self.facts(id, &Asked::default(), LIST_MAX).await?;
+            let of_project = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
             is_cut |= of_project.next_cursor.is_some();
-            let Asking { open: asked, is_cut: has_more } = self.questions(id, since, Drafts::None).await?;
+            let OpenQuestions { open: asked, is_cut: has_more } =
+                self.questions(id, since, Drafts::None).await?;
             is_cut |= has_more;
             counts.push(DigestProject {
                 project_id: project.project_id.clone(),
@@ -183,15 +189,7 @@ impl Context {
             project: one.as_ref().map(|(_, project)| (&**project).into()),
             focus: wanted.focus.as_ref().map(|focus| focus.text().to_owned()),
             window_days: wanted.window_days,
-            summary: Summary {
-                package_count: counted.packages,
-                by_type: counted.by_type,
-                by_status: counted.by_status,
-                first_at: counted.first.map(|at| at.to_string()),
-                last_at: counted.last.map(|at| at.to_string()),
-                text,
-                truncated: is_cut,
-            },
+            summary: counted.summary(text, is_cut),
             active_facts: facts.into_iter().map(raw).collect(),
             open_questions: questions,
             snippets,
@@ -201,7 +199,7 @@ impl Context {
     }
 
     /// Counts the packages of a window, drafts left out; whether some were not counted.
-    async fn count(&self, project: &str, since: Moment, counted: &mut Counted) -> Result<bool, Fault> {
+    async fn count(&self, project: &str, since: Moment, counted: &mut DigestCounts) -> Result<bool, Fault> {
         let (prefix, mut after) = (format!("{project}/"), None::<String>);
         loop {
             let rows = self
@@ -234,7 +232,7 @@ impl Context {
 
 /// What a digest counts.
 #[derive(Debug, Default)]
-struct Counted {
+struct DigestCounts {
     packages: u64,
     by_type: BTreeMap<String, u64>,
     by_status: BTreeMap<String, u64>,
@@ -242,7 +240,19 @@ struct Counted {
     last: Option<Moment>,
 }
 
-impl Counted {
+impl DigestCounts {
+    fn summary(self, text: String, truncated: bool) -> Summary {
+        Summary {
+            package_count: self.packages,
+            by_type: self.by_type,
+            by_status: self.by_status,
+            first_at: self.first.map(|at| at.to_string()),
+            last_at: self.last.map(|at| at.to_string()),
+            text,
+            truncated,
+        }
+    }
+
     fn add(&mut self, at: Moment, status: &str, kind: &str) {
         self.packages += 1;
         *self.by_type.entry(kind.to_owned()).or_default() += 1;

@@ -6,10 +6,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use futures_util::Stream;
 use plenary_accounts::{Actor, Authority};
-use plenary_blobs::{BlobId, Blobs, Content, PutError, Staged};
-use plenary_engine::{Done, of_request, usage_of};
+use plenary_blobs::{BlobId, Blobs, Content, PutError, StagedBlob};
+use plenary_engine::{Executed, of_request, usage_of};
 use plenary_kernel::Refusal;
-use plenary_log::{Batch, Charge, Exceeded, Fault, Order, Pledge, Usage};
+use plenary_log::{Batch, Charge, ExceededQuota, Fault, Order, Pledge, Usage};
 use tracing::Instrument as _;
 
 use crate::{
@@ -18,11 +18,11 @@ use crate::{
         command::KeepBlob,
         decide::may_keep,
         event::BlobKept,
-        room::{BlobRoom, Keeping},
+        room::{BlobRoom, KeepBlobWith},
     },
     index::BLOBS,
     key,
-    malformed::Malformed,
+    malformed::ContextFault,
     naming::Place,
     rejection::{BlobRejection, Rejection},
 };
@@ -60,7 +60,7 @@ impl From<Fault> for BlobFailure {
 
 /// A content that was put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct PutReceipt {
     /// Whether the project did not have it.
     pub(crate) is_new: bool,
     pub(crate) octets: u64,
@@ -93,12 +93,12 @@ impl Context {
         authority: Authority,
         id: &BlobId,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
-    ) -> Result<Kept, BlobFailure> {
+    ) -> Result<PutReceipt, BlobFailure> {
         let octets_max = self.config().blob_octets_max;
         let left = self.left_for(project, &authority, id).await?.filter(|left| *left < octets_max);
         let most = left.unwrap_or(octets_max);
         let staged = self.contents()?.stage(id, content, most).await.map_err(|error| match error {
-            PutError::Mismatch(_) => Rejection::from(Malformed::other_content()).into(),
+            PutError::Mismatch(_) => Rejection::from(ContextFault::other_content()).into(),
             PutError::TooLarge { .. } if left.is_some() => self.over_quota(most),
             PutError::TooLarge { octets_max } => BlobRejection::TooLarge(octets_max).into(),
             PutError::Busy => BlobRejection::TooManyPuts.into(),
@@ -116,8 +116,8 @@ impl Context {
         project: &str,
         authority: Authority,
         id: &BlobId,
-        staged: Staged,
-    ) -> Result<Kept, BlobFailure> {
+        staged: StagedBlob,
+    ) -> Result<PutReceipt, BlobFailure> {
         let octets = staged.octets();
         let stream = key::join(&[project, &id.to_string()]);
         let pledge = match self.pledge_blob(project, &stream, &authority, octets).await {
@@ -129,7 +129,7 @@ impl Context {
         };
         let kept = staged.keep().await;
         let command = KeepBlob { authority, octets };
-        let keeping = Keeping { context: self, project, command: &command };
+        let keeping = KeepBlobWith { context: self, project, command: &command };
         let done = match kept {
             Ok(_) => self.blob_states().execute(&stream, &keeping, None).await.map_err(Failure::from),
             Err(fault) => {
@@ -140,7 +140,7 @@ impl Context {
         if let Some(pledge) = pledge {
             self.settle_blob(pledge, &done, &command).await;
         }
-        Ok(Kept { is_new: done?.reply, octets })
+        Ok(PutReceipt { is_new: done?.reply, octets })
     }
 
     /// Counts a content that is about to be kept, if the bearer may still put it; none where nobody pays for it, or the
@@ -167,7 +167,7 @@ impl Context {
 
     /// The command has counted the content itself. One that was refused after all leaves the content, which is nobody's,
     /// and counts all the same: otherwise whoever takes their right away in that moment fills the place.
-    async fn settle_blob(&self, pledge: Pledge, done: &Result<Done<bool>, Failure>, command: &KeepBlob) {
+    async fn settle_blob(&self, pledge: Pledge, done: &Result<Executed<bool>, Failure>, command: &KeepBlob) {
         if !matches!(done, Err(Failure::Rejected(_))) {
             return pledge.release();
         }
@@ -196,7 +196,7 @@ impl Context {
     /// A content is larger than what its owner may still store.
     fn over_quota(&self, left: u64) -> BlobFailure {
         let max = self.log().ledger().max().map_or(0, |max| max.bytes);
-        Failure::OverQuota(Exceeded::Bytes { used: max.saturating_sub(left), max }).into()
+        Failure::OverQuota(ExceededQuota::Bytes { used: max.saturating_sub(left), max }).into()
     }
 
     /// How large a content of the project is.

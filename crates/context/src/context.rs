@@ -7,7 +7,7 @@ use plenary_accounts::{Accounts, TokenDigest, Watchers};
 use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
 use plenary_engine::{ExecuteError, Room, Streams};
 use plenary_kernel::{Clock, limits::READ_ROWS_MAX};
-use plenary_log::{Exceeded, Fault, Log, StoredEvent};
+use plenary_log::{ExceededQuota, Fault, Log, StoredEvent};
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
@@ -24,8 +24,8 @@ use crate::{
     naming::Place,
     package::{
         command::{DepositPackage, MovePackage},
-        decide::{Deposited, Moved},
-        room::{Depositing, Moving, PackageRoom, deposit_of},
+        decide::{DepositOutcome, StepOutcome},
+        room::{DepositWith, MoveWith, PackageRoom, deposit_of},
     },
     project::{
         command::{CreateProject, EditProject},
@@ -33,7 +33,7 @@ use crate::{
     },
     quotas::{Quotas, UnderWay},
     rejection::Rejection,
-    search::{Indexes, Meaning, Search},
+    search::{Indexes, Search, SemanticSearch},
     session::{
         command::{EndSession, StartSession},
         room::{OnSession, SessionRoom},
@@ -72,7 +72,7 @@ pub enum Failure {
     Rejected(Rejection),
     /// Its owner may not store so much more.
     #[error("the owner's quota is exceeded")]
-    OverQuota(Exceeded),
+    OverQuota(ExceededQuota),
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -106,7 +106,7 @@ struct Inner {
     facts: Streams<FactRoom>,
     sessions: Streams<SessionRoom>,
     search: Search,
-    meaning: Option<Meaning>,
+    meaning: Option<SemanticSearch>,
     activity: Streams<ActivityRoom>,
     blob_states: Streams<BlobRoom>,
     blobs: Option<Blobs>,
@@ -139,7 +139,7 @@ impl Context {
             blobs,
             watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
             search: Search::new(lexical),
-            meaning: semantic.map(Meaning::new),
+            meaning: semantic.map(SemanticSearch::new),
             under_way: UnderWay::new(config.quotas),
             config,
         }))
@@ -186,7 +186,7 @@ impl Context {
     pub fn search_lag(&self) -> &Gauge {
         self.search().lag()
     }
-    pub(crate) fn meaning(&self) -> Option<&Meaning> {
+    pub(crate) fn meaning(&self) -> Option<&SemanticSearch> {
         self.0.meaning.as_ref()
     }
     /// How many events are to be looked at before all packages are found by meaning; absent without a model.
@@ -226,10 +226,10 @@ impl Context {
         &self,
         place: &Place,
         command: &DepositPackage,
-    ) -> Result<Deposited, Failure> {
+    ) -> Result<DepositOutcome, Failure> {
         let Place { key: project, home, .. } = place;
         let id = key::join(&[project, &key::part(&command.package.head.package_id)]);
-        let depositing = Depositing { context: self, project, home, command };
+        let depositing = DepositWith { context: self, project, home, command };
         let done = self.0.packages.begin(&id, &depositing, None).await?;
         if done.reply.makes_project {
             self.catch_up(&self.0.projects, project).await?;
@@ -239,8 +239,8 @@ impl Context {
 
     /// Moves a package along its lifecycle. `id` is its stream's. The state that this step brought it to, whatever
     /// others do meanwhile (AP-63, AP-86).
-    pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<Moved, Failure> {
-        Ok(self.0.packages.execute(id, &Moving { context: self, id, command }, None).await?.reply)
+    pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<StepOutcome, Failure> {
+        Ok(self.0.packages.execute(id, &MoveWith { context: self, id, command }, None).await?.reply)
     }
 
     /// What a package has as its `created_by`, as it was sent, if there is one. At least everything that this process has committed.
@@ -316,7 +316,7 @@ impl Context {
         Ok(())
     }
 
-    /// Ends every live stream; none begins any more.
+    /// Ends every live stream; no new one begins.
     pub fn close(&self) {
         self.0.watchers.close();
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::limits::{SNIPPET_CHARACTERS, SNIPPETS_OF_PACKAGE_MAX};
 
-/// A part of a package that has to do with the focus (wire.md 0.1).
+/// A part of a package that matches the focus (wire.md 0.1).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Snippet {
     /// The package.
@@ -18,7 +18,7 @@ pub struct Snippet {
     pub content_type: &'static str,
     /// The text, shortened.
     pub content: String,
-    /// How near it is, from 0 to 1: the part of the focus's words that it has, or how alike they are in meaning.
+    /// The score, from 0 to 1: the share of the focus's words that it contains, or the similarity in meaning.
     pub score: f64,
 }
 
@@ -69,7 +69,7 @@ impl Snippet {
     }
 }
 
-/// The nearest first, and no more than so many. Of two that are as near the one that came first stays first.
+/// The nearest first, up to a limit. Of two that are equally near, the earlier one stays first.
 pub fn rank(snippets: &mut Vec<Snippet>, max: usize) {
     snippets.sort_by(|a, b| b.score.total_cmp(&a.score));
     snippets.truncate(max);

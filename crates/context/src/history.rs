@@ -17,12 +17,12 @@ use crate::{
 
 /// Which facts of a project are listed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct FactSelection<'a> {
     pub(crate) subject: Option<&'a str>,
     pub(crate) predicate: Option<&'a str>,
     /// Those that were current at a moment.
     pub(crate) as_of: Option<Moment>,
-    /// Those that have ended too.
+    /// Include ended facts.
     pub(crate) include_ended: bool,
     pub(crate) min_confidence: Option<f64>,
     pub(crate) tag: Option<&'a str>,
@@ -56,7 +56,7 @@ impl Context {
     pub(crate) async fn facts(
         &self,
         project: &str,
-        asked: &Asked<'_>,
+        asked: &FactSelection<'_>,
         limit: usize,
     ) -> Result<FactPage, Fault> {
         let index = if asked.include_ended || asked.as_of.is_some() { FACTS } else { CURRENT };
@@ -69,7 +69,7 @@ impl Context {
             }
         };
         let mut after = asked.cursor.map(|cursor| format!("{base}{cursor}"));
-        let (mut taken, mut scanned) = (Taken::new(asked, limit, base.len()), 0);
+        let (mut taken, mut scanned) = (PageBuilder::new(asked, limit, base.len()), 0);
         // Whether a fact has ended stands behind it, so each waits for the row after it.
         let mut waits = None::<Row>;
         loop {
@@ -124,8 +124,8 @@ impl Context {
 }
 
 /// The facts of a page so far.
-struct Taken<'a> {
-    asked: &'a Asked<'a>,
+struct PageBuilder<'a> {
+    asked: &'a FactSelection<'a>,
     predicate: Option<String>,
     limit: usize,
     /// How long the part of the key is that stands in no cursor.
@@ -137,8 +137,8 @@ struct Taken<'a> {
     last: Option<String>,
 }
 
-impl<'a> Taken<'a> {
-    fn new(asked: &'a Asked<'a>, limit: usize, base: usize) -> Self {
+impl<'a> PageBuilder<'a> {
+    fn new(asked: &'a FactSelection<'a>, limit: usize, base: usize) -> Self {
         let (predicate, page) = (asked.predicate.map(key::part), FactPage::default());
         Self { asked, predicate, limit, base, page, octets: 0, last: None }
     }
@@ -171,7 +171,7 @@ fn text(octets: &[u8]) -> Result<&str, Fault> {
     std::str::from_utf8(octets).map_err(|_| Fault::Corrupt("a fact in an index is no text".to_owned()))
 }
 
-impl Asked<'_> {
+impl FactSelection<'_> {
     /// Whether the fact was current at the moment that is asked for: `valid_from <= t < valid_to` (AP-51).
     fn is_at(&self, key: &str, end: Option<&str>) -> bool {
         let Some(at) = self.as_of else { return true };

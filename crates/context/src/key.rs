@@ -1,4 +1,4 @@
-//! How free text stands in names of streams and in keys of indexes: without a `/`, and bounded.
+//! The encoding of free text in names of streams and in keys of indexes: without a `/`, and bounded.
 //! Must not know: what the text names.
 
 use std::fmt::Write as _;

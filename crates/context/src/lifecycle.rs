@@ -58,7 +58,7 @@ words! {
 }
 
 words! {
-    /// What an actor is (AP-27).
+    /// The type of an actor (AP-27).
     ActorType {
         /// A person.
         Human = "human",

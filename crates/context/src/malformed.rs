@@ -4,7 +4,7 @@
 /// A fault of form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
-pub struct Malformed {
+pub struct ContextFault {
     /// Which code.
     pub code: Code,
     /// Where, as a path: `deliverables[0].path`; absent where the whole is meant.
@@ -45,7 +45,7 @@ impl Code {
     }
 }
 
-impl Malformed {
+impl ContextFault {
     /// A member that is not what it must be.
     pub fn field(path: impl Into<String>, expected: &str) -> Self {
         let path = path.into();
@@ -68,7 +68,7 @@ impl Malformed {
     /// A content is another than its name says.
     #[must_use]
     pub fn other_content() -> Self {
-        let message = "The SHA-256 of the body is not that of the path.".to_owned();
+        let message = "The SHA-256 of the body differs from the one in the path.".to_owned();
         Self { code: Code::HashMismatch, field: Some("sha256".to_owned()), message }
     }
 

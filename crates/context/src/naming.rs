@@ -176,7 +176,7 @@ impl Context {
         Ok(shared)
     }
 
-    /// The projects of an id, whoever's they are.
+    /// The projects with an id, of all owners.
     async fn namesakes(&self, id: &str) -> Result<Vec<Place>, Fault> {
         let part = key::part(id);
         let keys = self.keys(PROJECTS, "", &part).await?;

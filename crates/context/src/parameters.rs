@@ -1,4 +1,4 @@
-//! Parameters of the query: each stands once, or the request is refused.
+//! Parameters of the query: each at most once, or the request is refused.
 //! Must not know: what a parameter means.
 
 use std::convert::Infallible;
@@ -8,7 +8,7 @@ use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
 use crate::{
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
     moment::Moment,
 };
 
@@ -39,27 +39,29 @@ impl Parameters {
     ///
     /// # Errors
     /// `invalid_parameter` when it stands twice, or is no UTF-8.
-    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Malformed> {
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, ContextFault> {
         let mut values = self.0.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_deref());
         match (values.next(), values.next()) {
             (None, _) => Ok(None),
             (Some(Some(value)), None) => Ok(Some(value)),
-            (Some(None), None) => Err(Malformed::parameter(name, "UTF-8")),
-            (Some(_), Some(_)) => Err(Malformed::parameter(name, "sent once")),
+            (Some(None), None) => Err(ContextFault::parameter(name, "UTF-8")),
+            (Some(_), Some(_)) => Err(ContextFault::parameter(name, "sent once")),
         }
     }
 
     /// A parameter that has to be there, and not empty.
-    pub(crate) fn required(&self, name: &str) -> Result<&str, Malformed> {
-        self.one(name)?.filter(|value| !value.is_empty()).ok_or_else(|| Malformed::parameter(name, "given"))
+    pub(crate) fn required(&self, name: &str) -> Result<&str, ContextFault> {
+        self.one(name)?
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| ContextFault::parameter(name, "given"))
     }
 
     /// A whole number within bounds.
-    pub(crate) fn number(&self, name: &str, default: u64, low: u64, high: u64) -> Result<u64, Malformed> {
+    pub(crate) fn number(&self, name: &str, default: u64, low: u64, high: u64) -> Result<u64, ContextFault> {
         let Some(text) = self.one(name)? else { return Ok(default) };
         let digits = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
         let number = text.parse().ok().filter(|number| digits && (low..=high).contains(number));
-        number.ok_or_else(|| Malformed::parameter(name, &format!("a whole number from {low} to {high}")))
+        number.ok_or_else(|| ContextFault::parameter(name, &format!("a whole number from {low} to {high}")))
     }
 
     /// The same, for a count of things in memory.
@@ -69,17 +71,17 @@ impl Parameters {
         default: usize,
         low: usize,
         high: usize,
-    ) -> Result<usize, Malformed> {
+    ) -> Result<usize, ContextFault> {
         let number = self.number(name, default as u64, low as u64, high as u64)?;
         Ok(usize::try_from(number).unwrap_or(high))
     }
 
     /// A switch: `true`, `1`, `false`, `0`.
-    pub(crate) fn switch(&self, name: &str) -> Result<bool, Malformed> {
+    pub(crate) fn switch(&self, name: &str) -> Result<bool, ContextFault> {
         match self.one(name)? {
             None | Some("false" | "0") => Ok(false),
             Some("true" | "1") => Ok(true),
-            Some(_) => Err(Malformed::parameter(name, "true or false")),
+            Some(_) => Err(ContextFault::parameter(name, "true or false")),
         }
     }
 
@@ -87,12 +89,12 @@ impl Parameters {
     ///
     /// # Errors
     /// `invalid_cursor` for what no such list has said.
-    pub(crate) fn cursor(&self, is_of_list: impl Fn(&str) -> bool) -> Result<Option<&str>, Malformed> {
+    pub(crate) fn cursor(&self, is_of_list: impl Fn(&str) -> bool) -> Result<Option<&str>, ContextFault> {
         let cursor = self.one("cursor")?;
         if cursor.is_none_or(is_of_list) {
             return Ok(cursor);
         }
-        Err(Malformed {
+        Err(ContextFault {
             code: Code::InvalidCursor,
             field: Some("cursor".to_owned()),
             message: "`cursor` must be the `next_cursor` of an earlier page of this list.".to_owned(),
@@ -100,7 +102,7 @@ impl Parameters {
     }
 
     /// Refuses every parameter but these. For what deletes: a restriction that is not known must not be passed over.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Malformed> {
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ContextFault> {
         let unknown = self
             .0
             .iter()
@@ -108,14 +110,14 @@ impl Parameters {
             .find(|name| !name.is_empty() && !known.contains(&name.as_str()));
         let known = known.join(", ");
         unknown.map_or(Ok(()), |name| {
-            Err(Malformed::parameter(name, &format!("left out; what counts here is {known}")))
+            Err(ContextFault::parameter(name, &format!("left out; what counts here is {known}")))
         })
     }
 
     /// A moment in UTC, or a day, which is its first moment.
-    pub(crate) fn moment(&self, name: &str) -> Result<Option<Moment>, Malformed> {
+    pub(crate) fn moment(&self, name: &str) -> Result<Option<Moment>, ContextFault> {
         let Some(text) = self.one(name)? else { return Ok(None) };
         let moment = Moment::parse(text).or_else(|| Moment::parse(&format!("{text}T00:00:00Z")));
-        moment.map(Some).ok_or_else(|| Malformed::parameter(name, "an RFC 3339 time in UTC, or a day"))
+        moment.map(Some).ok_or_else(|| ContextFault::parameter(name, "an RFC 3339 time in UTC, or a day"))
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct UnderWay {
 }
 
 /// A search that may go on, until it is dropped.
-pub(crate) struct Searching {
+pub(crate) struct SearchPermit {
     _share: Share<String>,
     _turn: Option<OwnedSemaphorePermit>,
 }
@@ -65,13 +65,13 @@ impl UnderWay {
     }
 
     /// Waits for the turn of a search.
-    pub(crate) async fn search(&self, by: &Actor) -> Result<Searching, Rejection> {
+    pub(crate) async fn search(&self, by: &Actor) -> Result<SearchPermit, Rejection> {
         let most = self.quotas.searches_per_owner_max;
         let full = refused("searches_per_owner_max", "too_many_searches", most);
         let share = self.searches.take(whose(by), 1).map_err(full)?;
         // The semaphore is never closed.
         let turn = self.turns.clone().acquire_owned().await.ok();
-        Ok(Searching { _share: share, _turn: turn })
+        Ok(SearchPermit { _share: share, _turn: turn })
     }
 
     pub(crate) fn export(&self, by: &Actor) -> Result<Share<String>, Rejection> {

@@ -32,7 +32,7 @@ use crate::{
 
 /// A package as it stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct StoredPackage {
     /// The package, without its hash.
     pub(crate) text: String,
     /// What is known of it.
@@ -42,11 +42,11 @@ pub(crate) struct Held {
 }
 
 /// A package of a list, and the cursor behind it.
-type Listed = (Held, String);
+type ListedPackage = (StoredPackage, String);
 
 /// Which packages of a project are listed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Listing<'a> {
+pub(crate) struct PackageQuery<'a> {
     pub(crate) status: Option<Status>,
     pub(crate) package_type: Option<&'a str>,
     pub(crate) parent: Option<&'a str>,
@@ -84,12 +84,12 @@ impl Drafts<'_> {
 /// A page of a list.
 #[derive(Debug)]
 pub(crate) struct Page {
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<StoredPackage>,
     pub(crate) next_cursor: Option<String>,
 }
 
 impl Page {
-    fn of(listed: Vec<Listed>, has_more: bool) -> Self {
+    fn of(listed: Vec<ListedPackage>, has_more: bool) -> Self {
         let next_cursor = listed.last().filter(|_| has_more).map(|(_, cursor)| cursor.clone());
         Self { held: listed.into_iter().map(|(held, _)| held).collect(), next_cursor }
     }
@@ -145,7 +145,7 @@ impl Context {
     }
 
     /// A package by the id of its stream. One that is damaged is reported.
-    pub(crate) async fn package(&self, id: &str) -> Result<Held, Failure> {
+    pub(crate) async fn package(&self, id: &str) -> Result<StoredPackage, Failure> {
         let held = self.held(id).await?.ok_or(Rejection::PackageNotFound)?;
         if held.is_sound { Ok(held) } else { Err(Rejection::Damaged.into()) }
     }
@@ -165,7 +165,7 @@ impl Context {
     }
 
     /// A package as it stands, damaged or not.
-    pub(crate) async fn held(&self, id: &str) -> Result<Option<Held>, Fault> {
+    pub(crate) async fn held(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
         let (mut state, mut deposited) = (PackageState::default(), None);
         for stored in self.history(id).await? {
             let event = PackageEvent::decode(&stored)?;
@@ -180,16 +180,16 @@ impl Context {
         let text = Document { deposited, status: present.status, review_type: present.review_type }.text();
         let is_sound = ContentHash::of_text(&text) == Some(present.hash);
         if !is_sound {
-            tracing::error!(package = id, "a stored package is not what its hash says; it is quarantined");
+            tracing::error!(package = id, "a stored package does not match its hash; it is quarantined");
         }
-        Ok(Some(Held { text, present, is_sound }))
+        Ok(Some(StoredPackage { text, present, is_sound }))
     }
 
     /// Packages of a project, the newest first.
     pub(crate) async fn list(
         &self,
         project: &str,
-        listing: &Listing<'_>,
+        listing: &PackageQuery<'_>,
         limit: usize,
     ) -> Result<Page, Fault> {
         let (index, prefix) = match (listing.parent, listing.status) {
@@ -200,7 +200,7 @@ impl Context {
             (None, _) => (PACKAGES, format!("{project}/")),
         };
         let mut after = listing.cursor.map(|cursor| format!("{prefix}{cursor}"));
-        let (mut listed, mut octets, mut scanned) = (Vec::<Listed>::new(), 0, 0);
+        let (mut listed, mut octets, mut scanned) = (Vec::<ListedPackage>::new(), 0, 0);
         let mut rounds = Rounds::default();
         loop {
             let max = (limit + 1 - listed.len()).clamp(READS_AT_ONCE, READ_ROWS_MAX);
@@ -249,13 +249,13 @@ fn is_listed(value: &[u8], status: Status) -> bool {
     value.split(|octet| *octet == b' ').next() == Some(status.as_str().as_bytes())
 }
 
-impl Listing<'_> {
+impl PackageQuery<'_> {
     /// Whether it leaves out packages that are not drafts.
     pub(crate) fn is_narrow(&self) -> bool {
         self.status.is_some() || self.package_type.is_some()
     }
 
-    pub(crate) fn takes(&self, held: &Held) -> bool {
+    pub(crate) fn takes(&self, held: &StoredPackage) -> bool {
         let Present { status, package_type, created_by, .. } = &held.present;
         self.status.is_none_or(|wanted| wanted == *status)
             && self.package_type.is_none_or(|wanted| wanted == package_type)

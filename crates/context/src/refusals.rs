@@ -1,4 +1,4 @@
-//! One exhaustive mapping from what went wrong to what the peer is told: `{"error":{code, message, field?, capability?}}`
+//! One exhaustive mapping from rejections to errors on the wire: `{"error":{code, message, field?, capability?}}`
 //! (wire.md D.3, 0.1).
 //! Must not know: which request is answered.
 
@@ -14,14 +14,14 @@ use plenary_room::fault_refusal;
 
 use crate::{
     Failure,
-    malformed::Malformed,
+    malformed::ContextFault,
     rejection::{BlobRejection, Rejection},
     wire::{ContextError, ContextErrorDetail},
 };
 
 /// A refusal on its way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct ContextRefusal {
     class: Class,
     code: &'static str,
     message: Cow<'static, str>,
@@ -29,7 +29,7 @@ pub(crate) struct Refused {
     capability: Option<&'static str>,
 }
 
-impl Refused {
+impl ContextRefusal {
     fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { class, code, message: message.into(), field: None, capability: None }
     }
@@ -45,7 +45,7 @@ impl Refused {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ContextRefusal {
     fn into_response(self) -> Response {
         let Self { class, code, message, field, capability } = self;
         let body = ContextError {
@@ -68,21 +68,21 @@ impl IntoResponse for Refused {
     }
 }
 
-impl From<Malformed> for Refused {
-    fn from(malformed: Malformed) -> Self {
-        let Malformed { code, field, message } = malformed;
+impl From<ContextFault> for ContextRefusal {
+    fn from(malformed: ContextFault) -> Self {
+        let ContextFault { code, field, message } = malformed;
         Self { field, ..Self::new(Class::Malformed, code.as_str(), message) }
     }
 }
 
-impl From<Rejection> for Refused {
+impl From<Rejection> for ContextRefusal {
     fn from(rejection: Rejection) -> Self {
         let at = |field: &str, refused: Self| Self { field: Some(field.to_owned()), ..refused };
         let lacks = |capability, refused: Self| Self { capability: Some(capability), ..refused };
         match rejection {
             Rejection::Malformed(malformed) => malformed.into(),
             Rejection::InvalidTransition { from, to } => {
-                let text = format!("A package does not go from {} to {}.", from.as_str(), to.as_str());
+                let text = format!("A package cannot change from {} to {}.", from.as_str(), to.as_str());
                 Self::new(Class::Malformed, "invalid_transition", text)
             }
             Rejection::InvalidValidFrom(expected) => {
@@ -94,7 +94,7 @@ impl From<Rejection> for Refused {
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
             Rejection::Blob(BlobRejection::TooLarge(octets_max)) => {
-                let text = format!("The body is over {octets_max} bytes.");
+                let text = format!("The body is larger than {octets_max} bytes.");
                 Self::new(Class::TooLarge, "body_too_large", text)
             }
             Rejection::Blob(rejection) => {
@@ -103,7 +103,7 @@ impl From<Rejection> for Refused {
             }
             Rejection::OverQuota { code, rule, most } => {
                 let text = format!(
-                    "This owner already runs {most}, the maximum ({rule}); retry when one has ended."
+                    "This owner already has {most} in progress, the maximum ({rule}); retry when one has ended."
                 );
                 Self::new(Class::TooMany, code, text)
             }
@@ -153,23 +153,23 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         Rejection::ProjectArchived => (
             Class::Forbidden,
             "project_archived",
-            "The project is archived and takes no writes until it is unarchived.",
+            "The project is archived and accepts no writes until it is restored.",
         ),
         Rejection::TooManyStreams => (
             Class::TooMany,
             "too_many_streams",
-            "The token has as many live streams as it may have; close one first.",
+            "The token has the maximum number of live streams; close one first.",
         ),
         Rejection::Busy => {
-            (Class::Unavailable, "overloaded", "Too much is under way; nothing was done. Retry.")
+            (Class::Unavailable, "overloaded", "The server is overloaded; nothing was done. Retry.")
         }
         Rejection::Stopping => {
-            (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
+            (Class::Unavailable, "stopping", "The server is stopping; connect again in a moment.")
         }
         Rejection::Damaged => (
             Class::Internal,
             "content_damaged",
-            "The stored package is not what was deposited; it is quarantined.",
+            "The stored package does not match its hash; it is quarantined.",
         ),
         Rejection::AmbiguousPackageId
         | Rejection::AmbiguousProjectId
@@ -192,7 +192,9 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::InvalidValidFrom(_)
         | Rejection::Blob(_)
         | Rejection::OverQuota { .. }
-        | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
+        | Rejection::NotImplemented(_) => {
+            (Class::Internal, "internal", "The server cannot answer this request.")
+        }
     }
 }
 
@@ -201,36 +203,36 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
 fn conflict(rejection: &Rejection) -> (&'static str, &'static str) {
     match rejection {
         Rejection::AmbiguousPackageId => {
-            ("ambiguous_package_id", "Several projects have a package of this id; add ?project=.")
+            ("ambiguous_package_id", "Several projects have a package with this id; add ?project=.")
         }
         Rejection::AmbiguousProjectId => (
             "ambiguous_project_id",
-            "Several projects have this id; name the one that is meant as OWNER:ID, as in the list of projects.",
+            "Several projects have this id; name one as OWNER:ID, as the list of projects does.",
         ),
         Rejection::ProjectExists => ("project_exists", "The project id is taken; use another."),
-        Rejection::ProjectFull => ("project_full", "The project has as many members as it may have."),
+        Rejection::ProjectFull => ("project_full", "The project has the maximum number of members."),
         Rejection::DuplicatePackageId => (
             "duplicate_package_id",
-            "The package id is taken by other content; deposit a new package with parent_package_id.",
+            "The package id is used by other content; deposit a new package with parent_package_id.",
         ),
-        Rejection::DuplicateFactId => (
-            "duplicate_fact_id",
-            "The fact id is taken by another fact of the project; give this one an id of its own.",
-        ),
-        Rejection::TooManySteps => {
-            ("too_many_steps", "The package has gone as many steps as it may; it can only be completed.")
+        Rejection::DuplicateFactId => {
+            ("duplicate_fact_id", "The fact id is used by another fact of the project; choose another id.")
         }
+        Rejection::TooManySteps => (
+            "too_many_steps",
+            "The package has had the maximum number of review steps; it can only be completed.",
+        ),
         Rejection::SessionEnded => ("session_ended", "The session has ended already."),
         Rejection::SessionExists => ("session_exists", "The session id is taken."),
         Rejection::KeyReused => {
             ("idempotency_key_reused", "This Idempotency-Key was used by another request; use a new one.")
         }
         Rejection::TooManyProjects => {
-            ("too_many_projects", "There are more projects than one export takes; export them one by one.")
+            ("too_many_projects", "There are too many projects for one export; export them one by one.")
         }
         _ => (
             "too_many_renames",
-            "The import has renamed as many packages as one may; import the rest by itself.",
+            "The import has renamed the maximum number of packages; import the rest separately.",
         ),
     }
 }
@@ -239,7 +241,7 @@ fn conflict(rejection: &Rejection) -> (&'static str, &'static str) {
 fn of_blob(rejection: BlobRejection) -> (Class, &'static str, &'static str) {
     match rejection {
         BlobRejection::NotFound => {
-            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
+            (Class::NotFound, "blob_not_found", "The project has no content with this SHA-256.")
         }
         BlobRejection::TooManyPuts => {
             let text = "Too many uploads at the same time; nothing was stored. Retry.";
@@ -260,20 +262,20 @@ fn of_blob(rejection: BlobRejection) -> (Class, &'static str, &'static str) {
     }
 }
 
-impl From<Refusal> for Refused {
+impl From<Refusal> for ContextRefusal {
     fn from(refusal: Refusal) -> Self {
         let Refusal { class, code, message } = refusal;
         Self::new(class, code, message)
     }
 }
 
-impl From<Fault> for Refused {
+impl From<Fault> for ContextRefusal {
     fn from(fault: Fault) -> Self {
         fault_refusal(&fault).into()
     }
 }
 
-impl From<Failure> for Refused {
+impl From<Failure> for ContextRefusal {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Rejected(rejection) => rejection.into(),

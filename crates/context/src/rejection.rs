@@ -3,7 +3,7 @@
 
 use crate::{
     lifecycle::Status,
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
 };
 
 /// A normal "no".
@@ -12,7 +12,7 @@ pub enum Rejection {
     /// The token was revoked before the command was carried out.
     Revoked,
     /// The request is not of its shape.
-    Malformed(Malformed),
+    Malformed(ContextFault),
     /// There is no such project for this token.
     ProjectNotFound,
     /// There is no such package in it.
@@ -52,7 +52,7 @@ pub enum Rejection {
     SessionEnded,
     /// The session's id is taken by another one.
     SessionExists,
-    /// An export over so many projects has to be taken one by one.
+    /// Too many projects for one export; they must be exported one by one.
     TooManyProjects,
     /// An import has renamed as many packages as one may.
     TooManyRenames,
@@ -75,7 +75,7 @@ pub enum Rejection {
     },
     /// All owners together have as many of something under way as there may be.
     Busy,
-    /// The server goes down; no live stream begins any more.
+    /// The server is stopping; no live stream begins.
     Stopping,
     /// It needs what is not there; the capability's name (AP-79).
     NotImplemented(&'static str),
@@ -108,7 +108,7 @@ impl Rejection {
     /// A fact names a package that is not in its project.
     #[must_use]
     pub fn unknown_source() -> Self {
-        Malformed {
+        ContextFault {
             code: Code::InvalidSchema,
             field: Some("source_package_id".to_owned()),
             message: "`source_package_id` names no package of this project.".to_owned(),
@@ -117,8 +117,8 @@ impl Rejection {
     }
 }
 
-impl From<Malformed> for Rejection {
-    fn from(malformed: Malformed) -> Self {
+impl From<ContextFault> for Rejection {
+    fn from(malformed: ContextFault) -> Self {
         Self::Malformed(malformed)
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     hash::ContentHash,
     lifecycle::{ActorType, ReviewType, Status},
     limits::TITLE_CHARACTERS_MAX,
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
     members::Object,
     moment::Moment,
     shape::Shape,
@@ -61,7 +61,7 @@ pub struct Head {
     pub review_type: ReviewType,
     /// When it says that it was made.
     pub created_at: Moment,
-    /// By whom.
+    /// The actor.
     pub created_by: Creator,
     /// What it corrects or continues.
     pub parent_package_id: Option<String>,
@@ -85,14 +85,14 @@ impl Package {
     ///
     /// # Errors
     /// `invalid_schema` with the first field that does not fit; `hash_mismatch` for a claimed hash that is not it.
-    pub fn read(text: &str) -> Result<Self, Malformed> {
+    pub fn read(text: &str) -> Result<Self, ContextFault> {
         let mut value: Value =
-            serde_json::from_str(text).map_err(|_| Malformed::whole("The body must be a JSON object."))?;
+            serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
         let head = head(&Shape::root(&value)?)?;
         let claim = value.as_object_mut().and_then(|members| members.remove(CONTENT_HASH));
         let hash = ContentHash::of(&value);
         let object =
-            Object::parse(text).ok_or_else(|| Malformed::whole("The body must be a JSON object."))?;
+            Object::parse(text).ok_or_else(|| ContextFault::whole("The body must be a JSON object."))?;
         let raw = match claim {
             None => object.text().to_owned(),
             Some(claim) => {
@@ -105,20 +105,20 @@ impl Package {
 }
 
 /// Verifies a claimed hash; null claims nothing.
-fn holds(claim: &Value, hash: ContentHash) -> Result<(), Malformed> {
+fn holds(claim: &Value, hash: ContentHash) -> Result<(), ContextFault> {
     if claim.is_null() {
         return Ok(());
     }
     let Some(claimed) = claim.as_str() else {
-        return Err(Malformed::field(CONTENT_HASH, "sha256:<64 hex digits>"));
+        return Err(ContextFault::field(CONTENT_HASH, "sha256:<64 hex digits>"));
     };
     if ContentHash::parse(claimed) == Some(hash) {
         return Ok(());
     }
-    Err(Malformed {
+    Err(ContextFault {
         code: Code::HashMismatch,
         field: Some(CONTENT_HASH.to_owned()),
-        message: format!("The package hashes to {hash}; what is claimed is another."),
+        message: format!("The hash of the package is {hash}; the request claims another."),
     })
 }
 
@@ -127,7 +127,7 @@ fn is_package_type(word: &str) -> bool {
     PACKAGE_TYPES.contains(&word) || word.strip_prefix("x-").is_some_and(|rest| !rest.is_empty())
 }
 
-fn head(shape: &Shape<'_>) -> Result<Head, Malformed> {
+fn head(shape: &Shape<'_>) -> Result<Head, ContextFault> {
     for name in [
         "package_id",
         "project_id",
@@ -172,7 +172,7 @@ fn head(shape: &Shape<'_>) -> Result<Head, Malformed> {
 }
 
 /// Reads an actor below a path (AP-26 to AP-28).
-pub(crate) fn creator(path: &str, value: &Value) -> Result<Creator, Malformed> {
+pub(crate) fn creator(path: &str, value: &Value) -> Result<Creator, ContextFault> {
     let shape = Shape::at(path, value)?;
     Ok(Creator {
         id: shape.id("id")?.to_owned(),
@@ -182,7 +182,7 @@ pub(crate) fn creator(path: &str, value: &Value) -> Result<Creator, Malformed> {
 }
 
 /// The members that may be absent (AP-31, AP-32): the parent, and whether there are open questions.
-fn optional(shape: &Shape<'_>) -> Result<(Option<String>, bool), Malformed> {
+fn optional(shape: &Shape<'_>) -> Result<(Option<String>, bool), ContextFault> {
     for name in ["description", "handoff_note", "content_md"] {
         shape.text_if(name)?;
     }
@@ -213,7 +213,7 @@ fn optional(shape: &Shape<'_>) -> Result<(Option<String>, bool), Malformed> {
 }
 
 /// AP-33, AP-34.
-fn deliverable(shape: &Shape<'_>) -> Result<(), Malformed> {
+fn deliverable(shape: &Shape<'_>) -> Result<(), ContextFault> {
     shape.text("path")?;
     shape.text("type")?;
     if let Some(hash) = shape.text_if("hash")? {

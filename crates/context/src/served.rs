@@ -11,8 +11,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
-    Task, Turn,
+    Description, Example, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
+    StreamOfNews, Task, Teller, Turn,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -66,7 +66,7 @@ fn package() -> Value {
 }
 
 impl Context {
-    /// Whom a stored event of this room counts towards, and how much.
+    /// The owner whose quota a stored event of this room counts towards, and its size.
     ///
     /// # Errors
     /// The event can't be read.
@@ -86,9 +86,9 @@ impl Context {
 }
 
 impl ServedRoom for Context {
-    fn about() -> About {
+    fn about() -> RoomDescription {
         let purpose = "Packages, facts, projects and what to begin with (Agentic Protocol).";
-        About::new("context", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("context", purpose, &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -96,6 +96,10 @@ impl ServedRoom for Context {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn teller(&self) -> Option<Arc<dyn Teller>> {
         Some(Arc::new(self.clone()))
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     limits::{ABOUT_OCTETS_MAX, ID_OCTETS_MAX},
-    malformed::Malformed,
+    malformed::ContextFault,
     moment::Moment,
 };
 
@@ -18,15 +18,15 @@ pub(crate) struct Shape<'a> {
 
 impl<'a> Shape<'a> {
     /// The outermost value.
-    pub(crate) fn root(value: &'a Value) -> Result<Self, Malformed> {
+    pub(crate) fn root(value: &'a Value) -> Result<Self, ContextFault> {
         let members = value.as_object();
-        let members = members.ok_or_else(|| Malformed::whole("The body must be a JSON object."))?;
+        let members = members.ok_or_else(|| ContextFault::whole("The body must be a JSON object."))?;
         Ok(Self { members, at: String::new() })
     }
 
     /// An object below a path.
-    pub(crate) fn at(path: &str, value: &'a Value) -> Result<Self, Malformed> {
-        let members = value.as_object().ok_or_else(|| Malformed::field(path, "an object"))?;
+    pub(crate) fn at(path: &str, value: &'a Value) -> Result<Self, ContextFault> {
+        let members = value.as_object().ok_or_else(|| ContextFault::field(path, "an object"))?;
         Ok(Self { members, at: format!("{path}.") })
     }
 
@@ -34,8 +34,8 @@ impl<'a> Shape<'a> {
         format!("{}{name}", self.at)
     }
 
-    pub(crate) fn wrong<T>(&self, name: &str, expected: &str) -> Result<T, Malformed> {
-        Err(Malformed::field(self.path(name), expected))
+    pub(crate) fn wrong<T>(&self, name: &str, expected: &str) -> Result<T, ContextFault> {
+        Err(ContextFault::field(self.path(name), expected))
     }
 
     /// A member, if it is there at all.
@@ -44,7 +44,7 @@ impl<'a> Shape<'a> {
     }
 
     /// The members of implementations, `x-…` (AP-89), which are kept as they are. Together they are bounded.
-    pub(crate) fn extensions(&self) -> Result<Map<String, Value>, Malformed> {
+    pub(crate) fn extensions(&self) -> Result<Map<String, Value>, ContextFault> {
         let named = self.members.iter().filter(|(name, _)| name.starts_with("x-"));
         let extensions = named.map(|(name, value)| (name.clone(), value.clone())).collect();
         if are_too_large(&extensions) {
@@ -53,12 +53,12 @@ impl<'a> Shape<'a> {
         Ok(extensions)
     }
 
-    pub(crate) fn required(&self, name: &str) -> Result<&'a Value, Malformed> {
-        self.any(name).ok_or_else(|| Malformed::missing(self.path(name)))
+    pub(crate) fn required(&self, name: &str) -> Result<&'a Value, ContextFault> {
+        self.any(name).ok_or_else(|| ContextFault::missing(self.path(name)))
     }
 
     /// Text that is there.
-    pub(crate) fn text(&self, name: &str) -> Result<&'a str, Malformed> {
+    pub(crate) fn text(&self, name: &str) -> Result<&'a str, ContextFault> {
         match self.required(name)?.as_str() {
             Some(text) => Ok(text),
             None => self.wrong(name, "a string"),
@@ -66,12 +66,12 @@ impl<'a> Shape<'a> {
     }
 
     /// Text that may be absent, and is never null.
-    pub(crate) fn text_if(&self, name: &str) -> Result<Option<&'a str>, Malformed> {
+    pub(crate) fn text_if(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         self.any(name).map(|_| self.text(name)).transpose()
     }
 
     /// Text that may be absent or null.
-    pub(crate) fn text_or_null(&self, name: &str) -> Result<Option<&'a str>, Malformed> {
+    pub(crate) fn text_or_null(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -79,8 +79,8 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Text of at least one byte and at most so many.
-    pub(crate) fn bounded(&self, name: &str, octets_max: usize) -> Result<&'a str, Malformed> {
+    /// Text of at least one byte, up to a limit.
+    pub(crate) fn bounded(&self, name: &str, octets_max: usize) -> Result<&'a str, ContextFault> {
         let text = self.text(name)?;
         if text.is_empty() || text.len() > octets_max {
             return self.wrong(name, &format!("a string of 1 to {octets_max} bytes"));
@@ -89,12 +89,12 @@ impl<'a> Shape<'a> {
     }
 
     /// An id of somebody's own making.
-    pub(crate) fn id(&self, name: &str) -> Result<&'a str, Malformed> {
+    pub(crate) fn id(&self, name: &str) -> Result<&'a str, ContextFault> {
         self.bounded(name, ID_OCTETS_MAX)
     }
 
     /// The same, absent or null.
-    pub(crate) fn id_or_null(&self, name: &str) -> Result<Option<&'a str>, Malformed> {
+    pub(crate) fn id_or_null(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         match self.text_or_null(name)? {
             None => Ok(None),
             Some(_) => self.id(name).map(Some),
@@ -107,7 +107,7 @@ impl<'a> Shape<'a> {
         name: &str,
         parse: impl Fn(&str) -> Option<T>,
         expected: &str,
-    ) -> Result<T, Malformed> {
+    ) -> Result<T, ContextFault> {
         match parse(self.text(name)?) {
             Some(word) => Ok(word),
             None => self.wrong(name, expected),
@@ -115,19 +115,19 @@ impl<'a> Shape<'a> {
     }
 
     /// A moment in UTC.
-    pub(crate) fn moment(&self, name: &str) -> Result<Moment, Malformed> {
+    pub(crate) fn moment(&self, name: &str) -> Result<Moment, ContextFault> {
         self.word(name, Moment::parse, "an RFC 3339 time that ends in Z or +00:00")
     }
 
     /// Texts, if there are any.
-    pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'a str>, Malformed> {
+    pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'a str>, ContextFault> {
         let items = match self.any(name) {
             None => return Ok(Vec::new()),
             Some(Value::Array(items)) => items,
             Some(_) => return self.wrong(name, "an array of strings"),
         };
         let text = |(nth, item): (usize, &'a Value)| {
-            let wrong = || Malformed::field(format!("{}[{nth}]", self.path(name)), "a string");
+            let wrong = || ContextFault::field(format!("{}[{nth}]", self.path(name)), "a string");
             item.as_str().ok_or_else(wrong)
         };
         items.iter().enumerate().map(text).collect()
@@ -139,7 +139,7 @@ impl<'a> Shape<'a> {
         name: &str,
         within: std::ops::RangeInclusive<u64>,
         expected: &str,
-    ) -> Result<(), Malformed> {
+    ) -> Result<(), ContextFault> {
         let Some(value) = self.any(name) else { return Ok(()) };
         // 5.0 is the integer 5, as in JSON Schema, and hashes like it.
         let (low, high) = (as_double(*within.start()), as_double(*within.end()));

@@ -19,7 +19,7 @@ pub fn raw(json: String) -> Box<RawValue> {
 /// The form of a refusal.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ContextError<'a> {
-    /// What was refused and why.
+    /// The error.
     pub error: ContextErrorDetail<'a>,
 }
 
@@ -28,7 +28,7 @@ pub struct ContextError<'a> {
 pub struct ContextErrorDetail<'a> {
     /// Stable, for machines.
     pub code: &'a str,
-    /// For people: what happened, and what to do.
+    /// A text for people: what happened, and what to do.
     pub message: &'a str,
     /// The member or parameter that is wrong, as a path: `deliverables[0].path`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,20 +48,20 @@ pub struct Project {
     pub project_id: String,
     /// The same.
     pub id: String,
-    /// A name for people; the id where there is none.
+    /// Display name; the id if there is none.
     pub name: String,
     /// What it is.
     pub description: String,
     /// RFC 3339 UTC.
     pub created_at: String,
-    /// Whose it is; null for some of the operator's own.
+    /// Its owner; null for some projects of the operator.
     pub owner_id: Option<String>,
-    /// In lists: the name that means this project, where its id alone means another one, or several. A member of ours.
+    /// In lists: the name that identifies this project, if its id alone is ambiguous. An extension.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Whatever clients keep with it.
+    /// Data that clients store with it.
     pub settings: Map<String, Value>,
-    /// Since when it takes no writes; null while it does.
+    /// When it was archived; null if it accepts writes.
     pub archived_at: Option<String>,
     /// Members of implementations, `x-…`, as they were sent.
     #[serde(flatten)]
@@ -108,12 +108,12 @@ pub(crate) fn written(value: &impl Serialize) -> usize {
 pub struct Projects {
     /// Those that the token may read.
     pub projects: Vec<Project>,
-    /// `projects` where a limit left some out; else absent. A member of ours.
+    /// `projects` if a limit left some out; otherwise absent. An extension.
     #[serde(rename = "x-truncated", skip_serializing_if = "Vec::is_empty")]
     pub truncated: Vec<&'static str>,
 }
 
-/// Who has which role in a project.
+/// A member of a project.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Member {
     /// `@owner.name`, or `@owner.*` for every agent of an owner.
@@ -134,13 +134,13 @@ pub struct Members {
 pub struct OpenQuestion {
     /// The question.
     pub question: String,
-    /// Where it stands.
+    /// Its state.
     pub package_id: String,
-    /// When that package says that it was made.
+    /// The creation time stated by that package.
     pub created_at: String,
 }
 
-/// What a new session begins with (section 8.3).
+/// The briefing of a new session (section 8.3).
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Orientation {
     /// The project.
@@ -157,7 +157,7 @@ pub struct Orientation {
     pub window_days: u64,
     /// RFC 3339 UTC.
     pub generated_at: String,
-    /// The lists that a limit left something out of; absent where none did. A member of ours.
+    /// The lists that a limit shortened; absent if there are none. An extension.
     #[serde(rename = "x-truncated", skip_serializing_if = "Vec::is_empty")]
     pub truncated: Vec<&'static str>,
 }
@@ -178,7 +178,7 @@ pub struct Digest {
     pub active_facts: Vec<Box<RawValue>>,
     /// Of the packages of the window, newest first.
     pub open_questions: Vec<OpenQuestion>,
-    /// What has to do with the focus, nearest first.
+    /// The parts that match the focus, best match first.
     pub snippets: Vec<Snippet>,
     /// The projects, over all projects only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,7 +200,7 @@ pub struct Summary {
     pub first_at: Option<String>,
     /// The newest one's time.
     pub last_at: Option<String>,
-    /// The same in a sentence.
+    /// The same as a sentence.
     pub text: String,
     /// Whether a limit left something out.
     pub truncated: bool,
@@ -211,7 +211,7 @@ pub struct Summary {
 pub struct DigestProject {
     /// The project.
     pub project_id: String,
-    /// The name that means it, where its id alone does not.
+    /// The name that identifies it, if its id alone does not.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// Its packages in the window.
@@ -227,19 +227,19 @@ pub struct DigestProject {
 pub struct ReviewStep {
     /// `deposit`, `flag` or `review`.
     pub action: &'static str,
-    /// Where from; null at the deposit.
+    /// The earlier status; null at the deposit.
     pub from: Option<&'static str>,
-    /// Where to.
+    /// The new status.
     pub status: &'static str,
     /// Who is to review it now.
     pub review_type: &'static str,
     /// Why.
     pub note: Option<String>,
-    /// Whose token it was: `operator`, `~owner` or `@owner.name`.
+    /// The holder of the token: `operator`, `~owner` or `@owner.name`.
     pub by: String,
     /// RFC 3339 UTC.
     pub at: String,
-    /// The content hash from then on.
+    /// The content hash after this step.
     pub content_hash: String,
 }
 
@@ -266,11 +266,11 @@ pub struct Session {
     pub callsign: Option<String>,
     /// RFC 3339 UTC.
     pub started_at: String,
-    /// The same; null while it goes on.
+    /// The same; null while it is active.
     pub ended_at: Option<String>,
-    /// The packages that name it, oldest first, the first thousand.
+    /// The first thousand packages that name it, oldest first.
     pub packages_deposited: Vec<String>,
-    /// True where there are more than that; else absent. A member of ours.
+    /// True if there are more; otherwise absent. An extension.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub packages_truncated: bool,
     /// Members of implementations, `x-…`, as they were sent.
@@ -283,12 +283,12 @@ pub struct Session {
 pub struct Sessions {
     /// Newest first.
     pub sessions: Vec<Session>,
-    /// Where the list may go on.
+    /// The cursor of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A content that is kept, in the words of a deliverable.
+/// A stored content, as a deliverable describes it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Blob {
     /// `sha256:<hex>`.
@@ -299,38 +299,38 @@ pub struct Blob {
 
 /// How many facts ended.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Invalidated {
+pub struct InvalidationCount {
     /// Their number.
     pub invalidated: u64,
 }
 
-/// What this server does of the protocol (section 11.5).
+/// The parts of the protocol that this server implements (section 11.5).
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Conformance {
     /// The version of the protocol.
     pub protocol_version: &'static str,
     /// `L0` to `L3`.
     pub conformance_level: &'static str,
-    /// What is there and what is not.
+    /// The capabilities of the server.
     pub capabilities: Capabilities,
     /// The server.
     pub implementation: Implementation,
-    /// How far search is.
+    /// The progress of the search index.
     #[serde(rename = "x-search")]
     pub search: SearchState,
 }
 
-/// How far search is; a member of ours.
+/// The progress of the search index; an extension.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SearchState {
-    /// Events that are to be looked at before every package is found; 0 in quiet times.
+    /// Events that are not indexed yet; 0 if the index is up to date.
     pub lag_events: u64,
-    /// The same for finding by meaning; absent without a model.
+    /// The same for search by meaning; absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub semantic_lag_events: Option<u64>,
 }
 
-/// What is there and what is not. An operation that needs what is not is 501.
+/// The capabilities of the server. An operation that needs a missing capability answers 501.
 #[derive(Debug, Serialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "the published descriptor is a list of switches")]
 pub struct Capabilities {
@@ -344,7 +344,7 @@ pub struct Capabilities {
     pub realtime: bool,
     /// Contents of deliverables.
     pub blob_storage: bool,
-    /// Whole projects out and in.
+    /// Export and import of whole projects.
     pub export: bool,
 }
 

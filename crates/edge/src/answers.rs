@@ -27,7 +27,7 @@ use crate::{
         ANSWER_WAIT, ANSWERS_WAITING_MAX, ANSWERS_WAITING_PER_PAYER_MAX, Config, SMALL_ANSWER_BYTES_MAX,
         STALLED_BEFORE_CUT, STREAMED_ANSWER_BYTES,
     },
-    stalled::Stalled,
+    stalled::StalledReaders,
 };
 
 /// Whose share of the budget an answer is on.
@@ -68,7 +68,7 @@ pub(crate) struct AnswerBudget {
     streams: Shares<Payer>,
     waiters: AtomicUsize,
     released: Notify,
-    pub(crate) stalled: Stalled,
+    pub(crate) stalled: StalledReaders,
 }
 
 /// What one connection's answers may take. Handlers find it in the extensions of their request.
@@ -90,12 +90,12 @@ struct State {
     address: Option<IpAddr>,
     /// What the operation under way may need at most; nothing where its answers are small.
     expected: usize,
-    reserved: Option<Held>,
+    reserved: Option<BudgetShare>,
     is_overloaded: bool,
 }
 
 /// A part of the budget, until it is dropped.
-pub(crate) struct Held {
+pub(crate) struct BudgetShare {
     /// Always there until the drop.
     share: Option<Share<Payer>>,
     amount: usize,
@@ -104,12 +104,12 @@ pub(crate) struct Held {
 }
 
 /// Bytes that hold their part of the budget for as long as anybody has some of them.
-struct Counted {
+struct BudgetedBytes {
     bytes: Bytes,
-    _held: Arc<Held>,
+    _held: Arc<BudgetShare>,
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for BudgetedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -129,12 +129,12 @@ impl AnswerBudget {
             streams: Shares::new(config.streams_max, config.streams_per_payer_max),
             waiters: AtomicUsize::new(0),
             released: Notify::new(),
-            stalled: Stalled::new(config.stalled_max),
+            stalled: StalledReaders::new(config.stalled_max),
         })
     }
 }
 
-impl Held {
+impl BudgetShare {
     fn take(of: &Inner, payer: &Payer, amount: usize) -> Result<Self, SharesFull> {
         let share = of.budget.shares.take(payer.clone(), amount)?;
         of.holding.fetch_add(amount, Ordering::Relaxed);
@@ -161,7 +161,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         drop(self.share.take());
         self.holding.fetch_sub(self.amount, Ordering::Relaxed);
@@ -258,8 +258,8 @@ impl Allowance {
         }
     }
 
-    async fn reserve(&self, payer: &Payer, bytes: usize) -> Result<Held, SharesFull> {
-        if let Ok(held) = Held::take(&self.0, payer, bytes) {
+    async fn reserve(&self, payer: &Payer, bytes: usize) -> Result<BudgetShare, SharesFull> {
+        if let Ok(held) = BudgetShare::take(&self.0, payer, bytes) {
             return Ok(held);
         }
         let budget = &self.0.budget;
@@ -269,7 +269,7 @@ impl Allowance {
         loop {
             let mut released = std::pin::pin!(budget.released.notified());
             released.as_mut().enable();
-            let full = match Held::take(&self.0, payer, bytes) {
+            let full = match BudgetShare::take(&self.0, payer, bytes) {
                 Ok(held) => return Ok(held),
                 Err(full) => full,
             };
@@ -283,7 +283,7 @@ impl Allowance {
     }
 
     /// Takes the part of the budget that this answer needs; an answer for which there is no room becomes 503.
-    pub(crate) fn settle(&self, response: &mut Response) -> Option<Arc<Held>> {
+    pub(crate) fn settle(&self, response: &mut Response) -> Option<Arc<BudgetShare>> {
         let (reserved, payer, is_overloaded) = {
             let mut state = self.state();
             (state.reserved.take(), state.payer.clone(), std::mem::take(&mut state.is_overloaded))
@@ -308,7 +308,7 @@ impl Allowance {
             held.shrink(needed);
             return Some(Arc::new(held));
         }
-        match Held::take(&self.0, &payer, needed) {
+        match BudgetShare::take(&self.0, &payer, needed) {
             Ok(held) => Some(Arc::new(held)),
             Err(full) => {
                 self.0.budget.stalled.relieve((full == SharesFull::Key).then_some(&payer));
@@ -338,12 +338,12 @@ impl Allowance {
     }
 
     /// A large piece of a stream, which takes its part of the budget along; `None` when there is no room for it.
-    pub(crate) fn piece(&self, bytes: Bytes, held: Option<&Arc<Held>>) -> Option<Bytes> {
+    pub(crate) fn piece(&self, bytes: Bytes, held: Option<&Arc<BudgetShare>>) -> Option<Bytes> {
         let held = match held {
             Some(held) if bytes.len() <= held.amount => held.clone(),
             _ => {
                 let payer = self.state().payer.clone();
-                match Held::take(&self.0, &payer, bytes.len()) {
+                match BudgetShare::take(&self.0, &payer, bytes.len()) {
                     Ok(held) => Arc::new(held),
                     Err(full) => {
                         self.0.budget.stalled.relieve((full == SharesFull::Key).then_some(&payer));
@@ -352,7 +352,7 @@ impl Allowance {
                 }
             }
         };
-        Some(Bytes::from_owner(Counted { bytes, _held: held }))
+        Some(Bytes::from_owner(BudgetedBytes { bytes, _held: held }))
     }
 
     /// Whether anything is held for this connection on the share of this payer, or of any.
@@ -407,12 +407,12 @@ fn overloaded(full: SharesFull) -> Refusal {
         SharesFull::Key => Refusal::new(
             Class::TooMany,
             "overloaded",
-            "Too much of what you asked for has not been read yet. Read or close the open answers, then try again.",
+            "Too many bytes of your open answers are unread. Read or close them, then try again.",
         ),
         SharesFull::Total => Refusal::new(
             Class::Unavailable,
             "overloaded",
-            "The server has no room for a large answer now. Try again in a moment.",
+            "The server has no memory for a large answer now. Try again in a moment.",
         ),
     }
 }

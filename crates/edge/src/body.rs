@@ -15,7 +15,7 @@ use hyper::body::Body as _;
 use plenary_kernel::{Class, Refusal, json, limits::BODY_OCTETS_MAX};
 use serde::de::DeserializeOwned;
 
-use crate::{guard::Fault, strict::Strict};
+use crate::{guard::Fault, objects, strict::Strict};
 
 /// A body that passed the strict check of [`json::check`], or an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl StrictJson {
         if self.is_empty() {
             return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object."));
         }
-        serde_json::from_slice(&self.0)
+        objects::read(&self.0)
             .map_err(|fault| Refusal::malformed("invalid_body", format!("The body does not fit: {fault}.")))
     }
 
@@ -139,12 +139,12 @@ pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(
         Class::UnsupportedMedia,
         "unsupported_content_encoding",
-        "Compressed bodies are not accepted; send it as it is.",
+        "Compressed bodies are not accepted; send the body uncompressed.",
     ))
 }
 
 fn too_large(octets_max: impl std::fmt::Display) -> Refusal {
-    Refusal::new(Class::TooLarge, "body_too_large", format!("The body is over {octets_max} bytes."))
+    Refusal::new(Class::TooLarge, "body_too_large", format!("The body is larger than {octets_max} bytes."))
 }
 
 pub(crate) fn broken(error: &axum::Error) -> Refusal {
@@ -157,9 +157,9 @@ pub(crate) fn broken(error: &axum::Error) -> Refusal {
 /// Extracts the body of a request, or why it was refused; the handler says "no" in its room's form, after the
 /// checks that come before the body.
 #[derive(Debug)]
-pub struct Received(pub Result<StrictJson, Refusal>);
+pub struct JsonBody(pub Result<StrictJson, Refusal>);
 
-impl<S: Sync> FromRequest<S> for Received {
+impl<S: Sync> FromRequest<S> for JsonBody {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {

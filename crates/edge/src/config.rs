@@ -21,7 +21,7 @@ pub const LISTEN_BACKLOG: i32 = 4096;
 pub const LINGER: Duration = Duration::from_secs(2);
 /// How much input is drained at most; past it the connection is reset.
 pub const LINGER_OCTETS_MAX: usize = 4 << 20;
-/// Refused connections that are told so at the same time; past it they are dropped without a word.
+/// Refused connections that get a response at the same time; beyond it they are closed without one.
 pub const TURNED_AWAY_MAX: usize = 64;
 /// The same of one address.
 pub const TURNED_AWAY_PER_ADDRESS_MAX: usize = 8;

@@ -28,7 +28,7 @@ use crate::{
     guard::{Guard, Wire},
     metrics::OperationMetrics,
     peer::Peer,
-    serving::Serving,
+    serving::ServedConnection,
     socket::Socket,
 };
 
@@ -60,12 +60,12 @@ impl Stage {
 }
 
 /// A socket that counts as an open connection for as long as anyone has it, also after an upgrade.
-struct Counted {
+struct CountedSocket {
     socket: Socket,
     _permit: Permit,
 }
 
-impl AsyncRead for Counted {
+impl AsyncRead for CountedSocket {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -75,7 +75,7 @@ impl AsyncRead for Counted {
     }
 }
 
-impl AsyncWrite for Counted {
+impl AsyncWrite for CountedSocket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.get_mut().socket).poll_write(cx, buf)
     }
@@ -115,9 +115,9 @@ pub(crate) struct Ground {
 pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &Ground) {
     let Ground { router, config, stage, refused, origin, answers } = ground;
     let wire = Arc::new(Wire::default());
-    let io = TokioIo::new(Guard::new(Counted { socket, _permit: permit }, wire.clone()));
+    let io = TokioIo::new(Guard::new(CountedSocket { socket, _permit: permit }, wire.clone()));
     let allowance = Allowance::new(answers.clone());
-    let serving = Serving {
+    let serving = ServedConnection {
         router: router.clone(),
         peer: Peer(peer),
         wire: wire.clone(),

@@ -8,7 +8,7 @@ use tokio::time::{Instant, Sleep};
 use crate::{
     answers::Allowance,
     config::{Config, STALL_FORGOTTEN, STALLED_BEFORE_CUT},
-    guard::{Waiting, Wire},
+    guard::{GuardState, Wire},
     stalled::Place,
 };
 
@@ -25,7 +25,7 @@ pub(crate) enum Overdue {
 /// When the peer must have done what it owes.
 pub(crate) struct Deadlines<'a> {
     config: &'a Config,
-    waiting: Waiting,
+    waiting: GuardState,
     heads: u32,
     since: Instant,
     octets_before: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Deadlines<'a> {
 
 /// Until when a peer that stalls must have read more, and when its place among those who stall is looked at again.
 #[derive(Debug, Clone, Copy)]
-struct Owed {
+struct ReadDebt {
     by: Instant,
     again: Option<Instant>,
 }
@@ -57,7 +57,7 @@ impl<'a> Deadlines<'a> {
     pub(crate) fn new(config: &'a Config, allowance: Allowance) -> Self {
         Self {
             config,
-            waiting: Waiting::Nothing,
+            waiting: GuardState::Nothing,
             heads: 0,
             since: Instant::now(),
             octets_before: 0,
@@ -85,8 +85,10 @@ impl<'a> Deadlines<'a> {
         loop {
             let input = self.input(wire);
             let output = self.output(wire, cx);
-            let next =
-                [input.map(|(at, _)| at), output.map(|Owed { by, again }| again.map_or(by, |at| at.min(by)))];
+            let next = [
+                input.map(|(at, _)| at),
+                output.map(|ReadDebt { by, again }| again.map_or(by, |at| at.min(by))),
+            ];
             let next = next.into_iter().flatten().min()?;
             // An alarm that comes too early is cheaper than one that is moved with every request.
             if next < alarm.deadline() {
@@ -100,7 +102,7 @@ impl<'a> Deadlines<'a> {
                 return Some(Overdue::Output);
             }
             match input {
-                Some((at, Waiting::Nothing)) if at <= now => {
+                Some((at, GuardState::Nothing)) if at <= now => {
                     self.idle_told = true;
                     return Some(Overdue::Idle);
                 }
@@ -110,10 +112,10 @@ impl<'a> Deadlines<'a> {
         }
     }
 
-    fn input(&mut self, wire: &Wire) -> Option<(Instant, Waiting)> {
+    fn input(&mut self, wire: &Wire) -> Option<(Instant, GuardState)> {
         let (waiting, heads) = (wire.waiting(), wire.heads());
         // What was told once is not told again, unless the peer moves on.
-        if waiting == Waiting::Ours || wire.is_overdue() || self.idle_told {
+        if waiting == GuardState::Ours || wire.is_overdue() || self.idle_told {
             return None;
         }
         if (waiting, heads) != (self.waiting, self.heads) {
@@ -123,9 +125,9 @@ impl<'a> Deadlines<'a> {
         }
         let config = self.config;
         let allowed = match waiting {
-            Waiting::Nothing if heads > 0 => config.idle_deadline,
-            Waiting::Nothing | Waiting::Head | Waiting::Ours => config.head_deadline,
-            Waiting::Body => {
+            GuardState::Nothing if heads > 0 => config.idle_deadline,
+            GuardState::Nothing | GuardState::Head | GuardState::Ours => config.head_deadline,
+            GuardState::Body => {
                 let octets = wire.body_octets() - self.octets_before;
                 let earned_ms = octets.saturating_mul(1000) / u64::from(config.body_octets_per_s_min.max(1));
                 (config.body_grace + Duration::from_millis(earned_ms)).min(config.body_deadline)
@@ -136,7 +138,7 @@ impl<'a> Deadlines<'a> {
 
     /// When the peer must have read more: it takes something now and then, and enough of it on average. A peer that
     /// reads a little, lets everything be written, and stalls again is one that stalls all the time.
-    fn output(&mut self, wire: &Wire, cx: &Context<'_>) -> Option<Owed> {
+    fn output(&mut self, wire: &Wire, cx: &Context<'_>) -> Option<ReadDebt> {
         if !wire.is_write_stalled() {
             if let Some(stall) = self.stall.as_mut().filter(|stall| stall.clear.is_none()) {
                 stall.clear = Some(Instant::now());
@@ -165,7 +167,7 @@ impl<'a> Deadlines<'a> {
             / u64::from(config.write_bytes_per_s_min.max(1));
         let average = stall.place.0 + config.write_grace + Duration::from_millis(earned_ms);
         let again = stalled.trim().then(|| now + STALLED_BEFORE_CUT);
-        Some(Owed { by: average.min(stall.moved + config.write_deadline), again })
+        Some(ReadDebt { by: average.min(stall.moved + config.write_deadline), again })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::answers::SharedAnswer;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub struct ErrorBody<'a> {
-    /// What was refused and why.
+    /// The error.
     pub error: ErrorDetail<'a>,
 }
 
@@ -25,7 +25,7 @@ pub struct ErrorBody<'a> {
 pub struct ErrorDetail<'a> {
     /// Stable, for machines.
     pub code: &'a str,
-    /// For people: what happened, and what to do.
+    /// A text for people: what happened, and what to do.
     pub message: &'a str,
 }
 
@@ -55,7 +55,7 @@ pub fn shared_answer(content_type: &'static str, body: Bytes) -> Response {
 /// The answer to a request whose handler panicked; the panic hook has said what and where.
 pub(crate) fn bug_response() -> Response {
     tracing::error!("a handler panicked; the request was answered with 500");
-    let message = "Something broke on our side; please report it.";
+    let message = "The server failed to answer this request; please report it.";
     refusal_response(&Refusal::new(Class::Internal, "internal", message))
 }
 

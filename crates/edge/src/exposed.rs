@@ -1,4 +1,4 @@
-//! How an operation stands among the tools that models get, and its types as schemas of their own.
+//! The place of an operation among the tools for models, and its types as separate schemas.
 //! Must not know: which tools there are, or how they are called.
 
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
@@ -8,7 +8,7 @@ use crate::operation::{OperationDoc, SchemaOf};
 
 /// How an operation stands among the tools that models get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exposed {
+pub enum ToolExposure {
     /// A tool of its own: `session.send` is `session_send`.
     Tool {
         /// The set of tools that has it.
@@ -47,27 +47,27 @@ impl OperationDoc {
     /// Offers it to models as a tool of its own, in this set.
     #[must_use]
     pub const fn tool(mut self, set: &'static str) -> Self {
-        self.exposed = Some(Exposed::Tool { set });
+        self.exposed = Some(ToolExposure::Tool { set });
         self
     }
 
     /// Offers it to models as an action of a tool, in this set.
     #[must_use]
     pub const fn action(mut self, set: &'static str, tool: &'static str) -> Self {
-        self.exposed = Some(Exposed::Action { set, tool });
+        self.exposed = Some(ToolExposure::Action { set, tool });
         self
     }
 
     /// Keeps it from models, for this reason.
     #[must_use]
     pub const fn no_tool(mut self, reason: &'static str) -> Self {
-        self.exposed = Some(Exposed::Nowhere { reason });
+        self.exposed = Some(ToolExposure::Nowhere { reason });
         self
     }
 
     /// How it stands among the tools; `None` where nobody has said.
     #[must_use]
-    pub const fn exposed(&self) -> Option<Exposed> {
+    pub const fn exposed(&self) -> Option<ToolExposure> {
         self.exposed
     }
 

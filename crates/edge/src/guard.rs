@@ -20,10 +20,10 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 pub use self::fault::Fault;
-use self::framing::{Framing, Scanned, Then};
+use self::framing::{NextStep, RequestScanner, ScanResult};
 pub(crate) use self::{
     head::STAND_IN_METHOD,
-    wire::{Upgrade, Waiting, Wire},
+    wire::{GuardState, Upgrade, Wire},
 };
 use crate::linger::Linger;
 
@@ -50,7 +50,7 @@ pub(crate) struct Guard<IO> {
     io: IO,
     wire: Arc<Wire>,
     mode: Mode,
-    framing: Framing,
+    framing: RequestScanner,
     /// Bytes read and not yet handed on; the first `ready` of them are good.
     held: Vec<u8>,
     ready: usize,
@@ -59,11 +59,11 @@ pub(crate) struct Guard<IO> {
 
 impl<IO> Guard<IO> {
     pub(crate) fn new(io: IO, wire: Arc<Wire>) -> Self {
-        let framing = Framing::new();
+        let framing = RequestScanner::new();
         Self { io, wire, mode: Mode::Framed, framing, held: Vec::new(), ready: 0, linger: Linger::default() }
     }
 
-    fn report(&self, waiting: Waiting) {
+    fn report(&self, waiting: GuardState) {
         self.wire.report(waiting, self.framing.heads(), self.framing.body_octets());
     }
 
@@ -86,12 +86,12 @@ impl<IO> Guard<IO> {
         self.follow(scanned.then);
     }
 
-    fn follow(&mut self, then: Then) {
+    fn follow(&mut self, then: NextStep) {
         match then {
-            Then::Go | Then::Hold => {}
-            Then::Upgrade => self.mode = Mode::Upgrading,
-            Then::RefuseHead(fault) => self.refuse_head(fault),
-            Then::RefuseBody(fault) => self.refuse_body(fault),
+            NextStep::Go | NextStep::Hold => {}
+            NextStep::Upgrade => self.mode = Mode::Upgrading,
+            NextStep::RefuseHead(fault) => self.refuse_head(fault),
+            NextStep::RefuseBody(fault) => self.refuse_body(fault),
         }
     }
 
@@ -152,8 +152,8 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
         if fresh.is_empty() {
             return Poll::Ready(Ok(true));
         }
-        let Scanned { passed, then } = self.framing.scan(fresh);
-        if then != Then::Go {
+        let ScanResult { passed, then } = self.framing.scan(fresh);
+        if then != NextStep::Go {
             self.held.extend_from_slice(&fresh[passed..]);
             buf.set_filled(before + passed);
             self.follow(then);
@@ -178,7 +178,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
         loop {
             if self.ready > 0 {
                 self.hand_on(buf);
-                self.report(Waiting::Ours);
+                self.report(GuardState::Ours);
                 return Poll::Ready(Ok(()));
             }
             match self.mode {
@@ -190,22 +190,22 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
                     return Poll::Ready(Err(io::Error::other(fault)));
                 }
                 Mode::Upgrading => {
-                    self.report(Waiting::Ours);
+                    self.report(GuardState::Ours);
                     ready!(self.poll_upgrade(cx));
                     continue;
                 }
                 Mode::Framed => {}
             }
             let (read, waiting) = if self.held.is_empty() {
-                let waiting = if self.framing.in_body() { Waiting::Body } else { Waiting::Nothing };
+                let waiting = if self.framing.in_body() { GuardState::Body } else { GuardState::Nothing };
                 (self.poll_direct(cx, buf), waiting)
             } else {
-                (self.poll_more(cx), Waiting::Head)
+                (self.poll_more(cx), GuardState::Head)
             };
             match read {
                 Poll::Ready(Ok(true)) => {
                     let between = self.held.is_empty() && !self.framing.in_body();
-                    self.report(if between { Waiting::Nothing } else { Waiting::Ours });
+                    self.report(if between { GuardState::Nothing } else { GuardState::Ours });
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Ready(Ok(false)) => {}

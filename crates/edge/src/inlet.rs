@@ -65,13 +65,13 @@ impl Drop for Inlet {
 }
 
 /// The rest of a body that nobody wants, read for the sake of the connection.
-pub(crate) struct Unread {
+pub(crate) struct BodyDrain {
     body: Incoming,
     read: u64,
     until: Pin<Box<Sleep>>,
 }
 
-impl Unread {
+impl BodyDrain {
     /// `None` where it is more than is read, or where the peer waits to be asked for it.
     pub(crate) fn new(body: Incoming, waits_to_be_asked: bool) -> Option<Self> {
         let is_worth_it = !waits_to_be_asked && body.size_hint().lower() <= UNREAD_BODY_BYTES_MAX;

@@ -16,8 +16,10 @@ mod linger;
 mod listener;
 mod measured;
 mod metrics;
+mod objects;
 mod openapi;
 mod operation;
+pub mod operations;
 mod origin;
 mod peer;
 pub mod ranges;
@@ -31,18 +33,18 @@ mod tls;
 mod traced;
 
 pub use answers::{Allowance, Asker};
-pub use body::{Received, StrictJson, read_bytes, read_json, read_stream};
+pub use body::{JsonBody, StrictJson, read_bytes, read_json, read_stream};
 pub use config::Config;
 pub use error::{ErrorBody, ErrorDetail, refusal_response, refused, shared_answer};
-pub use exposed::{Exposed, Schemas};
+pub use exposed::{Schemas, ToolExposure};
 pub use guard::Fault;
 pub use lines::{Line, Lines};
-pub use listener::{ListenFault, Listener, Stopped};
+pub use listener::{ListenFault, Listener, StopReport};
 pub use metrics::{METRICS_CONTENT_TYPE, Metrics};
 pub use openapi::{ApiInfo, openapi};
 pub use operation::{Auth, Operation, OperationDoc};
 pub use origin::{Origin, TrustedNet};
-pub use peer::Peer;
+pub use peer::{OwnPage, Peer};
 pub use rebinding::Foreign;
 pub use routes::{
     RegistryFault, consistent, routes, with_fallbacks, with_method_refusals, with_path_refusals,

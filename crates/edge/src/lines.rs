@@ -32,7 +32,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The lines of a body, each of at most so many bytes.
+    /// The lines of a body, each of limited length.
     ///
     /// # Errors
     /// 415 for a compressed body.

@@ -47,7 +47,7 @@ pub struct ListenFault {
 
 /// How a stop went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped {
+pub struct StopReport {
     /// Connections that were still open when the deadline passed.
     pub cut: usize,
 }
@@ -62,7 +62,7 @@ pub struct Listener {
 }
 
 /// What every connection of a listener shares.
-struct Shared {
+struct ListenerState {
     ground: Ground,
     admission: Arc<Admission>,
     turned_away: Shares<IpAddr>,
@@ -98,9 +98,9 @@ impl Listener {
 
     /// Serves the router until `stop` is cancelled; then accepts nothing more, lets requests and WebSockets finish
     /// until the drain deadline, and cuts the rest.
-    pub async fn serve(self, router: axum::Router, metrics: &Metrics, stop: CancellationToken) -> Stopped {
+    pub async fn serve(self, router: axum::Router, metrics: &Metrics, stop: CancellationToken) -> StopReport {
         let Self { bound, address, config, origin } = self;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ListenerState {
             admission: Admission::new(&config, metrics.connections()),
             turned_away: Shares::new(TURNED_AWAY_MAX, TURNED_AWAY_PER_ADDRESS_MAX),
             tls: config.tls.clone().map(TlsAcceptor::from),
@@ -123,7 +123,7 @@ impl Listener {
         let cut = if drained.is_ok() { 0 } else { shared.admission.open() };
         stage.cut();
         tracing::info!(%address, cut, "stopped");
-        Stopped { cut }
+        StopReport { cut }
     }
 }
 
@@ -136,7 +136,7 @@ fn listen(address: SocketAddr) -> io::Result<StdListener> {
     Ok(socket.into())
 }
 
-async fn accept(bound: &TcpListener, shared: &Arc<Shared>) {
+async fn accept(bound: &TcpListener, shared: &Arc<ListenerState>) {
     loop {
         match bound.accept().await {
             Ok((stream, peer)) => take(stream, peer, shared),
@@ -154,7 +154,7 @@ fn is_of_one_connection(fault: &io::Error) -> bool {
     matches!(fault.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
+fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<ListenerState>) {
     let Some(permit) = shared.admission.admit(peer.ip()) else {
         shared.metrics.connection_refused();
         turn_away(stream, peer, shared);
@@ -171,7 +171,7 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     tokio::spawn(start(stream, permit, peer, shared.clone()));
 }
 
-async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<Shared>) {
+async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<ListenerState>) {
     let socket = match &shared.tls {
         None => Socket::Plain(stream),
         Some(tls) => match timeout(shared.ground.config.handshake_deadline, tls.accept(stream)).await {
@@ -190,7 +190,7 @@ async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<
 }
 
 /// Tells a connection past a limit so, when it speaks plain HTTP and not too many are being told.
-fn turn_away(mut stream: TcpStream, peer: SocketAddr, shared: &Shared) {
+fn turn_away(mut stream: TcpStream, peer: SocketAddr, shared: &ListenerState) {
     let Ok(told) = shared.turned_away.take(network_block(peer.ip()), 1) else { return };
     if shared.tls.is_some() {
         return;

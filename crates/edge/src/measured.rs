@@ -16,13 +16,13 @@ use crate::{
     answers::Allowance,
     error::bug_response,
     metrics::OperationMetrics,
-    strict::{self, Asked, HANDLING_STRICT, PREFERENCE_APPLIED, Shape, Strict},
-    traced::Traced,
+    strict::{self, HANDLING_STRICT, PREFERENCE_APPLIED, Shape, Strict, StrictRequest},
+    traced::TracedRequest,
 };
 
 /// A handler with the counters of its operation.
 #[derive(Clone)]
-pub(crate) struct Measured<H> {
+pub(crate) struct MeasuredHandler<H> {
     handler: H,
     metrics: Arc<OperationMetrics>,
     reserves: usize,
@@ -30,12 +30,12 @@ pub(crate) struct Measured<H> {
     shape: Option<Arc<Shape>>,
 }
 
-impl<H> Measured<H> {
+impl<H> MeasuredHandler<H> {
     pub(crate) fn new(handler: H, metrics: Arc<OperationMetrics>) -> Self {
         Self { handler, metrics, reserves: 0, shape: None }
     }
 
-    /// Its answers may need so many bytes.
+    /// Its answers may need this number of bytes.
     pub(crate) fn reserving(mut self, bytes: usize) -> Self {
         self.reserves = bytes;
         self
@@ -47,11 +47,11 @@ impl<H> Measured<H> {
     }
 }
 
-impl<H, T, S> Handler<T, S> for Measured<H>
+impl<H, T, S> Handler<T, S> for MeasuredHandler<H>
 where
     H: Handler<T, S>,
 {
-    type Future = Measuring<H::Future>;
+    type Future = MeasuredRequest<H::Future>;
 
     fn call(self, mut request: Request, state: S) -> Self::Future {
         let begun = Instant::now();
@@ -65,28 +65,28 @@ where
         if let Some(shape) = self.shape
             && let Some(asked) = strict::asked(request.uri(), request.headers())
         {
-            preferred = asked == Asked::Preference;
+            preferred = asked == StrictRequest::Preference;
             request.extensions_mut().insert(Strict(shape));
         }
         let handling = self.handler.call(request, state);
-        Measuring { handling, metrics: self.metrics, begun, traced, preferred }
+        MeasuredRequest { handling, metrics: self.metrics, begun, traced, preferred }
     }
 }
 
 pin_project! {
     /// A request that is being handled.
-    pub(crate) struct Measuring<F> {
+    pub(crate) struct MeasuredRequest<F> {
         #[pin]
         handling: F,
         metrics: Arc<OperationMetrics>,
         begun: Instant,
-        traced: Option<Box<Traced>>,
+        traced: Option<Box<TracedRequest>>,
         // Whether strict handling was preferred, and applied.
         preferred: bool,
     }
 }
 
-impl<F: Future<Output = Response>> Future for Measuring<F> {
+impl<F: Future<Output = Response>> Future for MeasuredRequest<F> {
     type Output = Response;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {

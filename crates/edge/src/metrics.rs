@@ -25,13 +25,13 @@ const LATENCY_BOUNDS_S: [f64; 12] =
 const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
+struct AnswerLabels {
     operation: &'static str,
     status: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Of {
+struct OperationLabel {
     operation: &'static str,
 }
 
@@ -41,8 +41,8 @@ pub struct Metrics(Arc<Inner>);
 
 struct Inner {
     registry: Mutex<Registry>,
-    requests: Family<Answered, Counter>,
-    durations: Family<Of, Histogram, fn() -> Histogram>,
+    requests: Family<AnswerLabels, Counter>,
+    durations: Family<OperationLabel, Histogram, fn() -> Histogram>,
     connections: Gauge,
     refused: Counter,
     spans: Spans,
@@ -82,13 +82,17 @@ impl Metrics {
         let Inner { requests, durations, connections, refused, .. } = &*metrics.0;
         metrics.register(
             "http_requests",
-            "Requests answered, by operation and class of status",
+            "Requests answered, by operation and status class",
             requests.clone(),
         );
-        metrics.register("http_connections", "Open connections, WebSockets included", connections.clone());
-        metrics.register("http_connections_refused", "Connections past a limit", refused.clone());
+        metrics.register("http_connections", "Open connections, including WebSockets", connections.clone());
+        metrics.register(
+            "http_connections_refused",
+            "Connections refused because of a limit",
+            refused.clone(),
+        );
         metrics.registry(|registry| {
-            let help = "From the head of a request to the head of its reply";
+            let help = "Time from the head of a request to the head of its response";
             registry.register_with_unit("http_request_duration", help, Unit::Seconds, durations.clone());
         });
         metrics
@@ -127,9 +131,9 @@ impl Metrics {
         operation: &'static str,
         route: Option<&'static str>,
     ) -> Arc<OperationMetrics> {
-        let answered =
-            STATUS_CLASSES.map(|status| self.0.requests.get_or_create_owned(&Answered { operation, status }));
-        let duration = self.0.durations.get_or_create_owned(&Of { operation });
+        let answered = STATUS_CLASSES
+            .map(|status| self.0.requests.get_or_create_owned(&AnswerLabels { operation, status }));
+        let duration = self.0.durations.get_or_create_owned(&OperationLabel { operation });
         let traced = TracedOperation::new(self.0.spans.clone(), operation, route);
         Arc::new(OperationMetrics { answered, duration, traced })
     }

@@ -65,7 +65,7 @@ pub fn openapi(info: ApiInfo<'_>, operations: &[OperationDoc]) -> Value {
 fn operation(doc: &OperationDoc, schemas: &mut Schemas, answers: &mut Answers) -> Value {
     let mut described = Map::new();
     described.insert("operationId".into(), doc.id.into());
-    let tag = if doc.room.is_empty() { doc.id.split('.').next().unwrap_or_default() } else { doc.room };
+    let tag = doc.room_name();
     described.insert("tags".into(), json!([tag]));
     described.insert("summary".into(), doc.summary.into());
     if !doc.description.is_empty() {
@@ -137,8 +137,8 @@ fn key_parameter() -> Value {
         "name": "Idempotency-Key",
         "in": "header",
         "required": false,
-        "description": "1 to 255 visible ASCII characters. The same request under the same key is carried out once, over a \
-                        crash too, and gets the first answer with `Idempotency-Replayed: true`.",
+        "description": "1 to 255 visible ASCII characters. A request is carried out once for each key, even after a \
+                        crash; a repetition gets the first response with `Idempotency-Replayed: true`.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     })
 }

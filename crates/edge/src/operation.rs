@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::{
     config::{ITEM_RESERVED_BYTES, PAGE_RESERVED_BYTES},
     error::ErrorBody,
-    exposed::Exposed,
-    measured::Measured,
+    exposed::ToolExposure,
+    measured::MeasuredHandler,
     metrics::OperationMetrics,
     strict::Shape,
 };
@@ -100,10 +100,12 @@ pub struct OperationDoc {
     /// Whether it is carried out once for an `Idempotency-Key`.
     pub(crate) takes_key: bool,
     pub(crate) error_body: SchemaOf,
-    pub(crate) exposed: Option<Exposed>,
+    pub(crate) exposed: Option<ToolExposure>,
     pub(crate) room: &'static str,
     /// Bytes that an answer may need; none where answers are small.
     pub(crate) reserves: usize,
+    /// Whether it changes something although its method is safe.
+    pub(crate) acts: bool,
 }
 
 impl OperationDoc {
@@ -138,6 +140,7 @@ impl OperationDoc {
             exposed: None,
             room: "",
             reserves: 0,
+            acts: false,
         }
     }
 
@@ -282,6 +285,13 @@ impl OperationDoc {
         self
     }
 
+    /// It takes the caller's place somewhere, or changes something, although its method is safe.
+    #[must_use]
+    pub fn acts(mut self) -> Self {
+        self.acts = true;
+        self
+    }
+
     /// The form in which this room says "no"; the house form unless said otherwise.
     #[must_use]
     pub fn error_body<T: JsonSchema>(mut self) -> Self {
@@ -294,6 +304,18 @@ impl OperationDoc {
     pub fn room(mut self, room: &'static str) -> Self {
         self.room = room;
         self
+    }
+
+    /// Whether it changes nothing.
+    #[must_use]
+    pub fn only_reads(&self) -> bool {
+        self.method.is_safe() && !self.acts
+    }
+
+    /// The room it belongs to.
+    #[must_use]
+    pub fn room_name(&self) -> &'static str {
+        if self.room.is_empty() { self.id.split('.').next().unwrap_or_default() } else { self.room }
     }
 
     /// The stable name, `session.create`.
@@ -367,7 +389,7 @@ impl<S: Clone + Send + Sync + 'static> Operation<S> {
     {
         let reserves = doc.reserves;
         let mount: Mount<S> = Box::new(move |method, metrics, shape| {
-            let measured = Measured::new(handler, metrics).reserving(reserves);
+            let measured = MeasuredHandler::new(handler, metrics).reserving(reserves);
             on(method, measured.of_shape(shape))
         });
         Self { doc, mount }

@@ -19,7 +19,7 @@ impl std::str::FromStr for TrustedNet {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no address and no network like 10.0.0.0/8");
+        let wrong = || format!("{text:?} is neither an IP address nor a network such as 10.0.0.0/8");
         let (address, bits) =
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.parse().map_err(|_| wrong())?;

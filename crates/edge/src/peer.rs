@@ -10,6 +10,10 @@ use http::request::Parts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
+/// A page of this very server sent the request, by its `Origin`: a request extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnPage;
+
 impl<S: Sync> FromRequestParts<S> for Peer {
     type Rejection = Infallible;
 

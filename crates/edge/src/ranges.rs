@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, header};
 
 /// What a range asks for (RFC 9110, 14.1.2).
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum ByteRange {
     /// Everything.
     Whole,
     /// These bytes.
@@ -16,25 +16,26 @@ pub enum Asked {
     Nothing,
 }
 
-/// What is asked of a content with this tag and so many bytes. Several ranges, other units, and what is no range are passed over: the answer is then the whole.
+/// The range that is requested of a content with this tag and size. Several ranges, other units and invalid ranges
+/// are ignored: the response is then the whole content.
 #[must_use]
-pub fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> Asked {
+pub fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> ByteRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     // A range of another content is of no use to whoever has the beginning of this one.
     if text(header::IF_RANGE).is_some_and(|tag| tag != etag) {
-        return Asked::Whole;
+        return ByteRange::Whole;
     }
     let range = text(header::RANGE).and_then(|range| range.strip_prefix("bytes="));
-    let Some((from, until)) = range.and_then(|range| range.split_once('-')) else { return Asked::Whole };
+    let Some((from, until)) = range.and_then(|range| range.split_once('-')) else { return ByteRange::Whole };
     let number =
         |text: &str| text.bytes().all(|octet| octet.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     let part = match (number(from), number(until)) {
         (None, Some(last)) if from.is_empty() => octets.saturating_sub(last)..octets,
         (Some(from), None) if until.is_empty() => from..octets,
         (Some(from), Some(until)) if from <= until => from..octets.min(until.saturating_add(1)),
-        _ => return Asked::Whole,
+        _ => return ByteRange::Whole,
     };
-    if part.start < part.end { Asked::Part(part) } else { Asked::Nothing }
+    if part.start < part.end { ByteRange::Part(part) } else { ByteRange::Nothing }
 }
 
 /// Whether the client has what this tag is of (`If-None-Match`, RFC 9110, 13.1.2, compared weakly).
@@ -66,18 +67,18 @@ mod tests {
             ("bytes=-99", 0..10),
             ("bytes=0-18446744073709551615", 0..10),
         ] {
-            assert_eq!(of(range), Asked::Part(part), "{range}");
+            assert_eq!(of(range), ByteRange::Part(part), "{range}");
         }
         for range in ["bytes=10-", "bytes=10-12", "bytes=-0"] {
-            assert_eq!(of(range), Asked::Nothing, "{range}");
+            assert_eq!(of(range), ByteRange::Nothing, "{range}");
         }
         for range in
             ["bytes=5-3", "bytes=-", "bytes=0-1,3-4", "items=0-1", "bytes=a-b", "bytes=+1-2", "bytes=1"]
         {
-            assert_eq!(of(range), Asked::Whole, "{range}");
+            assert_eq!(of(range), ByteRange::Whole, "{range}");
         }
         let mut headers = HeaderMap::from_iter([(header::RANGE, HeaderValue::from_static("bytes=0-0"))]);
         headers.insert(header::IF_RANGE, HeaderValue::from_static("\"b\""));
-        assert_eq!(asked(&headers, "\"a\"", 10), Asked::Whole, "another content");
+        assert_eq!(asked(&headers, "\"a\"", 10), ByteRange::Whole, "another content");
     }
 }

@@ -1,6 +1,6 @@
 //! Requests that a browser sends for a page of somebody else: told by their `Host` and `Origin`. A name that is made
 //! to point at this machine (DNS rebinding) is not among ours.
-//! Must not know: what is asked, or who asks.
+//! Must not know: the operation, or the caller.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,10 +13,10 @@ use crate::Origin;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
     /// `Host` names another server.
-    #[error("This server does not go by the name in Host; its operator may set public_url.")]
+    #[error("The name in Host is not a name of this server; its operator can set public_url.")]
     Host,
     /// `Origin` names a page of another server.
-    #[error("Pages of the origin in Origin may not ask this server.")]
+    #[error("Pages of this Origin may not send requests to this server.")]
     Origin,
 }
 
@@ -70,6 +70,22 @@ impl Origin {
         } else {
             Err(Foreign::Origin)
         }
+    }
+}
+
+impl Origin {
+    /// Whether a page of this very server sent the request: its one `Origin` is the server's URL, or names the host and
+    /// port that the request was sent to. Unlike [`Origin::admits`] another port of the same machine is somebody else.
+    pub(crate) fn is_own(&self, peer: SocketAddr, uri: &Uri, headers: &HeaderMap) -> bool {
+        let told = (self.trusts(peer) && !self.is_public_known()).then(|| self.base_url(peer, headers));
+        let base = Site::parse(told.as_deref().unwrap_or_else(|| self.known()));
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        let origin = origins.next().and_then(|origin| origin.to_str().ok()).and_then(Site::parse);
+        let Some(origin) = origin.filter(|_| origins.next().is_none()) else { return false };
+        let is_asked = host(uri, headers).ok().flatten().is_some_and(|(host, port)| {
+            origin.host.eq_ignore_ascii_case(host) && origin.port() == port.or_else(|| port_of(origin.scheme))
+        });
+        is_asked || base.is_some_and(|base| base.is_same(&origin))
     }
 }
 
@@ -185,6 +201,30 @@ mod tests {
             Ok(()),
             "a trusted proxy names it as it likes"
         );
+    }
+
+    #[test]
+    fn only_a_page_of_this_server_is_its_own() {
+        let own = |origin: &Origin, host: &str, page: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            page.map(|page| headers.insert(header::ORIGIN, page.parse().unwrap()));
+            origin.is_own(STRANGER.parse().unwrap(), &Uri::from_static("/"), &headers)
+        };
+        assert!(own(&local(), "127.0.0.1:7420", Some("http://127.0.0.1:7420")));
+        assert!(own(&local(), "localhost:7420", Some("http://localhost:7420")));
+        let strange = [None, Some("http://127.0.0.1:7421"), Some("http://localhost"), Some("null"), Some("")];
+        for page in strange {
+            assert!(!own(&local(), "localhost:7420", page), "{page:?}");
+        }
+        let public = Origin::new("http://0.0.0.0:7420", Some("https://agents.example"), vec![]);
+        assert!(own(&public, "backend:7420", Some("https://agents.example")));
+        assert!(!own(&public, "backend:7420", Some("https://evil.example")));
+        let mut twice = HeaderMap::new();
+        for page in ["https://agents.example", "https://agents.example"] {
+            twice.append(header::ORIGIN, page.parse().unwrap());
+        }
+        assert!(!public.is_own(STRANGER.parse().unwrap(), &Uri::from_static("/"), &twice));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use plenary_kernel::{Class, Refusal};
 
 use crate::{
     error::refusal_response,
-    measured::Measured,
+    measured::MeasuredHandler,
     metrics::Metrics,
     operation::{Operation, OperationDoc},
     strict::Shape,
@@ -84,8 +84,8 @@ where
 {
     let unmatched = metrics.operation("unmatched", None);
     router
-        .method_not_allowed_fallback(Measured::new(method_not_allowed, unmatched.clone()))
-        .fallback(Measured::new(not_found, unmatched))
+        .method_not_allowed_fallback(MeasuredHandler::new(method_not_allowed, unmatched.clone()))
+        .fallback(MeasuredHandler::new(not_found, unmatched))
 }
 
 /// The routes of one room that tells in a form of its own that a path of it does not take a method.
@@ -99,7 +99,7 @@ where
 {
     let unmatched = metrics.operation("unmatched", None);
     let refuse = move || std::future::ready(form(wrong_method()));
-    router.method_not_allowed_fallback(Measured::new(refuse, unmatched))
+    router.method_not_allowed_fallback(MeasuredHandler::new(refuse, unmatched))
 }
 
 /// The routes of one room that tells in a form of its own that there is nothing at these paths, where no operation of
@@ -117,7 +117,7 @@ where
     let refuse = move || std::future::ready(form(Refusal::not_found()));
     paths
         .iter()
-        .fold(router, |router, path| router.route(path, any(Measured::new(refuse, unmatched.clone()))))
+        .fold(router, |router, path| router.route(path, any(MeasuredHandler::new(refuse, unmatched.clone()))))
 }
 
 async fn not_found() -> Response {
@@ -129,6 +129,6 @@ async fn method_not_allowed() -> Response {
 }
 
 fn wrong_method() -> Refusal {
-    let text = "This path does not take that method; see the Allow header.";
+    let text = "This path does not support the method; see the Allow header.";
     Refusal::new(Class::MethodNotAllowed, "method_not_allowed", text)
 }

@@ -25,13 +25,13 @@ use tower::Service;
 
 use crate::{
     Origin,
-    answers::{Allowance, Held, Payer, SharedAnswer},
+    answers::{Allowance, BudgetShare, Payer, SharedAnswer},
     config::SMALL_ANSWER_BYTES_MAX,
     error::{bug_response, refusal_response},
     guard::{Fault, STAND_IN_METHOD, Wire},
-    inlet::{Inlet, Unread},
+    inlet::{BodyDrain, Inlet},
     metrics::OperationMetrics,
-    peer::Peer,
+    peer::{OwnPage, Peer},
 };
 
 /// The answer broke off: nobody has room for the next piece of it.
@@ -40,7 +40,7 @@ use crate::{
 struct NoRoom;
 
 /// The service of one connection.
-pub(crate) struct Serving {
+pub(crate) struct ServedConnection {
     pub(crate) router: Router,
     pub(crate) peer: Peer,
     pub(crate) wire: Arc<Wire>,
@@ -51,7 +51,7 @@ pub(crate) struct Serving {
     pub(crate) allowance: Allowance,
 }
 
-impl Serving {
+impl ServedConnection {
     /// The answer to a head that the guard has refused.
     fn refuse(&self) -> Response {
         let response = refusal_response(&self.wire.head_fault().unwrap_or(Fault::RequestLine).refusal());
@@ -69,19 +69,27 @@ impl Serving {
     }
 }
 
-impl hyper::service::Service<http::Request<Incoming>> for Serving {
+impl ServedConnection {
+    /// Whether a page of this server sent the request.
+    fn is_own(&self, request: &Request) -> bool {
+        let origin = self.origin.as_deref().filter(|_| request.headers().contains_key(header::ORIGIN));
+        origin.is_some_and(|origin| origin.is_own(self.peer.0, request.uri(), request.headers()))
+    }
+}
+
+impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
     type Response = http::Response<Reply>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = AnswerFuture;
 
-    fn call(&self, request: http::Request<Incoming>) -> Answering {
+    fn call(&self, request: http::Request<Incoming>) -> AnswerFuture {
         let (wire, allowance) = (self.wire.clone(), self.allowance.clone());
         wire.set_serving(true);
         wire.keep_unread(None);
         wire.set_body_open(false);
         let handshake = request.headers().get(header::UPGRADE).is_some_and(is_websocket);
         let waits_to_be_asked = request.headers().contains_key(header::EXPECT);
-        let answering = |routed| Answering {
+        let answering = |routed| AnswerFuture {
             routed,
             wire: wire.clone(),
             allowance: allowance.clone(),
@@ -89,7 +97,7 @@ impl hyper::service::Service<http::Request<Incoming>> for Serving {
             waits_to_be_asked,
         };
         if request.method().as_str() == STAND_IN_METHOD {
-            return answering(Routed::Answered(Some(self.refuse())));
+            return answering(AnswerSource::Answered(Some(self.refuse())));
         }
         let foreign = self.foreign(&request);
         let address =
@@ -100,11 +108,14 @@ impl hyper::service::Service<http::Request<Incoming>> for Serving {
             if body.is_end_stream() { Body::empty() } else { Body::new(Inlet::new(body, wire.clone())) }
         });
         if foreign.is_some() {
-            return answering(Routed::Answered(foreign));
+            return answering(AnswerSource::Answered(foreign));
+        }
+        if self.is_own(&request) {
+            request.extensions_mut().insert(OwnPage);
         }
         request.extensions_mut().insert(self.peer);
         request.extensions_mut().insert(allowance.clone());
-        answering(Routed::Called(AssertUnwindSafe(self.router.clone().call(request)).catch_unwind()))
+        answering(AnswerSource::Called(AssertUnwindSafe(self.router.clone().call(request)).catch_unwind()))
     }
 }
 
@@ -113,41 +124,42 @@ fn is_websocket(value: &HeaderValue) -> bool {
 }
 
 /// Where the answer comes from.
-enum Routed {
+enum AnswerSource {
     Called(CatchUnwind<AssertUnwindSafe<RouteFuture<Infallible>>>),
     Answered(Option<Response>),
     /// It is there, and the rest of the request's body is read before it is given.
-    Behind(Option<Response>, Unread),
+    Behind(Option<Response>, BodyDrain),
 }
 
 /// A request that is being answered.
-pub(crate) struct Answering {
-    routed: Routed,
+pub(crate) struct AnswerFuture {
+    routed: AnswerSource,
     wire: Arc<Wire>,
     allowance: Allowance,
     handshake: bool,
     waits_to_be_asked: bool,
 }
 
-impl Answering {
+impl AnswerFuture {
     /// Gives the answer, or first sees to the rest of a body that the handler has left.
     fn answer(&mut self, response: Response, cx: &mut Context<'_>) -> Poll<http::Response<Reply>> {
         if !self.wire.is_body_open() || self.wire.body_fault().is_some() {
             let closes = self.wire.body_fault().is_some();
             return Poll::Ready(self.give(response, closes));
         }
-        let unread = self.wire.keep_unread(None).and_then(|body| Unread::new(body, self.waits_to_be_asked));
+        let unread =
+            self.wire.keep_unread(None).and_then(|body| BodyDrain::new(body, self.waits_to_be_asked));
         match unread {
             None => Poll::Ready(self.give(response, true)),
             Some(unread) => {
-                self.routed = Routed::Behind(Some(response), unread);
+                self.routed = AnswerSource::Behind(Some(response), unread);
                 self.poll_behind(cx)
             }
         }
     }
 
     fn poll_behind(&mut self, cx: &mut Context<'_>) -> Poll<http::Response<Reply>> {
-        let Routed::Behind(response, unread) = &mut self.routed else { return Poll::Pending };
+        let AnswerSource::Behind(response, unread) = &mut self.routed else { return Poll::Pending };
         let is_read = std::task::ready!(unread.poll(cx));
         let response = response.take().unwrap_or_default();
         self.wire.set_body_open(!is_read);
@@ -176,15 +188,15 @@ impl Answering {
     }
 }
 
-impl Future for Answering {
+impl Future for AnswerFuture {
     type Output = Result<http::Response<Reply>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answering = self.get_mut();
         let response = match &mut answering.routed {
-            Routed::Behind(..) => return answering.poll_behind(cx).map(Ok),
-            Routed::Answered(response) => response.take().unwrap_or_default(),
-            Routed::Called(routed) => match Pin::new(routed).poll(cx) {
+            AnswerSource::Behind(..) => return answering.poll_behind(cx).map(Ok),
+            AnswerSource::Answered(response) => response.take().unwrap_or_default(),
+            AnswerSource::Called(routed) => match Pin::new(routed).poll(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(Ok(response))) => response,
                 Poll::Ready(Ok(Err(never))) => match never {},
@@ -201,7 +213,7 @@ pub(crate) struct Reply {
     wire: Arc<Wire>,
     /// None where the body is shared by all.
     allowance: Option<Allowance>,
-    held: Option<Arc<Held>>,
+    held: Option<Arc<BudgetShare>>,
     _stream: Option<Share<Payer>>,
 }
 

@@ -19,13 +19,13 @@ use crate::{
 pub(crate) type Place = (Instant, u64);
 
 /// All of them.
-pub(crate) struct Stalled {
+pub(crate) struct StalledReaders {
     max: usize,
     numbers: AtomicU64,
     readers: Mutex<BTreeMap<Place, Allowance>>,
 }
 
-impl Stalled {
+impl StalledReaders {
     pub(crate) const fn new(max: usize) -> Self {
         Self { max, numbers: AtomicU64::new(0), readers: Mutex::new(BTreeMap::new()) }
     }

@@ -33,7 +33,7 @@ pub(crate) struct Strict(pub(crate) Arc<Shape>);
 
 /// How a request asks for strict handling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum StrictRequest {
     /// By its query.
     Query,
     /// As a preference, which is answered.
@@ -41,14 +41,14 @@ pub(crate) enum Asked {
 }
 
 /// Whether a request asks for strict handling.
-pub(crate) fn asked(uri: &Uri, headers: &HeaderMap) -> Option<Asked> {
+pub(crate) fn asked(uri: &Uri, headers: &HeaderMap) -> Option<StrictRequest> {
     let preferences = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
     let mut preferences = preferences.flat_map(|value| value.split([',', ';'])).map(str::trim);
     if preferences.any(|preference| preference.eq_ignore_ascii_case("handling=strict")) {
-        return Some(Asked::Preference);
+        return Some(StrictRequest::Preference);
     }
     let mut pairs = uri.query()?.split('&');
-    pairs.any(|pair| matches!(pair, "strict=1" | "strict=true")).then_some(Asked::Query)
+    pairs.any(|pair| matches!(pair, "strict=1" | "strict=true")).then_some(StrictRequest::Query)
 }
 
 impl Shape {
@@ -67,7 +67,7 @@ impl Shape {
             None => Ok(()),
             Some(path) => Err(Refusal::malformed(
                 "unknown_member",
-                format!("`{path}` is no member of this request; without strict handling it is ignored."),
+                format!("`{path}` is not a member of this request; without strict handling it is ignored."),
             )),
         }
     }
@@ -191,9 +191,9 @@ mod tests {
             let headers = prefer.iter().map(|value| (PREFER, value.parse().unwrap())).collect();
             asked(&uri.parse().unwrap(), &headers)
         };
-        assert_eq!(of("/x?a=b&strict=1", &[]), Some(Asked::Query));
-        assert_eq!(of("/x", &["respond-async, Handling=Strict"]), Some(Asked::Preference));
-        assert_eq!(of("/x?strict=1", &["wait=5", "handling=strict"]), Some(Asked::Preference));
+        assert_eq!(of("/x?a=b&strict=1", &[]), Some(StrictRequest::Query));
+        assert_eq!(of("/x", &["respond-async, Handling=Strict"]), Some(StrictRequest::Preference));
+        assert_eq!(of("/x?strict=1", &["wait=5", "handling=strict"]), Some(StrictRequest::Preference));
         for (uri, prefer) in [("/x", &[][..]), ("/x?strict=0", &[]), ("/x?strictly=1", &["handling=lenient"])]
         {
             assert_eq!(of(uri, prefer), None, "{uri}");

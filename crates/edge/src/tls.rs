@@ -16,7 +16,7 @@ pub enum TlsFault {
     #[error("the certificate file cannot be read: {0}")]
     Certificate(#[source] pem::Error),
     /// The certificate file holds no certificate.
-    #[error("the certificate file holds no certificate")]
+    #[error("the certificate file contains no certificate")]
     NoCertificate,
     /// The key file cannot be read, is not PEM, or holds no private key.
     #[error("the key file cannot be read: {0}")]

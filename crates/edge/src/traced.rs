@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::extract::{FromRequestParts, Request};
 use http::{Method, StatusCode, request::Parts};
-use plenary_telemetry::{Begun, FinishedSpan, Kind, Spans, Status, TraceParent};
+use plenary_telemetry::{FinishedSpan, Kind, OpenSpan, Spans, Status, TraceParent};
 use std::convert::Infallible;
 
 /// The span that a request belongs to, as its `traceparent` says; `None` when it says nothing, and when no spans are
@@ -29,8 +29,8 @@ pub(crate) struct TracedOperation {
 }
 
 /// A request that is being answered under a span.
-pub(crate) struct Traced {
-    begun: Begun,
+pub(crate) struct TracedRequest {
+    begun: OpenSpan,
     method: &'static str,
     /// Log lines written while the handler runs carry the trace.
     pub(crate) log: tracing::Span,
@@ -44,7 +44,7 @@ impl TracedOperation {
 
     /// Begins the span of a request and leaves its caller's where [`CallerSpan`] finds it. Nothing is looked at when
     /// no spans are recorded.
-    pub(crate) fn begin(&self, request: &mut Request, now: Instant) -> Option<Box<Traced>> {
+    pub(crate) fn begin(&self, request: &mut Request, now: Instant) -> Option<Box<TracedRequest>> {
         if !self.spans.is_on() {
             return None;
         }
@@ -53,11 +53,11 @@ impl TracedOperation {
         request.extensions_mut().insert(CallerSpan(caller));
         // At the level of errors, so that no filter that lets a line through takes its trace away.
         let log = tracing::error_span!("request", operation = self.id, trace_id = %begun.own.trace_id());
-        Some(Box::new(Traced { begun, method: known(request.method()), log }))
+        Some(Box::new(TracedRequest { begun, method: known(request.method()), log }))
     }
 
     /// Ends the span with the head of the reply, as the metrics do.
-    pub(crate) fn end(&self, traced: Traced, status: StatusCode) {
+    pub(crate) fn end(&self, traced: TracedRequest, status: StatusCode) {
         let mut attributes = vec![
             ("http.request.method", traced.method.into()),
             ("http.response.status_code", i64::from(status.as_u16()).into()),
@@ -79,7 +79,7 @@ impl TracedOperation {
     }
 }
 
-/// The method, unless somebody made one up: what is told of requests must not grow with what strangers send.
+/// The method, if it is a known one: the labels of requests must not grow with what strangers send.
 fn known(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     KNOWN.into_iter().find(|name| *name == method.as_str()).unwrap_or("_OTHER")

@@ -1,4 +1,4 @@
-//! What every model does, whoever runs it.
+//! The interface of every embedding model.
 //! Must not know: any model.
 
 use async_trait::async_trait;

@@ -6,8 +6,8 @@ use plenary_kernel::{Stamp, Version};
 use plenary_log::{Batch, Condition, Outcome};
 
 use crate::{
-    Command, Done, ExecuteError, Facts, KeyUse, Room, Streams, batch,
-    entry::{Entry, Loaded},
+    Command, ExecuteError, Executed, Facts, KeyUse, Room, Streams, batch,
+    entry::{Entry, LoadedState},
     once, quota, snapshot,
     streams::{evolve, replayed},
 };
@@ -21,7 +21,7 @@ impl<R: Room> Streams<R> {
         id: &str,
         command: &C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
+    ) -> Result<Executed<C::Reply>, ExecuteError<C::Rejection>> {
         let of_request = if key.is_none() { once::step::<R, C>() } else { None };
         let key = key.or(of_request.as_ref());
         if self.is_unknown(id)
@@ -44,7 +44,7 @@ impl<R: Room> Streams<R> {
         id: &str,
         command: &C,
         key: Option<&KeyUse>,
-    ) -> Result<Option<Done<C::Reply>>, ExecuteError<C::Rejection>> {
+    ) -> Result<Option<Executed<C::Reply>>, ExecuteError<C::Rejection>> {
         let slot = self.log().reserve().await?;
         // There before the append, so that no event of the stream goes unobserved from then on.
         let entry = self.entry(id);
@@ -75,7 +75,7 @@ impl<R: Room> Streams<R> {
                     self.keep(&entry, state, &decision.events, &stamp);
                 }
                 let position = writes.then_some(appended.last);
-                Ok(Some(Done { reply: decision.reply, replayed: false, position }))
+                Ok(Some(Executed { reply: decision.reply, replayed: false, position }))
             }
             Outcome::AlreadyDone { outcome } => Ok(Some(replayed(&outcome)?)),
             Outcome::KeyReused => Err(ExecuteError::KeyReused),
@@ -87,7 +87,7 @@ impl<R: Room> Streams<R> {
     /// or is about to: then it is as it was read, or further.
     fn keep(&self, entry: &Entry<R::State>, state: R::State, events: &[R::Event], stamp: &Stamp) {
         let Ok(mut guard) = entry.loaded.try_lock() else { return };
-        let mut loaded = Loaded::on_disk(&entry.stream, state, Version::ZERO);
+        let mut loaded = LoadedState::on_disk(&entry.stream, state, Version::ZERO);
         let snapshot = evolve::<R>(&mut loaded, events, stamp);
         let version = loaded.version;
         // What this process committed behind that, it decided on a state that it had read.

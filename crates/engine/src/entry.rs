@@ -28,7 +28,7 @@ pub struct LookedUp<S> {
 
 /// A state and the version it is the fold of.
 #[derive(Debug)]
-pub(crate) struct Loaded<S> {
+pub(crate) struct LoadedState<S> {
     pub(crate) state: Arc<S>,
     pub(crate) version: Version,
     /// The version of the last snapshot.
@@ -51,7 +51,7 @@ struct Base<S> {
     snapshot: Version,
 }
 
-impl<S> Loaded<S> {
+impl<S> LoadedState<S> {
     /// A state that is on disk.
     pub(crate) fn on_disk(stream: &StreamName, state: S, version: Version) -> Self {
         Self::begun(stream, Base { state: Arc::new(state), version, snapshot: version })
@@ -85,7 +85,7 @@ impl<S> Loaded<S> {
 #[derive(Debug)]
 pub(crate) struct Entry<S> {
     pub(crate) stream: StreamName,
-    pub(crate) loaded: Mutex<Option<Loaded<S>>>,
+    pub(crate) loaded: Mutex<Option<LoadedState<S>>>,
     /// The newest version that was observed, or found at a load.
     observed: AtomicU64,
     /// The version of the state in memory; of one that was let go, its last.

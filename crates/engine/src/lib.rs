@@ -17,10 +17,10 @@ mod tests;
 
 pub use clock::SystemClock;
 pub use entry::LookedUp;
-pub use once::{Once, of_request, secret_of_request};
+pub use once::{IdempotentRequest, of_request, secret_of_request};
 pub use quota::refusal as quota_refusal;
 pub use recount::{recount, usage_of};
-pub use room::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, NoFacts, Room};
+pub use room::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, NoFacts, Room, SideEvents};
 pub use streams::Streams;
 
 /// Most times that a command is decided again because somebody else wrote first; past it the command is

@@ -10,19 +10,19 @@ use plenary_kernel::json::digest;
 use crate::{Command, KeyUse, Room};
 
 tokio::task_local! {
-    static REQUEST: Arc<Once>;
+    static REQUEST: Arc<IdempotentRequest>;
 }
 
 /// A request with an idempotency key.
 #[derive(Debug)]
-pub struct Once {
+pub struct IdempotentRequest {
     request: KeyUse,
     secret: Option<[u8; 32]>,
     /// How many commands of each kind it has asked for, and how many secrets.
     asked: Mutex<HashMap<String, u32>>,
 }
 
-impl Once {
+impl IdempotentRequest {
     /// A request under a key. `secret` is what only whoever sends it knows, where there is such a thing.
     #[must_use]
     pub fn new(request: KeyUse, secret: Option<[u8; 32]>) -> Self {
@@ -92,14 +92,17 @@ mod tests {
     #[tokio::test]
     async fn the_same_request_makes_the_same_secrets_and_another_bearer_others() {
         let secrets = async || [secret_of_request(), secret_of_request()];
-        let first = Once::new(request("k"), Some([1; 32])).carry_out(secrets()).await;
-        assert_eq!(first, Once::new(request("k"), Some([1; 32])).carry_out(secrets()).await);
+        let first = IdempotentRequest::new(request("k"), Some([1; 32])).carry_out(secrets()).await;
+        assert_eq!(first, IdempotentRequest::new(request("k"), Some([1; 32])).carry_out(secrets()).await);
         assert_ne!(first[0], first[1]);
-        let others = [Once::new(request("l"), Some([1; 32])), Once::new(request("k"), Some([2; 32]))];
+        let others = [
+            IdempotentRequest::new(request("l"), Some([1; 32])),
+            IdempotentRequest::new(request("k"), Some([2; 32])),
+        ];
         for other in others {
             assert_ne!(first, other.carry_out(secrets()).await);
         }
-        assert_eq!(Once::new(request("k"), None).carry_out(secrets()).await, [None, None]);
+        assert_eq!(IdempotentRequest::new(request("k"), None).carry_out(secrets()).await, [None, None]);
         assert_eq!(secrets().await, [None, None]);
     }
 }

@@ -2,22 +2,22 @@
 //! Must not know: which commands store anything.
 
 use plenary_kernel::{Class, Refusal};
-use plenary_log::{Batch, Exceeded, Fault, Log, Outcome, Pledge};
+use plenary_log::{Batch, ExceededQuota, Fault, Log, Outcome, Pledge};
 
 /// What a batch was counted for while it is under way.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Pledged(Option<Pledge>);
+pub(crate) struct QuotaPledge(Option<Pledge>);
 
 /// Counts what a batch stores, if its owner may store so much more.
 pub(crate) async fn pledge(
     log: &Log,
     batch: &Batch,
     may_exceed: bool,
-) -> Result<Result<Pledged, Exceeded>, Fault> {
+) -> Result<Result<QuotaPledge, ExceededQuota>, Fault> {
     match batch.charges.first() {
-        Some(charge) => Ok(log.pledge(charge, may_exceed).await?.map(|pledge| Pledged(Some(pledge)))),
-        None => Ok(Ok(Pledged(None))),
+        Some(charge) => Ok(log.pledge(charge, may_exceed).await?.map(|pledge| QuotaPledge(Some(pledge)))),
+        None => Ok(Ok(QuotaPledge(None))),
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn must_look_up(log: &Log, batch: &Batch) -> bool {
     batch.charges.first().is_some_and(|charge| log.must_look_up(&charge.account))
 }
 
-impl Pledged {
+impl QuotaPledge {
     /// What became of the batch.
     pub(crate) fn settle(self, outcome: Result<Outcome, Fault>) -> Result<Outcome, Fault> {
         if let Some(pledge) = self.0 {
@@ -47,10 +47,10 @@ impl Pledged {
 
 /// The refusal that the caller gets.
 #[must_use]
-pub fn refusal(exceeded: Exceeded) -> Refusal {
+pub fn refusal(exceeded: ExceededQuota) -> Refusal {
     let (rule, what, used, max) = match exceeded {
-        Exceeded::Bytes { used, max } => ("stored_bytes_max", "bytes", used, max),
-        Exceeded::Events { used, max } => ("stored_events_max", "events", used, max),
+        ExceededQuota::Bytes { used, max } => ("stored_bytes_max", "bytes", used, max),
+        ExceededQuota::Events { used, max } => ("stored_events_max", "events", used, max),
     };
     let text = format!(
         "Your owner stores {used} of {max} {what} that the rule {rule} allows, and this would exceed it. \

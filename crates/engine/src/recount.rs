@@ -1,6 +1,6 @@
 //! What an event counts towards its owner's use outside of its append: for stores from before use was counted, for what
 //! has to be counted before it is written, and for whoever checks the count.
-//! Must not know: who asks.
+//! Must not know: the caller.
 
 use plenary_kernel::Version;
 use plenary_log::{Charge, Fault, StoredEvent, Usage};

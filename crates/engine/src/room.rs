@@ -3,7 +3,9 @@
 use std::future::Future;
 
 use plenary_kernel::{OwnerName, Position, Stamp, TimestampMs, Version};
-use plenary_log::{Condition, Exceeded, Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName, Usage};
+use plenary_log::{
+    Condition, ExceededQuota, Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName, Usage,
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// One kind of stream: how its events are stored, and how its state follows from them.
@@ -126,14 +128,14 @@ pub trait Command<R: Room>: Send + Sync {
         false
     }
     /// Events that go onto other streams in the same append, with their index changes. They count for nobody.
-    fn beside(&self, _decided: &Decision<R::Event, Self::Reply>, _stamp: &Stamp) -> Beside {
-        Beside::default()
+    fn beside(&self, _decided: &Decision<R::Event, Self::Reply>, _stamp: &Stamp) -> SideEvents {
+        SideEvents::default()
     }
 }
 
 /// Events for other streams.
 #[derive(Debug, Clone, Default)]
-pub struct Beside {
+pub struct SideEvents {
     /// The events, in order.
     pub events: Vec<(StreamName, NewEvent)>,
     /// What they change in the indexes.
@@ -155,7 +157,7 @@ pub struct KeyUse {
 
 /// A command that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done<T> {
+pub struct Executed<T> {
     /// The answer.
     pub reply: T,
     /// Whether it is the answer of an earlier, equal request.
@@ -175,7 +177,7 @@ pub enum ExecuteError<J> {
     KeyReused,
     /// Its owner may not store so much more.
     #[error("the owner's quota is exceeded")]
-    OverQuota(Exceeded),
+    OverQuota(ExceededQuota),
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),

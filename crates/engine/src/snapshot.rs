@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use crate::Room;
 
 #[derive(Serialize)]
-struct Kept<'a, S> {
+struct StoredSnapshot<'a, S> {
     form: u16,
     version: Version,
     state: &'a S,
 }
 
 #[derive(Deserialize)]
-struct Found<S> {
+struct FoundSnapshot<S> {
     form: u16,
     version: Version,
     state: S,
@@ -39,7 +39,7 @@ pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::
         }
         Err(fault) => return Err(fault),
     };
-    match serde_json::from_slice::<Found<R::State>>(&kept.value) {
+    match serde_json::from_slice::<FoundSnapshot<R::State>>(&kept.value) {
         Ok(found) if found.form == R::SNAPSHOT_FORM => Ok((found.state, found.version)),
         _ => Ok((R::State::default(), Version::ZERO)),
     }
@@ -49,7 +49,7 @@ pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::
 pub(crate) fn keep<R: Room>(log: &Log, stream: &StreamName, state: Arc<R::State>, version: Version) {
     let (log, name) = (log.clone(), row(stream));
     tokio::spawn(async move {
-        let kept = Kept { form: R::SNAPSHOT_FORM, version, state: &*state };
+        let kept = StoredSnapshot { form: R::SNAPSHOT_FORM, version, state: &*state };
         let Ok(value) = serde_json::to_vec(&kept) else { return };
         let op = RowOp { name, expected: None, value: Some(Bytes::from(value)) };
         if let Err(fault) = log.append(Batch { rows: vec![op], ..Batch::default() }).await {

@@ -8,11 +8,12 @@ use std::{
 use plenary_kernel::{Clock, Position, Stamp, Version};
 use plenary_log::{Batch, Chain, Condition, Fault, Log, Outcome, PageSize, StoredEvent, StreamName};
 use quick_cache::sync::Cache;
-use tokio::sync::MutexGuard;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
-    ATTEMPTS_MAX, Command, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX, batch,
-    entry::{Entry, Loaded, LookedUp},
+    ATTEMPTS_MAX, Command, ExecuteError, Executed, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
+    batch,
+    entry::{Entry, LoadedState, LookedUp},
     once, quota, snapshot,
 };
 
@@ -27,11 +28,11 @@ pub struct Streams<R: Room> {
 /// How often a lock is tried before one waits for it.
 const SPINS: usize = 32;
 
-type Guard<'a, R> = MutexGuard<'a, Option<Loaded<<R as Room>::State>>>;
+type Guard<'a, R> = MutexGuard<'a, Option<LoadedState<<R as Room>::State>>>;
 
 /// What one attempt came to.
 enum Attempt<T, J> {
-    Done(Done<T>),
+    Done(Executed<T>),
     Error(ExecuteError<J>),
     Again,
 }
@@ -130,7 +131,7 @@ impl<R: Room> Streams<R> {
     pub async fn observed(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
         let entry = self.entry(id);
         // Many readers ask at once, and nobody holds the lock for long.
-        let mut guard = match (0..SPINS).find_map(|_| entry.loaded.try_lock().ok()) {
+        let mut guard = match spin(&entry.loaded) {
             Some(guard) => guard,
             None => entry.loaded.lock().await,
         };
@@ -138,11 +139,21 @@ impl<R: Room> Streams<R> {
         Ok((state, entry.observed()))
     }
 
-    /// Takes note of a committed event; one that was written past this room's commands makes the state stale.
+    /// Takes note of a committed event. One that another process wrote is folded into the state in memory where it
+    /// follows on it, so that the store is not read for what is at hand; elsewhere it makes the state stale.
     pub fn observe(&self, event: &StoredEvent) {
-        if let Some(entry) = self.cache.peek(event.stream.id()) {
-            entry.observe(event.version);
+        let Some(entry) = self.cache.peek(event.stream.id()) else { return };
+        if event.version > entry.ahead()
+            && let Some(mut guard) = spin(&entry.loaded)
+            && let Some(loaded) = guard.as_mut()
+            && is_sound(loaded)
+            && event.version == loaded.version.next()
+            && fold_in::<R>(loaded, event).is_ok()
+        {
+            loaded.confirm(event.version);
+            entry.mark_ahead(event.version);
         }
+        entry.observe(event.version);
     }
 
     /// Carries out a command on the stream `id`. Without a key it has the one that follows from its request's, if that
@@ -152,7 +163,7 @@ impl<R: Room> Streams<R> {
         id: &str,
         command: &C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
+    ) -> Result<Executed<C::Reply>, ExecuteError<C::Rejection>> {
         let of_request = if key.is_none() { once::step::<R, C>() } else { None };
         self.carry_out(id, command, key.or(of_request.as_ref())).await
     }
@@ -162,7 +173,7 @@ impl<R: Room> Streams<R> {
         id: &str,
         command: &C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
+    ) -> Result<Executed<C::Reply>, ExecuteError<C::Rejection>> {
         for attempt in 0..ATTEMPTS_MAX {
             match self.attempt(id, command, key).await? {
                 Attempt::Done(done) => return Ok(done),
@@ -229,7 +240,7 @@ impl<R: Room> Streams<R> {
                     snapshot::keep::<R>(&self.log, stream, state, version);
                 }
                 let position = writes.then_some(appended.last);
-                Ok(Attempt::Done(Done { reply: decision.reply, replayed: false, position }))
+                Ok(Attempt::Done(Executed { reply: decision.reply, replayed: false, position }))
             }
             Outcome::AlreadyDone { outcome } => Ok(Attempt::Done(replayed(&outcome)?)),
             Outcome::KeyReused => Ok(Attempt::Error(ExecuteError::KeyReused)),
@@ -306,11 +317,10 @@ impl<R: Room> Streams<R> {
         &self,
         entry: &Entry<R::State>,
         guard: &'g mut Guard<'_, R>,
-    ) -> Result<&'g mut Loaded<R::State>, Fault> {
+    ) -> Result<&'g mut LoadedState<R::State>, Fault> {
         if must_load(entry, guard.as_ref()) {
             // What is on disk as it stands is only gone on with; what ran ahead is begun again.
             let had = guard.take();
-            let is_sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && !loaded.is_ahead();
             let ran_ahead = had.as_ref().is_some_and(|loaded| !is_sound(loaded));
             let newest = entry.observed();
             let from =
@@ -331,29 +341,24 @@ impl<R: Room> Streams<R> {
         guard.as_mut().ok_or_else(|| Fault::Corrupt("a state that was just loaded is gone".into()))
     }
 
-    async fn snapshot(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
+    async fn snapshot(&self, stream: &StreamName) -> Result<LoadedState<R::State>, Fault> {
         let (state, version) = snapshot::load::<R>(&self.log, stream).await?;
-        Ok(Loaded::on_disk(stream, state, version))
+        Ok(LoadedState::on_disk(stream, state, version))
     }
 
     /// Folds what stands on the stream behind a state.
     async fn fold(
         &self,
         stream: &StreamName,
-        mut loaded: Loaded<R::State>,
-    ) -> Result<Loaded<R::State>, Fault> {
+        mut loaded: LoadedState<R::State>,
+    ) -> Result<LoadedState<R::State>, Fault> {
         let mut page = PageSize::default();
         loop {
             let asked = page.events();
             let events = self.log.read_stream(stream, loaded.version, asked).await?;
             page.learn(&events);
             for stored in &events {
-                let event = R::decode(stored)?;
-                if R::folds(&event) {
-                    let state = Arc::make_mut(&mut loaded.state);
-                    R::evolve(state, stored.version, stored.at, &event);
-                }
-                loaded.version = stored.version;
+                fold_in::<R>(&mut loaded, stored)?;
             }
             if events.len() < asked {
                 break;
@@ -367,14 +372,34 @@ impl<R: Room> Streams<R> {
     }
 }
 
+/// The lock, where it becomes free within a few tries: nobody holds it for long.
+fn spin<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    (0..SPINS).find_map(|_| lock.try_lock().ok())
+}
+
+/// Whether all of a state is known to be on disk.
+fn is_sound<S>(loaded: &LoadedState<S>) -> bool {
+    !loaded.chain.is_broken() && !loaded.is_ahead()
+}
+
+/// Folds the next event of the stream.
+fn fold_in<R: Room>(loaded: &mut LoadedState<R::State>, stored: &StoredEvent) -> Result<(), Fault> {
+    let event = R::decode(stored)?;
+    if R::folds(&event) {
+        R::evolve(Arc::make_mut(&mut loaded.state), stored.version, stored.at, &event);
+    }
+    loaded.version = stored.version;
+    Ok(())
+}
+
 /// Whether a state is absent or stale.
-fn must_load<S>(entry: &Entry<S>, loaded: Option<&Loaded<S>>) -> bool {
+fn must_load<S>(entry: &Entry<S>, loaded: Option<&LoadedState<S>>) -> bool {
     entry.is_stale() || loaded.is_none_or(|loaded| loaded.chain.is_broken())
 }
 
 /// Folds the decided events in place; gives the state back when a snapshot of it is due.
 pub(crate) fn evolve<R: Room>(
-    loaded: &mut Loaded<R::State>,
+    loaded: &mut LoadedState<R::State>,
     events: &[R::Event],
     stamp: &Stamp,
 ) -> Option<Arc<R::State>> {
@@ -391,10 +416,10 @@ pub(crate) fn evolve<R: Room>(
     Some(loaded.state.clone())
 }
 
-pub(crate) fn replayed<T: serde::de::DeserializeOwned>(outcome: &[u8]) -> Result<Done<T>, Fault> {
+pub(crate) fn replayed<T: serde::de::DeserializeOwned>(outcome: &[u8]) -> Result<Executed<T>, Fault> {
     let reply = serde_json::from_slice(outcome)
         .map_err(|error| Fault::Corrupt(format!("a kept answer can't be read: {error}")))?;
-    Ok(Done { reply, replayed: true, position: None::<Position> })
+    Ok(Executed { reply, replayed: true, position: None::<Position> })
 }
 
 /// The first retries are at once, for a store may keep the turn for them. Later on every second one gives the other writer

@@ -1,11 +1,11 @@
-//! Who may send what to whom: plain functions over what is known (sections 6, 7.1 and 13 of the memo, wire.md D.5).
+//! The rules for senders and recipients of frames: plain functions of known values (sections 6, 7.1 and 13 of the memo, wire.md D.5).
 //! Pure.
 //! Must not know: where that knowledge comes from, or who is connected.
 
 use std::{sync::Arc, time::Duration};
 
 use plenary_accounts::{
-    Who,
+    TokenOwner,
     org::state::{OrgState, Role},
 };
 use plenary_kernel::{AgentHandle, OwnerName, SovereignHandle, TimestampMs};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     frame::Frame,
-    malformed::{Code, Malformed},
+    malformed::{Code, FrameFault},
     rejection::Rejection,
     scope::{Scope, Sessions},
     session::Session,
@@ -30,7 +30,7 @@ pub enum Agents {
     Only(Arc<[AgentHandle]>),
 }
 
-/// Whom a frame is for on one principal's stream. It travels with the frame, so that it holds on resumption as well.
+/// The audience of a frame on one principal's stream. It travels with the frame, so it also holds on resumption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audience {
     /// Which sessions.
@@ -66,9 +66,9 @@ pub enum Target {
 ///
 /// # Errors
 /// `SenderIdentityMismatch`, for a token that is no agent's as well.
-pub fn identity(frame: &Frame, who: &Who) -> Result<AgentHandle, Rejection> {
+pub fn identity(frame: &Frame, who: &TokenOwner) -> Result<AgentHandle, Rejection> {
     let mismatch = |field: &str| Rejection::SenderIdentityMismatch { field: field.to_owned() };
-    let Who::Agent(agent) = who else { return Err(mismatch("sender_handle")) };
+    let TokenOwner::Agent(agent) = who else { return Err(mismatch("sender_handle")) };
     if frame.sender.owner() != agent.owner() {
         return Err(mismatch("sender_handle"));
     }
@@ -82,14 +82,14 @@ pub fn identity(frame: &Frame, who: &Who) -> Result<AgentHandle, Rejection> {
 ///
 /// # Errors
 /// `field-invalid` with the field `created_at`.
-pub fn timely(frame: &Frame, now: TimestampMs, skew_max: Option<Duration>) -> Result<(), Malformed> {
+pub fn timely(frame: &Frame, now: TimestampMs, skew_max: Option<Duration>) -> Result<(), FrameFault> {
     let Some(skew_max) = skew_max else { return Ok(()) };
     let now_ms = i64::try_from(now.0).unwrap_or(i64::MAX);
     if u128::from(frame.created_at_ms.abs_diff(now_ms)) <= skew_max.as_millis() {
         return Ok(());
     }
     let message = format!("`created_at` is more than {} ms from the server's time.", skew_max.as_millis());
-    Err(Malformed::of(Code::FieldInvalid, "created_at", message))
+    Err(FrameFault::of(Code::FieldInvalid, "created_at", message))
 }
 
 /// What a scope is aimed at, if it fits the recipient.
@@ -110,7 +110,8 @@ pub fn target(frame: &Frame, scope: &Scope) -> Result<Target, Rejection> {
     if frame.recipient.owner() == named { Ok(target) } else { Err(Rejection::ScopeUnauthorised) }
 }
 
-/// The audience at another principal. Nobody there whom the sender may reach is the same as nobody there.
+/// The audience at another principal. If the sender may reach no session there, the result is the same as without
+/// sessions.
 ///
 /// # Errors
 /// `ScopeUnauthorised`.

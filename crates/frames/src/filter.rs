@@ -7,7 +7,7 @@ use plenary_kernel::{OwnerName, SovereignHandle};
 use crate::{
     catalogue::Kind,
     limits::FILTER_CLAUSES_MAX,
-    malformed::{Code, Malformed},
+    malformed::{Code, FrameFault},
     session::ToolClass,
 };
 
@@ -43,13 +43,13 @@ impl Filter {
     ///
     /// # Errors
     /// `filter-axis-unknown` for an unknown axis, an empty clause and one without a colon; `filter-value-invalid`.
-    pub fn parse(text: &str) -> Result<Self, Malformed> {
+    pub fn parse(text: &str) -> Result<Self, FrameFault> {
         if text.is_empty() {
             return Ok(Self::default());
         }
         if text.split(',').count() > FILTER_CLAUSES_MAX {
-            let message = format!("A filter has at most {FILTER_CLAUSES_MAX} clauses.");
-            return Err(Malformed::of(Code::FilterValueInvalid, "filter", message));
+            let message = format!("A filter may have at most {FILTER_CLAUSES_MAX} clauses.");
+            return Err(FrameFault::of(Code::FilterValueInvalid, "filter", message));
         }
         text.split(',').map(clause).collect::<Result<_, _>>().map(Self)
     }
@@ -67,14 +67,14 @@ impl Filter {
     }
 }
 
-fn clause(text: &str) -> Result<Clause, Malformed> {
+fn clause(text: &str) -> Result<Clause, FrameFault> {
     let unknown = || {
         let message =
             "A filter is a list of axis:value; the axes are kind, sender, content_type, tool and org.";
-        Malformed::of(Code::FilterAxisUnknown, "filter", message)
+        FrameFault::of(Code::FilterAxisUnknown, "filter", message)
     };
     let invalid = |axis: &str, expected: &str| {
-        Malformed::of(Code::FilterValueInvalid, "filter", format!("`{axis}` takes {expected}."))
+        FrameFault::of(Code::FilterValueInvalid, "filter", format!("`{axis}` takes {expected}."))
     };
     let (axis, value) = text.split_once(':').ok_or_else(unknown)?;
     match axis {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     limits::{PATH_OCTETS_MAX, SCOPE_OCTETS_MAX},
-    malformed::{Code, Malformed},
+    malformed::{Code, FrameFault},
     scope::Scope,
     shape::{Bounds, Field, Form, Rule, Shape},
 };
@@ -57,18 +57,18 @@ impl<'a> Path<'a> {
     }
 
     /// A fault here.
-    pub(crate) fn fault(&self, code: Code, what: &str) -> Malformed {
+    pub(crate) fn fault(&self, code: Code, what: &str) -> FrameFault {
         let field = self.render();
         let message = format!("`{field}` {what}.");
-        Malformed::of(code, field, message)
+        FrameFault::of(code, field, message)
     }
 }
 
 /// Whether an object has exactly the members of a shape, each as it must be. Selectors and the payload pass: they
 /// are looked at where the kind is known.
-pub(crate) fn fit(shape: &Shape, object: &Map<String, Value>, at: &Path<'_>) -> Result<(), Malformed> {
+pub(crate) fn fit(shape: &Shape, object: &Map<String, Value>, at: &Path<'_>) -> Result<(), FrameFault> {
     if let Some(name) = object.keys().find(|name| shape.field(name).is_none()) {
-        return Err(at.member(name).fault(Code::FieldUnknown, "is not a field here"));
+        return Err(at.member(name).fault(Code::FieldUnknown, "is not a field of this object"));
     }
     if let Some(field) = shape.fields.iter().find(|field| field.required && !object.contains_key(field.name))
     {
@@ -82,7 +82,7 @@ pub(crate) fn fit(shape: &Shape, object: &Map<String, Value>, at: &Path<'_>) -> 
     shape.rules.iter().try_for_each(|rule| holds(rule, object, at))
 }
 
-fn fits(field: &Field, value: &Value, at: &Path<'_>) -> Result<(), Malformed> {
+fn fits(field: &Field, value: &Value, at: &Path<'_>) -> Result<(), FrameFault> {
     let fits = match &field.form {
         Form::Selector | Form::Payload => true,
         Form::Flag => value.is_boolean(),
@@ -117,7 +117,7 @@ fn array(value: &Value, items: Bounds) -> Option<&[Value]> {
     value.as_array().map(Vec::as_slice).filter(|array| items.hold(array.len() as u64))
 }
 
-fn fit_all(shape: &Shape, items: &[Value], at: &Path<'_>) -> Result<(), Malformed> {
+fn fit_all(shape: &Shape, items: &[Value], at: &Path<'_>) -> Result<(), FrameFault> {
     for (nth, item) in items.iter().enumerate() {
         let at = at.item(nth);
         match item.as_object() {
@@ -128,7 +128,7 @@ fn fit_all(shape: &Shape, items: &[Value], at: &Path<'_>) -> Result<(), Malforme
     Ok(())
 }
 
-fn all_texts(octets: Bounds, texts: &[Value], form: &Form, at: &Path<'_>) -> Result<(), Malformed> {
+fn all_texts(octets: Bounds, texts: &[Value], form: &Form, at: &Path<'_>) -> Result<(), FrameFault> {
     let holds = |text: &Value| text.as_str().is_some_and(|text| octets.hold(text.len() as u64));
     match texts.iter().position(|text| !holds(text)) {
         Some(nth) => Err(invalid(form, &at.item(nth))),
@@ -183,11 +183,11 @@ fn is_instrument(text: &str) -> bool {
     handle.parse::<SovereignHandle>().is_ok() && version.is_none_or(is_version)
 }
 
-fn invalid(form: &Form, at: &Path<'_>) -> Malformed {
+fn invalid(form: &Form, at: &Path<'_>) -> FrameFault {
     at.fault(Code::FieldInvalid, &format!("must be {form}"))
 }
 
-fn holds(rule: &Rule, object: &Map<String, Value>, at: &Path<'_>) -> Result<(), Malformed> {
+fn holds(rule: &Rule, object: &Map<String, Value>, at: &Path<'_>) -> Result<(), FrameFault> {
     match rule {
         Rule::Index { index, of } => {
             let items = object.get(*of).and_then(Value::as_array).map_or(0, Vec::len) as u64;

@@ -9,7 +9,7 @@ use crate::{
     catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
     fit::{Path, fit},
     limits::FRAME_OCTETS_MAX,
-    malformed::{Code, Malformed},
+    malformed::{Code, FrameFault},
     shape::{Form, Shape},
 };
 
@@ -40,13 +40,13 @@ impl Frame {
     /// # Errors
     /// The first fault: size, object, version, kind, then unknown, missing and invalid fields of the envelope, then
     /// those of the payload (wire.md D.5).
-    pub fn read(text: &Bytes) -> Result<Self, Malformed> {
+    pub fn read(text: &Bytes) -> Result<Self, FrameFault> {
         if text.len() > FRAME_OCTETS_MAX {
-            let message = format!("A frame has at most {FRAME_OCTETS_MAX} bytes.");
-            return Err(Malformed::whole(Code::TooLarge, message));
+            let message = format!("A frame may have at most {FRAME_OCTETS_MAX} bytes.");
+            return Err(FrameFault::whole(Code::TooLarge, message));
         }
         let Ok(Value::Object(frame)) = serde_json::from_slice(text) else {
-            return Err(Malformed::whole(Code::FieldInvalid, "A frame is one JSON object."));
+            return Err(FrameFault::whole(Code::FieldInvalid, "A frame must be one JSON object."));
         };
         version(&frame)?;
         let kind = kind(&frame)?;
@@ -74,7 +74,7 @@ impl Frame {
 }
 
 /// A version that is not spoken here is no reason to look any further (FO-6).
-fn version(frame: &Map<String, Value>) -> Result<(), Malformed> {
+fn version(frame: &Map<String, Value>) -> Result<(), FrameFault> {
     let at = Path::TOP;
     let at = at.member("envelope_version");
     match frame.get("envelope_version") {
@@ -86,19 +86,19 @@ fn version(frame: &Map<String, Value>) -> Result<(), Malformed> {
     }
 }
 
-fn kind(frame: &Map<String, Value>) -> Result<Kind, Malformed> {
+fn kind(frame: &Map<String, Value>) -> Result<Kind, FrameFault> {
     let at = Path::TOP;
     let at = at.member("kind");
     let Some(kind) = frame.get("kind") else {
         return Err(at.fault(Code::FieldMissing, "is required"));
     };
     let named = kind.as_str().and_then(Kind::named);
-    named.ok_or_else(|| at.fault(Code::KindUnknown, "is none of the fifteen kinds"))
+    named.ok_or_else(|| at.fault(Code::KindUnknown, "is not one of the fifteen kinds"))
 }
 
 /// The payload of a frame whose envelope fits. One that is not of its kind at all is told so as a whole: no object,
 /// of another kind's shape, or without any member of its own.
-fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>, Malformed> {
+fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>, FrameFault> {
     let at = Path::TOP;
     let at = at.member("payload");
     let Some(Value::Object(payload)) = frame.get("payload") else {

@@ -23,8 +23,8 @@ use crate::{
     numbers::Numbers,
     rate::{Buckets, Rate},
     session::Session,
-    signal::{Envelope, Told},
-    wire::{RosterEntry, Seen},
+    signal::{Envelope, FrameSignal},
+    wire::{RemoteSubscription, RosterEntry},
 };
 
 /// The topic of this room's signals.
@@ -41,7 +41,7 @@ pub struct Config {
     pub max_age: Duration,
     /// How far a frame's `created_at` may be from our time; any when absent.
     pub max_skew: Option<Duration>,
-    /// Whether a submission is told the magnitude of a count only (FO-85).
+    /// Whether a submission gets only the magnitude of a count (FO-85).
     pub coarse_counts: bool,
     /// Most subscriptions that the scope of one frame may reach in one process, filters aside; past it 403 (FO-79).
     pub expansion_max: usize,
@@ -123,7 +123,7 @@ impl Event {
     }
 }
 
-pub(crate) type Reading = Subscription<Subscriber, Arc<Event>>;
+pub(crate) type FrameSubscription = Subscription<Subscriber, Arc<Event>>;
 
 impl Frames {
     /// The frames of a server that is one of those that exchange these signals.
@@ -202,8 +202,8 @@ impl Frames {
 
     fn hear(&self, signal: Signal) {
         let Signal { numbers, body, responder, .. } = signal;
-        let answer = match Told::read(&body) {
-            Some(Told::Frame(envelope)) => {
+        let answer = match FrameSignal::read(&body) {
+            Some(FrameSignal::Frame(envelope)) => {
                 let number = |handle: &SovereignHandle| {
                     let counter = counter(handle);
                     numbers.iter().find(|(name, _)| *name == counter).map(|(_, number)| *number)
@@ -211,7 +211,7 @@ impl Frames {
                 let count = self.emit(*envelope, number);
                 Bytes::from(count.to_string())
             }
-            Some(Told::Roster(handle)) => self.seen(&handle),
+            Some(FrameSignal::Roster(handle)) => self.seen(&handle),
             None => {
                 tracing::warn!("ignored a signal of another version");
                 return;
@@ -277,7 +277,7 @@ impl Frames {
 
     /// Who is subscribed here, as an answer to another process: the oldest, as many as one answer may name.
     fn seen(&self, handle: &SovereignHandle) -> Bytes {
-        let mut seen = self.0.lane.roster(handle.as_str(), |subscriber| Seen {
+        let mut seen = self.0.lane.roster(handle.as_str(), |subscriber| RemoteSubscription {
             agent: subscriber.session.agent.name().to_owned(),
             instrument: subscriber.session.instrument.clone(),
             tool: subscriber.session.tool.clone(),
@@ -291,21 +291,21 @@ impl Frames {
 
     /// What processes have answered, as one roster.
     pub(crate) fn entries(handle: &SovereignHandle, answers: &[Bytes]) -> Vec<RosterEntry> {
-        let mut seen: Vec<Seen> = answers
+        let mut seen: Vec<RemoteSubscription> = answers
             .iter()
-            .filter_map(|answer| serde_json::from_slice::<Vec<Seen>>(answer).ok())
+            .filter_map(|answer| serde_json::from_slice::<Vec<RemoteSubscription>>(answer).ok())
             .flatten()
             .collect();
         seen.sort_by(|a, b| (a.started_at, &a.agent).cmp(&(b.started_at, &b.agent)));
         seen.into_iter().filter_map(|seen| seen.entry(handle)).collect()
     }
 
-    /// Ends the streams of an agent that were opened with a token that is not valid any more.
+    /// Ends the streams of an agent that were opened with a token that is no longer valid.
     pub(crate) async fn recheck(&self, agent: &AgentHandle) {
         let valid = match self.0.accounts.agent(agent).await {
             Ok(known) => known.state,
             Err(fault) => {
-                tracing::error!(%fault, "an agent can't be read; its streams end");
+                tracing::error!(%fault, "an agent cannot be read; its streams end");
                 Arc::default()
             }
         };

@@ -4,7 +4,7 @@
 /// A fault of form (sections 8 and 10 of the memo).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
-pub struct Malformed {
+pub struct FrameFault {
     /// Which of the codes.
     pub code: Code,
     /// Where, as a path: `payload.question.options[1].label`; absent where no field is concerned.
@@ -53,7 +53,7 @@ impl Code {
     }
 }
 
-impl Malformed {
+impl FrameFault {
     /// A fault in a field.
     pub fn of(code: Code, field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code, field: Some(field.into()), message: message.into() }
@@ -66,7 +66,7 @@ impl Malformed {
 
     /// A parameter that the operation does not have: it would be passed over, and do what nobody asked for.
     pub fn no_parameter(code: Code, name: &str, known: &[&str]) -> Self {
-        Self::of(code, name, format!("There is no such parameter; there are {}.", known.join(", ")))
+        Self::of(code, name, format!("There is no such parameter; the parameters are {}.", known.join(", ")))
     }
 
     /// An invalid value of something beside the frame: a parameter or a header.

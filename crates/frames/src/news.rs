@@ -17,7 +17,7 @@ const READER: &str = "inbox";
 
 /// A frame that is retained.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retained {
+pub struct RetainedFrame {
     /// Its number on the stream of the agent's principal.
     pub number: u64,
     /// The agent that submitted it.
@@ -33,7 +33,7 @@ pub struct Retained {
 }
 
 impl Frames {
-    /// Says who is told that a frame came for a principal. The first call counts; it must not wait.
+    /// Sets the callback for frames that arrive for a principal. The first call counts; it must not wait.
     pub fn set_listener(&self, listener: impl Fn(&SovereignHandle) + Send + Sync + 'static) {
         let _ = self.0.listener.set(Box::new(listener));
     }
@@ -41,7 +41,7 @@ impl Frames {
     /// The retained frames behind a number that are for an agent by their scope and the sender's trust, and not its own.
     /// What retention has let go of is gone.
     #[must_use]
-    pub fn retained(&self, me: &AgentHandle, after: u64) -> Vec<Retained> {
+    pub fn retained(&self, me: &AgentHandle, after: u64) -> Vec<RetainedFrame> {
         let instrument = Instrument::of(me);
         let Ok(id) = READER.parse() else { return Vec::new() };
         let session = Session { agent: me.clone(), tool: instrument.class(), instrument, id };
@@ -58,7 +58,7 @@ impl Frames {
             let member = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
             let payload = frame.get("payload").map(Value::to_string).unwrap_or_default();
             let (frame_id, kind) = (member("frame_id"), member("kind"));
-            Some(Retained { number: event.number, from, at: event.at, frame_id, kind, payload })
+            Some(RetainedFrame { number: event.number, from, at: event.at, frame_id, kind, payload })
         });
         frames.collect()
     }

@@ -26,7 +26,7 @@ const KIND: &str = "NumbersKept";
 
 /// No number reaches this time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct StoredNumber {
     until: TimestampMs,
 }
 
@@ -35,21 +35,21 @@ pub(crate) struct Kept {
 pub(crate) struct NumbersRoom;
 
 impl Room for NumbersRoom {
-    type State = Kept;
-    type Event = Kept;
+    type State = StoredNumber;
+    type Event = StoredNumber;
     const CATEGORY: &'static str = "frames.numbers";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &Kept) -> NewEvent {
+    fn encode(event: &StoredNumber) -> NewEvent {
         written(KIND, event)
     }
-    fn decode(event: &StoredEvent) -> Result<Kept, Fault> {
+    fn decode(event: &StoredEvent) -> Result<StoredNumber, Fault> {
         if &*event.kind == KIND { read(event) } else { unknown(event) }
     }
-    fn payer(_: &str, _: &Kept, _: &Kept) -> Option<OwnerName> {
+    fn payer(_: &str, _: &StoredNumber, _: &StoredNumber) -> Option<OwnerName> {
         None
     }
-    fn evolve(state: &mut Kept, _: Version, _: TimestampMs, event: &Kept) {
+    fn evolve(state: &mut StoredNumber, _: Version, _: TimestampMs, event: &StoredNumber) {
         *state = *event;
     }
 }
@@ -73,20 +73,20 @@ impl Command<NumbersRoom> for KeepMore {
     type Rejection = std::convert::Infallible;
     type Facts = ();
 
-    async fn facts(&self, _: &Kept) -> Result<Facts<()>, Fault> {
+    async fn facts(&self, _: &StoredNumber) -> Result<Facts<()>, Fault> {
         Ok(NoFacts::none())
     }
 
     fn decide(
         &self,
-        state: &Kept,
+        state: &StoredNumber,
         _: Version,
         (): &(),
         _: &Stamp,
-    ) -> Result<Decision<Kept, Range>, Self::Rejection> {
+    ) -> Result<Decision<StoredNumber, Range>, Self::Rejection> {
         let from = state.until.max(self.at);
         let until = TimestampMs(from.0.saturating_add(AHEAD_MS));
-        Ok(Decision::new(vec![Kept { until }], Range { from, until }))
+        Ok(Decision::new(vec![StoredNumber { until }], Range { from, until }))
     }
 }
 
@@ -122,10 +122,7 @@ impl Numbers {
         let range = match self.streams.execute(ID, &KeepMore { at }, None).await {
             Ok(done) => done.reply,
             Err(error) => {
-                tracing::warn!(
-                    ?error,
-                    "the numbers of frames can't be kept ahead of the clock; tried again soon"
-                );
+                tracing::warn!(?error, "the frame counter cannot be advanced; it is tried again");
                 let kept = self.streams.state(ID).await.map(|(kept, _)| kept.until).unwrap_or_default();
                 let from = kept.max(at);
                 Range { from, until: TimestampMs(from.0.saturating_add(LEFT_MS + AGAIN_MS)) }
@@ -196,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let event = Kept { until: TimestampMs(7) };
+        let event = StoredNumber { until: TimestampMs(7) };
         let written = NumbersRoom::encode(&event);
         assert_eq!((written.kind, written.form, &written.envelope[..]), (KIND, 1, &br#"{"until":7}"#[..]));
         let stored = StoredEvent {

@@ -1,4 +1,4 @@
-//! Parameters of requests: each stands once, or the request is refused.
+//! Parameters of requests: each at most once, or the request is refused.
 //! Must not know: what a parameter means.
 
 use std::convert::Infallible;
@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use axum::extract::{FromRequestParts, Query};
 use http::{HeaderMap, request::Parts};
 
-use crate::malformed::{Code, Malformed};
+use crate::malformed::{Code, FrameFault};
 
 /// The query of a request; `None` when it can't be read.
 pub(crate) struct Parameters(Option<Vec<(String, String)>>);
@@ -30,14 +30,14 @@ impl Parameters {
     ///
     /// # Errors
     /// `field-invalid` when it stands twice, or the query can't be read.
-    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Malformed> {
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, FrameFault> {
         let Some(pairs) = &self.0 else {
-            return Err(Malformed::whole(Code::FieldInvalid, "The query can't be read."));
+            return Err(FrameFault::whole(Code::FieldInvalid, "The query cannot be read."));
         };
         let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str());
         let value = values.next();
         if values.next().is_some() {
-            return Err(Malformed::parameter(name, "sent once"));
+            return Err(FrameFault::parameter(name, "sent once"));
         }
         Ok(value)
     }
@@ -51,11 +51,11 @@ pub(crate) fn header<'a>(
     headers: &'a HeaderMap,
     name: &str,
     parameter: &str,
-) -> Result<Option<&'a str>, Malformed> {
+) -> Result<Option<&'a str>, FrameFault> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     match value.to_str() {
         Ok(text) if values.next().is_none() => Ok(Some(text)),
-        _ => Err(Malformed::parameter(parameter, "sent once, in ASCII")),
+        _ => Err(FrameFault::parameter(parameter, "sent once, in ASCII")),
     }
 }

@@ -12,12 +12,12 @@ use crate::{
 pub(crate) static RECONSTRUCTED: &[KindDef] = &[
     KindDef {
         name: "agent_lock_release",
-        says: "A session announces that it gave a lease up.",
+        says: "A session announces that it released a lease.",
         shape: Shape {
             fields: &[
                 required("lease_id", Form::Uuid, "The lease."),
                 // An existing client sends it empty.
-                optional("resource", Form::Text(bounds(0, REFERENCE_OCTETS_MAX)), "What was claimed."),
+                optional("resource", Form::Text(bounds(0, REFERENCE_OCTETS_MAX)), "The claimed resource."),
             ],
             rules: &[],
         },
@@ -29,7 +29,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
         shape: Shape {
             fields: &[
                 required("lease_id", Form::Uuid, "The lease."),
-                required("ttl_ms", LEASE, "By how much it is extended."),
+                required("ttl_ms", LEASE, "Extension in milliseconds."),
             ],
             rules: &[],
         },
@@ -51,7 +51,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
     },
     KindDef {
         name: "peer_diagnostic_response",
-        says: "A peer says what it found.",
+        says: "A peer reports what it found.",
         shape: Shape {
             fields: &[
                 required("diagnostic_id", Form::Uuid, "The request that it answers."),

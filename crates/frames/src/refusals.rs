@@ -1,4 +1,4 @@
-//! One exhaustive mapping from what went wrong to what the peer is told: `{code, field?, message}` (wire.md D.3, 1.3).
+//! One exhaustive mapping from rejections to errors on the wire: `{code, field?, message}` (wire.md D.3, 1.3).
 //! Must not know: which request is answered.
 
 use std::borrow::Cow;
@@ -11,14 +11,14 @@ use plenary_log::Fault;
 use plenary_room::fault_refusal;
 
 use crate::{
-    malformed::{Code, Malformed},
+    malformed::{Code, FrameFault},
     rejection::Rejection,
     wire::FrameError,
 };
 
 /// A refusal on its way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct FrameRefusal {
     class: Class,
     code: &'static str,
     field: Option<String>,
@@ -26,13 +26,13 @@ pub(crate) struct Refused {
     retry_after_s: Option<u64>,
 }
 
-impl Refused {
+impl FrameRefusal {
     fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { class, code, field: None, message: message.into(), retry_after_s: None }
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for FrameRefusal {
     fn into_response(self) -> Response {
         let Self { class, code, field, message, retry_after_s } = self;
         let body = FrameError { code, field: field.as_deref(), message: &message };
@@ -47,9 +47,9 @@ impl IntoResponse for Refused {
     }
 }
 
-impl From<Malformed> for Refused {
-    fn from(malformed: Malformed) -> Self {
-        let Malformed { code, field, message } = malformed;
+impl From<FrameFault> for FrameRefusal {
+    fn from(malformed: FrameFault) -> Self {
+        let FrameFault { code, field, message } = malformed;
         let class = match code {
             Code::TooLarge => Class::TooLarge,
             Code::EnvelopeVersionUnsupported
@@ -65,7 +65,7 @@ impl From<Malformed> for Refused {
     }
 }
 
-impl From<Rejection> for Refused {
+impl From<Rejection> for FrameRefusal {
     fn from(rejection: Rejection) -> Self {
         let unauthorised = |text| Self::new(Class::Forbidden, "scope-unauthorised", text);
         let too_many = |text, seconds| Self {
@@ -74,38 +74,38 @@ impl From<Rejection> for Refused {
         };
         match rejection {
             Rejection::SenderIdentityMismatch { field } => {
-                let message = format!("`{field}` must be the principal of the agent whose token is sent.");
+                let message = format!("`{field}` must be the owner of the agent whose token is sent.");
                 Self {
                     field: Some(field),
                     ..Self::new(Class::Forbidden, "sender-identity-mismatch", message)
                 }
             }
             Rejection::ScopeUnauthorised => {
-                unauthorised("Nobody there may be addressed or read by this token.")
+                unauthorised("This token may not address or read anything in this scope.")
             }
             Rejection::ScopeTooBroad => {
-                unauthorised("The scope reaches more sessions than one frame may; narrow it.")
+                unauthorised("The scope includes more sessions than one frame may reach; narrow it.")
             }
             Rejection::ScopeUnimplemented => Self::new(
                 Class::NotImplemented,
                 "scope-unimplemented",
-                "Accord scopes are not implemented here; the frame was not delivered.",
+                "Accord scopes are not implemented; the frame was not delivered.",
             ),
             Rejection::RateLimited { retry_after } => {
                 let seconds = retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0);
                 too_many("Too many frames; retry later.", seconds.max(1))
             }
-            Rejection::TooManyStreams => too_many("Too many streams are open; close one.", 1),
+            Rejection::TooManyStreams => too_many("Too many streams are open; close one and retry.", 1),
             Rejection::ShuttingDown => Self {
                 retry_after_s: Some(1),
-                ..Self::new(Class::Unavailable, "unavailable", "The server restarts; connect again.")
+                ..Self::new(Class::Unavailable, "unavailable", "The server is restarting; connect again.")
             },
         }
     }
 }
 
 /// What the house refuses: credentials, bodies, faults.
-impl From<Refusal> for Refused {
+impl From<Refusal> for FrameRefusal {
     fn from(refusal: Refusal) -> Self {
         let Refusal { class, code, message } = refusal;
         match class {
@@ -129,7 +129,7 @@ impl From<Refusal> for Refused {
     }
 }
 
-impl From<Fault> for Refused {
+impl From<Fault> for FrameRefusal {
     fn from(fault: Fault) -> Self {
         fault_refusal(&fault).into()
     }

@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
-use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, Who, identify};
+use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, TokenOwner, identify};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes};
 use plenary_hub::SubscribeError;
 use plenary_kernel::{Class, SovereignHandle};
@@ -19,12 +19,12 @@ use crate::{
     filter::Filter,
     frames::{Frames, Subscriber},
     limits::BODY_OCTETS_MAX,
-    malformed::{Code, Malformed},
+    malformed::{Code, FrameFault},
     parameters::{Parameters, header as header_of},
-    refusals::Refused,
+    refusals::FrameRefusal,
     rejection::Rejection,
     schema::AnySubmission,
-    session::Named,
+    session::SessionNames,
     stream::EventStream,
     submission::Submission,
     submit::Submitter,
@@ -46,7 +46,7 @@ const SUBMIT_PARAMETERS: &[&str] = &["scope", "echo"];
 /// The parameters of a stream.
 const STREAM_PARAMETERS: &[&str] = &["filter", "instrument", "session_id", "tool", "retained", "ticket"];
 
-type Answer<T> = Result<Json<T>, Refused>;
+type Answer<T> = Result<Json<T>, FrameRefusal>;
 
 /// The routes of this room.
 pub fn routes(frames: Frames, metrics: &Metrics) -> Result<Router, RegistryFault> {
@@ -57,7 +57,7 @@ pub fn routes(frames: Frames, metrics: &Metrics) -> Result<Router, RegistryFault
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct SubmitQuery {
-    /// Whom a bare frame is for: `~handle`, `~handle/*`, `~handle/<prefix>*`, `~handle/<instrument>@<session-id>`,
+    /// The scope of a bare frame: `~handle`, `~handle/*`, `~handle/<prefix>*`, `~handle/<instrument>@<session-id>`,
     /// `org:<org>/members/*`, `org:<org>/members/<role>/*`. Every session of the recipient when absent.
     scope: Option<String>,
     /// `0` leaves out the session that `X-Agent-Session` names.
@@ -69,18 +69,19 @@ struct SubmitQuery {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct StreamQuery {
-    /// `axis:value` clauses with commas between; a frame must satisfy all. Axes: kind, sender, content_type, tool, org.
+    /// `axis:value` clauses, separated by commas; a frame must satisfy all. Axes: kind, sender, content_type, tool,
+    /// org.
     filter: Option<String>,
     /// The session's instrument; the agent's name when absent.
     instrument: Option<String>,
-    /// The session's own id; one is made when absent.
+    /// The session's own id; generated when absent.
     session_id: Option<String>,
     /// The session's class of tools; the instrument's prefix when absent.
     tool: Option<String>,
-    /// `true` begins with everything that is retained, where `Last-Event-ID` does not say where to go on; a comment ends
-    /// it. An extension: the document leaves to us how a late session gets recent frames.
+    /// `true` starts with all retained frames, unless `Last-Event-ID` names where to continue; a comment ends
+    /// them. An extension: the document leaves open how a late session gets recent frames.
     retained: Option<bool>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
+    /// From `POST /auth/ticket`, for clients that cannot set headers.
     ticket: Option<String>,
 }
 
@@ -103,8 +104,8 @@ pub fn operations() -> Vec<Operation<Frames>> {
         .no_tool("the ten verbs send frames")
         .without_key()
         .description(
-            "The body is the bare frame, or `{scope, frame}`. Who is not subscribed now does not get it; an empty \
-             set is no error. `X-Agent-Instrument`, `X-Agent-Session` and `X-Agent-Tool` name the sending session.",
+            "The body is the frame alone, or `{scope, frame}`. Only sessions that are subscribed now get it; an empty \
+             set is not an error. `X-Agent-Instrument`, `X-Agent-Session` and `X-Agent-Tool` name the sending session.",
         )
         .query::<SubmitQuery>()
         .request::<AnySubmission>()
@@ -125,10 +126,10 @@ pub fn operations() -> Vec<Operation<Frames>> {
         .errors(Class::TooMany, &["rate-limited"])
         .errors(Class::NotImplemented, &["scope-unimplemented"]);
     let stream_doc = of_handle("frame.stream", "/handles/{handle}/stream", "Receive the frames for a handle")
-        .no_tool("agent_subscribe gives the URL of it")
+        .no_tool("agent_subscribe gives its URL")
         .description(
             "Server-Sent Events: `id`, one `data` line of frame JSON, a comment every 15 s. For the handle's own \
-             agents. `Last-Event-ID` goes on behind that event while it is retained, otherwise from now.",
+             agents. `Last-Event-ID` continues after that event if it is retained, otherwise with new frames.",
         )
         .query::<StreamQuery>()
         .reply_type("text/event-stream")
@@ -144,8 +145,8 @@ pub fn operations() -> Vec<Operation<Frames>> {
             .errors(Class::Forbidden, &["scope-unauthorised"]);
     let retention_doc =
         of_handle("frame.retention", "/handles/{handle}/retention", "Show how long frames are retained")
-            .no_tool("lock goes by it")
-            .description("For resumption only. Whoever has a token may know.")
+            .no_tool("the tool lock uses it")
+            .description("For resumption only. Every token may read it.")
             .auth(Auth::Any)
             .reply::<RetentionView>();
     vec![
@@ -156,22 +157,22 @@ pub fn operations() -> Vec<Operation<Frames>> {
     ]
 }
 
-/// The bearer of the request's token, whoever it is.
+/// The holder of the request's token, of any kind.
 struct Bearer(Principal);
 
 /// The same for the stream, which a ticket opens as well.
 struct StreamBearer(Principal);
 
 impl FromRequestParts<Frames> for Bearer {
-    type Rejection = Refused;
-    async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, Refused> {
+    type Rejection = FrameRefusal;
+    async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, FrameRefusal> {
         Ok(Self(identify(parts, frames.accounts(), Credentials::Header).await?))
     }
 }
 
 impl FromRequestParts<Frames> for StreamBearer {
-    type Rejection = Refused;
-    async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, Refused> {
+    type Rejection = FrameRefusal;
+    async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, FrameRefusal> {
         Ok(Self(identify(parts, frames.accounts(), Credentials::HeaderOrTicket).await?))
     }
 }
@@ -184,25 +185,25 @@ async fn submit(
     body: Body,
 ) -> Answer<Submitted> {
     let body = read_bytes(&headers, body, BODY_OCTETS_MAX).await?;
-    let named = Named {
+    let named = SessionNames {
         instrument: header_of(&headers, INSTRUMENT, "instrument")?,
         tool: header_of(&headers, TOOL, "tool")?,
         session_id: header_of(&headers, SESSION, "session_id")?,
     };
     if let Some(name) = parameters.unknown(SUBMIT_PARAMETERS) {
-        return Err(Malformed::no_parameter(Code::FieldUnknown, name, SUBMIT_PARAMETERS).into());
+        return Err(FrameFault::no_parameter(Code::FieldUnknown, name, SUBMIT_PARAMETERS).into());
     }
     let echo = match parameters.one("echo")? {
         None | Some("1") => true,
         Some("0") => false,
-        Some(_) => return Err(Malformed::parameter("echo", "0 or 1").into()),
+        Some(_) => return Err(FrameFault::parameter("echo", "0 or 1").into()),
     };
     let submission = Submission::read(&body, parameters.one("scope")?)?;
     Ok(Json(frames.submit(&principal, Submitter { named, echo }, submission).await?))
 }
 
-fn handle(text: &str) -> Result<SovereignHandle, Refused> {
-    text.parse().map_err(|_| Malformed::parameter("handle", "a canonical handle, ~owner").into())
+fn handle(text: &str) -> Result<SovereignHandle, FrameRefusal> {
+    text.parse().map_err(|_| FrameFault::parameter("handle", "a canonical handle, ~owner").into())
 }
 
 async fn stream(
@@ -211,22 +212,23 @@ async fn stream(
     Path(path): Path<String>,
     parameters: Parameters,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, FrameRefusal> {
     let handle = handle(&path)?;
-    let Who::Agent(agent) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
-    if agent.owner() != handle.owner() {
+    let TokenOwner::Agent(agent) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
+    // Whoever streams is on the roster: that is the agent, and not who looks on.
+    if agent.owner() != handle.owner() || principal.token.is_person() {
         return Err(Rejection::ScopeUnauthorised.into());
     }
     if let Some(name) = parameters.unknown(STREAM_PARAMETERS) {
-        return Err(Malformed::no_parameter(Code::FilterAxisUnknown, name, STREAM_PARAMETERS).into());
+        return Err(FrameFault::no_parameter(Code::FilterAxisUnknown, name, STREAM_PARAMETERS).into());
     }
     let filter = Filter::parse(parameters.one("filter")?.unwrap_or_default())?;
     let retained = match parameters.one("retained")? {
         None | Some("false") => false,
         Some("true") => true,
-        Some(_) => return Err(Malformed::parameter("retained", "true or false").into()),
+        Some(_) => return Err(FrameFault::parameter("retained", "true or false").into()),
     };
-    let named = Named {
+    let named = SessionNames {
         instrument: parameters.one("instrument")?,
         tool: parameters.one("tool")?,
         session_id: parameters.one("session_id")?,
@@ -253,8 +255,9 @@ async fn stream(
     let mut response = sse::response(Body::new(EventStream::new(reading, retained)));
     let head = response.headers_mut();
     for (name, value) in shown {
-        let value = HeaderValue::try_from(value)
-            .map_err(|_| Malformed::whole(Code::FieldInvalid, "The session can't be named in a header."))?;
+        let value = HeaderValue::try_from(value).map_err(|_| {
+            FrameFault::whole(Code::FieldInvalid, "The session name is not valid in a header.")
+        })?;
         head.insert(HeaderName::from_static(name), value);
     }
     Ok(response)
@@ -273,9 +276,9 @@ async fn roster(
 ) -> Answer<Roster> {
     let handle = handle(&path)?;
     let may_read = match &principal.who {
-        Who::Agent(agent) => agent.owner() == handle.owner(),
-        Who::Owner(owner) => owner.as_str() == handle.owner(),
-        Who::Operator => frames.accounts().fresh_owner(&owner_of(&handle)).await?.state.exists(),
+        TokenOwner::Agent(agent) => agent.owner() == handle.owner(),
+        TokenOwner::Owner(owner) => owner.as_str() == handle.owner(),
+        TokenOwner::Operator => frames.accounts().fresh_owner(&owner_of(&handle)).await?.state.exists(),
     };
     if !may_read {
         return Err(Rejection::ScopeUnauthorised.into());

@@ -1,5 +1,5 @@
 //! Recipient scopes: a set of sessions by the shape of their identity (section 6 of the memo).
-//! Must not know: who is connected, or who may address whom.
+//! Must not know: connections, or which agents may address each other.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     limits::SCOPE_OCTETS_MAX,
-    malformed::Malformed,
+    malformed::FrameFault,
     session::{Instrument, Session, SessionName},
 };
 
@@ -55,7 +55,7 @@ impl Sessions {
 #[error("not a recipient scope")]
 pub struct NoScope;
 
-impl From<NoScope> for Malformed {
+impl From<NoScope> for FrameFault {
     fn from(_: NoScope) -> Self {
         Self::parameter(
             "scope",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{About, Example, Mount, ServedRoom, Task};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task};
 use serde_json::{Value, json};
 
 use crate::{Frames, operations, routes};
@@ -33,9 +33,9 @@ fn frame() -> Value {
 }
 
 impl ServedRoom for Frames {
-    fn about() -> About {
+    fn about() -> RoomDescription {
         let purpose = "Frames between live sessions (Agent-Channel Fan-Out).";
-        About::new("frames", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("frames", purpose, &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

@@ -7,7 +7,7 @@ use plenary_kernel::{AgentHandle, OwnerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{limits::SESSION_OCTETS_MAX, malformed::Malformed};
+use crate::{limits::SESSION_OCTETS_MAX, malformed::FrameFault};
 
 /// What an instrument must be, in words.
 const INSTRUMENT: &str = "1 to 64 of a-z 0-9 _ -, beginning and ending with a letter or digit";
@@ -28,9 +28,9 @@ macro_rules! label {
         }
 
         impl FromStr for $name {
-            type Err = Malformed;
-            fn from_str(text: &str) -> Result<Self, Malformed> {
-                text.parse().map(Self).map_err(|_| Malformed::parameter($field, INSTRUMENT))
+            type Err = FrameFault;
+            fn from_str(text: &str) -> Result<Self, FrameFault> {
+                text.parse().map(Self).map_err(|_| FrameFault::parameter($field, INSTRUMENT))
             }
         }
     };
@@ -83,14 +83,14 @@ impl fmt::Display for SessionName {
 }
 
 impl FromStr for SessionName {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    type Err = FrameFault;
+    fn from_str(text: &str) -> Result<Self, FrameFault> {
         let fits = (1..=SESSION_OCTETS_MAX).contains(&(text.len() as u64))
             && text.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'/' | b'*' | b'@'));
         if fits {
             Ok(Self(text.into()))
         } else {
-            Err(Malformed::parameter("session_id", "1 to 128 printable ASCII characters without / * @"))
+            Err(FrameFault::parameter("session_id", "1 to 128 printable ASCII characters without / * @"))
         }
     }
 }
@@ -113,7 +113,7 @@ impl Session {
     ///
     /// # Errors
     /// `field-invalid` with the field `instrument`, `tool` or `session_id`.
-    pub fn named(agent: AgentHandle, named: &Named<'_>, fresh: &str) -> Result<Self, Malformed> {
+    pub fn named(agent: AgentHandle, named: &SessionNames<'_>, fresh: &str) -> Result<Self, FrameFault> {
         let instrument = match named.instrument {
             Some(text) => text.parse()?,
             None => Instrument::of(&agent),
@@ -129,7 +129,7 @@ impl Session {
 
 /// What a peer says of its session.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Named<'a> {
+pub struct SessionNames<'a> {
     /// Its instrument.
     pub instrument: Option<&'a str>,
     /// Its class of tools.

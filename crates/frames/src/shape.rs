@@ -33,7 +33,7 @@ pub enum Form {
     Selector,
     /// The kind's own shape.
     Payload,
-    /// Text of so many bytes of UTF-8.
+    /// Text of limited length, in bytes of UTF-8.
     Text(Bounds),
     /// The same, on one line.
     Line(Bounds),

@@ -18,7 +18,7 @@ const FORM: u8 = 1;
 
 /// A signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum FrameSignal {
     /// A frame that was accepted.
     Frame(Box<Envelope>),
     /// Who is subscribed to this handle?
@@ -30,7 +30,7 @@ pub(crate) enum Told {
 pub(crate) struct Envelope {
     /// What filters look at.
     pub(crate) traits: Traits,
-    /// Whom it is for, by principal.
+    /// Its audience, by principal.
     pub(crate) to: Vec<(SovereignHandle, Audience)>,
     /// The sender's own session, where it asked to be left out.
     pub(crate) except: Option<(Instrument, SessionName)>,
@@ -50,7 +50,7 @@ enum Head {
         sender: SovereignHandle,
         tool: ToolClass,
         org: Option<OwnerName>,
-        to: Vec<To>,
+        to: Vec<SharedAudience>,
         except: Option<(Instrument, SessionName)>,
         forget_at_ms: Option<i64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,14 +61,14 @@ enum Head {
 }
 
 #[derive(Serialize, Deserialize)]
-struct To {
+struct SharedAudience {
     owner: OwnerName,
     sessions: Sessions,
     /// Names of the owner's agents; absent for every one.
     names: Option<Vec<String>>,
 }
 
-impl To {
+impl SharedAudience {
     fn of(handle: &SovereignHandle, audience: &Audience) -> Self {
         let names = match &audience.agents {
             Agents::Every => None,
@@ -90,7 +90,7 @@ impl To {
     }
 }
 
-impl Told {
+impl FrameSignal {
     /// The bytes of a signal: the form, the length of the head, the head, the frame.
     pub(crate) fn write(&self) -> Bytes {
         let (head, line) = match self {
@@ -102,7 +102,7 @@ impl Told {
                     sender: traits.sender.clone(),
                     tool: traits.tool.clone(),
                     org: traits.org.clone(),
-                    to: to.iter().map(|(handle, audience)| To::of(handle, audience)).collect(),
+                    to: to.iter().map(|(handle, audience)| SharedAudience::of(handle, audience)).collect(),
                     except: except.clone(),
                     forget_at_ms: *forget_at_ms,
                     by: by.clone(),
@@ -128,7 +128,7 @@ impl Told {
             Head::Roster { handle } => Some(Self::Roster(handle)),
             Head::Frame { kind, sender, tool, org, to, except, forget_at_ms, by } => {
                 let traits = Traits { kind: Kind::named(&kind)?, sender, tool, org };
-                let to = to.into_iter().map(To::read).collect::<Option<_>>()?;
+                let to = to.into_iter().map(SharedAudience::read).collect::<Option<_>>()?;
                 // A copy: what names a thousand recipients is not kept as long as the frame.
                 let line = Bytes::copy_from_slice(&octets[5 + length..]);
                 Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, by, line })))
@@ -141,14 +141,14 @@ impl Told {
 mod tests {
     use super::*;
 
-    fn envelope(names: &[&str]) -> Told {
+    fn envelope(names: &[&str]) -> FrameSignal {
         let agents = names.iter().map(|name| format!("@bob.{name}").parse().unwrap()).collect();
         let only = Audience { sessions: Sessions::Prefix("cc-".into()), agents: Agents::Only(agents) };
         let every = Audience {
             sessions: Sessions::One("cc".parse().unwrap(), "s 1".parse().unwrap()),
             agents: Agents::Every,
         };
-        Told::Frame(Box::new(Envelope {
+        FrameSignal::Frame(Box::new(Envelope {
             traits: Traits {
                 kind: Kind::named("intent_declare").unwrap(),
                 sender: "~nick".parse().unwrap(),
@@ -167,24 +167,24 @@ mod tests {
     fn what_was_told_is_read_and_its_form_is_frozen() {
         let told = envelope(&["a", "b"]);
         let octets = told.write();
-        assert_eq!(Told::read(&octets), Some(told));
+        assert_eq!(FrameSignal::read(&octets), Some(told));
         let head = r#"{"frame":{"kind":"intent_declare","sender":"~nick","tool":"cc","org":"acme","to":[{"owner":"bob","sessions":{"prefix":"cc-"},"names":["a","b"]},{"owner":"nick","sessions":{"one":["cc","s 1"]},"names":null}],"except":["cc","s 1"],"forget_at_ms":-1,"by":"@nick.cc"}}"#;
         assert_eq!(&octets[5..octets.len() - 10], head.as_bytes());
         assert_eq!(octets[0], 1);
         assert_eq!(octets[1..5], u32::try_from(head.len()).unwrap().to_be_bytes());
-        let roster = Told::Roster("~nick".parse().unwrap());
+        let roster = FrameSignal::Roster("~nick".parse().unwrap());
         assert_eq!(&roster.write()[5..], br#"{"roster":{"handle":"~nick"}}"#);
-        assert_eq!(Told::read(&roster.write()), Some(roster));
+        assert_eq!(FrameSignal::read(&roster.write()), Some(roster));
     }
 
     #[test]
     fn what_another_version_tells_is_passed_over() {
         let octets = envelope(&[]).write();
         for cut in 0..octets.len() - 10 {
-            assert_eq!(Told::read(&octets.slice(..cut)), None, "{cut}");
+            assert_eq!(FrameSignal::read(&octets.slice(..cut)), None, "{cut}");
         }
         let mut other = octets.to_vec();
         other[0] = 2;
-        assert_eq!(Told::read(&other.into()), None);
+        assert_eq!(FrameSignal::read(&other.into()), None);
     }
 }

@@ -12,11 +12,11 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
-use plenary_hub::{Delivery, Ended};
+use plenary_hub::{Delivery, EndReason};
 use plenary_room::sse;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::frames::{Event, Reading};
+use crate::frames::{Event, FrameSubscription};
 
 thread_local! {
     /// What a stream takes in one turn: each thread has one list for all its streams, empty between turns.
@@ -25,20 +25,20 @@ thread_local! {
 
 /// The body of one open stream. It is off the lane when it is dropped, and it ends when its subscription does.
 pub(crate) struct EventStream {
-    reading: Reading,
+    reading: FrameSubscription,
     keepalive: Pin<Box<Sleep>>,
 }
 
 impl EventStream {
     /// `told_soon`: a keepalive comes as soon as nothing waits, so that the peer knows where what is retained ends.
-    pub(crate) fn new(reading: Reading, told_soon: bool) -> Self {
+    pub(crate) fn new(reading: FrameSubscription, told_soon: bool) -> Self {
         let first = if told_soon { Duration::ZERO } else { Duration::from_millis(sse::KEEPALIVE_MS) };
         let keepalive = Box::pin(sleep(first));
         Self { reading, keepalive }
     }
 
     /// All that waits, in one piece.
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Ended>> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, EndReason>> {
         TAKEN.with_borrow_mut(|taken| {
             let polled = self.reading.poll_next(cx, taken).map_ok(|()| piece(taken));
             taken.clear();

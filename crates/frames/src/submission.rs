@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::{
     fit::Path,
     frame::Frame,
-    malformed::{Code, Malformed},
+    malformed::{Code, FrameFault},
     scope::{Scope, Sessions},
 };
 
@@ -19,7 +19,7 @@ use crate::{
 pub struct Submission {
     /// The frame.
     pub frame: Frame,
-    /// Whom it is for; every session of the recipient when the submitter does not say (FO-90).
+    /// Its scope; every session of the recipient if the submitter names none (FO-90).
     pub scope: Scope,
 }
 
@@ -28,21 +28,21 @@ impl Submission {
     ///
     /// # Errors
     /// The first fault of JSON, of the wrapper, of the scope, of the frame.
-    pub fn read(body: &Bytes, scope: Option<&str>) -> Result<Self, Malformed> {
+    pub fn read(body: &Bytes, scope: Option<&str>) -> Result<Self, FrameFault> {
         if let Err(fault) = json::check(body) {
             let message = format!("The body is not acceptable JSON: {fault}.");
-            return Err(Malformed::whole(Code::FieldInvalid, message));
+            return Err(FrameFault::whole(Code::FieldInvalid, message));
         }
         let Ok(members) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(body) else {
-            return Err(Malformed::whole(Code::FieldInvalid, "A frame is one JSON object."));
+            return Err(FrameFault::whole(Code::FieldInvalid, "A frame must be one JSON object."));
         };
         let is_wrapper = members.contains_key("frame")
             || members.contains_key("scope") && !members.contains_key("envelope_version");
         let (text, within) = if is_wrapper { wrapped(body, &members)? } else { (trimmed(body), None) };
         let scope = match (scope, within) {
             (Some(_), Some(_)) => {
-                let message = "The scope stands in the query and in the body; send one.";
-                return Err(Malformed::of(Code::FieldInvalid, "scope", message));
+                let message = "The scope is both in the query and in the body; send only one.";
+                return Err(FrameFault::of(Code::FieldInvalid, "scope", message));
             }
             (Some(scope), None) => Some(scope.parse::<Scope>()?),
             (None, Some(scope)) => Some(scope.parse::<Scope>()?),
@@ -58,22 +58,24 @@ impl Submission {
 fn wrapped(
     body: &Bytes,
     members: &BTreeMap<Cow<'_, str>, &RawValue>,
-) -> Result<(Bytes, Option<String>), Malformed> {
+) -> Result<(Bytes, Option<String>), FrameFault> {
     if let Some(name) = members.keys().find(|name| !matches!(name.as_ref(), "scope" | "frame")) {
         let at = Path::TOP;
-        return Err(at.member(name).fault(Code::FieldUnknown, "is not a field beside `scope` and `frame`"));
+        return Err(at
+            .member(name)
+            .fault(Code::FieldUnknown, "is not allowed; only `scope` and `frame` are"));
     }
     let Some(frame) = members.get("frame") else {
-        return Err(Malformed::of(Code::FieldMissing, "frame", "`frame` is required beside `scope`."));
+        return Err(FrameFault::of(Code::FieldMissing, "frame", "`frame` is required beside `scope`."));
     };
     if !frame.get().starts_with('{') {
-        return Err(Malformed::parameter("frame", "a JSON object"));
+        return Err(FrameFault::parameter("frame", "a JSON object"));
     }
     let scope = match members.get("scope") {
         None => None,
         Some(raw) => match serde_json::from_str::<String>(raw.get()) {
             Ok(text) => Some(text),
-            Err(_) => return Err(Malformed::parameter("scope", "a string")),
+            Err(_) => return Err(FrameFault::parameter("scope", "a string")),
         },
     };
     Ok((body.slice_ref(frame.get().as_bytes()), scope))

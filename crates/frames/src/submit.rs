@@ -15,12 +15,12 @@ use crate::{
     filter::Traits,
     frames::{Frames, TOPIC, counter},
     limits::PRINCIPALS_MAX,
-    malformed::Malformed,
-    refusals::Refused,
+    malformed::FrameFault,
+    refusals::FrameRefusal,
     rejection::Rejection,
     scope::Sessions,
-    session::{Named, Session},
-    signal::{Envelope, Told},
+    session::{Session, SessionNames},
+    signal::{Envelope, FrameSignal},
     submission::Submission,
     wire::{Roster, Submitted},
 };
@@ -29,19 +29,19 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Submitter<'a> {
     /// The session that it names.
-    pub(crate) named: Named<'a>,
+    pub(crate) named: SessionNames<'a>,
     /// Whether that session gets the frame too, where the scope covers it.
     pub(crate) echo: bool,
 }
 
 impl Frames {
-    /// Hands a frame to everybody whom its scope reaches.
+    /// Hands a frame to every session that its scope includes.
     pub(crate) async fn submit(
         &self,
         principal: &Principal,
         submitter: Submitter<'_>,
         submission: Submission,
-    ) -> Result<Submitted, Refused> {
+    ) -> Result<Submitted, FrameRefusal> {
         let Submission { frame, scope } = submission;
         decide::timely(&frame, self.0.clock.now(), self.0.config.max_skew)?;
         let sender = decide::identity(&frame, &principal.who)?;
@@ -65,7 +65,7 @@ impl Frames {
                 .filter(|other| *other != counters[0])
                 .collect::<Vec<_>>(),
         );
-        let told = Told::Frame(Box::new(Envelope {
+        let told = FrameSignal::Frame(Box::new(Envelope {
             traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool, org },
             to,
             except: leaves_out.then_some((session.instrument, session.id)),
@@ -91,7 +91,11 @@ impl Frames {
     }
 
     /// The session that an agent names, with an id of our own where it names none.
-    pub(crate) fn session(&self, agent: AgentHandle, named: &Named<'_>) -> Result<Session, Malformed> {
+    pub(crate) fn session(
+        &self,
+        agent: AgentHandle,
+        named: &SessionNames<'_>,
+    ) -> Result<Session, FrameFault> {
         let fresh = match named.session_id {
             Some(_) => String::new(),
             None => self.0.clock.stamp().ulid(0).to_string().to_ascii_lowercase(),
@@ -99,14 +103,14 @@ impl Frames {
         Session::named(agent, named, &fresh)
     }
 
-    /// Whom the frame is for, by principal, as trust stands now.
+    /// The audience of the frame, by principal, under the current trust.
     async fn audiences(
         &self,
         sender: &AgentHandle,
         principal: &SovereignHandle,
         recipient: &SovereignHandle,
         target: Target,
-    ) -> Result<Vec<(SovereignHandle, Audience)>, Refused> {
+    ) -> Result<Vec<(SovereignHandle, Audience)>, FrameRefusal> {
         let accounts = self.accounts();
         match &target {
             Target::Own(_) => {}
@@ -142,14 +146,14 @@ impl Frames {
     }
 
     /// Who is subscribed to a handle's stream, at any process.
-    pub(crate) async fn roster(&self, handle: SovereignHandle) -> Result<Roster, Refused> {
-        let Answers { answers, .. } = self.ask(Vec::new(), &Told::Roster(handle.clone())).await?;
+    pub(crate) async fn roster(&self, handle: SovereignHandle) -> Result<Roster, FrameRefusal> {
+        let Answers { answers, .. } = self.ask(Vec::new(), &FrameSignal::Roster(handle.clone())).await?;
         let roster = Self::entries(&handle, &answers);
         Ok(Roster { handle, roster })
     }
 
     /// Tells every process, and collects what they answer.
-    async fn ask(&self, counters: Vec<Arc<str>>, told: &Told) -> Result<Answers, Refused> {
+    async fn ask(&self, counters: Vec<Arc<str>>, told: &FrameSignal) -> Result<Answers, FrameRefusal> {
         let body = told.write();
         if body.len() > SIGNAL_OCTETS_MAX {
             return Err(Rejection::ScopeTooBroad.into());

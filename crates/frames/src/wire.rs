@@ -15,13 +15,13 @@ pub struct Submitted {
     pub frame_id: String,
     /// The event's id on the recipient's stream, decimal.
     pub event_id: String,
-    /// How many subscriptions it was emitted to; the operator may have it coarsened.
+    /// The number of subscriptions that it was sent to; the operator may set a coarser count.
     pub delivered_count: u64,
     /// The same number.
     pub recipient_count: u64,
 }
 
-/// A refusal of this room.
+/// An error of this protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "FrameError")]
 pub struct FrameError<'a> {
@@ -30,7 +30,7 @@ pub struct FrameError<'a> {
     /// The field that is concerned, as a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<&'a str>,
-    /// For people: what happened, and what to do.
+    /// A text for people: what happened, and what to do.
     pub message: &'a str,
 }
 
@@ -40,7 +40,7 @@ pub struct FrameError<'a> {
 pub struct Roster {
     /// The handle.
     pub handle: SovereignHandle,
-    /// One for each subscription, the oldest first.
+    /// One for each subscription, oldest first.
     pub roster: Vec<RosterEntry>,
 }
 
@@ -64,7 +64,7 @@ pub struct RosterEntry {
 
 /// A subscription as one process tells another.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct RemoteSubscription {
     #[serde(rename = "a")]
     pub(crate) agent: String,
     #[serde(rename = "i")]
@@ -77,7 +77,7 @@ pub(crate) struct Seen {
     pub(crate) started_at: TimestampMs,
 }
 
-impl Seen {
+impl RemoteSubscription {
     /// The entry of a handle's roster.
     pub(crate) fn entry(self, handle: &SovereignHandle) -> Option<RosterEntry> {
         let agent = format!("@{}.{}", handle.owner(), self.agent).parse().ok()?;
@@ -87,12 +87,12 @@ impl Seen {
     }
 }
 
-/// How long delivered frames are kept for resumption (FO-88).
+/// The retention of delivered frames for resumption (FO-88).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "FrameRetention")]
 pub struct RetentionView {
-    /// At most so many events of one handle.
+    /// Maximum number of events of one handle.
     pub max_events: u64,
-    /// At most so long, in milliseconds.
+    /// Maximum age in milliseconds.
     pub max_age_ms: u64,
 }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigFault {
     /// There is no such kind.
-    #[error("there is no kind of agent {0:?}; there are: acp, connected, echo, exec, openai, remote")]
+    #[error("there is no kind of agent {0:?}; the kinds are acp, connected, echo, exec, openai, remote")]
     UnknownKind(String),
     /// The table has a member that the kind does not know, lacks one, or has one of another type.
     #[error("{0}")]
@@ -48,5 +48,5 @@ pub(crate) fn duration(member: &'static str, text: &str) -> Result<Duration, Con
     };
     let ms = number.parse().ok().zip(unit_ms).and_then(|(number, unit): (u64, u64)| number.checked_mul(unit));
     ms.map(Duration::from_millis)
-        .ok_or_else(|| ConfigFault::member(member, "is no time; write e.g. 30s or 5m"))
+        .ok_or_else(|| ConfigFault::member(member, "is not a duration; write e.g. 30s or 5m"))
 }

@@ -10,7 +10,7 @@ use crate::ConfigFault;
 const BEARER: &str = "Bearer ";
 /// What stands in the place of a credential.
 const HIDDEN: &str = "***";
-/// How much of another server's words is told on, in characters.
+/// How much of another server's error text is passed on, in characters.
 const SAID_CHARS_MAX: usize = 500;
 
 /// A bearer token out of the environment: `member` of the configuration names the variable `name`, which has `value`.
@@ -21,10 +21,11 @@ pub(crate) fn bearer(
 ) -> Result<HeaderValue, ConfigFault> {
     let fault = |wrong: String| ConfigFault::member(member, wrong);
     let value = value.filter(|value| !value.is_empty());
-    let value =
-        value.ok_or_else(|| fault(format!("names {name}, which is not set; export it and start again")))?;
+    let value = value.ok_or_else(|| {
+        fault(format!("names the variable {name}, which is not set; export it and start again"))
+    })?;
     let mut header = HeaderValue::try_from(format!("{BEARER}{value}"))
-        .map_err(|_| fault(format!("names {name}, whose value cannot stand in a header")))?;
+        .map_err(|_| fault(format!("names the variable {name}, whose value is not valid in a header")))?;
     header.set_sensitive(true);
     Ok(header)
 }
@@ -43,7 +44,7 @@ pub(crate) fn said_without(error: &Value, credential: Option<&HeaderValue>) -> S
     without(text, credential).chars().take(SAID_CHARS_MAX).collect()
 }
 
-/// A text in which the credential stands nowhere any more.
+/// A text without the credential.
 pub(crate) fn without(text: String, credential: Option<&HeaderValue>) -> String {
     let value = credential.and_then(|header| header.to_str().ok());
     match value.map(|value| value.trim_start_matches(BEARER)).filter(|secret| !secret.is_empty()) {

@@ -1,6 +1,7 @@
 //! Where agents run: each kind of `[agents.NAME]` as a [`Runner`] of the room of runs.
 //! Must not know: the log, HTTP routes, or who may run an agent.
 
+pub mod a2a;
 pub mod acp;
 mod config;
 pub mod connected;
@@ -20,20 +21,20 @@ mod tools;
 use std::sync::Arc;
 
 use plenary_kernel::AgentHandle;
-use plenary_runs::{Asked, Input, Runner};
+use plenary_runs::{Input, RunSignal, Runner};
 
 pub use config::ConfigFault;
-pub use connected::Attaching;
+pub use connected::AttachPoint;
 pub use program::launcher::{COMMAND as LAUNCH, Launcher};
-pub use tools::{Answering, NoTools, Tool, Toolbox};
+pub use tools::{NoTools, Tool, ToolFuture, Toolbox};
 
 /// What the kinds share of their server.
 #[derive(Clone)]
-pub struct Around {
+pub struct HostContext {
     /// What models may call.
     pub toolbox: Arc<dyn Toolbox>,
     /// Where agents attach themselves.
-    pub attaching: Attaching,
+    pub attaching: AttachPoint,
     /// What stands between the server and its programs.
     pub launcher: Launcher,
     /// Reads an environment variable.
@@ -48,13 +49,14 @@ pub fn runner(
     kind: &str,
     handle: &AgentHandle,
     table: toml::Table,
-    around: &Around,
+    around: &HostContext,
 ) -> Result<Arc<dyn Runner>, ConfigFault> {
     let variable = around.variable;
     match kind {
+        "a2a" => Ok(Arc::new(a2a::A2a::new(config::read(table)?, variable)?)),
         "acp" => Ok(Arc::new(acp::Acp::new(config::read(table)?, &around.launcher)?)),
         "connected" => {
-            Ok(Arc::new(connected::Connected::new(config::read(table)?, handle, &around.attaching)?))
+            Ok(Arc::new(connected::ConnectedRunner::new(config::read(table)?, handle, &around.attaching)?))
         }
         "exec" => Ok(Arc::new(exec::Exec::new(config::read(table)?, &around.launcher)?)),
         "openai" => {
@@ -65,7 +67,7 @@ pub fn runner(
     }
 }
 
-/// Until the run is told to stop. Answers that come meanwhile answer nothing.
+/// Waits until the run is canceled. Input that arrives in the meantime is ignored.
 pub(crate) async fn until_canceled(input: &mut Input) {
-    while !matches!(input.wait().await, Asked::Cancel) {}
+    while !matches!(input.wait().await, RunSignal::Cancel) {}
 }

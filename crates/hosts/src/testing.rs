@@ -50,18 +50,19 @@ pub(crate) async fn over(pid: i32) {
 }
 
 /// A request that the script answered.
-pub(crate) struct Asked {
+pub(crate) struct ScriptedRequest {
     /// Its first line and its fields, in small letters.
     pub(crate) head: String,
     /// Null where there was none.
     pub(crate) body: Value,
 }
 
-/// Answers one connection after the other with what stands in the script, to the letter; gives what it was asked.
-pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<Asked>>) {
+/// Answers one connection after the other with what stands in the script, to the letter but for `{origin}`, which is where it
+/// answers; gives what it was asked.
+pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<ScriptedRequest>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let mut script = VecDeque::from(script);
+    let mut script: VecDeque<_> = script.iter().map(|answer| answer.replace("{origin}", &origin)).collect();
     let serving = tokio::spawn(async move {
         let mut all = Vec::new();
         while let Some(answer) = script.pop_front() {
@@ -82,7 +83,7 @@ pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<Ask
             }
             let mut body = vec![0; length];
             socket.read_exact(&mut body).await.unwrap();
-            all.push(Asked { head, body: serde_json::from_slice(&body).unwrap_or_default() });
+            all.push(ScriptedRequest { head, body: serde_json::from_slice(&body).unwrap_or_default() });
             socket.write_all(answer.as_bytes()).await.unwrap();
             socket.shutdown().await.unwrap();
         }

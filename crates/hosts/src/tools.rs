@@ -6,7 +6,7 @@ use std::{future::Future, pin::Pin};
 use plenary_runs::RunRequest;
 use serde_json::{Map, Value};
 
-/// A tool as a model is told of it.
+/// A tool as it is described to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
     /// Letters, digits, `_` and `-`, at most 64 of them.
@@ -18,7 +18,7 @@ pub struct Tool {
 }
 
 /// What a tool answers: text for the model, as a result or as what went wrong.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// The tools of a server.
 pub trait Toolbox: Send + Sync + 'static {
@@ -34,7 +34,7 @@ pub trait Toolbox: Send + Sync + 'static {
         request: &'a RunRequest,
         tool: &'a str,
         args: &'a Map<String, Value>,
-    ) -> Answering<'a>;
+    ) -> ToolFuture<'a>;
 }
 
 /// A server without tools.
@@ -46,7 +46,7 @@ impl Toolbox for NoTools {
         sets.first().map_or(Ok(Vec::new()), |set| Err(format!("there is no set of tools `{set}`")))
     }
 
-    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, _: &'a Map<String, Value>) -> Answering<'a> {
+    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, _: &'a Map<String, Value>) -> ToolFuture<'a> {
         Box::pin(std::future::ready(Err(format!("there is no tool `{tool}`"))))
     }
 }

@@ -28,18 +28,18 @@ impl Node {
     }
 }
 
-/// An agent that was connected to a node that is not alive any more.
+/// An agent that was connected to a node that is no longer alive.
 #[derive(Debug, Clone)]
 pub struct Orphan {
     /// Who.
     pub handle: AgentHandle,
     row: String,
     revision: u64,
-    kept: Kept,
+    kept: CursorState,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Kept {
+struct CursorState {
     position: Position,
     live: bool,
 }
@@ -50,7 +50,7 @@ pub struct Cursors {
     clock: Arc<dyn Clock>,
     node: Node,
     /// Cursors that moved and are not written yet.
-    moved: Mutex<HashMap<AgentHandle, Kept>>,
+    moved: Mutex<HashMap<AgentHandle, CursorState>>,
 }
 
 fn row(handle: &AgentHandle, node: &Node) -> String {
@@ -89,7 +89,7 @@ impl Cursors {
                 .filter(|(node, _)| *node != self.node)
                 .map(|(node, _)| RowOp { name: row(handle, node), expected: None, value: None })
                 .collect();
-            rows.push(self.op(handle, Kept { position: start, live: true })?);
+            rows.push(self.op(handle, CursorState { position: start, live: true })?);
             // That an earlier connection went must not be written over this.
             if pending.is_some_and(|kept| !kept.live) {
                 self.lock().remove(handle);
@@ -130,7 +130,7 @@ impl Cursors {
 
     /// The cursor moved; it is written with the next flush.
     pub fn moved(&self, handle: &AgentHandle, position: Position, live: bool) {
-        self.lock().insert(handle.clone(), Kept { position, live });
+        self.lock().insert(handle.clone(), CursorState { position, live });
     }
 
     /// Writes what moved.
@@ -194,25 +194,25 @@ impl Cursors {
     /// What follows from an orphan's loss has happened: its row says so now. Whoever else has taken it up or adopted
     /// it meanwhile is not overruled.
     pub async fn adopt(&self, orphan: &Orphan) -> Result<(), Fault> {
-        let value = Some(encode(Kept { live: false, ..orphan.kept })?);
+        let value = Some(encode(CursorState { live: false, ..orphan.kept })?);
         let op = RowOp { name: orphan.row.clone(), expected: Some(orphan.revision), value };
         self.log.append(Batch { rows: vec![op], ..Batch::default() }).await?;
         Ok(())
     }
 
-    fn pending(&self, handle: &AgentHandle) -> Option<Kept> {
+    fn pending(&self, handle: &AgentHandle) -> Option<CursorState> {
         self.lock().get(handle).copied()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Kept>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, CursorState>> {
         self.moved.lock()
     }
 
-    fn op(&self, handle: &AgentHandle, kept: Kept) -> Result<RowOp, Fault> {
+    fn op(&self, handle: &AgentHandle, kept: CursorState) -> Result<RowOp, Fault> {
         Ok(RowOp { name: row(handle, &self.node), expected: None, value: Some(encode(kept)?) })
     }
 
-    async fn kept(&self, handle: &AgentHandle) -> Result<Vec<(Node, Kept)>, Fault> {
+    async fn kept(&self, handle: &AgentHandle) -> Result<Vec<(Node, CursorState)>, Fault> {
         let rows = self.log.read_rows(&format!("cursor/{handle}/"), None, READ_ROWS_MAX).await?;
         let parsed = rows.iter().filter_map(|(name, row)| parse(name, &row.value).transpose());
         parsed.map(|found| found.map(|(_, node, kept)| (node, kept))).collect()
@@ -238,11 +238,11 @@ impl Cursors {
     }
 }
 
-fn encode(kept: Kept) -> Result<Bytes, Fault> {
+fn encode(kept: CursorState) -> Result<Bytes, Fault> {
     serde_json::to_vec(&kept).map(Bytes::from).map_err(|error| Fault::Corrupt(error.to_string()))
 }
 
-fn parse(name: &str, value: &[u8]) -> Result<Option<(AgentHandle, Node, Kept)>, Fault> {
+fn parse(name: &str, value: &[u8]) -> Result<Option<(AgentHandle, Node, CursorState)>, Fault> {
     let mut parts = name.splitn(3, '/').skip(1);
     let (Some(handle), Some(node)) = (parts.next(), parts.next()) else { return Ok(None) };
     let Ok(handle) = handle.parse() else { return Ok(None) };

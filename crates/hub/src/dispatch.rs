@@ -24,7 +24,7 @@ pub trait Observer: Send + Sync + 'static {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 }
 
-/// Runs until the feed ends. When a group was handed to everyone, `presence` is told how far that is.
+/// Runs until the feed ends. After each group was handed to every observer, it reports the position to `presence`.
 pub async fn dispatch(mut feed: Feed, presence: Arc<Presence>, observers: Vec<Arc<dyn Observer>>) {
     while let Some(first) = feed.next().await {
         let began = Instant::now();

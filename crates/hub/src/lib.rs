@@ -1,4 +1,4 @@
-//! Live reading: who is connected, what each connection still has to read, how far each agent has confirmed.
+//! Live reading: which agents are connected, what each connection still has to read, and what each agent has confirmed.
 //! Wake-ups, never payloads: a connection reads the log from its own cursor, and an event that nobody woke it
 //! for is only late, never lost. Must not know: any protocol's events, HTTP, WebSockets.
 
@@ -7,6 +7,7 @@ mod dispatch;
 mod lane;
 mod mailbox;
 mod presence;
+mod reactor;
 mod recent;
 mod tail;
 #[cfg(test)]
@@ -15,11 +16,12 @@ mod tests;
 pub use cursors::{Cursors, NODE_LEASE_MS, Node, Orphan};
 pub use dispatch::{Observer, dispatch};
 pub use lane::{
-    Delivery, ENTRY_OCTETS, Emission, Ended, Lane, LaneLimits, LaneSize, Matches, SubscribeError,
+    Delivery, ENTRY_OCTETS, Emission, EndReason, Lane, LaneLimits, LaneSize, Matches, SubscribeError,
     Subscription,
 };
-pub use mailbox::{Closing, Mailbox, Marks};
+pub use mailbox::{CloseReason, Mailbox, Marks};
 pub use presence::{ConnectError, Connection, LastClosed, Presence};
+pub use reactor::{REACTOR_BYTES_MAX, Reactor};
 pub use recent::Recent;
 pub use tail::{Row, Tail};
 

@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 
 /// Why a connection has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closing {
-    /// Its token is not valid any more.
+pub enum CloseReason {
+    /// Its token is no longer valid.
     Revoked,
     /// The server goes down.
     Shutdown,
@@ -25,7 +25,7 @@ pub struct Marks {
     /// Whether what is known of the agent (its token, who blocks it) may have changed.
     pub recheck: bool,
     /// Whether the connection has to end.
-    pub closing: Option<Closing>,
+    pub closing: Option<CloseReason>,
 }
 
 /// The mailbox of one connection.
@@ -60,7 +60,7 @@ impl Mailbox {
     }
 
     /// The connection has to end.
-    pub fn close(&self, why: Closing) {
+    pub fn close(&self, why: CloseReason) {
         self.lock().closing = Some(why);
         self.notify.notify_one();
     }
@@ -109,9 +109,9 @@ mod tests {
     #[tokio::test]
     async fn a_wake_up_before_the_wait_is_not_lost() {
         let mailbox = Mailbox::default();
-        mailbox.close(Closing::Shutdown);
+        mailbox.close(CloseReason::Shutdown);
         mailbox.woken().await;
-        assert_eq!(mailbox.take().closing, Some(Closing::Shutdown));
-        assert_eq!(mailbox.take().closing, Some(Closing::Shutdown), "the order to close stays");
+        assert_eq!(mailbox.take().closing, Some(CloseReason::Shutdown));
+        assert_eq!(mailbox.take().closing, Some(CloseReason::Shutdown), "the order to close stays");
     }
 }

@@ -17,7 +17,7 @@ use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::HighWater;
 
-use crate::{CONNECTIONS_PER_AGENT_MAX, Closing, Mailbox};
+use crate::{CONNECTIONS_PER_AGENT_MAX, CloseReason, Mailbox};
 
 /// The longest wait for what was committed to be handed out; past it a connection begins without.
 const CATCHING_UP: Duration = Duration::from_secs(1);
@@ -184,7 +184,7 @@ impl Presence {
     }
 
     /// Tells every connection to end, and refuses new ones.
-    pub fn close_all(&self, why: Closing) {
+    pub fn close_all(&self, why: CloseReason) {
         self.closed.store(true, Ordering::Release);
         for live in self.lock().values().flat_map(|agent| &agent.live) {
             live.mailbox.close(why);
@@ -306,7 +306,7 @@ mod tests {
             presence.open(&agent()).unwrap();
         }
         assert_eq!(presence.open(&agent()).unwrap_err(), ConnectError::TooMany);
-        presence.close_all(Closing::Shutdown);
+        presence.close_all(CloseReason::Shutdown);
         assert_eq!(presence.open(&"@x.y".parse().unwrap()).unwrap_err(), ConnectError::ShuttingDown);
     }
 }

@@ -4,20 +4,23 @@
 use axum::{Json, extract::State as With};
 use http::Method;
 use plenary_accounts::AgentCaller;
-use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, TimestampMs};
 
 use crate::{
     Inbox,
     marks::Marks,
-    refusals::{Refused, Rejection},
+    refusals::{InboxRefusal, Rejection},
     routes::UNAUTHENTICATED,
-    showing::Coding,
-    wire::{CodingSession, CodingSessions, MomentRequest, SessionView, ShownRequest, Told},
+    showing::SessionPresence,
+    wire::{
+        AddressRequest, AttentionRequest, AttentionView, CodingEvent, CodingSession, CodingSessions,
+        MomentRequest, SessionView, ShownRequest, ToldShown,
+    },
 };
 
 /// Why they are no tools.
-const HOOKS: &str = "the hooks of coding agents tell of their sessions, never a model";
+const HOOKS: &str = "only the hooks of coding agents report their sessions";
 
 /// The operations.
 pub(crate) fn operations() -> Vec<Operation<Inbox>> {
@@ -30,11 +33,11 @@ pub(crate) fn operations() -> Vec<Operation<Inbox>> {
         "inbox.session",
         Method::POST,
         "/inbox/session",
-        "Tell of a moment in a coding agent's session",
+        "Report an event of a coding session",
     )
     .description(
-        "What the session was shown before is in context at its next `prompt`, `tool` or `stop`, and unread \
-                 again where it was summarised or ended first. `alive` and `gone` tell of its program.",
+        "Items shown to the session are in context at its next `prompt`, `tool` or `stop`, and unread \
+                 again if it is summarised or ends first. `alive` and `gone` report the state of its program.",
     )
     .request::<MomentRequest>()
     .reply::<SessionView>()
@@ -43,25 +46,61 @@ pub(crate) fn operations() -> Vec<Operation<Inbox>> {
         "inbox.shown",
         Method::POST,
         "/inbox/shown",
-        "Say that a coding agent's session was handed items of a page",
+        "Report that items of a page were handed to a coding session",
     )
-    .description("No other session is shown them until it is known what became of them.")
+    .description("No other session is shown these items until their outcome is known. Those in `cut` stay `shown` until \
+         the rest is read.")
     .request::<ShownRequest>()
     .reply::<SessionView>()
     .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_cursor"])
     .errors(Class::TooMany, &["too_many_shown"]);
-    let sessions_doc =
-        doc("inbox.sessions", Method::GET, "/inbox/sessions", "List the sessions of your coding agents")
-            .reply::<CodingSessions>();
+    let sessions_doc = doc("inbox.sessions", Method::GET, "/inbox/sessions", "List your coding sessions")
+        .reply::<CodingSessions>();
+    let address_doc = OperationDoc::new(
+        "inbox.address",
+        Method::POST,
+        "/inbox/address",
+        "Deliver a session's messages to one coding session",
+    )
+    .no_tool("`send` addresses a coding session by `@owner.name/SESSION`")
+    .description(
+        "Messages in `session_id` go to that live coding session until another one of the agent writes there.",
+    )
+    .request::<AddressRequest>()
+    .reply::<SessionView>()
+    .errors(Class::Malformed, &["invalid_json", "invalid_body"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::NotFound, &["not_found"])
+    .errors(Class::Conflict, &["session_not_live"]);
     vec![
+        Operation::new(address_doc, address),
         Operation::new(session_doc, session),
         Operation::new(shown_doc, shown),
         Operation::new(sessions_doc, sessions),
+        Operation::new(attention_doc(), attend),
     ]
 }
 
+fn attention_doc() -> OperationDoc {
+    OperationDoc::new(
+        "inbox.attention",
+        Method::PUT,
+        "/inbox/session/attention",
+        "Set what may disturb one coding session",
+    )
+    .no_tool("`me` sets what may disturb the agent")
+    .description(
+        "What may not disturb it stays unread, and goes to another live session if it is for any of them.",
+    )
+    .request::<AttentionRequest>()
+    .reply::<AttentionView>()
+    .errors(Class::Malformed, &["invalid_json", "invalid_body"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::Conflict, &["session_not_live"])
+}
+
 impl Inbox {
-    /// Tells whoever waits that something may be unread again.
+    /// Notifies waiting readers that an item may be unread again.
     fn wake(&self, me: &AgentHandle) {
         self.0.desks.of(std::iter::once(me)).iter().for_each(|desk| desk.wake());
     }
@@ -76,13 +115,16 @@ impl Inbox {
 async fn session(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<Json<SessionView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<SessionView>, InboxRefusal> {
     let sent: MomentRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let Told { session, client, event } = sent.told()?;
-    let (marks, changed) = inbox
-        .change(&caller.handle, |marks, now| Ok::<_, Refused>(marks.event(&session, &client, event, now)))
-        .await?;
+    let CodingEvent { session, client, event, spoke_in } = sent.told()?;
+    let change = |marks: &mut Marks, now| {
+        let happened = marks.event(&session, &client, event, now);
+        let spoke = spoke_in.as_ref().is_some_and(|id| marks.shown.spoke(&session, id));
+        Ok::<_, InboxRefusal>(happened || spoke)
+    };
+    let (marks, changed) = inbox.change(&caller.handle, change).await?;
     if changed {
         inbox.wake(&caller.handle);
     }
@@ -92,39 +134,101 @@ async fn session(
 async fn shown(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<Json<SessionView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<SessionView>, InboxRefusal> {
     let sent: ShownRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let (Told { session, client, event }, cursor, spots) = sent.told()?;
+    let ToldShown { told, cursor, spots, held, cut, digest } = sent.told()?;
+    let CodingEvent { session, client, event, .. } = told;
     let to = inbox.cursor(&caller.handle, &cursor).await?;
     let (marks, _) = inbox
         .change(&caller.handle, |marks, now| {
-            let is_taken = marks.show((&session, &client), event, spots.clone(), &to, now);
-            if is_taken { Ok(true) } else { Err(Refused::from(Rejection::TooManyShown)) }
+            let is_taken = marks.show((&session, &client), event, (spots.clone(), &held), &to, now);
+            if is_taken {
+                marks.shown.was_cut(cut.clone());
+                if digest {
+                    marks.shown.digested(&session, now);
+                }
+            }
+            if is_taken { Ok(true) } else { Err(InboxRefusal::from(Rejection::TooManyShown)) }
         })
         .await?;
     Ok(inbox.told(&marks, session))
 }
 
-async fn sessions(With(inbox): With<Inbox>, caller: AgentCaller) -> Result<Json<CodingSessions>, Refused> {
+async fn address(
+    With(inbox): With<Inbox>,
+    caller: AgentCaller,
+    JsonBody(body): JsonBody,
+) -> Result<Json<SessionView>, InboxRefusal> {
+    let sent: AddressRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
+    let AddressRequest { agent, coding_session, session_id } = sent;
+    let sessions = &inbox.0.rooms.sessions;
+    let is_sibling = agent.owner() == caller.handle.owner();
+    let both = sessions.takes_part(&caller.handle, &session_id).await?
+        && sessions.takes_part(&agent, &session_id).await?;
+    if !(is_sibling && both) {
+        return Err(Rejection::NotFound.into());
+    }
+    let change = |marks: &mut Marks, now| {
+        let is_it =
+            |known: &SessionPresence| known.session == coding_session && known.hooks && known.is_live(now);
+        if !marks.shown.sessions().iter().any(is_it) {
+            return Err(InboxRefusal::from(Rejection::SessionNotLive));
+        }
+        Ok(marks.shown.spoke(&coding_session, &session_id))
+    };
+    let (_, changed) = inbox.change(&agent, change).await?;
+    if changed {
+        inbox.wake(&agent);
+    }
+    Ok(Json(SessionView { session: coding_session, live: true }))
+}
+
+async fn attend(
+    With(inbox): With<Inbox>,
+    caller: AgentCaller,
+    JsonBody(body): JsonBody,
+) -> Result<Json<AttentionView>, InboxRefusal> {
+    let sent: AttentionRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
+    let to = sent.change(inbox.0.clock.now())?;
+    let change = |marks: &mut Marks, now| {
+        let changed = marks.shown.attend(&sent.session, to, now);
+        changed.ok_or_else(|| InboxRefusal::from(Rejection::SessionNotLive))
+    };
+    let (_, changed) = inbox.change(&caller.handle, change).await?;
+    if changed {
+        inbox.wake(&caller.handle);
+    }
+    let attention_until = to.until.map(TimestampMs::rfc3339);
+    Ok(Json(AttentionView { session: sent.session, attention: to.level, attention_until }))
+}
+
+async fn sessions(
+    With(inbox): With<Inbox>,
+    caller: AgentCaller,
+) -> Result<Json<CodingSessions>, InboxRefusal> {
     let marks = inbox.settled_marks(&caller.handle).await?;
     Ok(Json(listed(marks.shown.sessions(), inbox.0.clock.now())))
 }
 
-/// Those that worked last first.
-fn listed(sessions: &[Coding], now: TimestampMs) -> CodingSessions {
-    let mut sessions: Vec<&Coding> = sessions.iter().collect();
+/// Most recently active first.
+fn listed(sessions: &[SessionPresence], now: TimestampMs) -> CodingSessions {
+    let mut sessions: Vec<&SessionPresence> = sessions.iter().collect();
     sessions.sort_by_key(|coding| std::cmp::Reverse(coding.worked));
     let shown = sessions.into_iter().map(|coding| {
         let live = coding.is_live(now);
+        let held = coding.attention.filter(|held| held.covers(now));
         CodingSession {
             session: coding.session.clone(),
             client: coding.client.clone(),
             live,
             hooks: coding.hooks,
+            working: live && coding.is_working(now),
             began_at: coding.began.rfc3339(),
             worked_at: coding.worked.rfc3339(),
             ended_at: (!live).then(|| coding.gone_since().rfc3339()),
+            attention: held.map(|held| held.level),
+            attention_until: held.and_then(|held| held.until).map(TimestampMs::rfc3339),
         }
     });
     CodingSessions { sessions: shown.collect() }

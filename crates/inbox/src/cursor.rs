@@ -57,7 +57,8 @@ impl Cursor {
             | Kind::ContactRequested
             | Kind::ChannelMention
             | Kind::ReviewRequested
-            | Kind::RunWaiting => self.place,
+            | Kind::RunWaiting
+            | Kind::RequestAnswered => self.place,
         };
         self.kinds.has(kind).then_some(place)
     }
@@ -121,7 +122,8 @@ impl Spot {
             | Kind::ContactRequested
             | Kind::ChannelMention
             | Kind::ReviewRequested
-            | Kind::RunWaiting => Self::Log(place),
+            | Kind::RunWaiting
+            | Kind::RequestAnswered => Self::Log(place),
         }
     }
 
@@ -213,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_comes_back_as_it_went(bits in 1_u16..256, at: u64, nth: u64, lane: u64, offer: u64, turn: u64) {
+        fn a_cursor_comes_back_as_it_went(bits in 1_u16..512, at: u64, nth: u64, lane: u64, offer: u64, turn: u64) {
             let kinds = Kinds::of_bits(bits).unwrap();
             let offers = Place(Position(offer), at);
             let cursor = Cursor { kinds, place: Place(Position(at), nth), lane, offers, turn };

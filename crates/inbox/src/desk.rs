@@ -16,7 +16,7 @@ use crate::shelf::Shelves;
 
 /// From where on a stream is to be looked at: a version, and where its event stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Grown {
+pub(crate) struct StreamGrowth {
     pub(crate) version: Version,
     pub(crate) at: Position,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Grown {
 #[derive(Debug)]
 pub(crate) struct Desk {
     /// Streams that have grown, each with the first event that was not looked at.
-    grown: Mutex<HashMap<StreamName, Grown>>,
+    grown: Mutex<HashMap<StreamName, StreamGrowth>>,
     /// Something may have been missed.
     is_stale: AtomicBool,
     changed: watch::Sender<()>,
@@ -61,12 +61,12 @@ impl Default for Desk {
 }
 
 impl Desk {
-    fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, Grown>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, StreamGrowth>> {
         self.grown.lock()
     }
 
     /// A stream has grown from this event on.
-    pub(crate) fn mark(&self, stream: &StreamName, first: Grown) {
+    pub(crate) fn mark(&self, stream: &StreamName, first: StreamGrowth) {
         let mut grown = self.lock();
         let known = grown.entry(stream.clone()).or_insert(first);
         *known = first.min(*known);
@@ -90,9 +90,12 @@ impl Desk {
         self.is_stale.swap(false, Ordering::AcqRel)
     }
 
-    /// What has grown since the last look.
-    pub(crate) fn take_grown(&self) -> HashMap<StreamName, Grown> {
-        std::mem::take(&mut self.lock())
+    /// Moves what has grown since the last look to what is to be looked at.
+    pub(crate) fn move_grown(&self, into: &mut HashMap<StreamName, StreamGrowth>) {
+        for (stream, first) in self.lock().drain() {
+            let known = into.entry(stream).or_insert(first);
+            *known = first.min(*known);
+        }
     }
 
     /// Hears of every change from now on.
@@ -125,13 +128,17 @@ mod tests {
     async fn everyone_who_waits_hears_and_a_stream_is_marked_once() {
         let (desk, stream) = (Desk::default(), StreamName::new("t.t", "a"));
         let (mut one, mut other) = (desk.listen(), desk.listen());
-        let grown = |version| Grown { version: Version(version), at: Position(version) };
+        let grown = |version| StreamGrowth { version: Version(version), at: Position(version) };
         desk.mark(&stream, grown(7));
         desk.mark(&stream, grown(5));
         desk.mark(&stream, grown(9));
         one.changed().await.unwrap();
         other.changed().await.unwrap();
-        assert_eq!(desk.take_grown(), HashMap::from([(stream, grown(5))]));
-        assert!(desk.take_grown().is_empty());
+        let mut moved = HashMap::new();
+        desk.move_grown(&mut moved);
+        assert_eq!(moved, HashMap::from([(stream.clone(), grown(5))]));
+        desk.mark(&stream, grown(6));
+        desk.move_grown(&mut moved);
+        assert_eq!(moved, HashMap::from([(stream, grown(5))]));
     }
 }

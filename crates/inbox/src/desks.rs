@@ -53,7 +53,7 @@ impl Desks {
         handles.filter_map(|handle| known.get(handle).cloned()).collect()
     }
 
-    /// Wakes whoever waits of an owner's agents.
+    /// Wakes the waiting agents of an owner.
     pub(crate) fn wake_owner(&self, owner: &str) {
         let known = self.lock();
         known.iter().filter(|(handle, _)| handle.owner() == owner).for_each(|(_, desk)| desk.wake());

@@ -10,7 +10,7 @@ use crate::{
     Inbox, NEWS_KEPT_MAX,
     cursor::Place,
     kind::Kind,
-    shelf::{Gathered, Listing, Shelf, Stub},
+    shelf::{Shelf, ShelfCoverage, Stub, UnreadStream},
 };
 
 /// What one more listing counts for, beside the look at one stream.
@@ -18,7 +18,7 @@ const LISTING_WORK: usize = 4;
 
 /// Which shelf is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum On {
+pub(crate) enum ShelfLookup {
     /// See [`crate::shelf::Shelves::known`].
     Known,
     /// See [`crate::shelf::Shelves::offered`].
@@ -35,7 +35,7 @@ impl Inbox {
     ) -> Result<(), Fault> {
         let rooms = &self.0.rooms;
         let own = rooms.sessions.with_news(me, after).await?;
-        let listing = if own.is_some() { Listing::Whole } else { Listing::UpTo(after) };
+        let listing = if own.is_some() { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(after) };
         let mut found = own.unwrap_or_default();
         let mut others = Vec::new();
         for source in &rooms.sources {
@@ -55,7 +55,7 @@ impl Inbox {
         shelf: &mut Shelf,
         after: Position,
     ) -> Result<(), Fault> {
-        shelf.begin(after, Vec::new(), Listing::Behind(None));
+        shelf.begin(after, Vec::new(), ShelfCoverage::Behind(None));
         self.list_further(me, shelf).await
     }
 
@@ -63,18 +63,18 @@ impl Inbox {
     async fn list_further(&self, me: &AgentHandle, shelf: &mut Shelf) -> Result<(), Fault> {
         let sessions = &self.0.rooms.sessions;
         match shelf.listing().clone() {
-            Listing::Whole => {}
-            Listing::UpTo(listed) => {
+            ShelfCoverage::Whole => {}
+            ShelfCoverage::UpTo(listed) => {
                 let head = self.0.log.head().await?;
                 let until = Position(listed.0.saturating_add(shelf.window())).min(head);
                 let found = sessions.with_news_between(me, listed, until).await?;
                 // What comes behind the head is noted when it comes.
-                let listing = if until >= head { Listing::Whole } else { Listing::UpTo(until) };
+                let listing = if until >= head { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(until) };
                 shelf.list(found, listing);
             }
-            Listing::Behind(last) => {
+            ShelfCoverage::Behind(last) => {
                 let (found, last) = sessions.offers_with_news(me, last.as_deref(), shelf.from()).await?;
-                let listing = last.map_or(Listing::Whole, |last| Listing::Behind(Some(last)));
+                let listing = last.map_or(ShelfCoverage::Whole, |last| ShelfCoverage::Behind(Some(last)));
                 shelf.list(found, listing);
             }
         }
@@ -86,7 +86,7 @@ impl Inbox {
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        on: On,
+        on: ShelfLookup,
         work: &mut usize,
     ) -> Result<(), Fault> {
         while *work > 0 && !shelf.is_whole() {
@@ -106,14 +106,17 @@ impl Inbox {
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        on: On,
+        on: ShelfLookup,
         stream: &StreamName,
         after: Version,
     ) -> Result<(), Fault> {
         let gathered = self.gather(me, stream, after).await;
         let gathered = Fault::past_damage(gathered, "a damaged stream is left out of an inbox")?;
-        let mut gathered = gathered.unwrap_or_else(|| Gathered { read: after, ..Gathered::default() });
-        gathered.stubs.retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (on == On::Offered));
+        let mut gathered =
+            gathered.unwrap_or_else(|| UnreadStream { read: after, ..UnreadStream::default() });
+        gathered
+            .stubs
+            .retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (on == ShelfLookup::Offered));
         shelf.take(stream, gathered, NEWS_KEPT_MAX);
         Ok(())
     }
@@ -124,9 +127,9 @@ impl Inbox {
         me: &AgentHandle,
         stream: &StreamName,
         after: Version,
-    ) -> Result<Gathered, Fault> {
+    ) -> Result<UnreadStream, Fault> {
         let Some(source) = self.source(stream) else {
-            return Ok(Gathered { read: after, ..Gathered::default() });
+            return Ok(UnreadStream { read: after, ..UnreadStream::default() });
         };
         let found = source.news(me, stream, after, NEWS_KEPT_MAX + 1).await?;
         let stubs = found.news.into_iter().map(|news| {
@@ -134,6 +137,6 @@ impl Inbox {
             (Place(position, nth), Stub { kind, stream: stream.clone(), version, at, from })
         });
         let (read, answered, joined) = (found.read, found.answered, found.joined);
-        Ok(Gathered { stubs: stubs.collect(), read, answered, joined })
+        Ok(UnreadStream { stubs: stubs.collect(), read, answered, joined })
     }
 }

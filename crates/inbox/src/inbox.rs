@@ -15,7 +15,8 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{
     cursor::Cursor,
-    desk::Grown,
+    cut::CutItem,
+    desk::StreamGrowth,
     desks::Desks,
     marks::{Marks, State},
 };
@@ -30,7 +31,7 @@ const ATTEMPTS_MAX: usize = 16;
 /// Where news come from.
 #[derive(Clone)]
 pub struct Rooms {
-    /// Who is who, and who trusts whom.
+    /// The accounts and their trust.
     pub accounts: Accounts,
     /// Sessions.
     pub sessions: Sessions,
@@ -86,7 +87,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Ends every wait; none begins any more.
+    /// Ends every wait; no new one begins.
     pub fn close(&self) {
         self.0.closed.send_replace(true);
     }
@@ -123,15 +124,16 @@ impl Inbox {
     }
 
     /// Everything up to the cursor has come so far. Behind `after`, only kinds that have come that far already: nothing is
-    /// claimed that was left out.
+    /// claimed that was left out, nor of these that a model has more than the beginning.
     pub(crate) async fn raise(
         &self,
         me: &AgentHandle,
         state: State,
-        to: &Cursor,
-        after: Option<&Cursor>,
+        (to, after): (&Cursor, Option<&Cursor>),
+        cut: &[CutItem],
     ) -> Result<Marks, Fault> {
-        Ok(self.change(me, |marks, _| Ok::<_, Fault>(marks.raise(state, to, after))).await?.0)
+        let raised = |marks: &mut Marks, _| Ok::<_, Fault>(marks.raise(state, to, after) | marks.cut(cut));
+        Ok(self.change(me, raised).await?.0)
     }
 
     /// Changes an agent's marks, whichever process changes them too. Whether they changed.
@@ -189,11 +191,11 @@ impl Inbox {
         match self.concerned(run).await {
             Ok(concerned) => {
                 for desk in self.0.desks.of(concerned.iter()) {
-                    desk.mark(&first.stream, Grown { version: first.version, at: first.position });
+                    desk.mark(&first.stream, StreamGrowth { version: first.version, at: first.position });
                 }
             }
             Err(fault) => {
-                tracing::error!(%fault, "a stream can't be read; everyone looks for news again");
+                tracing::error!(%fault, "a stream cannot be read; all readers check for news again");
                 self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
             }
         }
@@ -202,12 +204,15 @@ impl Inbox {
         }
         // Its token may be dead, or a block may hide something.
         let changes: Vec<_> = run.iter().filter_map(|event| AccountEvent::of(event)).collect();
-        for desk in self.0.desks.of(changes.iter().filter_map(AccountEvent::rechecked)) {
+        // Or something may disturb it now.
+        let concerned =
+            changes.iter().flat_map(|change| change.rechecked().into_iter().chain(change.agent()));
+        for desk in self.0.desks.of(concerned) {
             desk.wake();
         }
     }
 
-    /// Whom it concerns that a stream has grown.
+    /// The agents that a grown stream concerns.
     async fn concerned(&self, events: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
         let waiting = || self.0.desks.all().into_iter().map(|(handle, _)| handle).collect();
         match self.source(&events[0].stream) {

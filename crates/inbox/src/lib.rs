@@ -1,11 +1,14 @@
-//! What is new for an agent, out of every room: one view with one cursor, and how far the agent has got in it.
+//! The inbox: news for an agent from every room in one view with one cursor, and what the agent has seen.
 //! Nothing is written per recipient but marks. Must not know: how a room decides, or any database.
 
+mod attention;
 mod coding;
 mod cursor;
+mod cut;
 mod desk;
 mod desks;
 mod gathering;
+mod glancing;
 mod inbox;
 mod kind;
 mod marks;
@@ -21,6 +24,7 @@ mod telling;
 mod waiting;
 pub mod wire;
 
+pub use cut::CUT_ITEMS_MAX;
 pub use inbox::{Inbox, Rooms};
 pub use kind::Kind;
 pub use marks::State;
@@ -31,6 +35,9 @@ pub use showing::{LEASE_MS, Moment, RETURNED_MAX, Reason, SESSIONS_MAX, SHOWINGS
 pub const LIMIT_MAX: usize = 100;
 /// How many items an answer has unless it is said.
 pub const LIMIT_DEFAULT: usize = 20;
+/// Most news that one page leaves out for other sessions of coding agents; past it the page ends. More than that waits for
+/// another session alone where that takes nothing up.
+pub const HELD_MAX: usize = 1_000;
 /// Longest text of an item, in characters: as much as a hook prints. The rest is cut off, and `truncated` says so.
 pub const TEXT_CHARS_MAX: usize = 10_000;
 /// What the texts of a page come to before they are cut to [`TEXT_CHARS_MIN`].

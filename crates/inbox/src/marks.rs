@@ -9,37 +9,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cursor::{Cursor, Place, Spot},
+    cut::CutItem,
     kind::{Kind, Kinds},
-    showing::{Moment, Shown},
+    showing::{Handovers, Moment},
 };
 
-/// What is known to have become of a message with one of its recipients; each includes those before it.
+/// The known state of a message for one of its recipients; each state includes the earlier ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is on the log.
+    /// It is stored in the log.
     #[default]
     Accepted,
     /// The recipient's stack has it.
     Delivered,
     /// It was handed to the recipient's coding agent.
     Shown,
-    /// The model has it before it: something has happened since in the session that it was shown in.
+    /// The model has it in context: a later event followed in the session in which it was shown.
     InContext,
-    /// The recipient has said something since.
+    /// The recipient has sent a message since.
     Answered,
-    /// The recipient has taken note of it.
+    /// The recipient has acknowledged it.
     Acknowledged,
-    /// The recipient can never get it.
+    /// The recipient can no longer receive it.
     Expired,
 }
 
 /// A place for each kind; none is before everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Reached(BTreeMap<Kind, Place>);
+pub(crate) struct ReachedPlaces(BTreeMap<Kind, Place>);
 
-impl Reached {
+impl ReachedPlaces {
     /// How far, for a kind.
     pub(crate) fn of(&self, kind: Kind) -> Place {
         self.0.get(&kind).copied().unwrap_or_default()
@@ -69,7 +70,7 @@ impl Reached {
     }
 }
 
-impl From<&Cursor> for Reached {
+impl From<&Cursor> for ReachedPlaces {
     fn from(cursor: &Cursor) -> Self {
         Self(cursor.kinds.iter().filter_map(|kind| Some((kind, cursor.of(kind)?))).collect())
     }
@@ -79,11 +80,11 @@ impl From<&Cursor> for Reached {
 /// handed to coding agents and is not settled, wherever it stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
-    pub(crate) delivered: Reached,
-    pub(crate) seen: Reached,
-    pub(crate) acknowledged: Reached,
-    #[serde(default, skip_serializing_if = "Shown::is_empty")]
-    pub(crate) shown: Shown,
+    pub(crate) delivered: ReachedPlaces,
+    pub(crate) seen: ReachedPlaces,
+    pub(crate) acknowledged: ReachedPlaces,
+    #[serde(default, skip_serializing_if = "Handovers::is_empty")]
+    pub(crate) shown: Handovers,
 }
 
 impl Marks {
@@ -92,7 +93,7 @@ impl Marks {
     pub(crate) fn raise(&mut self, state: State, to: &Cursor, after: Option<&Cursor>) -> bool {
         let Some(adjoining) = self.adjoining(state, to, after) else { return false };
         let before = self.clone();
-        let reached = Reached::from(&adjoining);
+        let reached = ReachedPlaces::from(&adjoining);
         if state >= State::Delivered {
             self.delivered.raise(&reached);
         }
@@ -102,21 +103,29 @@ impl Marks {
         }
         if state >= State::Acknowledged {
             self.acknowledged.raise(&reached);
+            self.shown.cut.acknowledged(self.acknowledged.of(Kind::SessionMessage));
         }
         before != *self
     }
 
-    /// A session was handed these, of a page up to `to`; false where too much has come back.
+    /// Of these a model has seen no more than the beginning.
+    pub(crate) fn cut(&mut self, items: &[CutItem]) -> bool {
+        let before = self.shown.cut.clone();
+        items.iter().for_each(|item| self.shown.cut.insert(item));
+        before != self.shown.cut
+    }
+
+    /// A session was handed these, of a page up to `to` that left out what is for another; false where too much has come back.
     pub(crate) fn show(
         &mut self,
         session: (&str, &str),
         at: Moment,
-        spots: Vec<Spot>,
+        (spots, held): (Vec<Spot>, &[Spot]),
         to: &Cursor,
         now: TimestampMs,
     ) -> bool {
         self.delivered.raise(&to.into());
-        self.shown.show(session, at, spots, to, now)
+        self.shown.show(session, at, (spots, held), to, now)
     }
 
     /// Something happened in a session of a coding agent; whether it is worth writing.
@@ -162,12 +171,15 @@ impl Marks {
 
     /// What the marks say of something at a place.
     pub(crate) fn state(&self, kind: Kind, place: Place) -> State {
-        if self.shown.was_shown(Spot::of(kind, place)) {
+        let spot = Spot::of(kind, place);
+        if self.shown.was_shown(spot) {
             State::Shown
+        } else if self.shown.is_returned(spot) {
+            State::Delivered
         } else if place <= self.acknowledged.of(kind) {
             State::Acknowledged
         } else if place <= self.seen.of(kind) {
-            State::InContext
+            if self.shown.cut.is_cut(spot) { State::Shown } else { State::InContext }
         } else if place <= self.delivered.of(kind) {
             State::Delivered
         } else {
@@ -206,7 +218,7 @@ mod tests {
     proptest! {
         #[test]
         fn marks_only_rise_and_each_state_includes_those_before_it(
-            steps in prop::collection::vec((0_usize..4, (1_u16..256, 0_u64..20, 0_u64..20)), 1..30),
+            steps in prop::collection::vec((0_usize..4, (1_u16..512, 0_u64..20, 0_u64..20)), 1..30),
             asked in 0_u64..20,
         ) {
             let mut marks = Marks::default();

@@ -2,21 +2,21 @@
 //! order stays.
 //! Must not know: what is shown of them.
 
-use plenary_frames::news::Retained;
+use plenary_frames::news::RetainedFrame;
 use plenary_kernel::Position;
 
 use crate::{Inbox, cursor::Place, kind::Kind, marks::Marks, reading::Ask, shelf::Stub, telling::Reader};
 
 /// The retained frames that are asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
-    pub(crate) news: Vec<Retained>,
+pub(crate) struct RetainedNews {
+    pub(crate) news: Vec<RetainedFrame>,
     pub(crate) unread: u64,
     start: u64,
 }
 
-impl Heard {
-    pub(crate) fn of(inbox: &Inbox, reader: &Reader, ask: &Ask, marks: &Marks) -> Self {
+impl RetainedNews {
+    pub(crate) fn of(inbox: &Inbox, reader: &Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
         let start = ask.start(Kind::Frame, marks).0.0;
         if !ask.kinds.has(Kind::Frame) {
             return Self { start, ..Self::default() };
@@ -24,14 +24,16 @@ impl Heard {
         let unread_from = marks.unread_from(Kind::Frame).0.0;
         let mut kept = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(unread_from));
         kept.retain(|frame| !reader.is_blocked(&frame.from));
-        let is_unread = |frame: &Retained| marks.is_unread(Kind::Frame, Place(Position(frame.number), 0));
+        let is_unread =
+            |frame: &RetainedFrame| marks.is_unread(Kind::Frame, Place(Position(frame.number), 0));
         let unread = kept.iter().filter(|frame| is_unread(frame)).count();
-        let is_asked = |frame: &Retained| frame.number > start && (ask.after.is_some() || is_unread(frame));
+        let is_asked =
+            |frame: &RetainedFrame| frame.number > start && (ask.after.is_some() || is_unread(frame));
         let news = kept.into_iter().filter(is_asked).collect();
         Self { news, unread: u64::try_from(unread).unwrap_or(u64::MAX), start }
     }
 
-    /// The number up to which everything is given once so many are.
+    /// The number up to which all numbers are assigned.
     pub(crate) fn passed(&self, given: usize) -> u64 {
         given.checked_sub(1).and_then(|last| self.news.get(last)).map_or(self.start, |frame| frame.number)
     }
@@ -43,7 +45,7 @@ pub(crate) enum Next<'a> {
     /// Something of the log, and how many newer ones of its place there are.
     Stub(Place, &'a Stub, u64),
     /// A frame, and how many newer ones there are.
-    Frame(&'a Retained, u64),
+    Frame(&'a RetainedFrame, u64),
 }
 
 impl Next<'_> {
@@ -55,7 +57,7 @@ impl Next<'_> {
 /// The first of both.
 pub(crate) fn merged<'a>(
     stubs: &'a [(Place, Stub, u64)],
-    frames: &'a [Retained],
+    frames: &'a [RetainedFrame],
     limit: usize,
 ) -> Vec<Next<'a>> {
     let (mut stubs, mut frames) = (stubs.iter().peekable(), frames.iter().peekable());
@@ -90,9 +92,16 @@ mod tests {
         (Place(Position(at.0), 0), stub, 0)
     }
 
-    fn frame(number: u64, at: u64) -> Retained {
+    fn frame(number: u64, at: u64) -> RetainedFrame {
         let (from, at) = ("@bob.cli".parse().unwrap(), TimestampMs(at));
-        Retained { number, from, at, frame_id: String::new(), kind: String::new(), payload: String::new() }
+        RetainedFrame {
+            number,
+            from,
+            at,
+            frame_id: String::new(),
+            kind: String::new(),
+            payload: String::new(),
+        }
     }
 
     #[test]

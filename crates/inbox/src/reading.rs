@@ -6,24 +6,26 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use plenary_kernel::{AgentHandle, Position};
+use plenary_accounts::AttentionLevel;
+use plenary_kernel::{AgentHandle, Position, SessionId};
 use plenary_log::{Fault, StreamName};
-use plenary_sessions::{event::sequence, news::session_of, reads::Runs};
+use plenary_sessions::{event::sequence, news::session_of, pressing::Pressing, reads::Runs};
 
 use crate::{
-    Inbox,
-    cursor::{Cursor, Place},
+    HELD_MAX, Inbox,
+    attention::{HeldBack, Passage},
+    cursor::{Cursor, Place, Spot},
     desk::Desk,
-    gathering::On,
+    gathering::ShelfLookup,
     kind::{Kind, Kinds},
     marks::Marks,
-    merging::{Heard, Next, merged},
+    merging::{Next, RetainedNews, merged},
     shelf::{Shelf, Shelves, Stub},
     telling::{Reader, framed, room_behind},
     wire::{Item, Page},
 };
 
-/// How many streams a read looks at before it answers; where nothing is found for it, so many again.
+/// How many streams a read examines before it answers; if it finds nothing, it examines as many again.
 const LOOKED_AT_ONCE: usize = 64;
 /// How often a read for which nothing was found looks further before it answers that there may be more.
 const ROUNDS_MAX: usize = 3;
@@ -32,14 +34,16 @@ const LOOKED_AT_BESIDE: usize = 16;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask {
+pub(crate) struct Ask<'a> {
     /// Behind this; absent: what is unread.
     pub(crate) after: Option<Cursor>,
     pub(crate) limit: usize,
     pub(crate) kinds: Kinds,
+    /// The session of a coding agent that it is for, which gets nothing that is for another.
+    pub(crate) coding: Option<&'a str>,
 }
 
-impl Ask {
+impl Ask<'_> {
     /// Behind which place a kind is asked for.
     pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> Place {
         self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.unread_from(kind))
@@ -52,9 +56,9 @@ impl Ask {
     }
 }
 
-/// What of a shelf was counted and picked, before anything of it is told.
+/// The items of a shelf that were counted and picked, before their texts are read.
 #[derive(Default)]
-struct Picked {
+struct PickedStubs {
     stubs: Vec<(Place, Stub, u64)>,
     unread: u64,
     /// Whether not everything was counted.
@@ -63,6 +67,8 @@ struct Picked {
     more: bool,
     /// Up to here everything that was asked for is among them.
     end: Place,
+    /// What is for another session of a coding agent.
+    held: Vec<(Place, Kind)>,
 }
 
 /// What is picked from one shelf.
@@ -77,13 +83,20 @@ struct Pick<'a> {
 
 impl Inbox {
     /// A page of an agent's inbox. Nothing is marked by it.
-    pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask) -> Result<Page, Fault> {
+    pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask<'_>) -> Result<Page, Fault> {
         let desk = self.0.desks.open(me);
         let marks = self.settled_marks(me).await?;
         let through = self.observed().await?;
         let reader = self.reader(me).await?;
-        let (known, offered) = self.pick(&desk, &reader, ask, &marks, through).await?;
-        let frames = Heard::of(self, &reader, ask, &marks);
+        let (known, mut offered, mut held_back) = self.pick(&desk, &reader, ask, &marks, through).await?;
+        let mut frames = RetainedNews::of(self, &reader, ask, &marks);
+        let is_for_it = self.is_for(ask, &marks, &reader, None, Passage::ORDINARY);
+        let frames_held = self.hold_frames(&mut frames, ask, &marks, &reader, (&known.held, &mut held_back));
+        if !is_for_it {
+            // The line stays where it is, and nothing has to be held.
+            offered =
+                PickedStubs { unread: offered.unread, is_cut: offered.is_cut, ..PickedStubs::default() };
+        }
         let merged = merged(&known.stubs, &frames.news, ask.limit);
         let (durable, ephemeral) = (merged.iter().filter(|next| next.is_stub()).count(), merged.len());
         let ephemeral = ephemeral - durable;
@@ -108,12 +121,17 @@ impl Inbox {
             Some(last) => known.stubs[last].0,
             None => ask.lowest(&marks),
         };
+        let held = known.held.iter().filter(|(at, _)| *at <= place);
+        let lane = frames.passed(ephemeral);
+        let frames_held = frames_held.into_iter().filter(|number| *number <= lane).map(Spot::Frame);
+        let held = held.map(|(place, kind)| Spot::of(*kind, *place)).chain(frames_held);
+        let held = held.map(|spot| spot.to_string()).collect();
         let offers_end = match offers.last() {
+            _ if !is_for_it => ask.start(Kind::SessionOffered, &marks),
             _ if !more_known && offers.len() == offered.stubs.len() => offered.end,
             Some((last, ..)) => *last,
             None => ask.start(Kind::SessionOffered, &marks),
         };
-        let lane = frames.passed(ephemeral);
         let turn = marks.shown.turn();
         let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end, turn };
         Ok(Page {
@@ -123,22 +141,68 @@ impl Inbox {
             unread_at_least: known.is_cut || offered.is_cut,
             from_strangers: offered.unread,
             cursor: cursor.text(me),
+            held,
+            attention: ask.coding.and_then(|_| held_back.digest()),
             timed_out: false,
         })
+    }
+
+    /// Whether news are for the session of a coding agent that asks; about the session of the network that they are of.
+    /// What may not disturb the agent is for none.
+    fn is_for(
+        &self,
+        ask: &Ask<'_>,
+        marks: &Marks,
+        reader: &Reader,
+        about: Option<&SessionId>,
+        passage: Passage,
+    ) -> bool {
+        let Some(session) = ask.coding else { return true };
+        passage.passes(reader.level()) && marks.shown.is_for(session, about, passage, self.0.clock.now())
+    }
+
+    /// Leaves out the frames that are not for the session; the numbers of those that a page may pass over. Where none is for
+    /// it, or too much is held already, their line stays where it is.
+    fn hold_frames(
+        &self,
+        frames: &mut RetainedNews,
+        ask: &Ask<'_>,
+        marks: &Marks,
+        reader: &Reader,
+        (held, held_back): (&[(Place, Kind)], &mut HeldBack),
+    ) -> Vec<u64> {
+        let me = &reader.me.handle;
+        let (mut passing, mut left) = (Vec::new(), Vec::new());
+        for frame in std::mem::take(&mut frames.news) {
+            let passage = Passage::of(me, Kind::Frame, Some(&frame.from), Pressing::default());
+            if held_back.concerns(frame.at) {
+                held_back.count(passage, Some(&frame.from));
+            }
+            if self.is_for(ask, marks, reader, None, passage) {
+                passing.push(frame);
+            } else {
+                left.push(frame.number);
+            }
+        }
+        if passing.is_empty() || held.len() + left.len() > HELD_MAX {
+            return Vec::new();
+        }
+        frames.news = passing;
+        left
     }
 
     /// How many are unread, and whether there are more than were counted.
     pub(crate) async fn unread(&self, me: &AgentHandle, marks: &Marks) -> Result<(u64, bool), Fault> {
         let desk = self.0.desks.open(me);
         let through = self.observed().await?;
-        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL };
+        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
         let reader = self.reader(me).await?;
-        let (known, offered) = self.pick(&desk, &reader, &ask, marks, through).await?;
+        let (known, offered, _) = self.pick(&desk, &reader, &ask, marks, through).await?;
         let mut shelves = desk.shelves.lock().await;
         shelves.known.let_go(marks.unread_lowest(Kinds::ALL));
         shelves.offered.let_go(marks.unread_from(Kind::SessionOffered));
         drop(shelves);
-        let frames = Heard::of(self, &reader, &ask, marks).unread;
+        let frames = RetainedNews::of(self, &reader, &ask, marks).unread;
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
     }
 
@@ -147,17 +211,18 @@ impl Inbox {
         &self,
         desk: &Arc<Desk>,
         reader: &Reader,
-        ask: &Ask,
+        ask: &Ask<'_>,
         marks: &Marks,
         through: Position,
-    ) -> Result<(Picked, Picked), Fault> {
+    ) -> Result<(PickedStubs, PickedStubs, HeldBack), Fault> {
         let mut shelves = desk.shelves.lock().await;
         self.bring_up(desk, &mut shelves, reader, ask, marks).await?;
-        let mut open = Openness { inbox: self, reader, sessions: HashMap::new(), reads: HashMap::new() };
-        let mut known = Picked::default();
+        let mut open = Openness::new(self, reader, ask, marks);
+        let mut known = PickedStubs::default();
         for round in 0.. {
             let (unread_from, start) = (marks.unread_lowest(ask.kinds), ask.lowest(marks));
             let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
+            open.held = HeldBack::of(reader, ask, marks);
             known = pick.picked(&mut open, ask, marks, through).await?;
             let is_done = !known.stubs.is_empty() || ask.limit == 0 || round == ROUNDS_MAX;
             if is_done || !shelves.known.goes_on() {
@@ -165,9 +230,9 @@ impl Inbox {
             }
             // Everything that was found is settled; what is not may come behind it.
             let mut work = LOOKED_AT_ONCE;
-            self.look(&reader.me.handle, &mut shelves.known, On::Known, &mut work).await?;
+            self.look(&reader.me.handle, &mut shelves.known, ShelfLookup::Known, &mut work).await?;
         }
-        let mut offered = Picked::default();
+        let mut offered = PickedStubs::default();
         if ask.kinds.has(Kind::SessionOffered) {
             let (unread_from, start) =
                 (marks.unread_from(Kind::SessionOffered), ask.start(Kind::SessionOffered, marks));
@@ -180,7 +245,7 @@ impl Inbox {
         if shelves.known.goes_on() || shelves.offered.goes_on() {
             self.go_on(&reader.me.handle, desk);
         }
-        Ok((known, offered))
+        Ok((known, offered, open.held))
     }
 
     /// Looks for what the shelves do not have yet.
@@ -189,12 +254,12 @@ impl Inbox {
         desk: &Desk,
         shelves: &mut Shelves,
         reader: &Reader,
-        ask: &Ask,
+        ask: &Ask<'_>,
         marks: &Marks,
     ) -> Result<(), Fault> {
         let me = &reader.me.handle;
         self.take_grown(me, desk, shelves).await?;
-        let Shelves { known, offered } = shelves;
+        let Shelves { known, offered, .. } = shelves;
         let mut work = LOOKED_AT_ONCE;
         if ask.kinds.iter().any(Kind::is_in_line) {
             let start = ask.lowest(marks);
@@ -204,7 +269,7 @@ impl Inbox {
             } else if known.falls_short(start, ask.limit + 1) {
                 self.begin_known(me, known, before(start.0)).await?;
             }
-            self.look(me, known, On::Known, &mut work).await?;
+            self.look(me, known, ShelfLookup::Known, &mut work).await?;
         }
         if ask.kinds.has(Kind::SessionOffered) {
             let start = ask.start(Kind::SessionOffered, marks);
@@ -214,7 +279,7 @@ impl Inbox {
             } else if offered.falls_short(start, ask.limit + 1) {
                 self.begin_offered(me, offered, before(start.0)).await?;
             }
-            self.look(me, offered, On::Offered, &mut work).await?;
+            self.look(me, offered, ShelfLookup::Offered, &mut work).await?;
         }
         Ok(())
     }
@@ -222,18 +287,25 @@ impl Inbox {
     /// Takes note of what has grown. What was looked at before is looked at again at once, so that an answer settles what
     /// it answers.
     async fn take_grown(&self, me: &AgentHandle, desk: &Desk, shelves: &mut Shelves) -> Result<(), Fault> {
-        let Shelves { known, offered } = shelves;
-        for (stream, first) in desk.take_grown() {
+        let Shelves { known, offered, grown } = shelves;
+        desk.move_grown(grown);
+        while let Some((stream, first)) = grown.iter().next().map(|(stream, first)| (stream.clone(), *first))
+        {
             let is_offered = match session_of(&stream) {
                 Some(id) => self.0.rooms.sessions.is_offered(me, &id).await?,
                 None => false,
             };
-            for (shelf, on) in [(&mut *known, On::Known), (&mut *offered, On::Offered)] {
-                let knows = shelf.knows(&stream);
-                if knows || is_offered == (on == On::Offered) {
-                    shelf.note([(stream.clone(), first)]);
-                }
-                if knows {
+            let was_known = [known.knows(&stream), offered.knows(&stream)];
+            if was_known[0] || !is_offered {
+                known.note([(stream.clone(), first)]);
+            }
+            if was_known[1] || is_offered {
+                offered.note([(stream.clone(), first)]);
+            }
+            grown.remove(&stream);
+            let shelves = [(&mut *known, ShelfLookup::Known), (&mut *offered, ShelfLookup::Offered)];
+            for ((shelf, on), was_known) in shelves.into_iter().zip(was_known) {
+                if was_known {
                     let after = shelf.read_from(&stream);
                     self.look_at(me, shelf, on, &stream, after).await?;
                 }
@@ -246,7 +318,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Looks for the rest beside the readers, who are told as more is found.
+    /// Looks for the rest in the background; readers are notified as more is found.
     fn go_on(&self, me: &AgentHandle, desk: &Arc<Desk>) {
         if desk.is_gathering.swap(true, Ordering::AcqRel) {
             return;
@@ -261,7 +333,7 @@ impl Inbox {
                     Ok(true) if !*inbox.0.closed.borrow() => {}
                     Ok(_) => break,
                     Err(fault) => {
-                        tracing::warn!(%fault, "news can't be looked for; the next read does it");
+                        tracing::warn!(%fault, "news cannot be checked now; the next read checks it");
                         break;
                     }
                 }
@@ -274,8 +346,8 @@ impl Inbox {
     /// Some of the rest; whether there is more.
     async fn look_beside(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
         let mut shelves = desk.shelves.lock().await;
-        let Shelves { known, offered } = &mut *shelves;
-        for (shelf, on) in [(known, On::Known), (offered, On::Offered)] {
+        let Shelves { known, offered, .. } = &mut *shelves;
+        for (shelf, on) in [(known, ShelfLookup::Known), (offered, ShelfLookup::Offered)] {
             if shelf.goes_on() {
                 let mut work = LOOKED_AT_BESIDE;
                 self.look(me, shelf, on, &mut work).await?;
@@ -294,12 +366,12 @@ impl Pick<'_> {
     async fn picked(
         &self,
         open: &mut Openness<'_>,
-        ask: &Ask,
+        ask: &Ask<'_>,
         marks: &Marks,
         through: Position,
-    ) -> Result<Picked, Fault> {
+    ) -> Result<PickedStubs, Fault> {
         let Self { shelf, unread_from, start, is_wanted } = *self;
-        let (mut behind, mut unread) = (Vec::new(), 0);
+        let (mut behind, mut held, mut unread, mut is_held_up) = (Vec::new(), Vec::new(), 0, false);
         for (place, stub) in shelf.behind(unread_from.min(start)) {
             if place.0 > through || !ask.kinds.has(stub.kind) || !is_wanted(stub.kind) {
                 continue;
@@ -309,19 +381,37 @@ impl Pick<'_> {
             let is_asked = place > ask.start(stub.kind, marks) && (ask.after.is_some() || is_unread);
             if (is_unread || is_asked) && open.is_open(stub).await? {
                 unread += u64::from(is_unread);
-                behind.extend(is_asked.then_some((place, stub)));
+                let about = session_of(&stub.stream);
+                let passage = open.passage(stub, about.as_ref()).await?;
+                if is_unread {
+                    open.count(ask, marks, stub, about.as_ref(), passage);
+                }
+                let is_for = || open.inbox.is_for(ask, marks, open.reader, about.as_ref(), passage);
+                if is_asked && (!stub.kind.is_in_line() || is_for()) {
+                    behind.push((place, stub));
+                } else if is_asked {
+                    held.push((place, stub.kind));
+                    is_held_up = held.len() == HELD_MAX;
+                    if is_held_up {
+                        break;
+                    }
+                }
             }
         }
         let last = behind.iter().take(ask.limit).next_back().map(|(place, _)| *place).unwrap_or_default();
-        let (is_full, end) = (behind.len() > ask.limit, shelf.end());
+        let last_held = held.last().map(|(place, _)| *place).filter(|_| is_held_up);
+        let is_full = behind.len() > ask.limit;
+        let last = if is_full { last } else { last_held.unwrap_or(last) };
+        let (is_full, end) = (is_full || is_held_up, shelf.end());
         let all = end.unwrap_or(Place::behind(through)).min(Place::behind(through));
-        Ok(Picked {
+        Ok(PickedStubs {
             stubs: with_newer(&behind, ask.limit),
             unread,
-            is_cut: end.is_some() || !shelf.covers(before(unread_from.0)),
+            is_cut: is_held_up || end.is_some() || !shelf.covers(before(unread_from.0)),
             more: is_full || end.is_some(),
             // A cursor never goes back.
             end: if is_full { last } else { all.max(start) },
+            held,
         })
     }
 }
@@ -351,9 +441,53 @@ struct Openness<'a> {
     reader: &'a Reader,
     sessions: HashMap<StreamName, bool>,
     reads: HashMap<StreamName, Runs>,
+    /// Whether somebody has `focus`, so that it matters what lets a message through.
+    focus: bool,
+    held: HeldBack,
 }
 
-impl Openness<'_> {
+impl<'a> Openness<'a> {
+    fn new(inbox: &'a Inbox, reader: &'a Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
+        let levels = marks.shown.sessions().iter().map(|coding| coding.level(reader.now));
+        let mut levels = levels.chain([reader.level()]);
+        let focus = ask.coding.is_some() && levels.any(|level| level == AttentionLevel::Focus);
+        let held = HeldBack::of(reader, ask, marks);
+        Self { inbox, reader, sessions: HashMap::new(), reads: HashMap::new(), focus, held }
+    }
+
+    /// What lets it through. Looked for where it matters alone.
+    async fn passage(&self, stub: &Stub, about: Option<&SessionId>) -> Result<Passage, Fault> {
+        if !self.focus && !self.held.concerns(stub.at) {
+            return Ok(Passage::ORDINARY);
+        }
+        let (me, from) = (&self.reader.me.handle, stub.from.as_ref());
+        let plain = Passage::of(me, stub.kind, from, Pressing::default());
+        let is_said = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
+        let Some(id) = about.filter(|_| is_said && !plain.passes(AttentionLevel::Focus)) else {
+            return Ok(plain);
+        };
+        let pressing = self.inbox.0.rooms.sessions.pressing(me, id, stub.version).await?;
+        Ok(Passage::of(me, stub.kind, from, pressing))
+    }
+
+    /// Counts something unread that waits, or waited, where nothing else keeps it from the session.
+    fn count(
+        &mut self,
+        ask: &Ask<'_>,
+        marks: &Marks,
+        stub: &Stub,
+        about: Option<&SessionId>,
+        passage: Passage,
+    ) {
+        let Some(session) = ask.coding.filter(|_| self.held.concerns(stub.at)) else { return };
+        let is_elsewhere = match marks.shown.addressee(about, passage, self.reader.now) {
+            Ok(Some(coding)) | Err(coding) => coding.session != session,
+            Ok(None) => false,
+        };
+        if !(is_elsewhere && passage.passes(self.reader.level())) {
+            self.held.count(passage, stub.from.as_ref());
+        }
+    }
     /// Whether the agent's model has seen it among the session's events.
     async fn was_read(&mut self, stub: &Stub) -> Result<bool, Fault> {
         if stub.kind != Kind::SessionMessage {

@@ -12,16 +12,20 @@ pub(crate) enum Rejection {
     InvalidLimit,
     /// `timeout_s` is no number in its range.
     InvalidTimeout,
+    /// `until` is no state of a message.
+    InvalidState,
     /// `kinds` names a kind that there is not.
     InvalidKinds(String),
     /// No cursor of this agent looks like this, or it is of another store.
     InvalidCursor,
-    /// The query can't be read.
+    /// The query cannot be read.
     InvalidQuery,
     /// The body is no object of the shape that is asked for.
     InvalidBody(Refusal),
     /// The session, or the message in it, is not there for the caller.
     NotFound,
+    /// The agent has no live session of that name that runs hooks.
+    SessionNotLive,
     /// The agent waits too often at a time.
     TooManyWaits,
     /// Too much came back from coding agents and was not shown since.
@@ -33,9 +37,9 @@ pub(crate) enum Rejection {
 }
 
 /// A refusal on its way out.
-pub(crate) type Refused = plenary_room::Refused<House>;
+pub(crate) type InboxRefusal = plenary_room::ErrorReply<House>;
 
-impl From<Rejection> for Refused {
+impl From<Rejection> for InboxRefusal {
     fn from(rejection: Rejection) -> Self {
         Self::new(match rejection {
             Rejection::InvalidLimit => Refusal::malformed(
@@ -46,34 +50,40 @@ impl From<Rejection> for Refused {
                 "invalid_timeout",
                 format!("`timeout_s` must be an integer from 0 to {WAIT_SECONDS_MAX}."),
             ),
+            Rejection::InvalidState => Refusal::malformed(
+                "invalid_state",
+                "`until` must be delivered, shown, in_context (or seen), answered or acknowledged.",
+            ),
             Rejection::InvalidKinds(name) => {
-                Refusal::malformed("invalid_kinds", format!("`{name}` is not a kind of news."))
+                Refusal::malformed("invalid_kinds", format!("`{name}` is not a kind of inbox item."))
             }
             Rejection::InvalidCursor => {
-                Refusal::malformed("invalid_cursor", "The cursor was never given; read again without it.")
+                Refusal::malformed("invalid_cursor", "The cursor is not valid; read again without it.")
             }
-            Rejection::InvalidQuery => Refusal::malformed("invalid_query", "The query can't be read."),
+            Rejection::InvalidQuery => Refusal::malformed("invalid_query", "The query cannot be read."),
             Rejection::InvalidBody(refusal) => refusal,
             Rejection::NotFound => Refusal::not_found(),
+            Rejection::SessionNotLive => Refusal::conflict(
+                "session_not_live",
+                "The agent's coding agent has no live session of that name; `GET /who` lists them.",
+            ),
             Rejection::TooManyWaits => Refusal::new(
                 Class::TooMany,
                 "too_many_waits",
-                format!("{WAITS_PER_AGENT_MAX} waits of this agent are open; let one end first."),
+                format!("This agent has {WAITS_PER_AGENT_MAX} open waits, the maximum; end one first."),
             ),
             Rejection::TooManyShown => Refusal::new(
                 Class::TooMany,
                 "too_many_shown",
                 format!(
-                    "{RETURNED_MAX} items were handed over and came back; show or acknowledge those first."
+                    "{RETURNED_MAX} items were handed over and are unread again; show or acknowledge those first."
                 ),
             ),
-            Rejection::Revoked => Refusal::new(
-                Class::Unauthenticated,
-                "invalid_authorization",
-                "The token is not valid any more.",
-            ),
+            Rejection::Revoked => {
+                Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is no longer valid.")
+            }
             Rejection::Stopping => {
-                Refusal::new(Class::Unavailable, "stopping", "The server restarts; ask again.")
+                Refusal::new(Class::Unavailable, "stopping", "The server is restarting; retry.")
             }
         })
     }

@@ -12,7 +12,7 @@ use axum::{
 };
 use http::Method;
 use plenary_accounts::{Accounts, AgentCaller, Caller, overseen};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault};
+use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault};
 use plenary_kernel::{AgentHandle, Class, SessionId};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,9 +21,10 @@ use crate::{
     Inbox, LIMIT_DEFAULT, LIMIT_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, coding,
     cursor::Cursor,
     kind::Kinds,
+    marks::State,
     reading::Ask,
-    refusals::{Refused, Rejection},
-    wire::{AckRequest, Acked, Acknowledged, MessageStatus, Page},
+    refusals::{InboxRefusal, Rejection},
+    wire::{AckReceipt, AckRequest, AckTarget, MessageStatus, Page},
 };
 
 pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
@@ -51,8 +52,8 @@ pub fn operations() -> Vec<Operation<Inbox>> {
     let read_doc = OperationDoc::new("inbox.read", Method::GET, "/inbox", "Read what is new for you")
         .no_tool(THE_INBOX)
         .description(
-            "Oldest first. Without `after`: what is unread. Reading marks nothing: whoever hands it to a model says so \
-             by an acknowledgement.",
+            "Oldest first. Without `after`: unread items. Reading marks nothing: a program that hands items to a model reports it \
+             with an acknowledgement.",
         )
         .query::<ReadQuery>()
         .reply::<Page>()
@@ -61,7 +62,9 @@ pub fn operations() -> Vec<Operation<Inbox>> {
     let wait_doc =
         OperationDoc::new("inbox.wait", Method::GET, "/inbox/wait", "Wait for what is new for you")
             .no_tool(THE_INBOX)
-            .description("Answers as soon as there is an item, or at the deadline with none and `timed_out`.")
+            .description(
+                "Responds as soon as there is an item, or at the deadline with no item and `timed_out`.",
+            )
             .query::<WaitQuery>()
             .reply::<Page>()
             .errors(
@@ -75,11 +78,11 @@ pub fn operations() -> Vec<Operation<Inbox>> {
         OperationDoc::new("inbox.ack", Method::POST, "/inbox/ack", "Acknowledge what you have read")
             .no_tool(THE_INBOX)
             .description(
-                "Everything up to the cursor; or, with `session_id`, the events of one session behind \
-                 `after_sequence` up to `sequence`, as seen. Marks rise only; a cursor behind them changes nothing.",
+                "Everything up to the cursor; or, with `session_id`, the events of one session after \
+                 `after_sequence` up to `sequence`, as seen. Marks only rise; an older cursor changes nothing.",
             )
             .request::<AckRequest>()
-            .reply::<Acked>()
+            .reply::<AckReceipt>()
             .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_cursor"])
             .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"]);
@@ -99,8 +102,8 @@ fn of_others() -> [Operation<Inbox>; 2] {
         "Read what is new for an agent",
     )
     .auth(Auth::Owner)
-    .no_tool("owners and operators look at their agents; a model reads its own inbox")
-    .description("What the agent itself is shown. Reading marks nothing as delivered or seen.")
+    .no_tool("for owners and operators; a model reads its own inbox")
+    .description("The items that the agent itself is shown. Reading marks nothing as delivered or seen.")
     .path_parameter::<AgentHandle>("handle", "The agent's handle")
     .query::<ReadQuery>()
     .reply::<Page>()
@@ -111,43 +114,78 @@ fn of_others() -> [Operation<Inbox>; 2] {
         "message.status",
         Method::GET,
         "/sessions/{id}/messages/{sequence}/status",
-        "See what has become of a message",
+        "Show the state of a message",
     )
     .tool("sessions")
-    .description("For its session's participants. No state is claimed that is not known to be true.")
+    .description(
+        "For the participants of its session. A state is reported only if it is known. With `timeout_s` it waits until every \
+         recipient has reached `until`.",
+    )
     .path_parameter::<SessionId>("id", "The session.")
-    .path_parameter::<u64>("sequence", "The message's place in it.")
+    .path_parameter::<u64>("sequence", "The sequence number of the message.")
+    .query::<StatusQuery>()
     .reply::<MessageStatus>()
+    .errors(Class::Malformed, &["invalid_query", "invalid_timeout", "invalid_state"])
     .errors(Class::Unauthenticated, UNAUTHENTICATED)
-    .errors(Class::NotFound, &["not_found"]);
+    .errors(Class::NotFound, &["not_found"])
+    .errors(Class::TooMany, &["too_many_waits"])
+    .errors(Class::Unavailable, &["stopping"]);
     [Operation::new(overseen_doc, read_overseen), Operation::new(status_doc, status)]
 }
 
 /// The query of `GET /inbox`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ReadQuery {
-    /// The `cursor` of an earlier page: only what is behind it, whether or not it was seen.
+    /// The `cursor` of an earlier page: only items after it, seen or not.
     after: Option<String>,
-    /// How many; 20 when absent, at most 100.
+    /// Maximum number; 20 when absent, at most 100.
     #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
     limit: Option<String>,
-    /// Only these kinds, with commas between them.
+    /// Only these kinds, separated by commas.
     kinds: Option<String>,
+    /// A coding session of the agent: leaves out items for its other coding sessions.
+    coding_session: Option<String>,
 }
 
 /// The query of `GET /inbox/wait`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct WaitQuery {
-    /// The `cursor` of an earlier page: only what is behind it, whether or not it was seen.
+    /// The `cursor` of an earlier page: only items after it, seen or not.
     after: Option<String>,
-    /// How many; 20 when absent, at most 100.
+    /// Maximum number; 20 when absent, at most 100.
     #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
     limit: Option<String>,
-    /// Only these kinds, with commas between them.
+    /// Only these kinds, separated by commas.
     kinds: Option<String>,
-    /// How long to wait, in seconds; 30 when absent, at most 60.
+    /// A coding session of the agent: leaves out items for its other coding sessions.
+    coding_session: Option<String>,
+    /// Seconds to wait; 30 when absent, at most 60.
     #[schemars(with = "Option<u64>", range(max = 60))]
     timeout_s: Option<String>,
+}
+
+/// The query of `GET /sessions/{id}/messages/{sequence}/status`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct StatusQuery {
+    /// How long to wait, in seconds; not at all when absent, at most 60.
+    #[schemars(with = "Option<u64>", range(max = 60))]
+    timeout_s: Option<String>,
+    /// How far it has to come with every recipient, to end the wait: `delivered`, `shown`, `in_context` (`seen` is the same),
+    /// `answered` or `acknowledged`; `in_context` when absent. Whoever can never get it is not waited for.
+    until: Option<String>,
+}
+
+impl StatusQuery {
+    fn until(&self) -> Result<State, Rejection> {
+        match self.until.as_deref() {
+            Some("delivered") => Ok(State::Delivered),
+            Some("shown") => Ok(State::Shown),
+            None | Some("in_context" | "seen") => Ok(State::InContext),
+            Some("answered") => Ok(State::Answered),
+            Some("acknowledged") => Ok(State::Acknowledged),
+            Some(_) => Err(Rejection::InvalidState),
+        }
+    }
 }
 
 fn number<T: FromStr + PartialOrd>(
@@ -164,7 +202,7 @@ fn number<T: FromStr + PartialOrd>(
 }
 
 impl Inbox {
-    pub(crate) async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, Refused> {
+    pub(crate) async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, InboxRefusal> {
         let cursor = Cursor::read(text, me).ok_or(Rejection::InvalidCursor)?;
         // Of a store that was put back to an earlier state.
         if cursor.place.max(cursor.offers).0 > self.0.log.head().await? {
@@ -173,7 +211,7 @@ impl Inbox {
         Ok(cursor)
     }
 
-    async fn ask(&self, me: &AgentHandle, query: &ReadQuery) -> Result<Ask, Refused> {
+    async fn ask<'q>(&self, me: &AgentHandle, query: &'q ReadQuery) -> Result<Ask<'q>, InboxRefusal> {
         let limit = number(query.limit.as_deref(), LIMIT_DEFAULT, 1..=LIMIT_MAX, Rejection::InvalidLimit)?;
         let kinds = match query.kinds.as_deref() {
             None => Kinds::ALL,
@@ -183,7 +221,7 @@ impl Inbox {
             None => None,
             Some(text) => Some(self.cursor(me, text).await?),
         };
-        Ok(Ask { after, limit, kinds })
+        Ok(Ask { after, limit, kinds, coding: query.coding_session.as_deref() })
     }
 }
 
@@ -191,7 +229,7 @@ async fn read(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
     query: Result<Query<ReadQuery>, QueryRejection>,
-) -> Result<Json<Page>, Refused> {
+) -> Result<Json<Page>, InboxRefusal> {
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
     let ask = inbox.ask(&caller.handle, &query).await?;
     Ok(Json(inbox.page(&caller.handle, &ask).await?))
@@ -202,7 +240,7 @@ async fn read_overseen(
     Caller(principal): Caller,
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<ReadQuery>, QueryRejection>,
-) -> Result<Json<Page>, Refused> {
+) -> Result<Json<Page>, InboxRefusal> {
     let Path(handle) = path.map_err(|_| Rejection::NotFound)?;
     let agent = overseen(&inbox.0.rooms.accounts, &principal, &handle).await?;
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
@@ -214,9 +252,11 @@ async fn wait(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
     query: Result<Query<WaitQuery>, QueryRejection>,
-) -> Result<Json<Page>, Refused> {
-    let Query(WaitQuery { after, limit, kinds, timeout_s }) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let ask = inbox.ask(&caller.handle, &ReadQuery { after, limit, kinds }).await?;
+) -> Result<Json<Page>, InboxRefusal> {
+    let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
+    let WaitQuery { after, limit, kinds, coding_session, timeout_s } = query;
+    let query = ReadQuery { after, limit, kinds, coding_session };
+    let ask = inbox.ask(&caller.handle, &query).await?;
     let seconds =
         number(timeout_s.as_deref(), WAIT_SECONDS_DEFAULT, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
     Ok(Json(inbox.wait(&caller, &ask, Duration::from_secs(seconds)).await?))
@@ -226,31 +266,44 @@ async fn status(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
     path: Result<Path<(String, String)>, PathRejection>,
-) -> Result<Json<MessageStatus>, Refused> {
+    query: Result<Query<StatusQuery>, QueryRejection>,
+) -> Result<Json<MessageStatus>, InboxRefusal> {
     let Path((id, sequence)) = path.map_err(|_| Rejection::NotFound)?;
     let id = id.parse::<SessionId>().map_err(|_| Rejection::NotFound)?;
     let sequence = sequence.parse().map_err(|_| Rejection::NotFound)?;
+    // Whether it is there comes first, so that a query tells nothing of it.
     let found = inbox.status(&caller.handle, &id, sequence).await?;
+    if found.is_none() {
+        return Err(Rejection::NotFound.into());
+    }
+    let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
+    let until = query.until()?;
+    let seconds = number(query.timeout_s.as_deref(), 0, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
+    if seconds == 0 {
+        return Ok(Json(found.ok_or(Rejection::NotFound)?));
+    }
+    let timeout = Duration::from_secs(seconds);
+    let found = inbox.wait_status(&caller, (&id, sequence), until, timeout).await?;
     Ok(Json(found.ok_or(Rejection::NotFound)?))
 }
 
 async fn ack(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<Json<Acked>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<AckReceipt>, InboxRefusal> {
     let sent: AckRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
     let me = &caller.handle;
     let marks = match sent.named()? {
-        Acknowledged::Page { cursor, after, state } => {
+        AckTarget::Page { cursor, after, state, cut } => {
             let to = inbox.cursor(me, &cursor).await?;
             let after = match after {
                 Some(after) => Some(inbox.cursor(me, &after).await?),
                 None => None,
             };
-            inbox.raise(me, state.into(), &to, after.as_ref()).await?
+            inbox.raise(me, state.into(), (&to, after.as_ref()), &cut).await?
         }
-        Acknowledged::Session(id, run) => {
+        AckTarget::Session(id, run) => {
             if !inbox.0.rooms.sessions.has_seen(me, &id, run).await? {
                 return Err(Rejection::NotFound.into());
             }
@@ -259,5 +312,5 @@ async fn ack(
     };
     let (unread, unread_at_least) = inbox.unread(me, &marks).await?;
     let (seen, acknowledged) = (marks.seen.cursor().text(me), marks.acknowledged.cursor().text(me));
-    Ok(Json(Acked { unread, unread_at_least, seen, acknowledged }))
+    Ok(Json(AckReceipt { unread, unread_at_least, seen, acknowledged }))
 }

@@ -7,7 +7,7 @@ use axum::Router;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{About, Example, Mount, ServedRoom, house_error};
+use plenary_room::{Example, Glancer, Mount, RoomDescription, ServedRoom, house_error};
 use serde_json::json;
 
 use crate::{Inbox, operations, routes};
@@ -15,6 +15,11 @@ use crate::{Inbox, operations, routes};
 /// A body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
     ("inbox.ack", || json!({"cursor": "7f.35.ffffffffffffffff.0.020f59f4570ad61a"})),
+    (
+        "inbox.address",
+        || json!({"agent": "@nick.cc", "coding_session": "s-1", "session_id": "sess_01JD7Z5QK0000000000000000A"}),
+    ),
+    ("inbox.attention", || json!({"session": "s-1", "attention": "focus"})),
     ("inbox.session", || json!({"session": "s-1", "client": "claude", "event": "prompt"})),
     ("inbox.shown", || {
         json!({"session": "s-1", "client": "claude", "event": "prompt", "items": ["35.0"],
@@ -26,8 +31,8 @@ const EXAMPLES: &[Example] = &[
 const ONCE: AnsweredOnce = AnsweredOnce { form: house_error, apart: &[], secret: &[] };
 
 impl ServedRoom for Inbox {
-    fn about() -> About {
-        About::new("inbox", "What is new for an agent, out of every room.", &operations(), EXAMPLES)
+    fn about() -> RoomDescription {
+        RoomDescription::new("inbox", "News for an agent from every protocol.", &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -36,6 +41,10 @@ impl ServedRoom for Inbox {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
         Some(Arc::new(self.clone()))
     }
 

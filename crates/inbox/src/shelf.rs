@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use plenary_kernel::{AgentHandle, Position, TimestampMs, Version};
 use plenary_log::{StreamName, StreamNews};
 
-use crate::{cursor::Place, desk::Grown, kind::Kind};
+use crate::{cursor::Place, desk::StreamGrowth, kind::Kind};
 
 /// How much of the log is listed at once at first; where nothing is found, twice as much the next time.
 const WINDOW_MIN: u64 = 512;
@@ -27,7 +27,7 @@ pub(crate) struct Stub {
 
 /// What was found on one stream.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct UnreadStream {
     pub(crate) stubs: Vec<(Place, Stub)>,
     /// Everything up to here was looked at.
     pub(crate) read: Version,
@@ -39,7 +39,7 @@ pub(crate) struct Gathered {
 
 /// How far the agent is on one stream.
 #[derive(Debug, Clone, Copy, Default)]
-struct Standing {
+struct StreamMarks {
     read: Version,
     answered: Version,
     joined: Version,
@@ -48,15 +48,18 @@ struct Standing {
 /// The shelves of one agent.
 #[derive(Debug, Default)]
 pub(crate) struct Shelves {
-    /// What comes from those whom the agent knows, from its own sessions, and from the server.
+    /// News from agents that the agent knows, from its own sessions, and from the server.
     pub(crate) known: Shelf,
     /// The invitations of strangers.
     pub(crate) offered: Shelf,
+    /// Streams that have grown and are on no shelf's list yet. They stay here until they are, so that a read that fails or
+    /// is dropped loses nothing.
+    pub(crate) grown: HashMap<StreamName, StreamGrowth>,
 }
 
 /// How far it is known which streams have news.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Listing {
+pub(crate) enum ShelfCoverage {
     /// Of all of them.
     #[default]
     Whole,
@@ -75,19 +78,19 @@ pub(crate) struct Shelf {
     from: Position,
     /// Up to this; `None` when everything is.
     until: Option<Place>,
-    listing: Listing,
+    listing: ShelfCoverage,
     window: u64,
     stubs: BTreeMap<Place, Stub>,
-    standings: HashMap<StreamName, Standing>,
+    standings: HashMap<StreamName, StreamMarks>,
     /// Streams that are still to be looked at, each with its first event that was not.
-    pending: HashMap<StreamName, Grown>,
+    pending: HashMap<StreamName, StreamGrowth>,
     /// The same by where that event stands.
     order: BTreeSet<(Position, StreamName)>,
 }
 
 impl Shelf {
     /// These streams are to be looked at. They stay so until what they have was taken in, whatever happens meanwhile.
-    pub(crate) fn note(&mut self, grown: impl IntoIterator<Item = (StreamName, Grown)>) {
+    pub(crate) fn note(&mut self, grown: impl IntoIterator<Item = (StreamName, StreamGrowth)>) {
         for (stream, first) in grown {
             let known = self.pending.insert(stream.clone(), first);
             let first = known.map_or(first, |known| known.min(first));
@@ -129,7 +132,7 @@ impl Shelf {
 
     /// Whether there is nothing more to look at.
     pub(crate) fn is_whole(&self) -> bool {
-        self.order.is_empty() && self.listing == Listing::Whole
+        self.order.is_empty() && self.listing == ShelfCoverage::Whole
     }
 
     /// Whether something is still to be looked at, and can be: not when everything is to be begun anew.
@@ -137,7 +140,7 @@ impl Shelf {
         self.loaded && !self.is_whole()
     }
 
-    /// Whether so many can't be told behind a place although there may be more.
+    /// Whether more items may exist after a place than can be reported.
     pub(crate) fn falls_short(&self, after: Place, count: usize) -> bool {
         let is_cut = self.is_whole() && self.until.is_some();
         is_cut && after.0 > self.from && self.behind(after).take(count).count() < count
@@ -147,9 +150,9 @@ impl Shelf {
     pub(crate) fn end(&self) -> Option<Place> {
         let pending = self.order.first().map(|(at, _)| Place::behind(Position(at.0.saturating_sub(1))));
         let listed = match &self.listing {
-            Listing::Whole => None,
-            Listing::UpTo(position) => Some(Place::behind(*position)),
-            Listing::Behind(_) => Some(Place::behind(self.from)),
+            ShelfCoverage::Whole => None,
+            ShelfCoverage::UpTo(position) => Some(Place::behind(*position)),
+            ShelfCoverage::Behind(_) => Some(Place::behind(self.from)),
         };
         [self.until, pending, listed].into_iter().flatten().min()
     }
@@ -160,7 +163,7 @@ impl Shelf {
     }
 
     /// What is listed so far.
-    pub(crate) fn listing(&self) -> &Listing {
+    pub(crate) fn listing(&self) -> &ShelfCoverage {
         &self.listing
     }
 
@@ -170,17 +173,17 @@ impl Shelf {
     }
 
     /// More was listed: these streams, up to there.
-    pub(crate) fn list(&mut self, streams: Vec<StreamNews>, listing: Listing) {
+    pub(crate) fn list(&mut self, streams: Vec<StreamNews>, listing: ShelfCoverage) {
         self.window = if streams.is_empty() { self.window() * 2 } else { WINDOW_MIN };
         self.listing = listing;
         self.note(streams.into_iter().map(|news| {
-            let first = Grown { version: news.first, at: news.at };
+            let first = StreamGrowth { version: news.first, at: news.at };
             (news.stream, first)
         }));
     }
 
     /// Begins anew behind a position, with these streams to look at besides those that are noted.
-    pub(crate) fn begin(&mut self, from: Position, streams: Vec<StreamNews>, listing: Listing) {
+    pub(crate) fn begin(&mut self, from: Position, streams: Vec<StreamNews>, listing: ShelfCoverage) {
         let (pending, order) = (std::mem::take(&mut self.pending), std::mem::take(&mut self.order));
         *self = Self { loaded: true, from, pending, order, ..Self::default() };
         self.list(streams, listing);
@@ -192,7 +195,7 @@ impl Shelf {
     }
 
     /// Takes in what was found; past `max` the newest are left for later.
-    pub(crate) fn take(&mut self, stream: &StreamName, gathered: Gathered, max: usize) {
+    pub(crate) fn take(&mut self, stream: &StreamName, gathered: UnreadStream, max: usize) {
         if let Some(first) = self.pending.remove(stream) {
             self.order.remove(&(first.at, stream.clone()));
         }
@@ -217,8 +220,8 @@ impl Shelf {
             self.order.remove(&(at, stream.clone()));
             self.pending.remove(&stream);
         }
-        if matches!(self.listing, Listing::UpTo(listed) if listed >= until.0) {
-            self.listing = Listing::Whole;
+        if matches!(self.listing, ShelfCoverage::UpTo(listed) if listed >= until.0) {
+            self.listing = ShelfCoverage::Whole;
         }
     }
 
@@ -243,7 +246,8 @@ impl Shelf {
             | Kind::Frame
             | Kind::ChannelMention
             | Kind::ReviewRequested
-            | Kind::RunWaiting => false,
+            | Kind::RunWaiting
+            | Kind::RequestAnswered => false,
         }
     }
 
@@ -282,21 +286,21 @@ mod tests {
         (Place(Position(10 + version), 0), stub)
     }
 
-    fn found(versions: std::ops::Range<u64>) -> Gathered {
+    fn found(versions: std::ops::Range<u64>) -> UnreadStream {
         let read = Version(versions.end - 1);
-        Gathered { stubs: versions.map(message).collect(), read, ..Gathered::default() }
+        UnreadStream { stubs: versions.map(message).collect(), read, ..UnreadStream::default() }
     }
 
     fn places(shelf: &Shelf, after: u64) -> Vec<u64> {
         shelf.behind(Place::behind(Position(after))).map(|(place, _)| place.0.0).collect()
     }
 
-    fn grown(version: u64) -> Grown {
-        Grown { version: Version(version), at: Position(10 + version) }
+    fn grown(version: u64) -> StreamGrowth {
+        StreamGrowth { version: Version(version), at: Position(10 + version) }
     }
 
     fn news(version: u64) -> StreamNews {
-        let Grown { version: first, at } = grown(version);
+        let StreamGrowth { version: first, at } = grown(version);
         StreamNews { stream: stream(), first, at }
     }
 
@@ -305,7 +309,7 @@ mod tests {
         let mut shelf = Shelf::default();
         assert!(!shelf.covers(Position(0)));
         shelf.note([(stream(), grown(4))]);
-        shelf.begin(Position(11), vec![news(2)], Listing::Whole);
+        shelf.begin(Position(11), vec![news(2)], ShelfCoverage::Whole);
         assert!(shelf.covers(Position(11)) && !shelf.covers(Position(10)));
         assert_eq!(shelf.next(), Some((stream(), Version(1))));
         shelf.take(&stream(), found(1..4), 100);
@@ -318,7 +322,7 @@ mod tests {
     #[test]
     fn past_its_limit_the_newest_wait_and_it_says_so() {
         let mut shelf = Shelf::default();
-        shelf.begin(Position(0), Vec::new(), Listing::Whole);
+        shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
         shelf.take(&stream(), found(1..6), 3);
         assert_eq!(places(&shelf, 0), [11, 12, 13]);
         assert_eq!(shelf.end(), Some(Place(Position(13), 0)));
@@ -334,17 +338,17 @@ mod tests {
         let other = StreamName::new("sessions.session", "ses_2");
         let mut shelf = Shelf::default();
         let later = StreamNews { stream: other.clone(), first: Version(1), at: Position(13) };
-        shelf.begin(Position(0), vec![later, news(1)], Listing::UpTo(Position(14)));
+        shelf.begin(Position(0), vec![later, news(1)], ShelfCoverage::UpTo(Position(14)));
         assert_eq!(shelf.next(), Some((stream(), Version(0))), "the oldest first");
         shelf.take(&stream(), found(1..6), 100);
         assert_eq!(places(&shelf, 0), [11, 12], "the other stream has something at 13");
         assert_eq!(shelf.end(), Some(Place::behind(Position(12))));
-        shelf.take(&other, Gathered::default(), 100);
+        shelf.take(&other, UnreadStream::default(), 100);
         assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14], false));
-        shelf.list(Vec::new(), Listing::Whole);
+        shelf.list(Vec::new(), ShelfCoverage::Whole);
         assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14, 15], true));
-        shelf.note([(other.clone(), Grown { version: Version(4), at: Position(20) })]);
-        shelf.note([(other, Grown { version: Version(2), at: Position(12) })]);
+        shelf.note([(other.clone(), StreamGrowth { version: Version(4), at: Position(20) })]);
+        shelf.note([(other, StreamGrowth { version: Version(2), at: Position(12) })]);
         assert_eq!((shelf.waiting(), places(&shelf, 0)), (1, vec![11]));
     }
 
@@ -355,7 +359,7 @@ mod tests {
             let stream = StreamName::new("sessions.session", &format!("ses_{nth}0"));
             StreamNews { stream, first: Version(1), at: Position(20 + nth) }
         });
-        shelf.begin(Position(0), later.chain([news(1)]).collect(), Listing::UpTo(Position(30)));
+        shelf.begin(Position(0), later.chain([news(1)]).collect(), ShelfCoverage::UpTo(Position(30)));
         shelf.take(&stream(), found(1..6), 3);
         assert!(shelf.is_whole() && places(&shelf, 0) == [11, 12, 13]);
     }
@@ -363,18 +367,18 @@ mod tests {
     #[test]
     fn where_the_order_is_another_nothing_is_shown_before_all_is_listed() {
         let mut shelf = Shelf::default();
-        shelf.begin(Position(0), vec![news(1)], Listing::Behind(Some("ses_1".into())));
+        shelf.begin(Position(0), vec![news(1)], ShelfCoverage::Behind(Some("ses_1".into())));
         shelf.take(&stream(), found(1..3), 100);
         assert_eq!(places(&shelf, 0), Vec::<u64>::new());
-        shelf.list(Vec::new(), Listing::Whole);
+        shelf.list(Vec::new(), ShelfCoverage::Whole);
         assert_eq!(places(&shelf, 0), [11, 12]);
     }
 
     #[test]
     fn an_answer_answers_what_stands_before_it() {
         let mut shelf = Shelf::default();
-        shelf.begin(Position(0), Vec::new(), Listing::Whole);
-        shelf.take(&stream(), Gathered { answered: Version(3), ..found(1..5) }, 100);
+        shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
+        shelf.take(&stream(), UnreadStream { answered: Version(3), ..found(1..5) }, 100);
         let answered: Vec<bool> =
             shelf.behind(Place::default()).map(|(_, stub)| shelf.is_answered(stub)).collect();
         assert_eq!(answered, [true, true, false, false]);

@@ -2,16 +2,19 @@
 //! it was, or that it never will be. Pure, with its stored form.
 //! Must not know: how hooks speak, or how marks are written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_kernel::TimestampMs;
+use plenary_accounts::{Attention, AttentionChange, AttentionLevel};
+use plenary_kernel::{SessionId, TimestampMs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    attention::Passage,
     cursor::{Cursor, Spot},
+    cut::{CutItem, CutItems, Portion},
     kind::Kind,
-    marks::Reached,
+    marks::ReachedPlaces,
 };
 
 /// How long a session counts as live behind the last sign of it.
@@ -24,30 +27,36 @@ pub const SESSIONS_MAX: usize = 32;
 pub const SHOWINGS_MAX: usize = 64;
 /// Most pieces of news that one showing has.
 pub const SHOWN_AT_ONCE_MAX: usize = 100;
+/// How long a turn counts as under way behind the last event of it: a turn that its person broke off has no end.
+pub(crate) const TURN_MS: u64 = 10 * 60_000;
+/// Most sessions of the network in which a coding agent's session is known to have spoken; past it the first is forgotten.
+pub(crate) const SPOKEN_IN_MAX: usize = 32;
 /// Most pieces of news that came back and were not shown since; past it 429 `too_many_shown`.
 pub const RETURNED_MAX: usize = 2_048;
 
-/// A moment in a session of a coding agent.
+/// An event of a coding session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
-    /// It begins or goes on, before anybody has said anything.
+    /// The session starts or resumes, before any prompt.
     Start,
-    /// A person spoke.
+    /// A person sent a prompt.
     Prompt,
     /// A tool was used.
     Tool,
     /// The turn is about to end.
     Stop,
-    /// It was woken, and has done nothing yet.
+    /// The session was woken and has done nothing yet.
     Wake,
-    /// What was said is about to be summarised.
+    /// The context is about to be summarised.
     Compact,
-    /// It ended properly.
+    /// The session ended normally.
     End,
-    /// Its program is there.
+    /// It spoke in a session of the network, `session_id`.
+    Spoke,
+    /// Its program is running.
     Alive,
-    /// Its program is gone, and said nothing.
+    /// Its program is gone without an end event.
     Gone,
 }
 
@@ -68,8 +77,22 @@ impl Moment {
             // What stood at the beginning of a session in which nothing happened, no model has seen.
             Self::End if matches!(shown_at, Self::Start | Self::Wake) => Fate::Back,
             Self::End => Fate::InContext,
-            Self::Wake | Self::Alive => Fate::Open,
+            Self::Wake | Self::Spoke | Self::Alive => Fate::Open,
         }
+    }
+
+    /// Whether a turn is under way from here on; `None` where that stays as it was.
+    fn is_working(self) -> Option<bool> {
+        match self {
+            Self::Prompt | Self::Tool | Self::Wake => Some(true),
+            Self::Start | Self::Stop => Some(false),
+            Self::Spoke | Self::Compact | Self::Alive | Self::End | Self::Gone => None,
+        }
+    }
+
+    /// Whether hooks told of it.
+    fn is_of_hook(self) -> bool {
+        !matches!(self, Self::Alive | Self::Spoke)
     }
 
     fn ends(self) -> bool {
@@ -79,22 +102,25 @@ impl Moment {
 
 /// Something that one session was handed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Showing {
+struct Handover {
     session: String,
     at: Moment,
     spots: Vec<Spot>,
+    /// Those of them that were cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cut: Vec<CutItem>,
     /// Up to where the page went that it is of.
-    to: Reached,
+    to: ReachedPlaces,
     /// Whether its session was silent for too long: others may be shown it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lapsed: bool,
 }
 
-/// A session of a coding agent.
+/// A coding session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Coding {
+pub(crate) struct SessionPresence {
     pub(crate) session: String,
-    /// Which coding agent it is.
+    /// The coding agent.
     pub(crate) client: String,
     pub(crate) began: TimestampMs,
     /// When something last happened in it.
@@ -104,14 +130,36 @@ pub(crate) struct Coding {
     /// When it ended, or was found to be gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<TimestampMs>,
-    /// Whether it runs hooks; else it has tools alone.
+    /// Whether it runs hooks; otherwise it only has tools.
     pub(crate) hooks: bool,
+    /// Whether a turn of its model is in progress, according to its events.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) working: bool,
+    /// The last period in which it did not let everything disturb it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) attention: Option<Attention>,
+    /// When it was last told of what had waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) told: Option<TimestampMs>,
+    /// Sessions of the network in which it was the last of its agent's to speak, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) spoke_in: Vec<SessionId>,
 }
 
-impl Coding {
+impl SessionPresence {
     /// Whether it is there, as far as is known.
     pub(crate) fn is_live(&self, now: TimestampMs) -> bool {
         self.ended.is_none() && now.0.saturating_sub(self.heard.0) <= LEASE_MS
+    }
+
+    /// Whether a turn is under way.
+    pub(crate) fn is_working(&self, now: TimestampMs) -> bool {
+        self.working && now.0.saturating_sub(self.worked.0) <= TURN_MS
+    }
+
+    /// What it lets itself be disturbed by.
+    pub(crate) fn level(&self, now: TimestampMs) -> AttentionLevel {
+        self.attention.map_or(AttentionLevel::Open, |attention| attention.level_at(now))
     }
 
     /// Since when it is not there.
@@ -126,9 +174,15 @@ impl Coding {
 pub enum Reason {
     /// The recipient was invited, and has not joined.
     NotJoined,
-    /// A session is there; its next event takes it up.
+    /// The message was cut, and the rest was not read.
+    RestUnread,
+    /// The recipient, or its coding session, lets itself be disturbed by its own people, urgent messages and replies alone.
+    Focus,
+    /// The recipient, or its coding session, does not want to be disturbed.
+    Dnd,
+    /// A coding session is live; its next event receives the message.
     NextEvent,
-    /// A session is there that has the tools, but runs no hook: it has to ask.
+    /// A coding session is live that has tools but runs no hooks: it must read its inbox.
     HooksOff,
     /// The recipient's coding agent is not running.
     NoLiveSession,
@@ -136,25 +190,31 @@ pub enum Reason {
 
 /// What an agent's coding agents were handed, and their sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Shown {
+pub(crate) struct Handovers {
     /// Rises whenever something comes back, so that a page from before is known to lack it.
     turn: u64,
-    pending: Vec<Showing>,
+    pending: Vec<Handover>,
     /// What came back and is unread again, wherever the marks stand; with the turn it came back in.
     returned: BTreeMap<Spot, u64>,
-    sessions: Vec<Coding>,
+    /// What of that nobody was ever shown: a page left it out for another session.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    held: BTreeSet<Spot>,
+    /// What a model has the beginning of.
+    #[serde(default, skip_serializing_if = "CutItems::is_empty")]
+    pub(crate) cut: CutItems,
+    sessions: Vec<SessionPresence>,
 }
 
 /// What a model has seen now.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Settled {
+pub(crate) struct SettledMarks {
     /// Up to here its pages went.
-    pub(crate) to: Vec<Reached>,
+    pub(crate) to: Vec<ReachedPlaces>,
     /// Whether anything changed that is to be written.
     pub(crate) changed: bool,
 }
 
-impl Shown {
+impl Handovers {
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -163,7 +223,7 @@ impl Shown {
         self.turn
     }
 
-    pub(crate) fn sessions(&self) -> &[Coding] {
+    pub(crate) fn sessions(&self) -> &[SessionPresence] {
         &self.sessions
     }
 
@@ -179,12 +239,102 @@ impl Shown {
 
     /// Whether it was handed to a coding agent, whatever became of that.
     pub(crate) fn was_shown(&self, spot: Spot) -> bool {
-        self.is_returned(spot) || self.pending.iter().any(|showing| showing.spots.contains(&spot))
+        (self.is_returned(spot) && !self.held.contains(&spot))
+            || self.pending.iter().any(|showing| showing.spots.contains(&spot))
+    }
+
+    /// How much of it was shown, where it was cut.
+    pub(crate) fn portion(&self, spot: Spot) -> Option<Portion> {
+        let pending = self.pending.iter().flat_map(|showing| &showing.cut);
+        let pending = pending.filter(|item| item.spot == spot).map(|item| item.portion);
+        pending.chain(self.cut.portion(spot)).max_by_key(|portion| portion.shown)
+    }
+
+    /// These of what was handed over last were cut.
+    pub(crate) fn was_cut(&mut self, items: Vec<CutItem>) {
+        if let Some(last) = self.pending.last_mut() {
+            last.cut = items;
+        }
     }
 
     /// The first of what came back, among the places of a kind.
     pub(crate) fn first_returned(&self, kind: Kind) -> Option<Spot> {
         self.returned.keys().find(|spot| spot.is_in_line_of(kind)).copied()
+    }
+
+    /// Whether news goes to a session of a coding agent: that of a session of the network to the live one that spoke
+    /// there last; everything else to the one that works, else to the one used last, of those that it may disturb. Where
+    /// nobody is live, to whoever asks.
+    pub(crate) fn is_for(
+        &self,
+        session: &str,
+        about: Option<&SessionId>,
+        passage: Passage,
+        now: TimestampMs,
+    ) -> bool {
+        match self.addressee(about, passage, now) {
+            Ok(coding) => coding.is_none_or(|coding| coding.session == session),
+            Err(_) => false,
+        }
+    }
+
+    /// The live session that news goes to, if there is one; an error is one that it waits for, as it may not disturb it.
+    pub(crate) fn addressee(
+        &self,
+        about: Option<&SessionId>,
+        passage: Passage,
+        now: TimestampMs,
+    ) -> Result<Option<&SessionPresence>, &SessionPresence> {
+        let live = || self.sessions.iter().filter(|coding| coding.hooks && coding.is_live(now));
+        let may = |coding: &SessionPresence| passage.passes(coding.level(now));
+        if let Some(spoke) = about.and_then(|id| live().find(|coding| coding.spoke_in.contains(id))) {
+            return if may(spoke) { Ok(Some(spoke)) } else { Err(spoke) };
+        }
+        let used = live().max_by_key(|coding| (may(coding), coding.is_working(now), coding.worked));
+        used.map_or(Ok(None), |used| if may(used) { Ok(Some(used)) } else { Err(used) })
+    }
+
+    /// What a live session lets itself be disturbed by from now on; `None` where there is no such session.
+    pub(crate) fn attend(&mut self, session: &str, to: AttentionChange, now: TimestampMs) -> Option<bool> {
+        let coding =
+            self.sessions.iter_mut().find(|coding| coding.session == session && coding.is_live(now))?;
+        let before = coding.attention;
+        coding.attention = to.after(before, now);
+        Some(coding.attention != before)
+    }
+
+    /// A session was told of what had waited.
+    pub(crate) fn digested(&mut self, session: &str, now: TimestampMs) {
+        if let Some(coding) = self.sessions.iter_mut().find(|coding| coding.session == session) {
+            coding.told = Some(now);
+        }
+    }
+
+    /// A session of a coding agent said something in a session of the network: what is said there next is for it.
+    pub(crate) fn spoke(&mut self, session: &str, id: &SessionId) -> bool {
+        let is_known =
+            |coding: &SessionPresence| coding.session == session && coding.spoke_in.last() == Some(id);
+        if self.sessions.iter().any(is_known) {
+            return false;
+        }
+        for coding in &mut self.sessions {
+            coding.spoke_in.retain(|known| known != id);
+            if coding.session == session {
+                coding.spoke_in.push(id.clone());
+                let surplus = coding.spoke_in.len().saturating_sub(SPOKEN_IN_MAX);
+                coding.spoke_in.drain(..surplus);
+            }
+        }
+        true
+    }
+
+    /// What a page left out for another session stays unread, however far the page went.
+    fn hold(&mut self, spots: &[Spot]) {
+        if !spots.is_empty() {
+            self.turn += 1;
+            self.held.extend(spots.iter().filter(|spot| !self.was_shown(**spot)).collect::<Vec<_>>());
+            self.bring_back(spots);
+        }
     }
 
     /// Whether what is written is out of date: a session was silent for too long.
@@ -225,6 +375,7 @@ impl Shown {
     /// since was not on it.
     pub(crate) fn passed(&mut self, to: &Cursor, after: Option<&Cursor>) {
         self.returned.retain(|spot, turn| *turn > to.turn || !spot.is_between(after, to));
+        self.held.retain(|spot| self.returned.contains_key(spot));
     }
 
     /// A session was handed these; false past their number.
@@ -232,7 +383,7 @@ impl Shown {
         &mut self,
         (session, client): (&str, &str),
         at: Moment,
-        spots: Vec<Spot>,
+        (spots, held): (Vec<Spot>, &[Spot]),
         to: &Cursor,
         now: TimestampMs,
     ) -> bool {
@@ -240,10 +391,13 @@ impl Shown {
         if self.returned.len() > RETURNED_MAX {
             return false;
         }
+        self.hold(held);
         for spot in &spots {
             self.returned.remove(spot);
+            self.held.remove(spot);
         }
-        self.pending.push(Showing { session: session.to_owned(), at, spots, to: to.into(), lapsed: false });
+        let (session, to) = (session.to_owned(), to.into());
+        self.pending.push(Handover { session, at, spots, cut: Vec::new(), to, lapsed: false });
         if self.pending.len() > SHOWINGS_MAX {
             let oldest = self.pending.iter().position(|showing| showing.lapsed).unwrap_or_default();
             let oldest = self.pending.remove(oldest);
@@ -254,8 +408,14 @@ impl Shown {
     }
 
     /// Something happened in a session.
-    pub(crate) fn event(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> Settled {
-        let mut settled = Settled { changed: self.hear(session, client, at, now), to: Vec::new() };
+    pub(crate) fn event(
+        &mut self,
+        session: &str,
+        client: &str,
+        at: Moment,
+        now: TimestampMs,
+    ) -> SettledMarks {
+        let mut settled = SettledMarks { changed: self.hear(session, client, at, now), to: Vec::new() };
         let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending)
             .into_iter()
             .partition(|showing| showing.session == session && at.fate(showing.at) != Fate::Open);
@@ -266,8 +426,11 @@ impl Shown {
                 Fate::InContext => {
                     for spot in &showing.spots {
                         self.returned.remove(spot);
+                        self.held.remove(spot);
+                        self.cut.remove(*spot);
                         self.pending.iter_mut().for_each(|other| other.spots.retain(|other| other != spot));
                     }
+                    showing.cut.iter().for_each(|item| self.cut.insert(item));
                     settled.to.push(showing.to);
                 }
                 // It is unread already, or somebody else has taken it up.
@@ -283,6 +446,7 @@ impl Shown {
 
     /// A sign of a session; whether it is worth writing.
     fn hear(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
+        let used_last = self.sessions.iter().map(|coding| coding.worked).max().unwrap_or_default();
         let known = self.sessions.iter_mut().find(|coding| coding.session == session);
         let Some(coding) = known else {
             // Who is unknown and gone is nobody.
@@ -290,8 +454,19 @@ impl Shown {
                 return false;
             }
             let (session, client) = (session.to_owned(), client.to_owned());
-            let hooks = at != Moment::Alive;
-            let fresh = Coding { session, client, began: now, worked: now, heard: now, ended: None, hooks };
+            let fresh = SessionPresence {
+                session,
+                client,
+                began: now,
+                worked: now,
+                heard: now,
+                ended: None,
+                hooks: at.is_of_hook(),
+                working: at.is_working().unwrap_or_default(),
+                attention: None,
+                told: None,
+                spoke_in: Vec::new(),
+            };
             self.sessions.push(fresh);
             self.forget(now);
             return true;
@@ -299,19 +474,24 @@ impl Shown {
         if at.ends() {
             let was_live = coding.ended.is_none();
             coding.ended = coding.ended.or(Some(now));
+            coding.working = false;
             return was_live;
         }
         // Whoever looks after a session that has ended is told so, and wakes nobody.
         if at == Moment::Alive && coding.ended.is_some() {
             return false;
         }
+        let working = at.is_working().unwrap_or(coding.working);
         let is_news = coding.ended.is_some()
+            || (at.is_of_hook() && coding.worked < used_last)
             || now.0.saturating_sub(coding.heard.0) >= QUIET_MS
-            || (at != Moment::Alive && !coding.hooks);
+            || (at.is_of_hook() && !coding.hooks)
+            || working != coding.working;
         if is_news {
             coding.heard = now;
             coding.ended = None;
-            if at != Moment::Alive {
+            coding.working = working;
+            if at.is_of_hook() {
                 coding.worked = now;
                 coding.hooks = true;
             }
@@ -321,7 +501,7 @@ impl Shown {
 
     fn forget(&mut self, now: TimestampMs) {
         while self.sessions.len() > SESSIONS_MAX {
-            let oldest = |(_, coding): &(usize, &Coding)| (coding.is_live(now), coding.heard);
+            let oldest = |(_, coding): &(usize, &SessionPresence)| (coding.is_live(now), coding.heard);
             let Some((nth, _)) = self.sessions.iter().enumerate().min_by_key(oldest) else { return };
             self.sessions.remove(nth);
         }
@@ -336,7 +516,7 @@ impl Shown {
         if let Some(since) = live().map(|coding| coding.began).min() {
             return Some((Reason::HooksOff, Some(since)));
         }
-        let last = self.sessions.iter().map(Coding::gone_since).max()?;
+        let last = self.sessions.iter().map(SessionPresence::gone_since).max()?;
         Some((Reason::NoLiveSession, Some(last)))
     }
 }

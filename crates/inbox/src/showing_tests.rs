@@ -3,7 +3,11 @@
 use plenary_kernel::Position;
 
 use super::*;
-use crate::{cursor::Place, kind::Kinds, marks::Marks};
+use crate::{
+    cursor::Place,
+    kind::Kinds,
+    marks::{Marks, State},
+};
 
 fn spot(at: u64) -> Spot {
     Spot::Log(Place(Position(at), 0))
@@ -30,9 +34,17 @@ impl Desk {
     }
 
     fn show(&mut self, session: &str, moment: Moment, spots: &[u64]) {
-        let to = page(*spots.last().unwrap(), self.marks.shown.turn());
+        self.show_beside(session, moment, spots, &[]);
+    }
+
+    /// The same of a page that left some out for another session.
+    fn show_beside(&mut self, session: &str, moment: Moment, spots: &[u64], held: &[u64]) {
+        let last = spots.iter().chain(held).max().unwrap();
+        let to = page(*last, self.marks.shown.turn());
         let spots = spots.iter().copied().map(spot).collect();
-        assert!(self.marks.show((session, "claude"), moment, spots, &to, TimestampMs(self.now)));
+        let held: Vec<Spot> = held.iter().copied().map(spot).collect();
+        let now = TimestampMs(self.now);
+        assert!(self.marks.show((session, "claude"), moment, (spots, &held), &to, now));
     }
 
     fn unread(&mut self, all: std::ops::RangeInclusive<u64>) -> Vec<u64> {
@@ -156,12 +168,12 @@ fn a_page_from_before_takes_nothing_that_came_back_since() {
     desk.show("a", Moment::Start, &[1]);
     let read = page(2, desk.marks.shown.turn());
     desk.at("a", Moment::Gone);
-    desk.marks.raise(crate::State::Acknowledged, &read, None);
+    desk.marks.raise(State::Acknowledged, &read, None);
     assert_eq!(desk.unread(1..=2), [1], "it was not on the page");
     let again = page(1, desk.marks.shown.turn());
-    desk.marks.raise(crate::State::InContext, &again, Some(&page(1, 0)));
+    desk.marks.raise(State::InContext, &again, Some(&page(1, 0)));
     assert_eq!(desk.unread(1..=2), [1], "nor behind what the page began with");
-    desk.marks.raise(crate::State::InContext, &again, None);
+    desk.marks.raise(State::InContext, &again, None);
     assert_eq!(desk.unread(1..=2), Vec::<u64>::new());
 }
 
@@ -212,17 +224,144 @@ fn the_stored_form_is_frozen() {
     let form = concat!(
         r#"{"turn":1,"pending":[{"session":"a","at":"start","spots":["7.0"],"to":{"session.message":[7,0],"#,
         r#""session.invited":[7,0],"contact.requested":[7,0],"frame":[0,0],"channel.mention":[7,0],"#,
-        r#""review.requested":[7,0],"run.waiting":[7,0],"session.offered":[0,0]}}],"returned":{"9.0":1},"#,
+        r#""review.requested":[7,0],"run.waiting":[7,0],"session.offered":[0,0],"request.answered":[7,0]}}],"returned":{"9.0":1},"#,
         r#""sessions":[{"session":"a","client":"claude","began":1000000,"worked":1000000,"heard":1000000,"hooks":true},"#,
         r#"{"session":"b","client":"claude","began":1000000,"worked":1000000,"heard":1000000,"ended":1000000,"#,
         r#""hooks":true}]}"#,
     );
     assert_eq!(serde_json::to_string(&desk.marks.shown).unwrap(), form);
-    assert_eq!(serde_json::from_str::<Shown>(form).unwrap(), desk.marks.shown);
+    assert_eq!(serde_json::from_str::<Handovers>(form).unwrap(), desk.marks.shown);
     for text in ["7.0", "7.a.s", "f12"] {
         assert_eq!(text.parse::<Spot>().unwrap().to_string(), text);
     }
     for text in ["", "7", "f", "fx", "7.0.x", "7.0.s.s", "-1.0", "7.g"] {
         assert!(text.parse::<Spot>().is_err(), "{text}");
     }
+}
+
+/// Who gets what, given what the sessions did, each a second after the one before.
+#[test]
+fn news_go_to_the_session_that_spoke_there_or_works_or_was_used_last() {
+    use Moment::{End, Prompt, Start, Stop, Tool};
+    let talk: SessionId = "sess_00000000000000000000000001".parse().unwrap();
+    for (moments, of_talk, of_agent) in [
+        (&[][..], "ab", "ab"),
+        (&[("a", Start)][..], "a", "a"),
+        (&[("a", Start), ("b", Start)], "b", "b"),
+        (&[("a", Start), ("b", Prompt), ("b", Stop), ("a", Prompt)], "a", "a"),
+        (&[("a", Prompt), ("b", Start)], "a", "a"),
+        (&[("a", Prompt), ("b", Prompt), ("b", Stop)], "a", "a"),
+        (&[("a", Prompt), ("a", Moment::Spoke), ("a", Stop), ("b", Prompt)], "a", "b"),
+        (&[("a", Prompt), ("a", Moment::Spoke), ("b", Prompt), ("b", Moment::Spoke)], "b", "b"),
+        (&[("a", Prompt), ("a", Moment::Spoke), ("b", Prompt), ("a", End)], "b", "b"),
+        (&[("b", Tool), ("a", Prompt), ("a", Moment::Spoke), ("a", Moment::Gone), ("b", End)], "ab", "ab"),
+    ] {
+        let mut desk = Desk::new();
+        for (session, moment) in moments {
+            desk.later(1_000);
+            desk.at(session, *moment);
+            if *moment == Moment::Spoke {
+                desk.marks.shown.spoke(session, &talk);
+            }
+        }
+        let now = TimestampMs(desk.now);
+        let whose = |about: Option<&SessionId>| -> String {
+            ["a", "b"]
+                .into_iter()
+                .filter(|session| desk.marks.shown.is_for(session, about, Passage::ORDINARY, now))
+                .collect()
+        };
+        assert_eq!((whose(Some(&talk)).as_str(), whose(None).as_str()), (of_talk, of_agent), "{moments:?}");
+    }
+}
+
+/// A turn that its person broke off tells of no end.
+#[test]
+fn a_turn_without_an_end_counts_as_under_way_for_a_while_only() {
+    let mut desk = Desk::new();
+    desk.at("a", Moment::Prompt);
+    for _ in 0..=TURN_MS / 30_000 {
+        desk.later(30_000);
+        desk.at("a", Moment::Alive);
+        desk.at("b", Moment::Alive);
+    }
+    desk.at("b", Moment::Start);
+    assert!(desk.marks.shown.is_for("b", None, Passage::ORDINARY, TimestampMs(desk.now)));
+}
+
+#[test]
+fn what_a_page_left_out_stays_unread_for_the_other_session() {
+    let mut desk = Desk::new();
+    desk.show_beside("a", Moment::Prompt, &[1, 4], &[2, 3]);
+    assert_eq!(desk.unread(1..=4), [2, 3]);
+    desk.at("a", Moment::Tool);
+    assert_eq!(desk.unread(1..=4), [2, 3], "the page went past them");
+    let state = |desk: &Desk, at| desk.marks.state(Kind::SessionMessage, Place(Position(at), 0));
+    assert_eq!((state(&desk, 1), state(&desk, 2)), (State::InContext, State::Delivered));
+    desk.show("b", Moment::Tool, &[2, 3]);
+    desk.at("b", Moment::Stop);
+    assert_eq!(desk.unread(1..=4), [0; 0]);
+}
+
+#[test]
+fn a_session_is_known_to_have_spoken_in_so_many_others_only() {
+    let mut desk = Desk::new();
+    desk.at("a", Moment::Prompt);
+    desk.at("b", Moment::Prompt);
+    let id = |nth: usize| format!("sess_{nth:026}").parse::<SessionId>().unwrap();
+    for nth in 0..=SPOKEN_IN_MAX {
+        assert!(desk.marks.shown.spoke("a", &id(nth)));
+    }
+    assert!(!desk.marks.shown.spoke("a", &id(SPOKEN_IN_MAX)), "that is known");
+    let is_for_a =
+        |nth| desk.marks.shown.is_for("a", Some(&id(nth)), Passage::ORDINARY, TimestampMs(desk.now));
+    assert_eq!((is_for_a(0), is_for_a(1)), (false, true), "b works");
+}
+
+/// One session that does not want to be disturbed: what is for any goes to another, and what is for it waits.
+#[test]
+fn a_session_that_is_not_to_be_disturbed_leaves_to_others_what_is_for_any() {
+    let talk: SessionId = "sess_00000000000000000000000001".parse().unwrap();
+    let mut desk = Desk::new();
+    desk.at("b", Moment::Start);
+    desk.later(1_000);
+    desk.at("a", Moment::Prompt);
+    desk.marks.shown.spoke("a", &talk);
+    let dnd = AttentionChange { level: AttentionLevel::Dnd, until: Some(TimestampMs(desk.now + 500)) };
+    assert_eq!(desk.marks.shown.attend("a", dnd, TimestampMs(desk.now)), Some(true));
+    assert_eq!(desk.marks.shown.attend("a", dnd, TimestampMs(desk.now)), Some(false), "it holds already");
+    assert_eq!(desk.marks.shown.attend("c", dnd, TimestampMs(desk.now)), None);
+    let of = |desk: &Desk, about: Option<&SessionId>| -> String {
+        let now = TimestampMs(desk.now);
+        let is_for = |session: &&str| desk.marks.shown.is_for(session, about, Passage::ORDINARY, now);
+        ["a", "b"].into_iter().filter(is_for).collect()
+    };
+    assert_eq!((of(&desk, None), of(&desk, Some(&talk))), ("b".to_owned(), String::new()));
+    desk.later(500);
+    assert_eq!((of(&desk, None), of(&desk, Some(&talk))), ("a".to_owned(), "a".to_owned()), "it is over");
+}
+
+#[test]
+fn what_was_cut_is_shown_and_not_in_context_until_all_of_it_was_shown() {
+    let mut desk = Desk::new();
+    let cut = |shown| vec![CutItem { spot: spot(1), portion: Portion { shown, of: 20 } }];
+    desk.show("a", Moment::Prompt, &[1, 2]);
+    desk.marks.shown.was_cut(cut(9));
+    let state = |desk: &Desk, at| desk.marks.state(Kind::SessionMessage, Place(Position(at), 0));
+    assert_eq!(desk.marks.shown.portion(spot(1)), Some(Portion { shown: 9, of: 20 }));
+    desk.at("a", Moment::Tool);
+    assert_eq!((state(&desk, 1), state(&desk, 2)), (State::Shown, State::InContext));
+    assert!(desk.unread(1..=2).is_empty(), "it does not come again");
+    desk.marks.raise(State::InContext, &page(2, 9), None);
+    assert_eq!(state(&desk, 1), State::Shown, "a later page says nothing of it");
+    desk.marks.raise(State::Acknowledged, &page(2, 9), None);
+    assert_eq!((state(&desk, 1), desk.marks.shown.portion(spot(1))), (State::Acknowledged, None));
+    // One that came back and was then shown whole.
+    desk.show("a", Moment::Prompt, &[3]);
+    desk.marks.shown.was_cut(vec![CutItem { spot: spot(3), portion: Portion { shown: 1, of: 2 } }]);
+    desk.at("a", Moment::Compact);
+    assert_eq!(desk.unread(3..=3), [3]);
+    desk.show("a", Moment::Prompt, &[3]);
+    desk.at("a", Moment::Stop);
+    assert_eq!(state(&desk, 3), State::InContext);
 }

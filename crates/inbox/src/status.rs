@@ -2,17 +2,19 @@
 //! follows from something that the recipient, or its stack, has done.
 //! Must not know: HTTP.
 
+use plenary_accounts::{Attention, AttentionLevel};
 use plenary_kernel::{AgentHandle, SessionId, TimestampMs};
 use plenary_log::Fault;
-use plenary_sessions::receipts::Recipient;
+use plenary_sessions::{event::version, receipts::Recipient};
 
 use crate::{
     Inbox,
-    cursor::Place,
+    attention::Passage,
+    cursor::{Place, Spot},
     kind::Kind,
-    marks::State,
+    marks::{Marks, State},
     showing::Reason,
-    wire::{MessageStatus, RecipientStatus, Waiting},
+    wire::{DeliveryDelay, MessageStatus, RecipientStatus},
 };
 
 impl Inbox {
@@ -26,34 +28,93 @@ impl Inbox {
         let Some(receipt) = self.0.rooms.sessions.receipt(me, id, sequence).await? else { return Ok(None) };
         let mut recipients = Vec::with_capacity(receipt.recipients.len());
         for recipient in receipt.recipients {
-            let (state, waiting) = self.state(&recipient).await?;
-            let answered_at = recipient.answered_at.map(TimestampMs::rfc3339);
-            recipients.push(RecipientStatus { agent: recipient.agent, state, at: answered_at, waiting });
+            recipients.push(self.state(recipient, &receipt.sender, (id, sequence)).await?);
         }
         let accepted_at = receipt.at.rfc3339();
-        Ok(Some(MessageStatus { session_id: id.clone(), sequence, accepted_at, recipients }))
+        let session_id = id.clone();
+        Ok(Some(MessageStatus { session_id, sequence, accepted_at, recipients, timed_out: false }))
     }
 
-    async fn state(&self, recipient: &Recipient) -> Result<(State, Option<Waiting>), Fault> {
-        let Some((position, nth)) = recipient.place else {
-            let waiting = Waiting { reason: Reason::NotJoined, since: None };
-            let is_out = recipient.has_left || !self.is_there(&recipient.agent).await?;
-            return Ok(if is_out { (State::Expired, None) } else { (State::Accepted, Some(waiting)) });
+    async fn state(
+        &self,
+        recipient: Recipient,
+        sender: &AgentHandle,
+        message: (&SessionId, u64),
+    ) -> Result<RecipientStatus, Fault> {
+        let at = recipient.answered_at.map(TimestampMs::rfc3339);
+        let told = |state, waiting| RecipientStatus {
+            agent: recipient.agent.clone(),
+            state,
+            at: at.clone(),
+            waiting,
+            shown_characters: None,
+            characters: None,
         };
-        let marks = self.settled_marks(&recipient.agent).await?;
+        let Some((position, nth)) = recipient.place else {
+            if recipient.has_left || !self.is_there(&recipient.agent).await? {
+                return Ok(told(State::Expired, None));
+            }
+            let marks = self.settled_marks(&recipient.agent).await?;
+            let waiting = self.held_back(&recipient.agent, sender, message, &marks).await?;
+            let not_joined = DeliveryDelay { reason: Reason::NotJoined, since: None, until: None };
+            return Ok(told(State::Accepted, waiting.or(Some(not_joined))));
+        };
+        let (marks, place) = (self.settled_marks(&recipient.agent).await?, Place(position, nth));
         let confirmed = self.0.cursors.confirmed(&recipient.agent).await?;
-        let marked = marks.state(Kind::SessionMessage, Place(position, nth));
-        let state = known(recipient, position <= confirmed, marked);
+        let marked = marks.state(Kind::SessionMessage, place);
+        let state = known(&recipient, position <= confirmed, marked);
         if state >= State::InContext {
-            return Ok((state, None));
+            return Ok(told(state, None));
         }
         if !self.is_there(&recipient.agent).await? {
-            return Ok((State::Expired, None));
+            return Ok(told(State::Expired, None));
         }
-        let waiting = marks.shown.reason(self.0.clock.now());
-        let since = |since: TimestampMs| since.rfc3339();
-        let waiting = waiting.map(|(reason, at)| Waiting { reason, since: at.map(since) });
-        Ok((state, waiting))
+        let spot = Spot::of(Kind::SessionMessage, place);
+        let portion = marks.shown.portion(spot).filter(|_| state == State::Shown);
+        let is_open = marks.shown.is_pending(spot);
+        let waiting = if state == State::Shown && !is_open && marks.shown.cut.is_cut(spot) {
+            Some((Reason::RestUnread, None))
+        } else {
+            marks.shown.reason(self.0.clock.now())
+        };
+        let since = |since: Option<TimestampMs>| since.map(TimestampMs::rfc3339);
+        let waiting = waiting.map(|(reason, at)| DeliveryDelay { reason, since: since(at), until: None });
+        let held_back = if state < State::Shown {
+            self.held_back(&recipient.agent, sender, message, &marks).await?
+        } else {
+            None
+        };
+        let waiting = held_back.or(waiting);
+        let (shown_characters, characters) = portion.map(|portion| (portion.shown, portion.of)).unzip();
+        Ok(RecipientStatus { shown_characters, characters, ..told(state, waiting) })
+    }
+
+    /// Whether it waits because it may not disturb the recipient, or the coding session that it is for.
+    async fn held_back(
+        &self,
+        recipient: &AgentHandle,
+        sender: &AgentHandle,
+        (id, number): (&SessionId, u64),
+        marks: &Marks,
+    ) -> Result<Option<DeliveryDelay>, Fault> {
+        let now = self.0.clock.now();
+        let is_held = |held: &Attention| held.covers(now);
+        let agent = self.0.rooms.accounts.agent(recipient).await?.state.attention().filter(is_held);
+        let sessions = marks.shown.sessions();
+        if agent.is_none() && sessions.iter().all(|coding| coding.level(now) == AttentionLevel::Open) {
+            return Ok(None);
+        }
+        let pressing = self.0.rooms.sessions.pressing(recipient, id, version(number)).await?;
+        let passage = Passage::of(recipient, Kind::SessionMessage, Some(sender), pressing);
+        let held = match agent.filter(|agent| !passage.passes(agent.level)) {
+            Some(agent) => Some(agent),
+            None => marks.shown.addressee(Some(id), passage, now).err().and_then(|coding| coding.attention),
+        };
+        Ok(held.map(|held| DeliveryDelay {
+            reason: if held.level == AttentionLevel::Dnd { Reason::Dnd } else { Reason::Focus },
+            since: Some(held.since.rfc3339()),
+            until: held.until.map(TimestampMs::rfc3339),
+        }))
     }
 
     async fn is_there(&self, agent: &AgentHandle) -> Result<bool, Fault> {

@@ -1,8 +1,8 @@
-//! What a piece of news says to its agent, by the rules of the room that it stands in, at the time of reading.
+//! The text of an inbox item for its agent, by the rules of its room, at the time of reading.
 //! Must not know: what has been seen.
 
-use plenary_accounts::{Known, may_contact, trust_tier};
-use plenary_frames::news::Retained;
+use plenary_accounts::{AttentionLevel, KnownAgent, may_contact, trust_tier};
+use plenary_frames::news::RetainedFrame;
 use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::Fault;
 use plenary_room::{Description, Reference, Senders};
@@ -17,13 +17,18 @@ use crate::{
 
 /// Who reads, and when.
 pub(crate) struct Reader {
-    pub(crate) me: Known,
+    pub(crate) me: KnownAgent,
     /// Who blocks it.
     pub(crate) blockers: Vec<AgentHandle>,
     pub(crate) now: TimestampMs,
 }
 
 impl Reader {
+    /// What it lets itself be disturbed by now.
+    pub(crate) fn level(&self) -> AttentionLevel {
+        self.me.state.attention().map_or(AttentionLevel::Open, |attention| attention.level_at(self.now))
+    }
+
     /// Whether the reader and another agent are across a block now.
     pub(crate) fn is_blocked(&self, other: &AgentHandle) -> bool {
         self.me.state.blocks(other) || self.blockers.contains(other)
@@ -70,6 +75,7 @@ impl Inbox {
     ) -> Result<Option<Item>, Fault> {
         let Some(told) = self.description(reader, stub).await? else { return Ok(None) };
         let (text, truncated) = cut(&told.text, room);
+        let characters = length(&told.text, truncated);
         let trust = stub.from.as_ref().map(|from| Trust::Tier(trust_tier(&reader.me, from)));
         Ok(Some(Item {
             id: Spot::of(stub.kind, place).to_string(),
@@ -81,6 +87,7 @@ impl Inbox {
             subject: one_line(&told.subject),
             text,
             truncated,
+            characters,
             newer,
             r#ref: told.reference,
         }))
@@ -88,7 +95,7 @@ impl Inbox {
 }
 
 /// A frame as the agent gets it.
-pub(crate) fn framed(reader: &Reader, frame: &Retained, newer: u64, room: usize) -> Item {
+pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: usize) -> Item {
     let (text, truncated) = cut(&frame.payload, room);
     Item {
         id: Spot::Frame(frame.number).to_string(),
@@ -100,6 +107,7 @@ pub(crate) fn framed(reader: &Reader, frame: &Retained, newer: u64, room: usize)
         subject: one_line(&frame.kind),
         text,
         truncated,
+        characters: length(&frame.payload, truncated),
         newer,
         r#ref: Reference { frame_id: Some(frame.frame_id.clone()), ..Reference::default() },
     }
@@ -117,6 +125,11 @@ pub(crate) fn cut(text: &str, chars_max: usize) -> (String, bool) {
         Some((end, _)) => (text[..end].to_owned(), true),
         None => (text.to_owned(), false),
     }
+}
+
+/// How long a text is that was cut.
+fn length(text: &str, is_cut: bool) -> Option<u64> {
+    is_cut.then(|| u64::try_from(text.chars().count()).unwrap_or(u64::MAX))
 }
 
 /// A text on one line, as long as a subject may be.

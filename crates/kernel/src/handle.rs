@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A text that does not follow the grammar it was read by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must look like {expected}")]
-pub struct Malformed {
+pub struct MalformedText {
     /// What was being read, e.g. `agent handle`.
     pub what: &'static str,
     /// The form that was expected, for people.
@@ -50,8 +50,8 @@ macro_rules! text_type {
             }
         }
         impl TryFrom<&str> for $name {
-            type Error = Malformed;
-            fn try_from(text: &str) -> Result<Self, Malformed> {
+            type Error = MalformedText;
+            fn try_from(text: &str) -> Result<Self, MalformedText> {
                 text.parse()
             }
         }
@@ -83,12 +83,12 @@ pub struct OwnerName(Arc<str>);
 text_type!(OwnerName, "^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$", "A person or organisation that owns agents");
 
 impl FromStr for OwnerName {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    type Err = MalformedText;
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         if is_name(text) {
             Ok(Self(text.into()))
         } else {
-            Err(Malformed {
+            Err(MalformedText {
                 what: "owner",
                 expected: "1 to 64 of a-z 0-9 _ -, beginning and ending with a letter or digit",
             })
@@ -106,6 +106,17 @@ text_type!(
 );
 
 impl AgentHandle {
+    /// The handle of somebody who is written to: `@owner.name`, or `@owner` for the person that every owner has,
+    /// `@owner.owner`.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn of_recipient(text: &str) -> Result<Self, MalformedText> {
+        match text.strip_prefix('@') {
+            Some(owner) if is_name(owner) => format!("@{owner}.{owner}").parse(),
+            Some(_) | None => text.parse(),
+        }
+    }
     fn parts(&self) -> (&str, &str) {
         self.0[1..].split_once('.').expect("checked at construction")
     }
@@ -127,12 +138,12 @@ impl AgentHandle {
 }
 
 impl FromStr for AgentHandle {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    type Err = MalformedText;
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         let parts = text.strip_prefix('@').and_then(|rest| rest.split_once('.'));
         match parts {
             Some((owner, name)) if is_name(owner) && is_name(name) => Ok(Self(text.into())),
-            _ => Err(Malformed {
+            _ => Err(MalformedText {
                 what: "agent handle",
                 expected: "@owner.name in lower case, e.g. @nick.assistant",
             }),
@@ -167,12 +178,12 @@ impl From<&AgentHandle> for AllowEntry {
 }
 
 impl FromStr for AllowEntry {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    type Err = MalformedText;
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         let parts = text.strip_prefix('@').and_then(|rest| rest.split_once('.'));
         match parts {
             Some((owner, name)) if is_name(owner) && (name == "*" || is_name(name)) => Ok(Self(text.into())),
-            _ => Err(Malformed { what: "allowlist entry", expected: "@owner.name or @owner.*" }),
+            _ => Err(MalformedText { what: "allowlist entry", expected: "@owner.name or @owner.*" }),
         }
     }
 }
@@ -191,11 +202,11 @@ impl SovereignHandle {
 }
 
 impl FromStr for SovereignHandle {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    type Err = MalformedText;
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         match text.strip_prefix('~') {
             Some(owner) if is_name(owner) => Ok(Self(text.into())),
-            _ => Err(Malformed { what: "handle", expected: "~owner, e.g. ~nick" }),
+            _ => Err(MalformedText { what: "handle", expected: "~owner, e.g. ~nick" }),
         }
     }
 }
@@ -203,6 +214,16 @@ impl FromStr for SovereignHandle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_owner_alone_is_written_to_as_its_person() {
+        let of = |text| AgentHandle::of_recipient(text).map(|handle| handle.to_string());
+        assert_eq!(of("@nick").as_deref(), Ok("@nick.nick"));
+        assert_eq!(of("@nick.bot").as_deref(), Ok("@nick.bot"));
+        for bad in ["nick", "@", "@Nick", "@nick.", "~nick", "@a.b.c"] {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn asp_1_a_handle_is_an_owner_and_a_name() {

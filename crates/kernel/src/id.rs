@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Malformed, Stamp, TimestampMs};
+use crate::{MalformedText, Stamp, TimestampMs};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
@@ -33,15 +33,15 @@ macro_rules! id {
             }
         }
         impl FromStr for $name {
-            type Err = Malformed;
-            fn from_str(text: &str) -> Result<Self, Malformed> {
+            type Err = MalformedText;
+            fn from_str(text: &str) -> Result<Self, MalformedText> {
                 let body = text.strip_prefix($prefix).unwrap_or_default();
                 let fits = (1..=64).contains(&body.len())
                     && body.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase());
                 if fits {
                     Ok(Self(text.into()))
                 } else {
-                    Err(Malformed { what: "id", expected: concat!($prefix, "[0-9A-Z]+") })
+                    Err(MalformedText { what: "id", expected: concat!($prefix, "[0-9A-Z]+") })
                 }
             }
         }
@@ -102,6 +102,49 @@ id!(
     ContactId,
     "req_"
 );
+
+id!(
+    /// A request to a person, `ask_…`.
+    AskId,
+    "ask_"
+);
+id!(
+    /// A rule that answers requests in a person's place, `rule_…`.
+    RuleId,
+    "rule_"
+);
+id!(
+    /// Where notifications of requests go, `sub_…`.
+    SubscriptionId,
+    "sub_"
+);
+id!(
+    /// A notification on its way, `ntf_…`; receivers tell repetition by it.
+    NoticeId,
+    "ntf_"
+);
+
+impl AskId {
+    /// The id of the request for a source that this text identifies: the same text gives the same id.
+    #[must_use]
+    pub fn of_source(text: &str) -> Self {
+        Self(format!("ask_S{}", told_apart(text)).into())
+    }
+}
+
+impl NoticeId {
+    /// The notification of something that is told apart by this text: the same text gives the same id.
+    #[must_use]
+    pub fn of_source(text: &str) -> Self {
+        Self(format!("ntf_{}", told_apart(text)).into())
+    }
+}
+
+/// 128 bits of a text's digest.
+fn told_apart(text: &str) -> String {
+    let digest = crate::json::digest(text.as_bytes());
+    digest.iter().take(16).map(|byte| format!("{byte:02X}")).collect()
+}
 
 #[cfg(test)]
 mod tests {

@@ -9,8 +9,11 @@ use serde_json::Value;
 
 use crate::{AgentHandle, text};
 
-/// Longest text, in characters: hooks of coding agents take so many. What does not fit is left out whole.
+/// Longest text, in characters, as hooks of coding agents accept it. An item that does not fit is left out whole.
 pub const DIGEST_CHARS_MAX: usize = 10_000;
+
+/// How the topic begins of a session that is for one session of a coding agent alone; its name follows.
+pub const CODING_SESSION_TOPIC: &str = "coding session ";
 
 /// How many characters are kept for the last line.
 const REST_CHARS: usize = 80;
@@ -40,6 +43,8 @@ struct Item {
     text: String,
     #[serde(default)]
     truncated: bool,
+    #[serde(default)]
+    characters: Option<u64>,
     #[serde(default)]
     newer: u64,
     #[serde(default)]
@@ -103,6 +108,7 @@ fn names(kind: &str) -> (&'static str, &'static str) {
         "frame" => ("frame", "frames"),
         "channel.mention" => ("channel mention", "channel mentions"),
         "review.requested" => ("review asked for", "reviews asked for"),
+        "request.answered" => ("answer of a person", "answers of people"),
         "run.waiting" => ("waiting run", "waiting runs"),
         _ => ("other item", "other items"),
     }
@@ -127,7 +133,7 @@ fn block(nth: u64, item: &Item) -> String {
         let _ = write!(block, ", {place}");
     }
     if item.newer > 0 {
-        let _ = write!(block, ", {} newer in the same place", item.newer);
+        let _ = write!(block, ", {} newer items in the same place", item.newer);
     }
     if item.truncated {
         block.push_str(", cut off");
@@ -143,7 +149,10 @@ fn block(nth: u64, item: &Item) -> String {
     }
     let _ = writeln!(block, "{CLOSING}");
     if item.truncated {
-        let _ = writeln!(block, "… cut off; whole: {}", whole(&item.r#ref));
+        let of = item
+            .characters
+            .map(|whole| format!(" after {} of {whole} characters", item.text.chars().count()));
+        let _ = writeln!(block, "… cut off{}; whole: {}", of.unwrap_or_default(), whole(&item.r#ref));
     }
     block
 }
@@ -239,7 +248,7 @@ mod tests {
 | two
 | lines
 data>>>
-[2] session.invited from @eve.x (open), 3 s ago, \"say 'hi'\", ses_2, 2 newer in the same place.
+[2] session.invited from @eve.x (open), 3 s ago, \"say 'hi'\", ses_2, 2 newer items in the same place.
 … 3 more: read with inbox
 ";
         assert_eq!(text, expected);

@@ -16,8 +16,8 @@ mod stamp;
 pub mod text;
 
 pub use clock::Clock;
-pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};
-pub use id::{ContactId, EventId, FileId, MessageId, SessionId};
+pub use handle::{AgentHandle, AllowEntry, MalformedText, OwnerName, SovereignHandle};
+pub use id::{AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId};
 pub use place::{Position, Version};
 pub use refusal::{Class, Refusal};
 pub use shares::{Share, Shares, SharesFull};

@@ -14,11 +14,11 @@ pub struct Shares<K>(Arc<Counts<K>>);
 struct Counts<K> {
     total_max: usize,
     per_key_max: usize,
-    used: Mutex<Used<K>>,
+    used: Mutex<Usage<K>>,
 }
 
 #[derive(Debug)]
-struct Used<K> {
+struct Usage<K> {
     total: usize,
     by_key: HashMap<K, usize>,
 }
@@ -52,7 +52,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     /// At most `total_max` for all keys together and `per_key_max` for each.
     #[must_use]
     pub fn new(total_max: usize, per_key_max: usize) -> Self {
-        let used = Mutex::new(Used { total: 0, by_key: HashMap::new() });
+        let used = Mutex::new(Usage { total: 0, by_key: HashMap::new() });
         Self(Arc::new(Counts { total_max, per_key_max, used }))
     }
 
@@ -90,7 +90,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 }
 
 impl<K> Counts<K> {
-    fn used(&self) -> MutexGuard<'_, Used<K>> {
+    fn used(&self) -> MutexGuard<'_, Usage<K>> {
         self.used.lock()
     }
 }

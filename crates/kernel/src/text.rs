@@ -43,7 +43,7 @@ pub fn check_line(text: &str) -> Result<(), String> {
     hidden(text).next().map_or(Ok(()), |(_, c)| Err(refused(c)))
 }
 
-/// A name, by which somebody or something is told from others: no joiners either.
+/// A name that identifies an account or a thing: joiners are refused too.
 ///
 /// # Errors
 /// What is wrong with it, as the end of a sentence whose subject is the member.
@@ -53,7 +53,7 @@ pub fn check_name(text: &str) -> Result<(), String> {
 
 fn refused(c: char) -> String {
     format!(
-        "must be one line without control, direction or invisible characters; it holds U+{:04X}",
+        "must be one line without control, direction or invisible characters; it contains U+{:04X}",
         u32::from(c)
     )
 }

@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use plenary_kernel::{TimestampMs, Version};
-use plenary_log::{Batch, Condition, KeyClaim, Log, NewEvent, Opened, Outcome, StreamName};
+use plenary_log::{Batch, Condition, KeyClaim, Log, NewEvent, OpenedLog, Outcome, StreamName};
 use plenary_log_postgres::{Options, open};
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::NoTls;
@@ -55,7 +55,7 @@ async fn appends(url: &str, handles: usize, submitters: usize, time: Duration) -
     clear(url).await?;
     let mut logs = Vec::new();
     for _ in 0..handles {
-        let Opened { log, mut feed } =
+        let OpenedLog { log, mut feed } =
             open(url, Options { schema: SCHEMA.to_owned(), ..Options::default() }).await?;
         tokio::spawn(async move { while feed.next().await.is_some() {} });
         logs.push(log);

@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use plenary_kernel::TimestampMs;
 use plenary_log::{
-    Log, Opened,
+    Log, OpenedLog,
     signals::{Publication, Subscription},
 };
 use plenary_log_postgres::{Options, open};
@@ -42,7 +42,7 @@ async fn main() -> Fallible<()> {
 
 async fn opened(url: &str) -> Fallible<Log> {
     let options = Options { schema: SCHEMA.to_owned(), ..Options::default() };
-    let Opened { log, mut feed } = open(url, options).await?;
+    let OpenedLog { log, mut feed } = open(url, options).await?;
     tokio::spawn(async move { while feed.next().await.is_some() {} });
     Ok(log)
 }

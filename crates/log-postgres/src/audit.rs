@@ -57,7 +57,7 @@ pub async fn audit_with(
         looks.usage(&account, usage);
     }
     within(ANSWER_MS_MAX, client.batch_execute("COMMIT")).await?;
-    let mut looking = Looking { client, audit: Audit::default(), add, added: 0 };
+    let mut looking = AuditRun { client, audit: Audit::default(), add, added: 0 };
     let walked = looking.log(Position(place(head)?), looks).await;
     looking.survived(walked)?;
     let walked = looking.indexes().await;
@@ -90,7 +90,7 @@ fn used(record: &Record) -> Result<(String, Usage), Trouble> {
     Ok((plain(account).into_owned(), usage))
 }
 
-struct Looking {
+struct AuditRun {
     client: Client,
     audit: Audit,
     add: bool,
@@ -100,7 +100,7 @@ struct Looking {
 /// A page of rows.
 const PAGE: usize = READ_ROWS_MAX;
 
-impl Looking {
+impl AuditRun {
     async fn query(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Record>, Trouble> {
         within(ANSWER_MS_MAX, self.client.query(sql, params)).await
     }

@@ -19,17 +19,17 @@ pub struct Lead {
     target: Arc<Target>,
     purpose: Purpose,
     lock: String,
-    writing: Mutex<Writing>,
+    writing: Mutex<WriterConnection>,
 }
 
 /// The connection that writes, and whether it holds the lock.
 #[derive(Default)]
-struct Writing {
+struct WriterConnection {
     client: Option<Client>,
     leads: bool,
 }
 
-impl Writing {
+impl WriterConnection {
     /// The connection is as good as lost, and the lock with it.
     fn lost(&mut self) {
         *self = Self::default();
@@ -49,7 +49,7 @@ impl Lead {
     }
 
     /// The writing connection; a new one where it is gone.
-    async fn connected(&self) -> Result<MutexGuard<'_, Writing>, Trouble> {
+    async fn connected(&self) -> Result<MutexGuard<'_, WriterConnection>, Trouble> {
         let mut writing = self.writing.lock().await;
         let is_there = writing.client.as_ref().is_some_and(|client| !client.is_closed());
         if !is_there {
@@ -80,10 +80,10 @@ impl Lead {
     ///
     /// # Errors
     /// When the server cannot be reached.
-    pub async fn take(&self) -> Result<Taken, Trouble> {
+    pub async fn take(&self) -> Result<LeadHolder, Trouble> {
         let mut writing = self.connected().await?;
         if writing.leads {
-            return Ok(Taken::Before);
+            return Ok(LeadHolder::Before);
         }
         let sql = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))";
         let answer = within(WRITE_MS_MAX, writing.client()?.query_one(sql, &[&self.lock])).await;
@@ -91,7 +91,7 @@ impl Lead {
             writing.lost();
         }
         writing.leads = answer?.try_get(0)?;
-        Ok(if writing.leads { Taken::Now } else { Taken::ByOthers })
+        Ok(if writing.leads { LeadHolder::Now } else { LeadHolder::ByOthers })
     }
 
     /// Waits for what is under way and lets the connection go, and the lock with it.
@@ -102,7 +102,7 @@ impl Lead {
 
 /// Who has the lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum LeadHolder {
     /// This process, from an earlier call on.
     Before,
     /// This process, from this call on.

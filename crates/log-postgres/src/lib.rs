@@ -26,7 +26,7 @@ use std::{
 };
 
 use plenary_kernel::Position;
-use plenary_log::{HighWater, Opened};
+use plenary_log::{HighWater, OpenedLog};
 use tokio::sync::mpsc;
 
 pub use self::{
@@ -76,7 +76,7 @@ impl Default for Options {
 ///
 /// A server that goes away later is no end: appends and reads answer `Fault::Unavailable`, or
 /// `Fault::OutcomeUnknown` for a commit that was under way, until it is back.
-pub async fn open(url: &str, options: Options) -> Result<Opened, OpenError> {
+pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
     let target = Arc::new(Target::new(url, &options)?);
     let client = ready(&target, options.start_wait).await?;
     target.set_epoch(migrate::migrate(&client, &target).await?);
@@ -85,7 +85,7 @@ pub async fn open(url: &str, options: Options) -> Result<Opened, OpenError> {
     let reads = Arc::new(Postgres::new(Pool::new(target.clone(), options.read_connections)));
     let hint = HighWater::at(head);
     let hint_rx = hint.subscribe();
-    let shared = Arc::new(Shared { target, hint, writer: AtomicI32::new(0) });
+    let shared = Arc::new(StoreState { target, hint, writer: AtomicI32::new(0) });
     let (committed, committed_rx) = mpsc::channel(COMMITS_AT_HAND_MAX);
     let (channel, jobs, feeder) = plenary_log::channel();
     let tail = Tail {
@@ -124,14 +124,14 @@ async fn ready(target: &Target, wait: Duration) -> Result<tokio_postgres::Client
 }
 
 /// What the tasks of one open store share.
-struct Shared {
+struct StoreState {
     target: Arc<Target>,
     hint: HighWater,
     /// The writer's process on the server.
     writer: AtomicI32,
 }
 
-impl Shared {
+impl StoreState {
     fn target(&self) -> &Target {
         &self.target
     }

@@ -6,7 +6,7 @@ use plenary_kernel::Position;
 use tokio_postgres::{AsyncMessage, Client};
 
 use crate::{
-    Shared,
+    StoreState,
     backoff::Backoff,
     target::{Purpose, Wire, place, within},
     trouble::{Trouble, described},
@@ -18,7 +18,7 @@ const LISTEN_MS_MAX: u64 = 3_000;
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Listens until the tail is gone.
-pub(crate) async fn listen(shared: Arc<Shared>) {
+pub(crate) async fn listen(shared: Arc<StoreState>) {
     let mut backoff = Backoff::default();
     loop {
         let lost = tokio::select! {
@@ -34,7 +34,7 @@ pub(crate) async fn listen(shared: Arc<Shared>) {
 }
 
 /// Until the connection is lost.
-async fn hear(shared: &Shared, backoff: &mut Backoff) -> Trouble {
+async fn hear(shared: &StoreState, backoff: &mut Backoff) -> Trouble {
     let (client, wire) = match shared.target().dial(Purpose::Listening).await {
         Ok(dialled) => dialled,
         Err(error) => return error.trouble(),
@@ -59,7 +59,7 @@ async fn hear(shared: &Shared, backoff: &mut Backoff) -> Trouble {
 }
 
 /// Listens first and looks second, so that no commit falls between the two.
-async fn begin(shared: &Shared, client: &Client) -> Result<(), Trouble> {
+async fn begin(shared: &StoreState, client: &Client) -> Result<(), Trouble> {
     client.batch_execute(&format!("LISTEN \"{}\"", shared.channel())).await?;
     let head = format!("SELECT last FROM \"{}\".head", shared.target().schema());
     let head = client.query_one(&head, &[]).await?;
@@ -67,7 +67,7 @@ async fn begin(shared: &Shared, client: &Client) -> Result<(), Trouble> {
     Ok(())
 }
 
-async fn follow(shared: &Shared, mut wire: Wire) -> Trouble {
+async fn follow(shared: &StoreState, mut wire: Wire) -> Trouble {
     loop {
         match poll_fn(|cx| wire.poll_message(cx)).await {
             Some(Ok(AsyncMessage::Notification(told))) => {

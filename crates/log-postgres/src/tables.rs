@@ -3,7 +3,7 @@
 //! Must not know: what stands in those tables.
 
 pub use crate::{
-    lead::{Lead, Taken},
+    lead::{Lead, LeadHolder},
     pool::Pool,
     target::{Purpose, Target, place, stored},
     trouble::Trouble,

@@ -10,7 +10,7 @@ use tokio_postgres::{
 
 use crate::{
     Options, migrate,
-    tls::{self, Encrypted, Tls},
+    tls::{self, EncryptedStream, Tls},
     trouble::{Trouble, described},
 };
 
@@ -38,16 +38,16 @@ pub enum OpenError {
     #[error("{0}")]
     Options(String),
     /// The server can't be reached, or does not let us in.
-    #[error("PostgreSQL can't be reached: {0}")]
+    #[error("PostgreSQL cannot be reached: {0}")]
     Unreachable(String),
     /// The server is not there yet: it refuses connections, or recovers from a crash.
     #[error("PostgreSQL is not ready: {0}")]
     Starting(String),
     /// The server would not keep what it acknowledges, or is too old.
-    #[error("PostgreSQL is not fit for the log: {0}")]
+    #[error("PostgreSQL is not suitable for the log: {0}")]
     Unfit(String),
     /// The tables were made by a newer Plenary.
-    #[error("the schema is at version {found}, this program knows {known}: use the newer program")]
+    #[error("the schema has version {found}, but this program supports up to {known}; use the newer program")]
     Newer {
         /// The version found.
         found: i32,
@@ -65,7 +65,7 @@ pub enum OpenError {
         known: i32,
     },
     /// The tables can't be made, or are not what they should be.
-    #[error("the schema can't be used: {0}")]
+    #[error("the schema cannot be used: {0}")]
     Schema(String),
 }
 
@@ -90,7 +90,7 @@ impl OpenError {
 }
 
 /// The raw connection, to be driven by somebody.
-pub(crate) type Wire = Connection<Socket, Encrypted<Socket>>;
+pub(crate) type Wire = Connection<Socket, EncryptedStream<Socket>>;
 
 /// What a connection is for; operators see it as the application's name.
 #[derive(Debug, Clone, Copy)]
@@ -341,10 +341,10 @@ fn fit(server: &Row) -> Result<(), OpenError> {
         unfit.push("the server is a standby");
     }
     if !matches!(setting(5)?.as_str(), "on" | "remote_apply") {
-        unfit.push("synchronous_commit can't be switched on");
+        unfit.push("synchronous_commit cannot be switched on");
     }
     if setting(6)? != "read committed" {
-        unfit.push("the transaction isolation can't be set");
+        unfit.push("the transaction isolation cannot be set");
     }
     if unfit.is_empty() { Ok(()) } else { Err(OpenError::Unfit(unfit.join(", "))) }
 }

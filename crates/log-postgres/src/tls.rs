@@ -71,13 +71,13 @@ impl Mode {
 
 /// What a URL asks for, and the URL that the driver understands.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct TlsRequest {
     mode: Mode,
     roots: Option<PathBuf>,
     url: String,
 }
 
-impl Asked {
+impl TlsRequest {
     fn of(url: &str) -> Result<Self, OpenError> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             // `name=value`, of which the driver knows all but certificates; what it does not know, it refuses.
@@ -106,12 +106,12 @@ impl Asked {
 
 /// The URL that the driver understands, and how it connects.
 pub(crate) fn asked(url: &str) -> Result<(String, Tls), OpenError> {
-    let asked = Asked::of(url)?;
+    let asked = TlsRequest::of(url)?;
     let tls = Tls(Arc::new(config(&asked)?));
     Ok((asked.url, tls))
 }
 
-fn config(asked: &Asked) -> Result<ClientConfig, OpenError> {
+fn config(asked: &TlsRequest) -> Result<ClientConfig, OpenError> {
     let bad = |error: String| OpenError::Options(format!("TLS to PostgreSQL: {error}"));
     let provider = Arc::new(ring::default_provider());
     let certified = |roots: RootCertStore| {
@@ -194,43 +194,48 @@ impl ServerCertVerifier for Nameless {
 pub(crate) struct Tls(Arc<ClientConfig>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
-    type Stream = Encrypted<S>;
-    type TlsConnect = To;
+    type Stream = EncryptedStream<S>;
+    type TlsConnect = TlsHandshake;
     type Error = rustls::pki_types::InvalidDnsNameError;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<To, Self::Error> {
+    fn make_tls_connect(&mut self, host: &str) -> Result<TlsHandshake, Self::Error> {
         // A Unix socket has no name, and its server no TLS.
         let host = if host.is_empty() { "localhost" } else { host };
-        Ok(To { connector: TlsConnector::from(self.0.clone()), host: ServerName::try_from(host.to_owned())? })
+        Ok(TlsHandshake {
+            connector: TlsConnector::from(self.0.clone()),
+            host: ServerName::try_from(host.to_owned())?,
+        })
     }
 }
 
 /// A connection to a host that is about to be encrypted.
-pub(crate) struct To {
+pub(crate) struct TlsHandshake {
     connector: TlsConnector,
     host: ServerName<'static>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for To {
-    type Stream = Encrypted<S>;
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for TlsHandshake {
+    type Stream = EncryptedStream<S>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<EncryptedStream<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
-        Box::pin(async move { Ok(Encrypted(Box::new(self.connector.connect(self.host, stream).await?))) })
+        Box::pin(
+            async move { Ok(EncryptedStream(Box::new(self.connector.connect(self.host, stream).await?))) },
+        )
     }
 }
 
 /// A connection that is encrypted.
-pub(crate) struct Encrypted<S>(Box<tokio_rustls::client::TlsStream<S>>);
+pub(crate) struct EncryptedStream<S>(Box<tokio_rustls::client::TlsStream<S>>);
 
-impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for EncryptedStream<S> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for EncryptedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -240,7 +245,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for EncryptedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, bytes)
     }
@@ -258,7 +263,8 @@ mod tests {
 
     #[test]
     fn the_options_of_tls_are_taken_out_and_all_others_stay() {
-        let asked = |options: &str| Asked::of(&format!("postgres://a@h:1/x{options}")).expect("an option");
+        let asked =
+            |options: &str| TlsRequest::of(&format!("postgres://a@h:1/x{options}")).expect("an option");
         for (options, mode, roots, left) in [
             ("", Mode::Prefer, None, "?sslmode=prefer"),
             ("?sslmode=disable", Mode::Disable, None, "?sslmode=disable"),

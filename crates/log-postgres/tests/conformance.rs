@@ -3,7 +3,7 @@
 mod server;
 
 use plenary_log::{
-    Opened,
+    OpenedLog,
     conformance::{self, damage::Damage},
 };
 
@@ -16,7 +16,7 @@ impl conformance::Store for Postgres {
     async fn fresh() -> Self {
         Self(server::Place::new())
     }
-    async fn open(&self) -> Opened {
+    async fn open(&self) -> OpenedLog {
         self.0.open().await
     }
 }

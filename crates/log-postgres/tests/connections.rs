@@ -5,7 +5,7 @@ mod server;
 use std::{collections::HashMap, time::Duration};
 
 use plenary_kernel::{Position, Version};
-use plenary_log::{Fault, Log, Opened, Outcome};
+use plenary_log::{Fault, Log, OpenedLog, Outcome};
 use plenary_log_postgres::{Options, open};
 use server::{
     Place, assert_gapless, fed,
@@ -32,7 +32,7 @@ fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
     const EACH: usize = 60;
     run(async {
         let place = Place::new();
-        let Opened { log, mut feed } = place.open().await;
+        let OpenedLog { log, mut feed } = place.open().await;
         let admin = place.admin().await;
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
@@ -72,7 +72,7 @@ fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
 fn a_commit_whose_answer_is_lost_is_unknown_and_is_there() {
     run(async {
         let (place, relay) = (Place::new(), Relay::start().await);
-        let Opened { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let OpenedLog { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
         let at = stream("a");
         relay.set(Way::CutAfterCommit);
         let answer = log.append(says_once(&at, "once")).await;
@@ -91,7 +91,7 @@ fn a_commit_whose_answer_is_lost_is_unknown_and_is_there() {
 fn a_commit_that_never_arrives_is_unknown_and_is_not_there() {
     run(async {
         let (place, relay) = (Place::new(), Relay::start().await);
-        let Opened { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let OpenedLog { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
         let at = stream("a");
         relay.set(Way::CutBeforeCommit);
         let answer = log.append(says_once(&at, "once")).await;
@@ -108,7 +108,7 @@ fn a_commit_that_never_arrives_is_unknown_and_is_not_there() {
 fn a_server_that_goes_away_is_unavailable_until_it_is_back() {
     run(async {
         let (place, relay) = (Place::new(), Relay::start().await);
-        let Opened { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let OpenedLog { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
         let other = place.open().await;
         let at = stream("a");
         log.append(says(&at, "before")).await.expect("appended");

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use plenary_kernel::TimestampMs;
 use plenary_log::{
-    Fault, Opened, Signals,
+    Fault, OpenedLog, Signals,
     signals::{Publication, PublishError, Subscription},
 };
 use server::{
@@ -106,7 +106,7 @@ fn a_connection_that_stands_still_is_replaced() {
 fn a_server_that_can_not_be_reached_refuses_and_comes_back() {
     run(async {
         let (place, relay) = (Place::new(), Relay::start().await);
-        let Opened { log, feed: _feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let OpenedLog { log, feed: _feed } = place.try_open(relay.url()).await.expect("the store opens");
         let mut subscription = log.signals().subscribe("test");
         relay.set(Way::Cut);
         let refused = soon(async {
@@ -130,7 +130,7 @@ fn a_server_that_can_not_be_reached_refuses_and_comes_back() {
 fn counters_that_the_server_forgot_begin_above_the_clock() {
     run(async {
         let place = Place::new();
-        let Opened { log, feed: _feed } = place.open().await;
+        let OpenedLog { log, feed: _feed } = place.open().await;
         let mut last = 0;
         for _ in 0..10 {
             last = log.signals().publish(says("x", AT)).await.expect("published")[0];

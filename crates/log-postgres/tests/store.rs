@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use plenary_kernel::{Position, Version};
-use plenary_log::{Batch, Condition, Fault, Opened, Outcome};
+use plenary_log::{Batch, Condition, Fault, OpenedLog, Outcome};
 use plenary_log_postgres::{OpenError, Options, open};
 use server::{Place, admin, assert_gapless, fed, run, says, says_once, soon, stream, url};
 use tokio::time::sleep;
@@ -88,7 +88,7 @@ fn events_are_never_changed() {
 fn a_name_that_is_too_long_fails_alone() {
     run(async {
         let place = Place::new();
-        let Opened { log, feed: _feed } = place.open().await;
+        let OpenedLog { log, feed: _feed } = place.open().await;
         let long = stream(&"x".repeat(3_000));
         let good = stream(&"\0\u{1}é".repeat(200));
         let slots = join_all((0..3).map(|_| log.reserve())).await;

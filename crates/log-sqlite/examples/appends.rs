@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};
-use plenary_log::{Batch, Condition, KeyClaim, Log, NewEvent, Opened, Outcome, StreamName};
+use plenary_log::{Batch, Condition, KeyClaim, Log, NewEvent, OpenedLog, Outcome, StreamName};
 use plenary_log_sqlite::{Options, open};
 use tokio::sync::{mpsc, oneshot};
 
@@ -239,7 +239,7 @@ async fn main() {
     let _ = std::fs::remove_dir_all(&directory);
     let options = Options::default();
     let options = Options { index_every: number("INDEX_EVERY").unwrap_or(options.index_every), ..options };
-    let (Opened { log, mut feed }, closing) = open(&directory, options).expect("the store opens");
+    let (OpenedLog { log, mut feed }, closing) = open(&directory, options).expect("the store opens");
     tokio::spawn(async move { while feed.next().await.is_some() {} });
     appends(&log, &directory).await;
     reads(&log).await;

@@ -191,6 +191,9 @@ pub fn recount(directory: &Path, changes: &[(String, Change)]) -> Result<(), Ope
     checks::library()?;
     let _lock = checks::directory(directory)?;
     let mut connection = schema::writer(&directory.join(DATABASE_FILE), Options::default())?;
+    if schema::last_link(&connection)?.sequence > 0 {
+        return Err(OpenError::Replica { directory: directory.to_owned() });
+    }
     let transaction = connection.transaction()?;
     for (account, change) in changes {
         transaction.execute(CHARGE, params![account, change.bytes, change.events])?;
@@ -249,11 +252,11 @@ struct Table {
     update: &'static str,
     /// What is before every key.
     first: fn() -> Vec<Value>,
-    sum: fn(&Connection, &Found<'_>) -> Result<Summed, ReadError>,
+    sum: fn(&Connection, &Found<'_>) -> Result<ChecksummedRow, ReadError>,
 }
 
 /// A checksum, and the key of its row.
-type Summed = (Digest, Vec<Value>);
+type ChecksummedRow = (Digest, Vec<Value>);
 
 const EVENTS: Table = Table {
     select: concat!(

@@ -9,7 +9,7 @@ const GENERATION_MAX: usize = 32_768;
 
 /// A stream as the writer knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct CachedStream {
     /// Its number in the file.
     pub(crate) id: i64,
     /// The version it is at.
@@ -19,9 +19,9 @@ pub(crate) struct Known {
 /// The streams that were in use of late.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    young: HashMap<StreamName, Known>,
+    young: HashMap<StreamName, CachedStream>,
     /// May hold what is out of date of streams that are in `young`.
-    old: HashMap<StreamName, Known>,
+    old: HashMap<StreamName, CachedStream>,
     generation_max: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for Cache {
 
 impl Cache {
     /// What is known of a stream; being asked keeps it known.
-    pub(crate) fn get(&mut self, stream: &StreamName) -> Option<Known> {
+    pub(crate) fn get(&mut self, stream: &StreamName) -> Option<CachedStream> {
         if let Some(known) = self.young.get(stream) {
             return Some(*known);
         }
@@ -43,7 +43,7 @@ impl Cache {
     }
 
     /// Learns where a stream is.
-    pub(crate) fn put(&mut self, stream: StreamName, known: Known) {
+    pub(crate) fn put(&mut self, stream: StreamName, known: CachedStream) {
         if let Some(place) = self.young.get_mut(&stream) {
             *place = known;
             return;
@@ -64,11 +64,11 @@ mod tests {
         let mut cache = Cache { generation_max: 4, ..Cache::default() };
         let name = |n: i64| StreamName::new("test.stream", &n.to_string());
         for n in 0..100 {
-            cache.put(name(n), Known { id: n, version: 1 });
+            cache.put(name(n), CachedStream { id: n, version: 1 });
             if n % 3 == 0 {
-                cache.put(name(0), Known { id: 0, version: n });
+                cache.put(name(0), CachedStream { id: 0, version: n });
             }
-            let expected = Known { id: 0, version: n - n % 3 };
+            let expected = CachedStream { id: 0, version: n - n % 3 };
             assert_eq!(cache.get(&name(0)), Some(expected), "asked for all the time");
             assert!(cache.young.len() <= 4 && cache.old.len() <= 4);
         }

@@ -5,17 +5,17 @@ use std::{collections::HashMap, sync::Arc};
 
 use plenary_kernel::{Position, Version};
 use plenary_log::{
-    Batch, Decided, Digest, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, Row, StoredEvent, StreamName, Usage,
-    Writes, plan,
+    Batch, Digest, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, PlanResult, Row, StoredEvent, StreamName,
+    Usage, Writes, plan,
 };
 use rusqlite::{Connection, Error, ErrorCode, Statement, params};
 
 use crate::{
-    cache::{Cache, Known},
+    cache::{Cache, CachedStream},
     error::{fault, is_full},
     records,
     streams::{STREAM_MAX, VERSION_MAX, slot, stream_id, version_indexed},
-    unindexed::{Shared, written_charges},
+    unindexed::{SharedTail, written_charges},
 };
 
 /// So many bytes of index rows are gathered at most, and what one commit brings.
@@ -57,10 +57,10 @@ fn fatal(error: &Error) -> Failure {
 }
 
 /// What was committed.
-pub(crate) type Committed = (Vec<Decided>, Arc<[StoredEvent]>);
+pub(crate) type CommitResult = (Vec<PlanResult>, Arc<[StoredEvent]>);
 
 /// What a transaction wrote, for the writer to know once it is on disk.
-struct Written {
+struct WriteSet {
     /// On which stream each event stands.
     streams: Vec<i64>,
     /// How far the numbers went.
@@ -69,10 +69,21 @@ struct Written {
     usage: Vec<(String, Usage)>,
 }
 
+/// A record of a journal, as the file remembers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Its number in the journal, 0 before the first.
+    pub sequence: u64,
+    /// The hash of its bytes.
+    pub hash: [u8; 32],
+    /// The position of the last event after it.
+    pub position: Position,
+}
+
 /// The writing half of the store.
 pub(crate) struct Committer<'c> {
     connection: &'c Connection,
-    shared: &'c Shared,
+    shared: &'c SharedTail,
     statements: Statements<'c>,
     cache: Cache,
     place: Place,
@@ -122,13 +133,17 @@ impl<'c> Statements<'c> {
 }
 
 impl<'c> Committer<'c> {
-    pub(crate) fn new(connection: &'c Connection, shared: &'c Shared, place: Place) -> Result<Self, Error> {
+    pub(crate) fn new(
+        connection: &'c Connection,
+        shared: &'c SharedTail,
+        place: Place,
+    ) -> Result<Self, Error> {
         let statements = Statements::of(connection)?;
         Ok(Self { connection, shared, statements, cache: Cache::default(), place })
     }
 
     /// Decides the batches in order and writes what holds, in one transaction that is on disk when this returns.
-    pub(crate) fn commit(&mut self, batches: impl Iterator<Item = Batch>) -> Result<Committed, Failure> {
+    pub(crate) fn commit(&mut self, batches: impl Iterator<Item = Batch>) -> Result<CommitResult, Failure> {
         self.begin()?;
         let head = Position(self.place.head.cast_unsigned());
         let (mut writes, outcomes) = match plan(batches, head, self) {
@@ -147,6 +162,34 @@ impl<'c> Committer<'c> {
         let events: Arc<[StoredEvent]> = std::mem::take(&mut writes.events).into();
         self.learn(&writes, &events, written);
         Ok((outcomes, events))
+    }
+
+    /// What batches would write now, without writing it.
+    pub(crate) fn decide(
+        &mut self,
+        batches: impl Iterator<Item = Batch>,
+    ) -> Result<(Writes, Vec<PlanResult>), Fault> {
+        plan(batches, Position(self.place.head.cast_unsigned()), self)
+    }
+
+    /// Writes what was decided elsewhere, in one transaction that is on disk when this returns.
+    pub(crate) fn apply(
+        &mut self,
+        mut writes: Writes,
+        links: &[Link],
+    ) -> Result<Arc<[StoredEvent]>, Failure> {
+        self.begin()?;
+        let written = self.write(&writes).and_then(|written| {
+            let mut journal = self.connection.prepare_cached("INSERT INTO journal VALUES(?1, ?2, ?3)")?;
+            for Link { sequence, hash, position } in links {
+                journal.execute(params![sequence.cast_signed(), &hash[..], position.0.cast_signed()])?;
+            }
+            Ok(written)
+        });
+        let written = self.finish(written)?;
+        let events: Arc<[StoredEvent]> = std::mem::take(&mut writes.events).into();
+        self.learn(&writes, &events, written);
+        Ok(events)
     }
 
     fn begin(&self) -> Result<(), Failure> {
@@ -179,7 +222,7 @@ impl<'c> Committer<'c> {
     }
 
     /// A stream that is there, by heart or from the file.
-    fn known(&mut self, stream: &StreamName) -> Result<Option<Known>, Error> {
+    fn known(&mut self, stream: &StreamName) -> Result<Option<CachedStream>, Error> {
         if let Some(known) = self.cache.get(stream) {
             return Ok(Some(known));
         }
@@ -189,13 +232,13 @@ impl<'c> Committer<'c> {
             Some(version) => version,
             None => version_indexed(self.connection, id)?,
         };
-        let known = Known { id, version };
+        let known = CachedStream { id, version };
         self.cache.put(stream.clone(), known);
         Ok(Some(known))
     }
 
     /// Writes everything.
-    fn write(&mut self, writes: &Writes) -> Result<Written, Error> {
+    fn write(&mut self, writes: &Writes) -> Result<WriteSet, Error> {
         let mut place = self.place;
         let usage = self.charged(writes)?;
         let mut charges = written_charges(&writes.charges);
@@ -242,7 +285,7 @@ impl<'c> Committer<'c> {
         for (account, change) in writes.charges.iter().filter(|_| writes.events.is_empty()) {
             self.statements.charge.execute(params![account, change.bytes, change.events])?;
         }
-        Ok(Written { streams, place, usage })
+        Ok(WriteSet { streams, place, usage })
     }
 
     /// What each account that is charged uses then.
@@ -290,8 +333,8 @@ impl<'c> Committer<'c> {
     }
 
     /// Takes over what a commit brought. After this every read sees it.
-    fn learn(&mut self, writes: &Writes, events: &Arc<[StoredEvent]>, written: Written) {
-        let Written { streams, place, usage } = written;
+    fn learn(&mut self, writes: &Writes, events: &Arc<[StoredEvent]>, written: WriteSet) {
+        let WriteSet { streams, place, usage } = written;
         let mut unindexed = self.shared.unindexed.write();
         for (event, id) in events.iter().zip(&streams) {
             let version = event.version.0.cast_signed();
@@ -299,7 +342,7 @@ impl<'c> Committer<'c> {
                 unindexed.name(event.stream.clone(), *id);
             }
             unindexed.event(*id, version, event.position.0.cast_signed());
-            self.cache.put(event.stream.clone(), Known { id: *id, version });
+            self.cache.put(event.stream.clone(), CachedStream { id: *id, version });
         }
         for (claim, nth) in writes.keys.iter().zip(self.place.claim + 1..) {
             unindexed.key(self.shared.salt.hash(&claim.scope, &claim.key), nth);

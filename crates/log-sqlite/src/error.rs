@@ -25,8 +25,22 @@ pub enum OpenError {
         /// Its kind.
         kind: &'static str,
     },
+    /// The store is one of a cluster's replicas.
+    #[error("{} is a replica of a cluster's log and can't be changed alone; start it with --cluster", .directory.display())]
+    Replica {
+        /// The data directory.
+        directory: PathBuf,
+    },
+    /// The store has a log of its own, which no journal has.
+    #[error("{} holds a log of its own and can't become a replica of a cluster's; give --data another directory", .directory.display())]
+    NoReplica {
+        /// The data directory.
+        directory: PathBuf,
+    },
     /// The store was written by a newer release.
-    #[error("the store has format {found}, this release knows up to {known}; start the newer release again")]
+    #[error(
+        "the store has format {found}, but this release supports up to {known}; start the newer release again"
+    )]
     NewerFormat {
         /// The format of the store.
         found: i64,
@@ -34,7 +48,9 @@ pub enum OpenError {
         known: i64,
     },
     /// The store was written by an older release, and is only looked at.
-    #[error("the store has format {found}, and format {known} can be checked; start this release on it once")]
+    #[error(
+        "the store has format {found}, but only format {known} can be checked; start this release on it once"
+    )]
     OlderFormat {
         /// The format of the store.
         found: i64,
@@ -50,7 +66,7 @@ pub enum OpenError {
         detail: String,
     },
     /// SQLite is older than the first release that is known to be safe.
-    #[error("SQLite {found} can corrupt a store under load; at least {needed} is needed")]
+    #[error("SQLite {found} can corrupt a store under load; use {needed} or newer")]
     UnsafeLibrary {
         /// The version in use.
         found: String,
@@ -58,7 +74,7 @@ pub enum OpenError {
         needed: &'static str,
     },
     /// A setting that durability rests on could not be had.
-    #[error("the database answers {setting} = {found}, and {needed} is needed")]
+    #[error("the database has {setting} = {found}, but {needed} is needed")]
     Setting {
         /// The setting.
         setting: &'static str,
@@ -87,9 +103,9 @@ pub(crate) fn fault(error: Error) -> Fault {
     match error.sqlite_error_code() {
         // SQLite says this too of a page that the disk does not give, which may work again later. What is damaged for
         // good is found by its checksum, or by an audit.
-        Some(ErrorCode::DatabaseCorrupt) => {
-            Fault::Unavailable(format!("{error}: a page is damaged or can't be read; `plenary fsck` looks"))
-        }
+        Some(ErrorCode::DatabaseCorrupt) => Fault::Unavailable(format!(
+            "{error}: a page is damaged or cannot be read; check the store with `plenary fsck`"
+        )),
         Some(ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
         Some(_) => Fault::Unavailable(error.to_string()),
         // Not from the database itself: what it holds is not of the kind that was written.

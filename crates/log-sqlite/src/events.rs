@@ -14,7 +14,7 @@ use crate::{
     error::ReadError,
     pool::Reader,
     streams::{VERSION_MAX, name, slot, stream_id},
-    unindexed::Shared,
+    unindexed::SharedTail,
 };
 
 /// Most kinds that a connection remembers; there are as many as event types in the program.
@@ -102,7 +102,7 @@ fn kind(text: &str, kinds: &mut Vec<&'static str>) -> Cow<'static, str> {
 /// See `Reads::read_stream`.
 pub(crate) fn stream(
     reader: &mut Reader,
-    shared: &Shared,
+    shared: &SharedTail,
     name: &StreamName,
     after: Version,
     max: usize,

@@ -11,7 +11,7 @@ type Keys = BTreeMap<String, Option<Bytes>>;
 
 /// See the head of the file.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct IndexBuffer {
     indexes: BTreeMap<&'static str, Keys>,
     octets: usize,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Gathered {
 /// What of a range is gathered: the last word on each of these keys, in the order of the read.
 pub(crate) type Overlay = Vec<(String, Option<Bytes>)>;
 
-impl Gathered {
+impl IndexBuffer {
     pub(crate) fn add(&mut self, op: &IndexOp) {
         let (name, key, value) = match op {
             IndexOp::Put { name, key, value } => (*name, key, Some(value.clone())),
@@ -97,8 +97,8 @@ pub(crate) fn over(overlay: Overlay, rows: Vec<IndexRow>, max: usize, order: Ord
 mod tests {
     use super::*;
 
-    fn gathered() -> Gathered {
-        let mut gathered = Gathered::default();
+    fn gathered() -> IndexBuffer {
+        let mut gathered = IndexBuffer::default();
         for (key, value) in
             [("b", Some("2")), ("c", None), ("d", Some("4")), ("e", Some("5")), ("d", Some("44"))]
         {

@@ -13,6 +13,7 @@ mod pool;
 mod reads;
 mod recent;
 mod records;
+mod replica;
 mod schema;
 mod streams;
 mod unindexed;
@@ -20,11 +21,13 @@ mod writer;
 
 use std::{path::Path, sync::Arc};
 
-use plenary_log::{Opened, channel};
+use plenary_log::{OpenedLog, channel};
 use tokio::sync::oneshot;
 
 pub use audit::{add_digests, audit, audit_with, recount};
+pub use commit::Link;
 pub use error::OpenError;
+pub use replica::{RepairError, Replica, open_replica, replica_links, set_replica_aside};
 
 /// The database, within the data directory.
 pub const DATABASE_FILE: &str = "plenary.db";
@@ -52,21 +55,25 @@ impl Default for Options {
 /// Tells when the writer has let go of the store, after the last clone of the log was dropped. Without waiting for
 /// it a process may end at any time: nothing acknowledged is lost, the next start has more to recover.
 #[derive(Debug)]
-pub struct Closing(oneshot::Receiver<()>);
+pub struct StoreClose(oneshot::Receiver<()>);
 
-impl Closing {
+impl StoreClose {
     /// Waits until the store is closed and its lock is free.
     pub async fn wait(self) {
         let _ = self.0.await;
     }
 }
 
-/// Opens the store in a data directory, which is made if it is not there. Blocks while it looks at the disk.
-pub fn open(directory: &Path, options: Options) -> Result<(Opened, Closing), OpenError> {
+/// Opens the store in a data directory, which is made if it is not there. Blocks while it looks at the disk. A replica of
+/// a cluster's log is refused: what is appended to it alone would part it from the others.
+pub fn open(directory: &Path, options: Options) -> Result<(OpenedLog, StoreClose), OpenError> {
     checks::library()?;
     let lock = checks::directory(directory)?;
     let database = directory.join(DATABASE_FILE);
     let mut connection = schema::writer(&database, options)?;
+    if schema::last_link(&connection)?.sequence > 0 {
+        return Err(OpenError::Replica { directory: directory.to_owned() });
+    }
     let (shared, place) = schema::load(&mut connection)?;
     let readers = (0..options.readers.max(1)).map(|_| schema::reader(&database)).collect::<Result<_, _>>()?;
     let shared = Arc::new(shared);
@@ -90,5 +97,5 @@ pub fn open(directory: &Path, options: Options) -> Result<(Opened, Closing), Ope
         drop(closed);
     };
     std::thread::Builder::new().name("log-writer".to_owned()).spawn(run).map_err(OpenError::Io)?;
-    Ok((channel.open(pool), Closing(closing)))
+    Ok((channel.open(pool), StoreClose(closing)))
 }

@@ -11,7 +11,7 @@ use crate::{
     events::position,
     pool::Reader,
     streams::{name, slot, stream_id, version_indexed},
-    unindexed::Shared,
+    unindexed::SharedTail,
 };
 
 /// See `Reads::streams_between`.
@@ -51,7 +51,7 @@ fn found(stream: StreamName, (version, position): (i64, i64)) -> StreamNews {
 /// is not indexed is copied between them, before the second begins to see.
 pub(crate) fn after(
     reader: &mut Reader,
-    shared: &Shared,
+    shared: &SharedTail,
     streams: &[StreamName],
     after: Position,
 ) -> Result<Vec<StreamNews>, ReadError> {

@@ -7,7 +7,7 @@ use plenary_log::{Fault, StreamName};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use crate::{error::ReadError, unindexed::Shared};
+use crate::{error::ReadError, unindexed::SharedTail};
 
 /// One connection, and what it remembers of the file.
 pub(crate) struct Reader {
@@ -21,13 +21,13 @@ pub(crate) struct Reader {
 pub(crate) struct Pool(Arc<Inner>);
 
 struct Inner {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTail>,
     free: Mutex<Vec<Reader>>,
     permits: Arc<Semaphore>,
 }
 
 impl Pool {
-    pub(crate) fn new(connections: Vec<Connection>, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(connections: Vec<Connection>, shared: Arc<SharedTail>) -> Self {
         let permits = Arc::new(Semaphore::new(connections.len()));
         let readers = connections.into_iter().map(|connection| Reader {
             connection,
@@ -37,14 +37,14 @@ impl Pool {
         Self(Arc::new(Inner { shared, free: Mutex::new(readers.collect()), permits }))
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &SharedTail {
         &self.0.shared
     }
 
     /// Runs a read when a connection is free. A read that nobody waits for any more still ends.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut Reader, &Shared) -> Result<T, ReadError> + Send + 'static,
+        read: impl FnOnce(&mut Reader, &SharedTail) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, Fault> {
         let closed = |_| Fault::Unavailable("the store is closed".to_owned());
         let permit = self.0.permits.clone().acquire_owned().await.map_err(closed)?;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use plenary_log::{Digest, IndexRow, KeyRecord, Order, Row, Usage};
 use rusqlite::{Connection, Error, Transaction, params, types::Value};
 
-use crate::{error::ReadError, gathered::over, unindexed::Shared};
+use crate::{error::ReadError, gathered::over, unindexed::SharedTail};
 
 /// `[first, end)` of the keys that start with `prefix`, and lie strictly behind `after` in that order. Keys are
 /// compared as bytes, which for UTF-8 is the order of its characters.
@@ -48,7 +48,7 @@ fn limit(max: usize) -> i64 {
 /// as it was when that was copied, so that no commit shows by half.
 pub(crate) fn index(
     connection: &Connection,
-    shared: &Shared,
+    shared: &SharedTail,
     name: &str,
     prefix: &str,
     after: Option<&str>,
@@ -147,7 +147,7 @@ pub(crate) fn rows(
 }
 
 /// What an account uses. The end that is not indexed is looked at first: what leaves it is in the file by then.
-pub(crate) fn usage(connection: &Connection, shared: &Shared, account: &str) -> Result<Usage, ReadError> {
+pub(crate) fn usage(connection: &Connection, shared: &SharedTail, account: &str) -> Result<Usage, ReadError> {
     let here = shared.unindexed.read().usage(account);
     here.map_or_else(|| Ok(usage_in_file(connection, account)?), Ok)
 }
@@ -166,7 +166,7 @@ pub(crate) fn usage_in_file(connection: &Connection, account: &str) -> Result<Us
 /// is in the index by then.
 pub(crate) fn key(
     connection: &Connection,
-    shared: &Shared,
+    shared: &SharedTail,
     scope: &str,
     key: &str,
 ) -> Result<Option<KeyRecord>, ReadError> {

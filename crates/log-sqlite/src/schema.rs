@@ -11,15 +11,16 @@ use std::{
     time::Duration,
 };
 
+use plenary_kernel::Position;
 use rusqlite::{
     Connection, OpenFlags, OptionalExtension, Row, config::DbConfig, hooks::Wal, types::ValueRef,
 };
 
 use crate::{
     OpenError, Options, checks,
-    commit::Place,
+    commit::{Link, Place},
     records,
-    unindexed::{Salt, Shared, read_charges},
+    unindexed::{Salt, SharedTail, read_charges},
 };
 
 /// `PLNY`: the file belongs to this program.
@@ -38,7 +39,7 @@ const WAL_KEPT_OCTETS: i64 = 32 << 20;
 const STATEMENTS: usize = 32;
 
 /// One step a format, each in a transaction of its own. A step is never changed once it was released.
-const STEPS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
+const STEPS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// `events` and `keys` are only ever appended to, in order. Their indexes follow in bulk (`unindexed`), so that a
 /// commit does not touch a page for every stream it writes to:
@@ -91,6 +92,12 @@ ALTER TABLE rows ADD COLUMN sum INTEGER;
 const FOURTH: &str = "
 CREATE TABLE usage(account TEXT PRIMARY KEY, bytes INTEGER NOT NULL, events INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 ALTER TABLE events ADD COLUMN charges TEXT;
+";
+
+/// Which records of a journal this file is a replica of, where it is one: the number, the record's hash, and the position
+/// of the last event after it.
+const FIFTH: &str = "
+CREATE TABLE journal(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, position INTEGER NOT NULL) STRICT;
 ";
 
 /// The one connection that writes, on a file that is ours and of the newest format.
@@ -194,6 +201,23 @@ fn settle(connection: &Connection, cache_kib: i64) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// The last record of a journal that the file has.
+pub(crate) fn last_link(connection: &Connection) -> Result<Link, OpenError> {
+    let last = "SELECT sequence, hash, position FROM journal ORDER BY sequence DESC LIMIT 1";
+    let last = connection.query_row(last, [], link).optional()?;
+    Ok(last.unwrap_or(Link { sequence: 0, hash: [0; 32], position: Position::ZERO }))
+}
+
+/// A row of `journal`.
+pub(crate) fn link(row: &Row<'_>) -> rusqlite::Result<Link> {
+    let (sequence, position): (i64, i64) = (row.get(0)?, row.get(2)?);
+    Ok(Link {
+        sequence: sequence.cast_unsigned(),
+        hash: row.get(1)?,
+        position: Position(position.cast_unsigned()),
+    })
+}
+
 fn migrate(connection: &mut Connection, found: i64) -> Result<(), OpenError> {
     for (step, format) in STEPS.iter().zip(1_i64..).filter(|(_, format)| *format > found) {
         let transaction = connection.transaction()?;
@@ -219,7 +243,7 @@ pub(crate) fn wal_pages(connection: &mut Connection) -> Result<Arc<AtomicU32>, O
 
 /// Reads where the store is, and what its indexes lack: at most what one bulk brings, and a commit. Rows of indexes and
 /// names of streams are put where they belong at once.
-pub(crate) fn load(connection: &mut Connection) -> Result<(Shared, Place), OpenError> {
+pub(crate) fn load(connection: &mut Connection) -> Result<(SharedTail, Place), OpenError> {
     put_in_place(connection)?;
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let place = Place {
@@ -235,7 +259,7 @@ pub(crate) fn load(connection: &mut Connection) -> Result<(Shared, Place), OpenE
     let salt: Vec<u8> =
         connection.query_row("SELECT value FROM meta WHERE name = 'salt'", [], |row| row.get(0))?;
     let salt = Salt::of(&salt).ok_or_else(|| OpenError::Corrupt("the salt has another length".to_owned()))?;
-    let shared = Shared::new(place.head, salt);
+    let shared = SharedTail::new(place.head, salt);
     let mut unindexed = shared.unindexed.write();
     let mut rows = connection.prepare(
         "SELECT stream, version, position, charges FROM events WHERE position > ?1 ORDER BY position",

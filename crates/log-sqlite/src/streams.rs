@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use plenary_log::StreamName;
 use rusqlite::{Connection, Error, OptionalExtension};
 
-use crate::{error::ReadError, unindexed::Shared};
+use crate::{error::ReadError, unindexed::SharedTail};
 
 /// Highest number of a stream and of a version: both share one 64-bit slot of `stream_index`.
 pub(crate) const STREAM_MAX: i64 = i32::MAX as i64;
@@ -27,7 +27,7 @@ fn version_of(slot: i64) -> i64 {
 /// them is in the index by then.
 pub(crate) fn stream_id(
     connection: &Connection,
-    shared: &Shared,
+    shared: &SharedTail,
     stream: &StreamName,
 ) -> Result<Option<i64>, Error> {
     let unindexed = shared.unindexed.read().named(stream);

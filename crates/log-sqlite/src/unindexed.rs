@@ -11,20 +11,20 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use plenary_kernel::Version;
 use plenary_log::{Change, IndexOp, StoredEvent, StreamName, Usage};
 
-use crate::{gathered::Gathered, recent::Recent};
+use crate::{gathered::IndexBuffer, recent::Recent};
 
 /// Keys of one scope lie together in the index: that many bits of its order are the scope's.
 const SCOPE_BITS: u32 = 24;
 
 /// What the writer shares with the readers.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedTail {
     head: AtomicI64,
     pub(crate) salt: Salt,
     pub(crate) unindexed: Lock,
 }
 
-impl Shared {
+impl SharedTail {
     pub(crate) fn new(head: i64, salt: Salt) -> Self {
         Self { head: AtomicI64::new(head), salt, unindexed: Lock::default() }
     }
@@ -61,17 +61,17 @@ impl Salt {
 
 /// A lock that no panic poisons: what it guards is changed by the writer alone, in steps that don't panic.
 #[derive(Debug, Default)]
-pub(crate) struct Lock(RwLock<Unindexed>);
+pub(crate) struct Lock(RwLock<Tail>);
 
 impl Lock {
     /// Without waiting.
-    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Unindexed>> {
+    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Tail>> {
         self.0.try_read()
     }
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Unindexed> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tail> {
         self.0.read()
     }
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Unindexed> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Tail> {
         self.0.write()
     }
 }
@@ -86,20 +86,20 @@ struct Run {
 
 /// See the head of the file.
 #[derive(Debug, Default)]
-pub(crate) struct Unindexed {
+pub(crate) struct Tail {
     streams: HashMap<i64, Run>,
     keys: HashMap<i64, Vec<i64>>,
     /// What accounts use in all whose rows in the file are behind.
     usage: HashMap<String, Usage>,
     /// The streams whose names the file does not index.
     names: HashMap<StreamName, i64>,
-    pub(crate) gathered: Gathered,
+    pub(crate) gathered: IndexBuffer,
     /// What was committed last.
     pub(crate) recent: Recent,
     count: usize,
 }
 
-impl Unindexed {
+impl Tail {
     pub(crate) fn event(&mut self, stream: i64, version: i64, position: i64) {
         let run = self.streams.entry(stream).or_insert(Run { first: version, positions: Vec::new() });
         run.positions.push(position);
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn runs_go_on_and_are_cut() {
-        let mut unindexed = Unindexed::default();
+        let mut unindexed = Tail::default();
         for (version, position) in [(5, 10), (6, 12), (7, 13)] {
             unindexed.event(1, version, position);
         }

@@ -6,18 +6,18 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use plenary_log::{Batch, Fault, Feeder, IndexOp, Job, Jobs};
+use plenary_log::{Fault, Feeder, Job, Jobs};
 use rusqlite::Connection;
 
 use crate::{
     commit::{Committer, Failure, Place},
-    unindexed::Shared,
+    unindexed::SharedTail,
 };
 
 /// Most bytes of one group, but for a single batch that is larger: bounds a commit's time and memory.
 const GROUP_OCTETS_MAX: usize = 8 << 20;
 /// At so many pages in the write-ahead log (16 MiB) they are copied to the database.
-const CHECKPOINT_PAGES: u32 = 2_048;
+pub(crate) const CHECKPOINT_PAGES: u32 = 2_048;
 /// If readers were in the way, again after so many more.
 const CHECKPOINT_AGAIN_PAGES: u32 = 512;
 /// At so many pages the writer waits for the readers, and the log starts over: it stays under 64 MiB.
@@ -26,7 +26,7 @@ const WAL_PAGES_MAX: u32 = 6_144;
 /// Everything that the thread owns.
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedTail>,
     pub(crate) place: Place,
     pub(crate) jobs: Jobs,
     pub(crate) feeder: Feeder,
@@ -82,22 +82,11 @@ fn serve(
 fn group(waiting: &mut std::iter::Peekable<impl Iterator<Item = Job>>) -> Vec<Job> {
     let mut left = GROUP_OCTETS_MAX;
     let mut group = Vec::new();
-    while let Some(job) = waiting.next_if(|job| group.is_empty() || octets(&job.batch) <= left) {
-        left = left.saturating_sub(octets(&job.batch));
+    while let Some(job) = waiting.next_if(|job| group.is_empty() || job.batch.octets() <= left) {
+        left = left.saturating_sub(job.batch.octets());
         group.push(job);
     }
     group
-}
-
-fn octets(batch: &Batch) -> usize {
-    let events = batch.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
-    let index = batch.index.iter().map(|op| match op {
-        IndexOp::Put { key, value, .. } => key.len() + value.len(),
-        IndexOp::Delete { key, .. } => key.len(),
-    });
-    let rows = batch.rows.iter().map(|op| op.value.as_ref().map_or(0, |value| value.len()));
-    let key = batch.key.as_ref().map_or(0, |claim| claim.outcome.len());
-    events.chain(index).chain(rows).sum::<usize>() + key
 }
 
 /// One group: written, answered, published.
@@ -122,11 +111,11 @@ fn commit(committer: &mut Committer<'_>, group: Vec<Job>, feeder: &Feeder) -> Re
 }
 
 /// What could not be done now is done later; only a failed write ends the writer.
-fn survived(done: Result<(), Failure>) -> Result<(), Fault> {
+pub(crate) fn survived(done: Result<(), Failure>) -> Result<(), Fault> {
     match done {
         Ok(()) => Ok(()),
         Err(Failure::Refused(fault)) => {
-            tracing::warn!(%fault, "the store could not be tidied; it is tried again");
+            tracing::warn!(%fault, "the store could not be cleaned up; it is tried again");
             Ok(())
         }
         Err(Failure::Fatal(fault)) => Err(fault),
@@ -134,17 +123,17 @@ fn survived(done: Result<(), Failure>) -> Result<(), Fault> {
 }
 
 /// Keeps the write-ahead log short.
-struct WriteAheadLog<'c> {
-    connection: &'c Connection,
-    pages: Arc<AtomicU32>,
+pub(crate) struct WriteAheadLog<'c> {
+    pub(crate) connection: &'c Connection,
+    pub(crate) pages: Arc<AtomicU32>,
     /// At so many pages the next checkpoint is due.
-    due: u32,
+    pub(crate) due: u32,
     /// So many pages there were last time; fewer now means that the log started over.
-    seen: u32,
+    pub(crate) seen: u32,
 }
 
 impl WriteAheadLog<'_> {
-    fn keep_short(&mut self) -> Result<(), Failure> {
+    pub(crate) fn keep_short(&mut self) -> Result<(), Failure> {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < self.seen {
             self.due = CHECKPOINT_PAGES;
@@ -157,7 +146,7 @@ impl WriteAheadLog<'_> {
         self.checkpoint(if pages < WAL_PAGES_MAX { "PASSIVE" } else { "RESTART" })
     }
 
-    fn checkpoint(&self, mode: &str) -> Result<(), Failure> {
+    pub(crate) fn checkpoint(&self, mode: &str) -> Result<(), Failure> {
         let pragma = self.connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"));
         // The first column tells whether a reader was in the way; then it is done next time.
         pragma.and_then(|mut pragma| pragma.query_row([], |_| Ok(()))).map_err(|error| Failure::of(&error))

@@ -46,9 +46,9 @@ async fn a_newer_format_is_refused_and_left_as_it_is() {
     directory.tamper("PRAGMA user_version = 99");
     for _ in 0..2 {
         let refusal = refusal(&directory);
-        assert!(matches!(refusal, OpenError::NewerFormat { found: 99, known: 4 }), "{refusal:?}");
+        assert!(matches!(refusal, OpenError::NewerFormat { found: 99, known: 5 }), "{refusal:?}");
     }
-    directory.tamper("PRAGMA user_version = 4");
+    directory.tamper("PRAGMA user_version = 5");
     directory.open(Options::default()).expect("the store opens again").close().await;
 }
 
@@ -276,7 +276,7 @@ async fn what_is_older_than_checksums_gets_them() {
     directory.tamper(FIRST);
     assert!(matches!(
         plenary_log_sqlite::audit(directory.path()),
-        Err(OpenError::OlderFormat { found: 1, known: 4 })
+        Err(OpenError::OlderFormat { found: 1, known: 5 })
     ));
     directory.open(Options::default()).expect("the store opens").close().await;
     let look = || plenary_log_sqlite::audit(directory.path()).expect("it is looked at");

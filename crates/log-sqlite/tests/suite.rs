@@ -6,25 +6,25 @@ use std::sync::Mutex;
 
 use directory::Directory;
 use plenary_log::{
-    Opened,
+    OpenedLog,
     conformance::{Damageable, Store, damage::Damage},
 };
-use plenary_log_sqlite::{Closing, Options};
+use plenary_log_sqlite::{Options, StoreClose};
 
 struct Sqlite<const INDEX_EVERY: usize> {
     directory: Directory,
-    closing: Mutex<Option<Closing>>,
+    closing: Mutex<Option<StoreClose>>,
 }
 
 impl<const INDEX_EVERY: usize> Store for Sqlite<INDEX_EVERY> {
     async fn fresh() -> Self {
         Self { directory: Directory::new(), closing: Mutex::new(None) }
     }
-    async fn open(&self) -> Opened {
+    async fn open(&self) -> OpenedLog {
         let options = Options { index_every: INDEX_EVERY, ..Options::default() };
         let directory::Store { log, feed, closing } = self.directory.open(options).expect("the store opens");
         *self.closing.lock().expect("no panic held it") = Some(closing);
-        Opened { log, feed }
+        OpenedLog { log, feed }
     }
     async fn closed(&self) {
         let closing = self.closing.lock().expect("no panic held it").take();

@@ -36,7 +36,7 @@ pub struct Audit {
     pub unchecked: u64,
     /// What is wrong, in the order in which it was found.
     pub findings: Vec<Finding>,
-    /// How many more findings there were.
+    /// The number of further findings.
     pub more: u64,
 }
 
@@ -49,7 +49,7 @@ impl Audit {
             self.more += 1;
         }
     }
-    /// Whether nothing is wrong.
+    /// Whether the event is valid.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
@@ -75,7 +75,7 @@ pub trait Looks {
     fn event(&mut self, event: &StoredEvent);
     /// A row.
     fn row(&mut self, name: &str);
-    /// A row, or a claimed key: it counts for somebody, but nothing stored says for whom.
+    /// A row, or a claimed key: it counts for an owner, but nothing stored names the owner.
     fn beside(&mut self, usage: Usage);
     /// What an account is counted to use.
     fn usage(&mut self, account: &str, usage: Usage);

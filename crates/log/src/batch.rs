@@ -19,7 +19,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// A stream is at a version, whoever brought it there.
+    /// A stream is at a version, whichever writer caused it.
     #[must_use]
     pub const fn at(stream: StreamName, expected: Version) -> Self {
         Self { stream, expected, upon: None }
@@ -110,9 +110,24 @@ pub struct Batch {
     pub chain: Option<Chain>,
 }
 
+impl Batch {
+    /// Bytes of what it writes, without names: what bounds a group.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        let events = self.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
+        let index = self.index.iter().map(|op| match op {
+            IndexOp::Put { key, value, .. } => key.len() + value.len(),
+            IndexOp::Delete { key, .. } => key.len(),
+        });
+        let rows = self.rows.iter().map(|op| op.value.as_ref().map_or(0, Bytes::len));
+        let key = self.key.as_ref().map_or(0, |claim| claim.outcome.len());
+        events.chain(index).chain(rows).sum::<usize>() + key
+    }
+}
+
 /// Where the events of a batch went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
+pub struct AppendedRange {
     /// The position of the first event; of a batch without events, the head + 1.
     pub first: Position,
     /// The position of the last event; of a batch without events, the head.
@@ -123,7 +138,7 @@ pub struct Appended {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// All of it is on disk.
-    Appended(Appended),
+    Appended(AppendedRange),
     /// A condition does not hold, or a batch that it was decided on top of was not written.
     Conflict {
         /// The first such stream; the chain's own when the chain is broken.

@@ -31,7 +31,7 @@ impl Chain {
     pub fn stream(&self) -> &StreamName {
         &self.0.stream
     }
-    /// Whether nothing of it is written any more.
+    /// Whether nothing more of it is written.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.0.broken.load(Ordering::Acquire)

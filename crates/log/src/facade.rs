@@ -16,9 +16,9 @@ use plenary_kernel::{Position, Version};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    Batch, Chain, Charge, Exceeded, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX, JOBS_WAITING_MAX,
-    KeyRecord, Ledger, Order, Outcome, Pledge, Reads, Row, Signals, StoredEvent, StreamName, StreamNews,
-    Usage,
+    Batch, Chain, Charge, ExceededQuota, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX,
+    JOBS_WAITING_MAX, KeyRecord, Ledger, Order, Outcome, Pledge, Reads, Row, Signals, StoredEvent,
+    StreamName, StreamNews, Usage,
 };
 
 /// A batch on its way to the writer.
@@ -61,7 +61,7 @@ impl LastWrite {
 }
 
 impl Reply {
-    /// Gives the outcome; back when nobody waits for it any more.
+    /// Sends the outcome; returns it if the receiver is gone.
     pub fn send(mut self, outcome: Result<Outcome, Fault>) -> Result<(), Result<Outcome, Fault>> {
         if matches!(outcome, Ok(Outcome::Appended(_))) {
             self.chain = None;
@@ -169,7 +169,7 @@ impl Feed {
 }
 
 /// A log that was opened, with its one feed.
-pub struct Opened {
+pub struct OpenedLog {
     /// The log.
     pub log: Log,
     /// What is committed from now on.
@@ -212,15 +212,15 @@ pub struct Channel {
 impl Channel {
     /// The log of a store that no other process writes to, with its reads.
     #[must_use]
-    pub fn open(self, reads: Arc<dyn Reads>) -> Opened {
+    pub fn open(self, reads: Arc<dyn Reads>) -> OpenedLog {
         self.open_with(reads, Signals::alone(), false)
     }
     /// The log with its reads and its way to other processes. `shared` says that they may write to the same store.
     #[must_use]
-    pub fn open_with(self, reads: Arc<dyn Reads>, signals: Signals, shared: bool) -> Opened {
+    pub fn open_with(self, reads: Arc<dyn Reads>, signals: Signals, shared: bool) -> OpenedLog {
         let (written, ledger) = (Arc::default(), Arc::default());
         let log = Log { jobs: self.jobs, reads, fatal: self.fatal, signals, shared, written, ledger };
-        Opened { log, feed: self.feed }
+        OpenedLog { log, feed: self.feed }
     }
 }
 
@@ -303,7 +303,11 @@ impl Log {
     ///
     /// # Errors
     /// The store could not be asked.
-    pub async fn pledge(&self, charge: &Charge, may_exceed: bool) -> Result<Result<Pledge, Exceeded>, Fault> {
+    pub async fn pledge(
+        &self,
+        charge: &Charge,
+        may_exceed: bool,
+    ) -> Result<Result<Pledge, ExceededQuota>, Fault> {
         self.ledger.pledge(&*self.reads, self.shared, charge, may_exceed).await
     }
     /// Whether [`Log::pledge`] would have to ask the store first.
@@ -363,7 +367,7 @@ impl Log {
                 Err(Fault::Corrupt(_)) if max > 1 => max /= 2,
                 Err(fault @ Fault::Corrupt(_)) if self.head().await? > after => {
                     let position = after.next();
-                    tracing::error!(%fault, %position, "a damaged event is passed over");
+                    tracing::error!(%fault, %position, "a damaged event is skipped");
                     return Ok((Vec::new(), position));
                 }
                 Err(fault) => return Err(fault),

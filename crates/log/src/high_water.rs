@@ -29,7 +29,7 @@ impl HighWater {
         *self.0.borrow()
     }
 
-    /// Raises the mark, and wakes whoever waits. A position below the mark changes nothing.
+    /// Raises the mark and wakes its waiters. A position below the mark changes nothing.
     pub fn raise(&self, position: Position) {
         self.0.send_if_modified(|mark| {
             let is_higher = position > *mark;
@@ -45,7 +45,7 @@ impl HighWater {
         timeout(wait, mark.wait_for(|mark| *mark >= position)).await.is_ok_and(|waited| waited.is_ok())
     }
 
-    /// A receiver that is told of each rise.
+    /// A receiver that is notified of each rise.
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Position> {
         self.0.subscribe()

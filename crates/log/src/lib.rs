@@ -1,4 +1,4 @@
-//! The log: what can be asked of a store, whatever keeps it, and the rules of an append.
+//! The log: the interface of every store, and the rules of an append.
 //! It knows bytes, streams and versions. Must not know: any protocol, or any database.
 
 mod audit;
@@ -21,19 +21,19 @@ pub mod signals;
 mod usage;
 
 pub use audit::{Audit, FINDINGS_MAX, Finding, Looks, Walk};
-pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
+pub use batch::{AppendedRange, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
 pub use chain::Chain;
 pub use digest::Digest;
 pub use event::{NewEvent, StoredEvent, StreamName};
-pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, Opened, Pending, Reply, Slot, channel};
+pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, OpenedLog, Pending, Reply, Slot, channel};
 pub use fault::Fault;
 pub use high_water::HighWater;
 pub use memory::open_memory;
 pub use page::PageSize;
-pub use plan::{Decided, Lookup, Writes, plan};
+pub use plan::{Lookup, PlanResult, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 pub use signals::Signals;
-pub use usage::{Change, Charge, Exceeded, Ledger, Pledge, USAGE_AGE_MAX, Usage, UsageMax};
+pub use usage::{Change, Charge, ExceededQuota, Ledger, Pledge, USAGE_AGE_MAX, Usage, UsageMax};
 
 /// Most jobs that wait for the writer; past it a caller waits in `Log::reserve`.
 pub const JOBS_WAITING_MAX: usize = 4_096;

@@ -11,13 +11,13 @@ use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{Position, Version};
 
 use crate::{
-    Fault, Feeder, IndexOp, IndexRow, Job, Jobs, KeyRecord, Lookup, Opened, Order, Reads, Row, StoredEvent,
-    StreamName, StreamNews, Usage, Writes, channel, plan, reads::Read,
+    Fault, Feeder, IndexOp, IndexRow, Job, Jobs, KeyRecord, Lookup, OpenedLog, Order, Reads, Row,
+    StoredEvent, StreamName, StreamNews, Usage, Writes, channel, plan, reads::Read,
 };
 
 /// Opens an empty log. Needs a tokio runtime.
 #[must_use]
-pub fn open_memory() -> Opened {
+pub fn open_memory() -> OpenedLog {
     let (channel, jobs, feeder) = channel();
     let memory = Arc::new(Memory::default());
     tokio::spawn(write(memory.clone(), jobs, feeder));
@@ -246,7 +246,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_that_closes_writes_what_waits_and_takes_nothing_more() {
-        let Opened { log, mut feed } = open_memory();
+        let OpenedLog { log, mut feed } = open_memory();
         let event = NewEvent { kind: "K", form: 1, envelope: Bytes::new(), payload: Bytes::new() };
         let batch = Batch { events: vec![(StreamName::new("t.t", "a"), event)], ..Batch::default() };
         let waiting = log.reserve().await.unwrap().submit(batch.clone());

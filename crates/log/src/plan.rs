@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use plenary_kernel::{Position, Version};
 
 use crate::{
-    Appended, Batch, Chain, Change, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent,
-    StreamName,
+    AppendedRange, Batch, Chain, Change, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp,
+    StoredEvent, StreamName,
 };
 
 /// What a backend has committed, as the writer sees it under its write lock.
@@ -52,7 +52,7 @@ pub fn plan(
     batches: impl Iterator<Item = Batch>,
     head: Position,
     lookup: &mut impl Lookup,
-) -> Result<(Writes, Vec<Decided>), Fault> {
+) -> Result<(Writes, Vec<PlanResult>), Fault> {
     let mut plan =
         Plan { writes: Writes::default(), head, versions: HashMap::new(), keys: HashMap::new(), lookup };
     let mut decided = Vec::new();
@@ -67,7 +67,7 @@ pub fn plan(
 }
 
 /// What came of one batch; the fault is `Corrupt`.
-pub type Decided = Result<Outcome, Fault>;
+pub type PlanResult = Result<Outcome, Fault>;
 
 struct Plan<'a, L> {
     writes: Writes,
@@ -122,7 +122,7 @@ impl<L: Lookup> Plan<'_, L> {
             let sum = self.writes.charges.entry(charge.account.clone()).or_default();
             *sum = sum.plus(&charge);
         }
-        Ok(Outcome::Appended(Appended { first, last: self.head }))
+        Ok(Outcome::Appended(AppendedRange { first, last: self.head }))
     }
 
     /// The key first (a retry is answered in every later state), then the chain, conditions, rows.

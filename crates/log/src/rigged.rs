@@ -9,8 +9,8 @@ use plenary_kernel::{Position, Version};
 use tokio::sync::watch;
 
 use crate::{
-    Fault, Feed, Feeder, IndexRow, Job, Jobs, KeyRecord, Log, Opened, Order, Read, Reads, Row, StoredEvent,
-    StreamName, StreamNews, Usage, channel, open_memory, signals::Network,
+    Fault, Feed, Feeder, IndexRow, Job, Jobs, KeyRecord, Log, OpenedLog, Order, Read, Reads, Row,
+    StoredEvent, StreamName, StreamNews, Usage, channel, open_memory, signals::Network,
 };
 
 /// A store that outlives its processes.
@@ -27,12 +27,12 @@ pub struct Process {
     /// What is committed from now on, by whomever.
     pub feed: Feed,
     /// What can be done to it.
-    pub rigging: Rigging,
+    pub rigging: FaultControl,
 }
 
 /// What a writer does to the next batch instead of writing it and saying so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failing {
+pub enum InjectedFault {
     /// Nothing is written.
     Before(Fault),
     /// It is written, and the answer is this fault.
@@ -43,19 +43,19 @@ pub enum Failing {
 
 /// What can be done to a process. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Rigging(Arc<Inner>);
+pub struct FaultControl(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     held: watch::Sender<bool>,
-    writes: Mutex<Vec<Failing>>,
+    writes: Mutex<Vec<InjectedFault>>,
     reads: Mutex<Option<Fault>>,
-    counted: Mutex<Counted>,
+    counted: Mutex<ReadCounts>,
 }
 
 /// What a process has asked of the store.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counted {
+pub struct ReadCounts {
     /// How many reads.
     pub reads: usize,
     /// How many events, rows, keys and index entries they gave.
@@ -63,29 +63,29 @@ pub struct Counted {
 }
 
 /// An answer of a read, by its size.
-trait Measured {
+trait RowCount {
     fn rows(&self) -> usize;
 }
 
-impl<T> Measured for Vec<T> {
+impl<T> RowCount for Vec<T> {
     fn rows(&self) -> usize {
         self.len()
     }
 }
 
-impl<T> Measured for Option<T> {
+impl<T> RowCount for Option<T> {
     fn rows(&self) -> usize {
         usize::from(self.is_some())
     }
 }
 
-impl Measured for Usage {
+impl RowCount for Usage {
     fn rows(&self) -> usize {
         0
     }
 }
 
-impl Measured for Position {
+impl RowCount for Position {
     fn rows(&self) -> usize {
         0
     }
@@ -105,7 +105,7 @@ impl Store {
     /// An empty store. Needs a tokio runtime.
     #[must_use]
     pub fn new() -> Self {
-        let Opened { log, mut feed } = open_memory();
+        let OpenedLog { log, mut feed } = open_memory();
         let feeders = Arc::new(Mutex::new(Vec::<Feeder>::new()));
         let told = feeders.clone();
         tokio::spawn(async move {
@@ -123,16 +123,16 @@ impl Store {
     #[must_use]
     pub fn process(&self, shared: bool) -> Process {
         let (channel, jobs, feeder) = channel();
-        let rigging = Rigging(Arc::default());
+        let rigging = FaultControl(Arc::default());
         lock(&self.feeders).push(feeder);
         tokio::spawn(write(self.log.clone(), jobs, rigging.clone()));
-        let reads = Rigged { log: self.log.clone(), rigging: rigging.clone() };
-        let Opened { log, feed } = channel.open_with(Arc::new(reads), self.network.join(), shared);
+        let reads = FaultyProcess { log: self.log.clone(), rigging: rigging.clone() };
+        let OpenedLog { log, feed } = channel.open_with(Arc::new(reads), self.network.join(), shared);
         Process { log, feed, rigging }
     }
 }
 
-impl Rigging {
+impl FaultControl {
     /// The writer takes nothing more from its queue.
     pub fn hold(&self) {
         self.0.held.send_replace(true);
@@ -142,23 +142,23 @@ impl Rigging {
         self.0.held.send_replace(false);
     }
     /// The next batches fail, each in its turn.
-    pub fn fail_writes(&self, failing: impl IntoIterator<Item = Failing>) {
+    pub fn fail_writes(&self, failing: impl IntoIterator<Item = InjectedFault>) {
         let mut writes = lock(&self.0.writes);
         *writes = failing.into_iter().collect();
         writes.reverse();
     }
     /// What was read since this was asked last.
     #[must_use]
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> ReadCounts {
         std::mem::take(&mut lock(&self.0.counted))
     }
-    /// Every read fails from now on, until it is told otherwise.
+    /// Every read fails from now on, until it is switched back.
     pub fn fail_reads(&self, fault: Option<Fault>) {
         *lock(&self.0.reads) = fault;
     }
 }
 
-async fn write(store: Log, mut jobs: Jobs, Rigging(rigging): Rigging) {
+async fn write(store: Log, mut jobs: Jobs, FaultControl(rigging): FaultControl) {
     let (mut taken, mut waiting) = (Vec::new(), Vec::new());
     let mut held = rigging.held.subscribe();
     loop {
@@ -169,12 +169,12 @@ async fn write(store: Log, mut jobs: Jobs, Rigging(rigging): Rigging) {
         for Job { batch, reply } in taken.drain(..) {
             let failing = lock(&rigging.writes).pop();
             match failing {
-                None | Some(Failing::Not) => match store.reserve().await {
+                None | Some(InjectedFault::Not) => match store.reserve().await {
                     Ok(slot) => waiting.push((slot.submit(batch), reply)),
                     Err(fault) => drop(reply.send(Err(fault))),
                 },
-                Some(Failing::Before(fault)) => drop(reply.send(Err(fault))),
-                Some(Failing::After(fault)) => {
+                Some(InjectedFault::Before(fault)) => drop(reply.send(Err(fault))),
+                Some(InjectedFault::After(fault)) => {
                     let _ = store.append(batch).await;
                     drop(reply.send(Err(fault)));
                 }
@@ -186,13 +186,13 @@ async fn write(store: Log, mut jobs: Jobs, Rigging(rigging): Rigging) {
     }
 }
 
-struct Rigged {
+struct FaultyProcess {
     log: Log,
-    rigging: Rigging,
+    rigging: FaultControl,
 }
 
-impl Rigged {
-    fn read<'a, T: Measured>(
+impl FaultyProcess {
+    fn read<'a, T: RowCount>(
         &'a self,
         read: impl Future<Output = Result<T, Fault>> + Send + 'a,
     ) -> Read<'a, T> {
@@ -211,7 +211,7 @@ impl Rigged {
     }
 }
 
-impl Reads for Rigged {
+impl Reads for FaultyProcess {
     fn read_stream<'a>(
         &'a self,
         stream: &'a StreamName,

@@ -122,7 +122,7 @@ pub struct UsageMax {
 
 /// The bound that an account would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exceeded {
+pub enum ExceededQuota {
     /// Its bytes.
     Bytes {
         /// What it uses now.
@@ -139,7 +139,7 @@ pub enum Exceeded {
     },
 }
 
-impl Exceeded {
+impl ExceededQuota {
     /// As a fault, for a command without a payer, which cannot exceed a quota.
     #[must_use]
     pub fn without_payer(self) -> Fault {
@@ -155,10 +155,10 @@ pub struct Ledger {
 }
 
 #[derive(Debug, Default)]
-struct Account(Mutex<Known>);
+struct Account(Mutex<CachedUsage>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedUsage {
     /// The use as it was read, with what this process has written since; none before the first look.
     written: Option<Usage>,
     /// What is on its way to the store.
@@ -206,7 +206,7 @@ impl Ledger {
         is_shared: bool,
         charge: &Charge,
         may_exceed: bool,
-    ) -> Result<Result<Pledge, Exceeded>, Fault> {
+    ) -> Result<Result<Pledge, ExceededQuota>, Fault> {
         let usage = charge.usage;
         let Some(max) = self.max() else {
             return Ok(Ok(Pledge { account: None, usage, frees: false, reading: 0, is_written: None }));
@@ -278,7 +278,7 @@ impl Ledger {
     }
 }
 
-impl Known {
+impl CachedUsage {
     /// With what is on its way.
     fn used(&self) -> Usage {
         self.written.unwrap_or_default().plus(self.under_way)
@@ -345,12 +345,12 @@ impl Drop for Pledge {
 }
 
 /// The first bound that would not hold.
-fn exceeded(used: Usage, more: Usage, max: UsageMax) -> Option<Exceeded> {
+fn exceeded(used: Usage, more: Usage, max: UsageMax) -> Option<ExceededQuota> {
     let sum = used.plus(more);
     if sum.bytes > max.bytes {
-        Some(Exceeded::Bytes { used: used.bytes, max: max.bytes })
+        Some(ExceededQuota::Bytes { used: used.bytes, max: max.bytes })
     } else if sum.events > max.events {
-        Some(Exceeded::Events { used: used.events, max: max.events })
+        Some(ExceededQuota::Events { used: used.events, max: max.events })
     } else {
         None
     }
@@ -361,7 +361,7 @@ mod tests {
     use plenary_kernel::Position;
 
     use super::*;
-    use crate::{Appended, Batch, Log, Opened, open_memory};
+    use crate::{AppendedRange, Batch, Log, OpenedLog, open_memory};
 
     const MAX: UsageMax = UsageMax { bytes: 100, events: 10 };
 
@@ -378,24 +378,24 @@ mod tests {
 
     #[tokio::test]
     async fn a_bound_is_reached_and_not_passed() {
-        let Opened { log, feed: _feed } = open_memory();
+        let OpenedLog { log, feed: _feed } = open_memory();
         log.ledger().limit(MAX);
         written(&log, 60).await;
         let refused = log.pledge(&charge(41), false).await.unwrap();
-        assert_eq!(refused.unwrap_err(), Exceeded::Bytes { used: 60, max: 100 });
+        assert_eq!(refused.unwrap_err(), ExceededQuota::Bytes { used: 60, max: 100 });
         written(&log, 40).await;
         assert_eq!(log.read_usage("nick").await.unwrap(), Usage { bytes: 100, events: 2 });
         for _ in 0..8 {
             written(&log, 0).await;
         }
         let refused = log.pledge(&charge(0), false).await.unwrap();
-        assert_eq!(refused.unwrap_err(), Exceeded::Events { used: 10, max: 10 });
+        assert_eq!(refused.unwrap_err(), ExceededQuota::Events { used: 10, max: 10 });
         drop(log.pledge(&charge(1), true).await.unwrap().unwrap());
     }
 
     #[tokio::test]
     async fn what_is_under_way_counts_and_what_was_refused_does_not() {
-        let Opened { log, feed: _feed } = open_memory();
+        let OpenedLog { log, feed: _feed } = open_memory();
         log.ledger().limit(MAX);
         let first = log.pledge(&charge(100), false).await.unwrap().unwrap();
         log.pledge(&charge(1), false).await.unwrap().unwrap_err();
@@ -408,7 +408,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_others_write_is_seen_after_a_bounded_time() {
-        let Opened { log, feed: _feed } = open_memory();
+        let OpenedLog { log, feed: _feed } = open_memory();
         let (ledger, reads) = (Ledger::default(), log.reads());
         ledger.limit(MAX);
         let pledge = async |bytes| ledger.pledge(reads, true, &charge(bytes), false).await.unwrap();
@@ -421,7 +421,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_many_that_find_a_use_old_one_asks_the_store() {
-        let mut known = Known::default();
+        let mut known = CachedUsage::default();
         assert!(known.begin_look(true).is_some());
         assert!(known.begin_look(true).is_some(), "before the first answer nobody knows anything");
         known.learn(Usage::default(), Usage::default());
@@ -435,7 +435,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_account_with_something_under_way_is_not_forgotten() {
-        let Opened { log, feed: _feed } = open_memory();
+        let OpenedLog { log, feed: _feed } = open_memory();
         log.ledger().limit(MAX);
         let first = log.pledge(&charge(60), false).await.unwrap().unwrap();
         for nth in 0..ACCOUNTS_KNOWN_MAX {
@@ -447,7 +447,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_bounds_the_store_is_not_asked() {
-        let Opened { log, feed: _feed } = open_memory();
+        let OpenedLog { log, feed: _feed } = open_memory();
         assert!(!log.must_look_up("nick"));
         written(&log, 60).await;
         log.ledger().limit(MAX);
@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn what_is_written_while_the_store_is_asked_is_counted_at_least_once() {
         let account = Arc::new(Account::default());
-        let (usage, appended) = (charge(10).usage, Appended { first: Position(1), last: Position(1) });
+        let (usage, appended) = (charge(10).usage, AppendedRange { first: Position(1), last: Position(1) });
         let pledge = |reading| Pledge {
             account: Some(account.clone()),
             usage,

@@ -1,6 +1,6 @@
 //! The memory backend passes the suite.
 
-use plenary_log::{Opened, conformance::Store, open_memory};
+use plenary_log::{OpenedLog, conformance::Store, open_memory};
 
 struct Memory;
 
@@ -8,7 +8,7 @@ impl Store for Memory {
     async fn fresh() -> Self {
         Self
     }
-    async fn open(&self) -> Opened {
+    async fn open(&self) -> OpenedLog {
         open_memory()
     }
 }

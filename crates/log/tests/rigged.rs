@@ -1,21 +1,21 @@
 //! Several processes on a store in memory exchange signals as those on a real one do.
 
 use plenary_log::{
-    Opened,
+    OpenedLog,
     conformance::Store,
     rigged::{self, Process},
 };
 
-struct Rigged(rigged::Store);
+struct FaultyStore(rigged::Store);
 
-impl Store for Rigged {
+impl Store for FaultyStore {
     async fn fresh() -> Self {
         Self(rigged::Store::new())
     }
-    async fn open(&self) -> Opened {
+    async fn open(&self) -> OpenedLog {
         let Process { log, feed, .. } = self.0.process(true);
-        Opened { log, feed }
+        OpenedLog { log, feed }
     }
 }
 
-plenary_log::conformance!(@more Rigged, shared_signals);
+plenary_log::conformance!(@more FaultyStore, shared_signals);

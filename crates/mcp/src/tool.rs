@@ -22,6 +22,10 @@ pub enum Toolset {
     Sessions,
     /// The Agent Protocol.
     Runs,
+    /// Requests to people.
+    Requests,
+    /// `search` and `fetch`, which assistants on the web look for.
+    Assistant,
 }
 
 /// What a client may assume of a tool.
@@ -33,6 +37,8 @@ pub struct Hints {
     pub destructive: bool,
     /// Calling it twice is calling it once.
     pub idempotent: bool,
+    /// It reaches beyond this network.
+    pub open_world: bool,
 }
 
 /// A tool as a model is told of it, and what carries it out.
@@ -50,6 +56,8 @@ pub struct Tool {
     pub output: Option<Arc<Map<String, Value>>>,
     /// What may be assumed of it.
     pub hints: Hints,
+    /// Whether a client that loads tools when they are needed loads this one at once.
+    pub at_once: bool,
     /// Where it is listed.
     pub sets: Vec<Toolset>,
     /// What carries it out.
@@ -58,7 +66,7 @@ pub struct Tool {
 
 /// What a call came to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Called {
+pub enum CallOutcome {
     /// The result, an object as the output schema has it.
     Done(Value),
     /// A refusal, for the model to read: what happened and what to do next, with its stable code.
@@ -71,12 +79,12 @@ pub enum Called {
 }
 
 /// A call that is under way; dropping it cancels it.
-pub type Calling<'a> = Pin<Box<dyn Future<Output = Called> + Send + 'a>>;
+pub type CallFuture<'a> = Pin<Box<dyn Future<Output = CallOutcome> + Send + 'a>>;
 
 /// Carries out one tool.
 pub trait Action: Send + Sync + 'static {
     /// Calls it in the caller's name. Arguments that do not fit the schema are refused with a code.
-    fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> Calling<'a>;
+    fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a>;
 }
 
 /// All tools of a server, in the order of their names. Cheap to clone.
@@ -85,8 +93,16 @@ pub struct Tools(Arc<[Tool]>);
 
 impl Toolset {
     /// Every set, in the order of lists.
-    pub const ALL: [Self; 6] =
-        [Self::Core, Self::Frames, Self::Channels, Self::Context, Self::Sessions, Self::Runs];
+    pub const ALL: [Self; 8] = [
+        Self::Core,
+        Self::Frames,
+        Self::Channels,
+        Self::Context,
+        Self::Sessions,
+        Self::Runs,
+        Self::Requests,
+        Self::Assistant,
+    ];
 
     /// The name by which it is asked for.
     #[must_use]
@@ -98,6 +114,8 @@ impl Toolset {
             Self::Context => "context",
             Self::Sessions => "sessions",
             Self::Runs => "runs",
+            Self::Requests => "requests",
+            Self::Assistant => "assistant",
         }
     }
 

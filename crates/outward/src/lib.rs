@@ -1,7 +1,8 @@
-//! What everybody needs who asks other servers over HTTP: the certificate authorities that are trusted, a connection
-//! pool, and the reading of Server-Sent Events.
+//! HTTP to other servers: the trusted certificate authorities, a connection
+//! pool, one that is kept to public addresses, and the reading of Server-Sent Events.
 //! Must not know: who is asked, or for what.
 
+pub mod guard;
 mod pool;
 mod roots;
 pub mod sse;

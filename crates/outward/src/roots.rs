@@ -14,6 +14,14 @@ use rustls_pki_types::{CertificateDer, pem::PemObject};
 #[error("{0}")]
 pub struct TlsFault(String);
 
+impl TlsFault {
+    /// With these words.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
 /// Where distributions keep the bundle of public authorities, in the order tried.
 const SYSTEM_BUNDLES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",

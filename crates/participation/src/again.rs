@@ -4,7 +4,7 @@
 use plenary_log::Fault;
 use plenary_runs::{NotBegun, command::Request, event::RunCompleted};
 
-use crate::{Participation, message::Context, room::is_in, told::Told};
+use crate::{Participation, message::Context, room::is_in, told::SessionRun};
 
 /// The number of a run's end that stands right behind its beginning.
 const FIRST_END: u64 = 2;
@@ -17,7 +17,7 @@ pub(crate) fn is_unheard(event: &RunCompleted) -> bool {
 
 impl Participation {
     /// Asks once more on the same thread, behind what waits there; false where that can't be, or was done before.
-    pub(crate) async fn asks_again(&self, told: &Told) -> Result<bool, Fault> {
+    pub(crate) async fn asks_again(&self, told: &SessionRun) -> Result<bool, Fault> {
         let handle = told.acting.handle();
         let (Some(agent), session) = (self.agent(handle), &told.context.session_id) else { return Ok(false) };
         if told.context.again {
@@ -41,7 +41,7 @@ impl Participation {
             .await
         {
             Ok(_) | Err(NotBegun::KeyReused) => {
-                tracing::info!(agent = %handle, %session, run = %told.run.id, "a run that was lost is asked again");
+                tracing::info!(agent = %handle, %session, run = %told.run.id, "a lost run is started again");
                 Ok(true)
             }
             Err(NotBegun::Rejected(_) | NotBegun::OverQuota(_)) => Ok(false),

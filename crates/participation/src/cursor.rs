@@ -13,7 +13,7 @@ const ROW: &str = "participation/cursor";
 
 /// What the row says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct StoredCursor {
     /// The process that reacts.
     node: String,
     /// Everything up to here was seen to.
@@ -25,7 +25,7 @@ struct Kept {
 /// The row in the hands of the process that reacts.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    kept: Kept,
+    kept: StoredCursor,
     revision: u64,
 }
 
@@ -36,14 +36,14 @@ impl Cursor {
         let row = log.read_row(ROW).await?;
         let (mut kept, revision) = match row {
             Some(row) => {
-                let kept: Kept = serde_json::from_slice(&row.value)
+                let kept: StoredCursor = serde_json::from_slice(&row.value)
                     .map_err(|error| Fault::Corrupt(format!("{ROW}: {error}")))?;
                 (kept, row.revision)
             }
             // What was said before there were agents to answer it is not answered.
             None => {
                 let position = log.head().await?;
-                (Kept { node: String::new(), position, agents: BTreeSet::new() }, 0)
+                (StoredCursor { node: String::new(), position, agents: BTreeSet::new() }, 0)
             }
         };
         if kept.node != me && cursors.alive().await?.iter().any(|node| node.as_str() == kept.node) {
@@ -97,9 +97,13 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let kept = Kept { node: "0".into(), position: Position(7), agents: ["@a.b".parse().unwrap()].into() };
+        let kept = StoredCursor {
+            node: "0".into(),
+            position: Position(7),
+            agents: ["@a.b".parse().unwrap()].into(),
+        };
         let golden = r#"{"node":"0","position":7,"agents":["@a.b"]}"#;
         assert_eq!(serde_json::to_string(&kept).unwrap(), golden);
-        assert_eq!(serde_json::from_str::<Kept>(golden).unwrap(), kept);
+        assert_eq!(serde_json::from_str::<StoredCursor>(golden).unwrap(), kept);
     }
 }

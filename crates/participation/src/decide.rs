@@ -9,13 +9,13 @@ pub enum Answers {
     /// In a session of two all of them; in a larger one those that name it, and answers to what it asked.
     #[default]
     Mentioned,
-    /// All of them, whoever else is there.
+    /// All of them, whatever other participants there are.
     Always,
 }
 
 /// A message as an agent hears it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Heard {
+pub(crate) struct HeardMessage {
     /// Of an agent of this server: where it comes from.
     pub(crate) origin: Option<Origin>,
     /// Whether it names the agent.
@@ -26,7 +26,7 @@ pub(crate) struct Heard {
 
 /// How things stand with the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct AgentStanding {
     pub(crate) answers: Answers,
     /// How many take part, invited ones among them, the agent too.
     pub(crate) parties: usize,
@@ -50,12 +50,12 @@ pub(crate) enum Verdict {
     /// What it waits for is answered.
     Resume,
     /// It does not answer, and says why.
-    Refuse(Why),
+    Refuse(SilenceReason),
 }
 
 /// Why a message is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum SilenceReason {
     /// The owner has stopped it.
     Stopped,
     /// Too many agents have passed it on.
@@ -67,27 +67,27 @@ pub(crate) enum Why {
 }
 
 /// Decides.
-pub(crate) fn decide(heard: Heard, standing: Standing) -> Verdict {
-    let Heard { origin, mentions, answers_question } = heard;
+pub(crate) fn decide(heard: HeardMessage, standing: AgentStanding) -> Verdict {
+    let HeardMessage { origin, mentions, answers_question } = heard;
     let is_for_it =
         mentions || answers_question || standing.answers == Answers::Always || standing.parties <= 2;
     if !is_for_it || origin.is_some_and(|origin| origin.notice) {
         return Verdict::PassOver;
     }
     if standing.stopped {
-        return Verdict::Refuse(Why::Stopped);
+        return Verdict::Refuse(SilenceReason::Stopped);
     }
     if origin.is_some_and(|origin| origin.hops >= standing.hops_max) {
-        return Verdict::Refuse(Why::TooManyHops);
+        return Verdict::Refuse(SilenceReason::TooManyHops);
     }
     if standing.too_fast {
-        return Verdict::Refuse(Why::TooFast);
+        return Verdict::Refuse(SilenceReason::TooFast);
     }
     if answers_question {
         return Verdict::Resume;
     }
     if standing.pending >= standing.pending_max {
-        return Verdict::Refuse(Why::TooManyPending);
+        return Verdict::Refuse(SilenceReason::TooManyPending);
     }
     Verdict::Ask
 }
@@ -96,8 +96,8 @@ pub(crate) fn decide(heard: Heard, standing: Standing) -> Verdict {
 mod tests {
     use super::*;
 
-    const HEARD: Heard = Heard { origin: None, mentions: false, answers_question: false };
-    const ALONE: Standing = Standing {
+    const HEARD: HeardMessage = HeardMessage { origin: None, mentions: false, answers_question: false };
+    const ALONE: AgentStanding = AgentStanding {
         answers: Answers::Mentioned,
         parties: 2,
         stopped: false,
@@ -106,10 +106,10 @@ mod tests {
         pending: 0,
         pending_max: 2,
     };
-    const MANY: Standing = Standing { parties: 3, ..ALONE };
+    const MANY: AgentStanding = AgentStanding { parties: 3, ..ALONE };
 
-    fn passed(hops: u32, notice: bool) -> Heard {
-        Heard { origin: Some(Origin { hops, notice }), ..HEARD }
+    fn passed(hops: u32, notice: bool) -> HeardMessage {
+        HeardMessage { origin: Some(Origin { hops, notice }), ..HEARD }
     }
 
     #[test]
@@ -120,41 +120,41 @@ mod tests {
     #[test]
     fn given_more_when_it_is_not_named_then_it_passes_over() {
         assert_eq!(decide(HEARD, MANY), Verdict::PassOver);
-        assert_eq!(decide(Heard { mentions: true, ..HEARD }, MANY), Verdict::Ask);
-        assert_eq!(decide(HEARD, Standing { answers: Answers::Always, ..MANY }), Verdict::Ask);
+        assert_eq!(decide(HeardMessage { mentions: true, ..HEARD }, MANY), Verdict::Ask);
+        assert_eq!(decide(HEARD, AgentStanding { answers: Answers::Always, ..MANY }), Verdict::Ask);
     }
 
     #[test]
     fn given_a_question_when_anybody_speaks_then_it_is_the_answer() {
-        assert_eq!(decide(Heard { answers_question: true, ..HEARD }, MANY), Verdict::Resume);
-        let full = Standing { pending: 2, ..MANY };
-        assert_eq!(decide(Heard { answers_question: true, ..HEARD }, full), Verdict::Resume);
+        assert_eq!(decide(HeardMessage { answers_question: true, ..HEARD }, MANY), Verdict::Resume);
+        let full = AgentStanding { pending: 2, ..MANY };
+        assert_eq!(decide(HeardMessage { answers_question: true, ..HEARD }, full), Verdict::Resume);
     }
 
     #[test]
     fn given_agents_that_answer_each_other_then_it_ends_at_the_hops() {
         assert_eq!(decide(passed(2, false), ALONE), Verdict::Ask);
-        assert_eq!(decide(passed(3, false), ALONE), Verdict::Refuse(Why::TooManyHops));
-        let asked = Heard { answers_question: true, ..passed(3, false) };
-        assert_eq!(decide(asked, ALONE), Verdict::Refuse(Why::TooManyHops));
+        assert_eq!(decide(passed(3, false), ALONE), Verdict::Refuse(SilenceReason::TooManyHops));
+        let asked = HeardMessage { answers_question: true, ..passed(3, false) };
+        assert_eq!(decide(asked, ALONE), Verdict::Refuse(SilenceReason::TooManyHops));
     }
 
     #[test]
     fn given_a_notice_then_nobody_answers_it() {
         assert_eq!(decide(passed(0, true), ALONE), Verdict::PassOver);
-        let named = Heard { mentions: true, ..passed(0, true) };
-        assert_eq!(decide(named, Standing { stopped: true, ..ALONE }), Verdict::PassOver);
+        let named = HeardMessage { mentions: true, ..passed(0, true) };
+        assert_eq!(decide(named, AgentStanding { stopped: true, ..ALONE }), Verdict::PassOver);
     }
 
     #[test]
     fn given_a_limit_when_it_is_passed_then_that_is_said() {
         for (standing, why) in [
-            (Standing { stopped: true, too_fast: true, ..ALONE }, Why::Stopped),
-            (Standing { too_fast: true, pending: 2, ..ALONE }, Why::TooFast),
-            (Standing { pending: 2, ..ALONE }, Why::TooManyPending),
+            (AgentStanding { stopped: true, too_fast: true, ..ALONE }, SilenceReason::Stopped),
+            (AgentStanding { too_fast: true, pending: 2, ..ALONE }, SilenceReason::TooFast),
+            (AgentStanding { pending: 2, ..ALONE }, SilenceReason::TooManyPending),
         ] {
             assert_eq!(decide(HEARD, standing), Verdict::Refuse(why));
         }
-        assert_eq!(decide(HEARD, Standing { pending: 1, ..ALONE }), Verdict::Ask);
+        assert_eq!(decide(HEARD, AgentStanding { pending: 1, ..ALONE }), Verdict::Ask);
     }
 }

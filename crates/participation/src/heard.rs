@@ -1,7 +1,7 @@
 //! What an agent does with a message that it hears: a run, an answer to what it asked, or a word on why it does neither.
 //! Must not know: what a run says.
 
-use plenary_accounts::Acting;
+use plenary_accounts::HostedIdentity;
 use plenary_kernel::SessionId;
 use plenary_log::{Fault, StoredEvent};
 use plenary_runs::{
@@ -21,22 +21,22 @@ use serde_json::{Map, Value};
 
 use crate::{
     Participation,
-    decide::{Heard, Standing, Verdict, Why, decide},
+    decide::{AgentStanding, HeardMessage, SilenceReason, Verdict, decide},
     limits::PENDING_MAX,
-    message::{Context, Said},
+    message::{Context, MessageBody},
     room::{Seat, is_in},
 };
 
 const MINUTE_MS: u64 = 60_000;
 
 /// A message that one agent hears.
-struct Hearing<'a> {
+struct Listener<'a> {
     agent: &'a Agent,
-    acting: Acting,
+    acting: HostedIdentity,
     session: &'a SessionId,
     stored: &'a StoredEvent,
     sent: &'a MessageSent,
-    said: Said,
+    said: MessageBody,
     context: Context,
     seat: Seat,
     /// The run that waits for it, and what that asked for.
@@ -84,8 +84,8 @@ impl Participation {
             part: seat.part,
             again: false,
         };
-        let said = Said::read(&sent.members);
-        let hearing = Hearing { agent, acting, session, stored, sent, said, context, seat, question };
+        let said = MessageBody::read(&sent.members);
+        let hearing = Listener { agent, acting, session, stored, sent, said, context, seat, question };
         match decide(hearing.as_heard(), self.standing(&hearing, state).await?) {
             Verdict::PassOver => Ok(()),
             Verdict::Refuse(why) => self.refuse(&hearing, why).await,
@@ -126,10 +126,10 @@ impl Participation {
         Ok((at <= stored.at).then(|| (run.id, asked.unwrap_or_default())))
     }
 
-    async fn standing(&self, hearing: &Hearing<'_>, state: &SessionState) -> Result<Standing, Fault> {
+    async fn standing(&self, hearing: &Listener<'_>, state: &SessionState) -> Result<AgentStanding, Fault> {
         let settings = self.settings(&hearing.agent.handle);
         let max = settings.messages_per_minute_max;
-        Ok(Standing {
+        Ok(AgentStanding {
             answers: settings.answers,
             parties: state.present().count(),
             stopped: self.0.runs.stopped(hearing.agent.name()).await?.is_some(),
@@ -140,8 +140,8 @@ impl Participation {
         })
     }
 
-    async fn ask(&self, hearing: &Hearing<'_>) -> Result<(), Fault> {
-        let Hearing { agent, acting, session, said, context, seat, .. } = hearing;
+    async fn ask(&self, hearing: &Listener<'_>) -> Result<(), Fault> {
+        let Listener { agent, acting, session, said, context, seat, .. } = hearing;
         let title = context.topic.clone().unwrap_or_else(|| said.text());
         let request = Request {
             request_type: "ChatRequest".into(),
@@ -155,7 +155,7 @@ impl Participation {
         self.done(hearing, done.map(drop)).await
     }
 
-    async fn done(&self, hearing: &Hearing<'_>, done: Result<(), NotBegun>) -> Result<(), Fault> {
+    async fn done(&self, hearing: &Listener<'_>, done: Result<(), NotBegun>) -> Result<(), Fault> {
         match done {
             Ok(()) => {
                 self.0.rates.count(&hearing.pair(), hearing.stored.at);
@@ -170,7 +170,7 @@ impl Participation {
                 | Rejection::TooManyRuns
                 | Rejection::TooManyRunsOfOwner
                 | Rejection::TooManyQueuedOfOwner,
-            )) => self.refuse(hearing, Why::TooManyPending).await,
+            )) => self.refuse(hearing, SilenceReason::TooManyPending).await,
             Err(NotBegun::OverQuota(exceeded)) => {
                 let (agent, session) = (&hearing.agent.handle, hearing.session);
                 tracing::warn!(%agent, %session, ?exceeded, "a run was not started: the owner's quota is used up");
@@ -185,27 +185,28 @@ impl Participation {
     }
 
     /// Says why a message is not answered, and how often that is said follows from the key.
-    async fn refuse(&self, hearing: &Hearing<'_>, why: Why) -> Result<(), Fault> {
-        let Hearing { agent, acting, session, stored, sent, context, .. } = hearing;
+    async fn refuse(&self, hearing: &Listener<'_>, why: SilenceReason) -> Result<(), Fault> {
+        let Listener { agent, acting, session, stored, sent, context, .. } = hearing;
         let (handle, sender) = (&agent.handle, &sent.sender);
         tracing::warn!(agent = %handle, %session, %sender, sequence = context.sequence, ?why, "a message is not answered");
         let minute = stored.at.0 / MINUTE_MS;
         let (code, text, key) = match why {
-            Why::Stopped => {
+            SilenceReason::Stopped => {
                 let since = self.0.runs.stopped(agent.name()).await?.map_or(0, |since| since.0);
-                let text = format!("{handle} is stopped by its owner and does not answer.");
+                let text = format!("{handle} was stopped by its owner and does not answer.");
                 ("agent_stopped", text, format!("stopped/{since}"))
             }
-            Why::TooManyHops => {
-                let text = format!("{handle} does not answer: {} agents have passed this on.", context.hops);
+            SilenceReason::TooManyHops => {
+                let text =
+                    format!("{handle} does not answer: {} agents have already passed this on.", context.hops);
                 ("too_many_hops", text, format!("hops/{}", context.sequence))
             }
-            Why::TooFast => {
+            SilenceReason::TooFast => {
                 let text = format!("{handle} does not answer {sender}: too many messages in a minute.");
                 ("too_many_messages", text, format!("fast/{sender}/{minute}"))
             }
-            Why::TooManyPending => {
-                let text = format!("{handle} does not answer: too many messages wait already.");
+            SilenceReason::TooManyPending => {
+                let text = format!("{handle} does not answer: too many messages are waiting.");
                 ("too_many_pending", text, format!("pending/{minute}"))
             }
         };
@@ -217,9 +218,9 @@ impl Participation {
     }
 }
 
-impl Hearing<'_> {
-    fn as_heard(&self) -> Heard {
-        Heard {
+impl Listener<'_> {
+    fn as_heard(&self) -> HeardMessage {
+        HeardMessage {
             origin: self.sent.origin,
             mentions: self.said.mentions(&self.agent.handle),
             answers_question: self.question.is_some(),

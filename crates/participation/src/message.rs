@@ -13,7 +13,7 @@ use crate::limits::ANSWER_OCTETS_MAX;
 /// What stands at the end of a text that was cut.
 const CUT: &str = " … (cut)";
 
-/// What an agent is told of the message that it is asked with: `run_context` of the request.
+/// What an agent learns of the message that started its run: `run_context` of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Context {
     pub(crate) depth: u32,
@@ -37,10 +37,10 @@ impl Context {
     /// That of a request.
     pub(crate) fn read(request: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Sent {
+        struct StoredRunContext {
             run_context: Context,
         }
-        serde_json::from_slice::<Sent>(request).ok().map(|sent| sent.run_context)
+        serde_json::from_slice::<StoredRunContext>(request).ok().map(|sent| sent.run_context)
     }
 
     /// A request of this server with this context in place of its own.
@@ -53,12 +53,12 @@ impl Context {
 
 /// A message as it was sent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct MessageBody {
     pub(crate) content: Value,
     pub(crate) metadata: Map<String, Value>,
 }
 
-impl Said {
+impl MessageBody {
     /// From the members of a stored message.
     pub(crate) fn read(members: &[u8]) -> Self {
         #[derive(Default, Deserialize)]
@@ -217,8 +217,8 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn said(members: &str) -> Said {
-        Said::read(members.as_bytes())
+    fn said(members: &str) -> MessageBody {
+        MessageBody::read(members.as_bytes())
     }
 
     fn context() -> Context {

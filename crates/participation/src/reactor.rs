@@ -35,7 +35,7 @@ impl Participation {
                 if !self.0.runs.agents().all().is_empty()
                     && let Err(fault) = self.lead().await
                 {
-                    tracing::warn!(%fault, "sessions of agents are not seen to; it is tried again");
+                    tracing::warn!(%fault, "the sessions of agents could not be processed; it is tried again");
                 }
                 sleep(LOOK_EVERY).await;
             }
@@ -108,11 +108,11 @@ impl Participation {
             match self.seen(event).await {
                 Ok(()) => return,
                 Err(fault @ Fault::Corrupt(_)) => {
-                    tracing::error!(%fault, at = %event.position, "an event can't be seen to and is passed over");
+                    tracing::error!(%fault, at = %event.position, "an event cannot be processed and is skipped");
                     return;
                 }
                 Err(fault) => {
-                    tracing::warn!(%fault, at = %event.position, "an event is not seen to yet");
+                    tracing::warn!(%fault, at = %event.position, "an event is not processed yet; it is tried again");
                     sleep(PAUSE).await;
                 }
             }

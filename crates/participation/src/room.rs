@@ -4,7 +4,7 @@
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_accounts::{AccountEvent, Accounts, Acting};
+use plenary_accounts::{AccountEvent, Accounts, HostedIdentity};
 use plenary_engine::{ExecuteError, KeyUse};
 use plenary_hub::{Cursors, Observer, Recent};
 use plenary_kernel::{AgentHandle, SessionId, json};
@@ -145,10 +145,10 @@ impl Participation {
         KeyUse { scope, key: key.to_owned(), digest }
     }
 
-    /// Says something in a session; with the same key once. That it may not any more is no fault.
+    /// Sends a message in a session; with the same key once. A denial is not a fault.
     pub(crate) async fn say(
         &self,
-        acting: &Acting,
+        acting: &HostedIdentity,
         session: &SessionId,
         message: &Message,
         key: &str,
@@ -157,7 +157,7 @@ impl Participation {
         match self.0.sessions.say(session, acting, message, &key).await {
             Ok(_) | Err(ExecuteError::KeyReused) => Ok(()),
             Err(ExecuteError::Rejected(rejection)) => {
-                tracing::debug!(agent = %acting.handle(), %session, ?rejection, "an agent has no say any more");
+                tracing::debug!(agent = %acting.handle(), %session, ?rejection, "an agent may no longer speak in a session");
                 Ok(())
             }
             Err(ExecuteError::OverQuota(exceeded)) => {
@@ -172,7 +172,7 @@ impl Participation {
     /// Tells how things stand; no agent of this server answers that.
     pub(crate) async fn notify(
         &self,
-        acting: &Acting,
+        acting: &HostedIdentity,
         session: &SessionId,
         text: &str,
         mut metadata: Map<String, Value>,

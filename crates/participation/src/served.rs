@@ -6,14 +6,14 @@ use std::sync::Arc;
 use axum::Router;
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{About, Mount, ServedRoom, Task};
+use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::Participation;
 
 impl ServedRoom for Participation {
-    fn about() -> About {
-        About::silent("participation")
+    fn about() -> RoomDescription {
+        RoomDescription::silent("participation")
     }
 
     fn routes(&self, _mount: Mount<'_>) -> Result<Router, RegistryFault> {

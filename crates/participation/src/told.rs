@@ -1,7 +1,7 @@
 //! What an agent's run says to its session: what it asks for, what it answers in the end, and that it failed.
 //! Must not know: what began the run.
 
-use plenary_accounts::{Acting, Actor};
+use plenary_accounts::{Actor, HostedIdentity};
 use plenary_kernel::{SessionId, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_runs::{
@@ -23,16 +23,16 @@ use crate::{
 };
 
 /// A run of an agent in a session.
-pub(crate) struct Told {
+pub(crate) struct SessionRun {
     pub(crate) thread: ThreadId,
     pub(crate) run: RunState,
     pub(crate) context: Context,
     /// The request as it was asked.
     pub(crate) request: Request,
-    pub(crate) acting: Acting,
+    pub(crate) acting: HostedIdentity,
 }
 
-impl Told {
+impl SessionRun {
     fn metadata(&self) -> Map<String, Value> {
         Map::from_iter([
             ("run_id".to_owned(), self.run.id.to_string().into()),
@@ -69,7 +69,7 @@ impl Participation {
     }
 
     /// The run, if it belongs to an agent in a session.
-    async fn run_of(&self, thread: ThreadId, run: RunId) -> Result<Option<Told>, Fault> {
+    async fn run_of(&self, thread: ThreadId, run: RunId) -> Result<Option<SessionRun>, Fault> {
         let state = self.0.runs.thread(thread).await?;
         let (Some(opened), Some(run)) = (&state.opened, state.run(run)) else { return Ok(None) };
         let Some(agent) = self.0.runs.agents().get(&opened.agent) else { return Ok(None) };
@@ -92,7 +92,7 @@ impl Participation {
         let acting = self.0.accounts.acting(&agent.handle, hops);
         let (request_type, depth, body) = (queued.request_type, queued.depth, queued.request);
         let request = Request { request_type, depth, title: None, body };
-        Ok(acting.map(|acting| Told { thread, run: run.clone(), context, request, acting }))
+        Ok(acting.map(|acting| SessionRun { thread, run: run.clone(), context, request, acting }))
     }
 
     /// It waits for input: a message that asks.
@@ -121,7 +121,7 @@ impl Participation {
         }
     }
 
-    async fn answers(&self, told: &Told, event: &RunCompleted) -> Result<(), Fault> {
+    async fn answers(&self, told: &SessionRun, event: &RunCompleted) -> Result<(), Fault> {
         let mut made = Vec::new();
         let output = self.0.runs.output(told.thread, &told.run, ARTIFACTS_MAX, ANSWER_OCTETS_MAX).await?;
         let text = spoken(&output.text, &String::from_utf8_lossy(&event.result));
@@ -134,7 +134,7 @@ impl Participation {
         self.say(&told.acting, &told.context.session_id, &message, &ends(event.run)).await
     }
 
-    async fn canceled(&self, told: &Told) -> Result<(), Fault> {
+    async fn canceled(&self, told: &SessionRun) -> Result<(), Fault> {
         // Whoever has stopped the agent has stopped its word on that as well.
         if let Some(agent) = self.agent(told.acting.handle())
             && self.0.runs.stopped(agent.name()).await?.is_some()
@@ -144,7 +144,7 @@ impl Participation {
         self.fails(told, "run_canceled", "The run was canceled.").await
     }
 
-    async fn fails(&self, told: &Told, code: &str, text: &str) -> Result<(), Fault> {
+    async fn fails(&self, told: &SessionRun, code: &str, text: &str) -> Result<(), Fault> {
         let mut metadata = told.metadata();
         metadata.insert("code".into(), code.into());
         let session = &told.context.session_id;

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
-use plenary_blobs::{Blobs, Checked, Place};
+use plenary_blobs::{BlobCheck, Blobs, Place};
 use plenary_log::{Audit, Change, Finding, Usage};
 use serde_json::{Value, json};
 
@@ -17,11 +17,11 @@ use crate::{
     server::{Miscount, Recount},
 };
 
-/// Nothing is wrong.
+/// No damage was found.
 const SOUND: u8 = 0;
-/// Something is.
+/// Damage was found.
 const DAMAGED: u8 = 1;
-/// The store could not be looked at.
+/// The store could not be checked.
 const NOT_LOOKED: u8 = 2;
 
 /// Shown under `--help`.
@@ -29,7 +29,7 @@ const EXIT_CODES_HELP: &str = "\
 Exit codes:
   0  nothing is wrong
   1  something is damaged, missing or out of place
-  2  the store could not be looked at";
+  2  the store could not be checked";
 
 /// Which store, and whether anything is changed.
 #[derive(Args)]
@@ -41,32 +41,31 @@ pub(crate) struct FsckArgs {
     /// PostgreSQL store, postgres://…; wins over --data
     #[arg(long, env = DATABASE, value_name = "URL", hide_env_values = true)]
     pub(crate) database: Option<String>,
-    /// Where contents of deliverables are kept: file:///DIR, or s3://BUCKET/PREFIX [default: `blobs` in --data; with
-    /// --database none are looked at]
+    /// Where the contents of deliverables are stored: file:///DIR, or s3://BUCKET/PREFIX [default: `blobs` in --data; with
+    /// --database they are not checked]
     #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
     blobs: Option<Place>,
-    /// Give a checksum to everything that is older than checksums, if nothing is wrong; a server on --data must be
-    /// stopped for it
+    /// Add checksums to records that were stored without one, if nothing is damaged; stop a server that runs on --data
+    /// first
     #[arg(long)]
     add_digests: bool,
-    /// Set what each owner is counted to store to what is there, if nothing else is wrong; a server on --data must be
-    /// stopped for it
+    /// Correct each owner's count of stored bytes, if nothing is damaged; stop a server that runs on --data first
     #[arg(long)]
     recount: bool,
 }
 
 /// What was found.
-struct Looked {
+struct Report {
     audit: Audit,
-    blobs: Option<Checked>,
+    blobs: Option<BlobCheck>,
     /// Counters of owners that are wrong.
     miscounts: Vec<Miscount>,
-    /// Whether they were set right.
+    /// Whether they were corrected.
     is_recounted: bool,
     added: Option<u64>,
 }
 
-impl Looked {
+impl Report {
     fn is_sound(&self) -> bool {
         let is_counted = self.miscounts.is_empty() || self.is_recounted;
         let are_whole = self.blobs.as_ref().is_none_or(|blobs| blobs.damaged.is_empty());
@@ -98,14 +97,14 @@ pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
     }))
 }
 
-async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
+async fn look(args: &FsckArgs) -> anyhow::Result<Report> {
     let database = args.database.clone().or_else(|| secrets::variable(DATABASE));
     let directory = match (&database, &args.data) {
         (Some(_), data) => data.clone(),
         (None, Some(data)) => Some(data.clone()),
         (None, None) => Some(
             paths::default_data_dir(&|name| std::env::var(name).ok())
-                .context("there is no home directory; say where the data is with --data DIR")?,
+                .context("there is no home directory; name the store with --data DIR")?,
         ),
     };
     let blobs = match (&args.blobs, &database, &directory) {
@@ -116,7 +115,7 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
         (None, _, _) => None,
     };
     let mut checked = match &blobs {
-        Some(blobs) => Some(blobs.check().await.context("looking at the contents of deliverables")?),
+        Some(blobs) => Some(blobs.check().await.context("checking the contents of deliverables")?),
         None => None,
     };
     let (audit, recount, added) = match (&database, &directory) {
@@ -125,18 +124,18 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
             let (add, directory) = (args.add_digests, directory.clone());
             tokio::task::spawn_blocking(move || in_sqlite(&directory, add)).await??
         }
-        (None, None) => anyhow::bail!("say where the data is with --data DIR"),
+        (None, None) => anyhow::bail!("name the store with --data DIR"),
     };
     if let (Some(blobs), Some(checked)) = (&blobs, &mut checked) {
-        recount.check_files(blobs, checked).await.context("looking at the files of messages")?;
+        recount.check_files(blobs, checked).await.context("checking the files of messages")?;
     }
     let miscounts = recount.miscounts();
     let is_recounted = args.recount && audit.is_sound();
     if is_recounted && !miscounts.is_empty() {
         let changes = miscounts.iter().map(|one| (one.account.clone(), one.change())).collect();
-        set_counts(database, directory, changes).await.context("setting what is counted")?;
+        set_counts(database, directory, changes).await.context("correcting the counts")?;
     }
-    Ok(Looked { audit, blobs: checked, miscounts, is_recounted, added })
+    Ok(Report { audit, blobs: checked, miscounts, is_recounted, added })
 }
 
 async fn set_counts(
@@ -153,14 +152,14 @@ async fn set_counts(
             let recount = move || plenary_log_sqlite::recount(&directory, &changes);
             Ok(tokio::task::spawn_blocking(recount).await??)
         }
-        (None, None) => anyhow::bail!("say where the data is with --data DIR"),
+        (None, None) => anyhow::bail!("name the store with --data DIR"),
     }
 }
 
 /// What was found, what its owners store, and how many checksums were added.
-type Found = (Audit, Recount, Option<u64>);
+type StoreReport = (Audit, Recount, Option<u64>);
 
-async fn in_postgres(url: &str, add: bool) -> anyhow::Result<Found> {
+async fn in_postgres(url: &str, add: bool) -> anyhow::Result<StoreReport> {
     let options = plenary_log_postgres::Options::default();
     let mut recount = Recount::default();
     let (audit, _) = plenary_log_postgres::audit_with(url, &options, false, &mut recount).await?;
@@ -171,10 +170,10 @@ async fn in_postgres(url: &str, add: bool) -> anyhow::Result<Found> {
     Ok((audit, recount, Some(added)))
 }
 
-fn in_sqlite(directory: &std::path::Path, add: bool) -> anyhow::Result<Found> {
+fn in_sqlite(directory: &std::path::Path, add: bool) -> anyhow::Result<StoreReport> {
     let mut recount = Recount::default();
     let audit = plenary_log_sqlite::audit_with(directory, &mut recount)
-        .with_context(|| format!("looking at the store in {}", directory.display()))?;
+        .with_context(|| format!("checking the store in {}", directory.display()))?;
     if !add || !audit.is_sound() {
         return Ok((audit, recount, None));
     }
@@ -182,11 +181,11 @@ fn in_sqlite(directory: &std::path::Path, add: bool) -> anyhow::Result<Found> {
     Ok((audit, recount, Some(added)))
 }
 
-fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
+fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
     if out.is_json() {
         return out.line(&as_json(looked).to_string());
     }
-    let Looked { audit, blobs, miscounts, is_recounted, added } = looked;
+    let Report { audit, blobs, miscounts, is_recounted, added } = looked;
     for Finding { kind, text, .. } in &audit.findings {
         out.line(&format!("{kind}: {}", clean(text)))?;
     }
@@ -198,7 +197,7 @@ fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
     }
     for Miscount { account, counted, stored } in miscounts {
         out.line(&format!(
-            "miscounted: {} stores {} bytes in {} events and is counted {} bytes in {} events",
+            "miscounted: {} stores {} bytes in {} events; its count is {} bytes in {} events",
             clean(account),
             stored.bytes,
             stored.events,
@@ -208,9 +207,9 @@ fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
     }
     if !miscounts.is_empty() {
         out.line(if *is_recounted {
-            "these counts are right now"
+            "these counts were corrected"
         } else {
-            "`plenary fsck --recount` sets these counts to what is there, if nothing else is wrong"
+            "`plenary fsck --recount` corrects these counts, if nothing is damaged"
         })?;
     }
     let Audit { events, index_rows, rows, keys, unchecked, .. } = audit;
@@ -221,19 +220,19 @@ fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
     match added {
         Some(added) => out.line(&format!("{added} checksums added"))?,
         None if *unchecked > 0 => {
-            out.line(&format!("{unchecked} of these are older than checksums and were not compared"))?;
+            out.line(&format!("{unchecked} of these have no checksum and were not compared"))?;
         }
         None => {}
     }
     out.line(match looked.is_sound() {
-        true => "nothing is wrong",
+        true => "no damage was found",
         false if looked.is_only_miscounted() => "only the counts are wrong",
         false => "the store is damaged",
     })
 }
 
-fn as_json(looked: &Looked) -> Value {
-    let Looked { audit, blobs, miscounts, is_recounted, added } = looked;
+fn as_json(looked: &Report) -> Value {
+    let Report { audit, blobs, miscounts, is_recounted, added } = looked;
     let finding = |found: &Finding| {
         let position = found.position.map(|position| position.0);
         json!({"kind": found.kind, "position": position, "text": found.text})

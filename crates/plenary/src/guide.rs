@@ -7,8 +7,8 @@ pub(crate) const GUIDE: &str = include_str!("guide.md");
 /// Name and purpose, by which a coding agent decides when to read the skill (agentskills.io).
 const SKILL_HEAD: &str = "---
 name: plenary
-description: Talk to other AI agents on the Plenary network - read and send messages, ask, hand over work, claim files, keep and \
-find shared context. Use when messages from other agents appear, when work is shared with agents or \
+description: Talk to other AI agents on the Plenary network - read and send messages, ask, hand over work, claim files, store and \
+find shared context. Use when messages from other agents appear, when work is shared with other agents or \
 sessions, or when the user mentions Plenary or a handle like @owner.name.
 ---
 ";

@@ -85,11 +85,11 @@ enum Line {
 #[derive(Clone)]
 struct Queue {
     lines: SyncSender<Line>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<Backlog>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct Backlog {
     bytes: AtomicUsize,
     /// Lines that found no room, since the start.
     lost: AtomicU64,
@@ -98,13 +98,13 @@ struct Waiting {
 /// The other end of a queue.
 struct Lines {
     lines: Receiver<Line>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<Backlog>,
 }
 
 impl Queue {
     fn new() -> (Self, Lines) {
         let (sender, receiver) = sync_channel(LINES_MAX);
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Arc::new(Backlog::default());
         (Self { lines: sender, waiting: waiting.clone() }, Lines { lines: receiver, waiting })
     }
 
@@ -147,7 +147,7 @@ impl Lines {
             let lost = self.waiting.lost.load(Ordering::Relaxed);
             if lost != told {
                 told = lost;
-                tracing::warn!(lost, "nobody read the log in time; so many lines were lost since the start");
+                tracing::warn!(lost, "log lines were lost, because the log was not read fast enough");
             }
         }
     }

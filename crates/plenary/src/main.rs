@@ -1,7 +1,9 @@
 //! The `plenary` binary: its command line, and which part carries a command out.
 //! Must not know: what any command does.
 
+mod browser;
 mod cli;
+mod cluster;
 mod demo;
 mod fsck;
 mod guide;
@@ -14,7 +16,7 @@ mod server;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use secrets::Flag;
 
@@ -37,9 +39,11 @@ struct Plenary {
 enum Cli {
     /// Run the server
     Serve(serve::ServeArgs),
-    /// Look for damage in a store; a server may run on it meanwhile
+    /// Check a store for damage; a server may be running on it
     Fsck(fsck::FsckArgs),
-    /// Watch two agents hold a conversation, on a server made for it
+    /// Set up and check a network of several nodes
+    Cluster(cluster::ClusterArgs),
+    /// Play a conversation of two agents on a temporary server
     Demo(demo::DemoArgs),
     #[command(flatten)]
     Client(cli::Command),
@@ -49,13 +53,15 @@ impl Cli {
     /// Takes the secrets out of the command line; the server's out of its environment too, since it starts programs. The
     /// client commands do it themselves.
     fn withdraw_secrets(&self) -> anyhow::Result<()> {
-        let (database, embeddings) = match self {
-            Self::Serve(args) => (&args.database, &args.embeddings),
-            Self::Fsck(args) => (&args.database, &None),
+        let (database, cluster, embeddings) = match self {
+            Self::Serve(args) => (&args.database, &args.cluster, &args.embeddings),
+            Self::Fsck(args) => (&args.database, &None, &None),
+            Self::Cluster(args) => (&None, args.servers(), &None),
             Self::Demo(_) | Self::Client(_) => return Ok(()),
         };
         let flags = [
             Flag::secret("--database", serve::DATABASE, database.as_deref()),
+            Flag::secret("--cluster", serve::CLUSTER, cluster.as_deref()),
             Flag::secret("--embeddings", serve::EMBEDDINGS, embeddings.as_deref()),
         ];
         secrets::withdraw(&flags, matches!(self, Self::Serve(_)))
@@ -70,7 +76,8 @@ fn main() -> ExitCode {
     if cli::is_hook(arguments()) {
         return cli::run_hook();
     }
-    let Plenary { global, command } = match Plenary::try_parse() {
+    let parsed = cli::grouped(Plenary::command()).try_get_matches();
+    let Plenary { global, command } = match parsed.and_then(|found| Plenary::from_arg_matches(&found)) {
         Ok(line) => line,
         Err(error) => return misused(&error),
     };
@@ -81,6 +88,7 @@ fn main() -> ExitCode {
     match command {
         Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
         Cli::Fsck(args) => fsck::run(&args, &out),
+        Cli::Cluster(args) => cluster::run(&args, &out),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
         Cli::Client(command) => cli::run(global, command, out),
     }
@@ -123,12 +131,40 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        Plenary::command().debug_assert();
+        cli::grouped(Plenary::command()).debug_assert();
+    }
+
+    #[test]
+    fn every_command_stands_in_one_group_of_the_help() {
+        let command = Plenary::command();
+        let named: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = cli::GROUPS.iter().flat_map(|group| group.commands).copied().collect();
+        grouped.sort_unstable();
+        let mut named = named;
+        named.sort_unstable();
+        assert_eq!(grouped, named);
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_a_command_line() {
+        for group in cli::GROUPS {
+            let words: Vec<String> = group.example.split(" | ").last().map(words_of).unwrap_or_default();
+            let parsed = Plenary::command().try_get_matches_from(&words);
+            assert!(parsed.is_ok(), "{}: {}", group.example, parsed.unwrap_err());
+        }
+    }
+
+    /// The words of a line, of which quoted ones may have spaces.
+    fn words_of(line: &str) -> Vec<String> {
+        let quoted = line.split('"').enumerate();
+        let parts = quoted.flat_map(|(nth, part)| match nth % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        parts.collect()
     }
 }

@@ -74,13 +74,13 @@ pub(crate) fn withdraw(flags: &[Flag<'_>], starts_programs: bool) -> anyhow::Res
     secrets.extend(given.map(|(name, text)| (name.to_owned(), text.to_owned())));
     let text = serde_json::to_vec(&secrets)?;
     if text.len() > SECRETS_OCTETS_MAX {
-        bail!("the secrets in variables and flags have more than {SECRETS_OCTETS_MAX} bytes together");
+        bail!("the secrets in variables and flags together exceed {SECRETS_OCTETS_MAX} bytes");
     }
     let (reader, mut writer) = std::io::pipe().context("handing secrets over")?;
     writer.write_all(&text).context("handing secrets over")?;
     drop(writer);
     let mut words = words.into_iter();
-    let mut again = Command::new(std::env::current_exe().context("this program is not there any more")?);
+    let mut again = Command::new(std::env::current_exe().context("this program no longer exists")?);
     again.arg0(words.next().unwrap_or_default()).args(words);
     for name in secrets.keys() {
         again.env_remove(name);
@@ -199,7 +199,7 @@ mod tests {
             .collect();
         secret.sort_unstable();
         secret.dedup();
-        assert_eq!(secret, ["database", "embeddings"], "`Plenary` withdraws these");
+        assert_eq!(secret, ["cluster", "database", "embeddings"], "`Plenary` withdraws these");
     }
 
     #[test]

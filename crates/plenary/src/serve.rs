@@ -17,12 +17,15 @@ use crate::{
 
 /// The variable with the URL of the database, which may have a password in it.
 pub(crate) const DATABASE: &str = "PLENARY_DATABASE";
+/// The variable with the NATS servers of a cluster, which may have a password in it.
+pub(crate) const CLUSTER: &str = "PLENARY_CLUSTER";
 /// The variable with the model that packages are found by.
 pub(crate) const EMBEDDINGS: &str = "PLENARY_EMBEDDINGS";
 
 /// Settings of the server. What is absent here may stand in the configuration file; flags win over the
 /// environment, and both over the file (wire.md D.1).
 #[derive(Args)]
+#[command(after_help = "Example:\n  plenary serve --listen 0.0.0.0:7420 --data /var/lib/plenary")]
 pub(crate) struct ServeArgs {
     /// Address to listen on, e.g. 0.0.0.0:7420; a port alone means this machine only [default: 127.0.0.1:7420]
     #[arg(long, env = "PLENARY_LISTEN", value_name = "ADDR")]
@@ -33,48 +36,58 @@ pub(crate) struct ServeArgs {
     /// PostgreSQL store, postgres://…; wins over --data
     #[arg(long, env = DATABASE, value_name = "URL", hide_env_values = true)]
     pub database: Option<String>,
-    /// Where contents of deliverables are kept: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables
-    /// [default: `blobs` in --data; with --database nowhere]
+    /// NATS servers that order the log of several nodes, each with a replica in --data: nats://A,nats://B,nats://C
+    #[arg(long, env = CLUSTER, value_name = "URLS", hide_env_values = true, conflicts_with = "database")]
+    pub cluster: Option<String>,
+    /// Name of the network, if the NATS servers hold several [default: main]
+    #[arg(long, env = "PLENARY_CLUSTER_NETWORK", value_name = "NAME")]
+    pub cluster_network: Option<String>,
+    /// Accept a single NATS server, whose loss is the loss of the network; for trials
+    #[arg(long, env = "PLENARY_CLUSTER_DEV")]
+    pub cluster_dev: bool,
+    /// Where the contents of deliverables are stored: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables
+    /// [default: `blobs` in --data; with --database or --cluster they are not stored]
     #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
     pub blobs: Option<String>,
-    /// Owners, agents and tokens to begin with, a JSON file
+    /// JSON file with the owners, agents and tokens to create at the start
     #[arg(long, env = "PLENARY_SEED", value_name = "FILE")]
     pub seed: Option<PathBuf>,
-    /// How long a disconnected participant keeps its place [default: 30s]
+    /// How long a participant that lost its connection stays in its sessions, e.g. 30s or 5m [default: 30s]
     #[arg(long, env = "PLENARY_GRACE", value_name = "TIME", value_parser = parse_duration)]
     pub grace: Option<Duration>,
-    /// Frames a second that one sender may send, twice that at once; 0 for any number [default: 200]
+    /// Frames per second that one sender may send, with bursts of twice that; 0 means no limit [default: 200]
     #[arg(long, env = "PLENARY_FRAMES_RATE", value_name = "N")]
     pub frames_rate: Option<u32>,
-    /// Model that packages are found by in their meaning: local:DIR, or openai:URL?model=NAME with the key in
-    /// PLENARY_EMBEDDINGS_API_KEY [default: words alone]
+    /// Embedding model for search by meaning: local:DIR, or openai:URL?model=NAME with the key in
+    /// PLENARY_EMBEDDINGS_API_KEY [default: search by words only]
     #[arg(long, env = EMBEDDINGS, value_name = "MODEL", hide_env_values = true)]
     pub embeddings: Option<String>,
-    /// Certificate chain of the server, a PEM file
+    /// PEM file with the server's certificate chain
     #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
-    /// Private key of the certificate, a PEM file
+    /// PEM file with the private key of the certificate
     #[arg(long, env = "PLENARY_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Configuration file; never one that is not named, but the user's own [default: plenary.toml in
-    /// $XDG_CONFIG_HOME/plenary or ~/.config/plenary, where there is one]
+    /// Configuration file; a file in the current directory is not read unless it is named here [default: plenary.toml in
+    /// $XDG_CONFIG_HOME/plenary or ~/.config/plenary, if it exists]
     #[arg(long, env = "PLENARY_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// How clients reach the server, where that differs from the address it listens on
+    /// URL at which clients reach the server, if it differs from the address the server listens on
     #[arg(long, env = "PLENARY_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
-    /// How often an agent that holds work in a channel is heard; five times as long means dead [default: 60]
+    /// Interval, in seconds, at which an agent that holds work in a channel posts its status; after five intervals without
+    /// a status it is presumed dead [default: 60]
     #[arg(long, env = "PLENARY_CHANNELS_STATUS_CADENCE_SECONDS", value_name = "SECONDS")]
     pub channels_status_cadence_seconds: Option<u64>,
-    /// Form of the log on standard error: json or text [default: text on a terminal, else json]
+    /// Format of the log on standard error: json or text [default: text on a terminal, else json]
     #[arg(long, env = "PLENARY_LOG_FORMAT", value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
-    /// Offer also what the conformance suite of the Model Context Protocol asks servers for
+    /// Also offer the tools, prompts and resources that the conformance suite of the Model Context Protocol expects
     #[arg(long, hide = true)]
     pub mcp_fixture: bool,
 }
 
-/// What a server runs with that is started without arguments: the environment, the user's own file, the defaults.
+/// The settings of a server that is started without arguments: the environment, the user's own file, the defaults.
 pub(crate) fn without_arguments() -> anyhow::Result<Settings> {
     #[derive(clap::Parser)]
     struct Line {
@@ -84,10 +97,10 @@ pub(crate) fn without_arguments() -> anyhow::Result<Settings> {
     Settings::resolve(&<Line as clap::Parser>::try_parse_from(["plenary"])?.args)
 }
 
-/// How long work that nobody waits for may go on when all is done.
+/// How long background work may continue after the server has stopped.
 const LEFT_OVER: Duration = Duration::from_millis(500);
 
-/// Runs the server until it is told to stop, or its store can't go on.
+/// Runs the server until it is told to stop, or its store fails.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     let _logs = logs::begin("info", args.log_format)?;
     let settings = Settings::resolve(args)?;
@@ -110,6 +123,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         if let Err(error) = out.line(&format!("listening on {}", server.url())) {
             tracing::warn!(%error, "standard output cannot be written");
         }
+        tracing::info!("run `plenary console` for a link that signs in to the console");
         tokio::select! {
             fault = server.failed() => return Err(anyhow::Error::from(fault).context("the store failed; start again to recover")),
             _ = terminate.recv() => {}
@@ -126,7 +140,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     ended
 }
 
-/// The operator's token, and the directory that holds it where nothing is kept.
+/// The operator's token, and the temporary directory that holds it when the store is in memory.
 struct Operator {
     token: OperatorToken,
     _directory: Option<tempfile::TempDir>,

@@ -43,5 +43,8 @@ fn ch_33_a_state_that_came_in_between_is_told() {
     let (calm, _) = handoff(&[("200 OK", &basis), ("200 OK", &posted), ("200 OK", &basis)]);
     assert!(calm.code == 0 && calm.err.is_empty(), "{calm:?}");
     let (unseen, _) = handoff(&[("200 OK", &basis), ("200 OK", &posted), ("500 Oops", "")]);
-    assert!(unseen.code == 0 && unseen.err.contains("was not seen"), "what is posted is posted: {unseen:?}");
+    assert!(
+        unseen.code == 0 && unseen.err.contains("could not check"),
+        "what is posted is posted: {unseen:?}"
+    );
 }

@@ -7,7 +7,7 @@ mod stage;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use stage::{Home, Served, Server};
+use stage::{Home, Server, TestServer};
 
 const MADE: &str = r#"{"handle":"@nick.a","token":"pla_made","policy":"allowlist","allowlist":[]}"#;
 const SENT: &str = r#"{"message_id":"msg_01","sequence":4}"#;
@@ -54,7 +54,7 @@ fn errors_name_the_next_step_and_leave_standard_output_alone() {
 #[test]
 fn a_new_agents_token_is_kept_privately_and_used_from_then_on() {
     let home = Home::new("agent-add");
-    let served = Served::start(&home, "127.0.0.1:0");
+    let served = TestServer::start(&home, "127.0.0.1:0");
     let add = ["agent", "add", "@nick.a", "--policy", "open", "--allow", "@acme.*"];
     let add = home.run(&served.url, &add);
     assert_eq!((add.code, add.out.as_str()), (0, "@nick.a\n"), "{add:?}");
@@ -67,7 +67,7 @@ fn a_new_agents_token_is_kept_privately_and_used_from_then_on() {
 #[test]
 fn what_others_read_of_an_agent_is_set_and_removed() {
     let home = Home::new("agent-edit");
-    let served = Served::start(&home, "127.0.0.1:0");
+    let served = TestServer::start(&home, "127.0.0.1:0");
     home.done(&served.url, &["agent", "add", "@nick.a"]);
     let card = home.work().join("card.md");
     std::fs::create_dir_all(home.work()).unwrap();
@@ -104,7 +104,7 @@ fn a_tokens_file_open_to_others_stops_everything_before_the_server_is_asked() {
 #[test]
 fn the_agent_of_a_directory_is_found_from_below_and_outweighed_by_environment_and_flag() {
     let home = Home::new("upward");
-    let served = Served::start(&home, "127.0.0.1:0");
+    let served = TestServer::start(&home, "127.0.0.1:0");
     for handle in ["@nick.file", "@nick.env", "@nick.flag"] {
         home.done(&served.url, &["agent", "add", handle]);
     }

@@ -6,15 +6,15 @@ mod stage;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use stage::{Home, Running, Served};
+use stage::{Home, RunningCommand, TestServer};
 
 const NICK: &str = "@nick.assistant";
 const ACME: &str = "@acme.support";
 
 /// A server with two agents that may reach each other; this directory speaks as Nick's.
-fn two_agents(name: &str) -> (Home, Served) {
+fn two_agents(name: &str) -> (Home, TestServer) {
     let home = Home::new(name);
-    let served = Served::start(&home, "127.0.0.1:0");
+    let served = TestServer::start(&home, "127.0.0.1:0");
     home.done(&served.url, &["agent", "add", NICK, "--policy", "open"]);
     home.done(&served.url, &["agent", "add", ACME, "--allow", "@nick.*"]);
     home.done(&served.url, &["use", NICK]);
@@ -26,7 +26,7 @@ fn asp_82_to_asp_88_a_conversation_from_an_empty_machine() {
     let (home, served) = two_agents("conversation");
     let nick = |args: &[&str]| home.done(&served.url, args);
     let acme = |args: &[&str]| home.done(&served.url, &[&["--as", ACME], args].concat());
-    let listening = Running::start(&home, &served.url, &["--as", ACME, "listen"]);
+    let listening = RunningCommand::start(&home, &served.url, &["--as", ACME, "listen"]);
 
     let session = nick(&["session", "create", "--invite", ACME, "--topic", "A refund", "-m", "Hello"]);
     let invited = listening.line();
@@ -79,7 +79,7 @@ fn asp_35_the_same_key_sends_once_and_says_so() {
     let send = |text: &str| home.run(&served.url, &["session", "send", &session, text, "--key", "k1"]);
     let (first, again, other) = (send("one"), send("one"), send("two"));
     assert_eq!((first.code, &first.out), (again.code, &again.out), "{again:?}");
-    assert!(first.err.is_empty() && again.err.contains("before"), "{again:?}");
+    assert!(first.err.is_empty() && again.err.contains("already sent"), "{again:?}");
     assert!(other.code == 1 && other.err.contains("idempotency_key_reused"), "{other:?}");
     assert_eq!(home.done(&served.url, &["session", "events", &session]).lines().count(), 1);
 }
@@ -88,7 +88,7 @@ fn asp_35_the_same_key_sends_once_and_says_so() {
 fn listening_goes_on_over_a_crash_of_the_server_without_gap_or_repeat() {
     let (home, served) = two_agents("crash");
     let session = home.done(&served.url, &["session", "create", "-m", "0"]);
-    let listening = Running::start(&home, &served.url, &["listen", "--json"]);
+    let listening = RunningCommand::start(&home, &served.url, &["listen", "--json"]);
     let mut seen = Vec::new();
     let mut take = |until: &str| {
         loop {
@@ -117,8 +117,8 @@ fn listening_goes_on_over_a_crash_of_the_server_without_gap_or_repeat() {
 #[test]
 fn fo_58_listening_to_frames_goes_on_over_a_crash_of_the_server() {
     let (home, served) = two_agents("frames-crash");
-    let listening = Running::start(&home, &served.url, &["frame", "listen"]);
-    let reached = |text: &str, served: &Served| {
+    let listening = RunningCommand::start(&home, &served.url, &["frame", "listen"]);
+    let reached = |text: &str, served: &TestServer| {
         // The stream is open when a frame reaches it; what was sent before is gone by contract.
         let advise = ["frame", "advise", text, "--session", "other"];
         while home.done(&served.url, &advise).starts_with("reached 0") {}
@@ -134,7 +134,7 @@ fn fo_58_listening_to_frames_goes_on_over_a_crash_of_the_server() {
 fn a_revoked_token_ends_listening_and_says_what_to_do() {
     let (home, served) = two_agents("revoked");
     let saved = std::fs::read_to_string(home.tokens()).unwrap();
-    let listening = Running::start(&home, &served.url, &["listen", "--json"]);
+    let listening = RunningCommand::start(&home, &served.url, &["listen", "--json"]);
     home.done(&served.url, &["session", "create", "-m", "connected"]);
     listening.line();
     home.done(&served.url, &["agent", "rotate-token", NICK]);
@@ -148,7 +148,7 @@ fn a_revoked_token_ends_listening_and_says_what_to_do() {
 fn following_a_session_shows_what_comes_and_does_not_make_the_agent_online() {
     let (home, served) = two_agents("follow");
     let session = home.done(&served.url, &["session", "create", "-m", "one"]);
-    let following = Running::start(&home, &served.url, &["session", "events", &session, "--follow"]);
+    let following = RunningCommand::start(&home, &served.url, &["session", "events", &session, "--follow"]);
     following.line_with("#1 @nick.assistant: one");
     home.done(&served.url, &["session", "send", &session, "two"]);
     following.line_with("#2 @nick.assistant: two");
@@ -189,7 +189,7 @@ fn the_inbox_is_read_awaited_and_acknowledged_and_the_sender_sees_it() {
 fn a_contact_request_is_heard_and_accepted() {
     let (home, served) = two_agents("contact");
     home.done(&served.url, &["agent", "self-service", ACME, "on"]);
-    let listening = Running::start(&home, &served.url, &["--as", ACME, "listen"]);
+    let listening = RunningCommand::start(&home, &served.url, &["--as", ACME, "listen"]);
     let request = home.done(&served.url, &["contact", "request", ACME, "-m", "Hi"]);
     listening.line_with(&format!("{request} {NICK} asks {ACME} for contact: Hi"));
     home.done(&served.url, &["--as", ACME, "contact", "accept", &request]);

@@ -8,7 +8,7 @@ mod stage;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use stage::{Home, Served};
+use stage::{Home, TestServer};
 
 /// Operations by the id in the description, and the command that carries each out.
 const COMMANDS: &[(&str, &str)] = &[
@@ -25,7 +25,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("agent.reachable", "agents"),
     ("agent.session_events", "agent events"),
     ("agent.sessions", "agent sessions"),
+    ("agent.create_token", "token create"),
+    ("agent.revoke_token", "token revoke"),
     ("agent.rotate_token", "agent rotate-token"),
+    ("agent.tokens", "token issued"),
     ("agent.unblock", "agent unblock"),
     ("agent.update", "agent edit"),
     ("channel.append", "channel post"),
@@ -40,6 +43,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("channel.state", "channel state"),
     ("channel.watch", "channel watch"),
     ("connect", "listen"),
+    ("console.link", "console"),
     ("contact.accept", "contact accept"),
     ("contact.decline", "contact decline"),
     ("contact.list", "contact list"),
@@ -81,17 +85,29 @@ const COMMANDS: &[(&str, &str)] = &[
     ("frame.submit", "frame send"),
     ("inbox.ack", "inbox ack"),
     ("inbox.read", "inbox"),
+    ("inbox.attention", "attention"),
     ("inbox.sessions", "inbox sessions"),
     ("mcp.post", "mcp"),
     ("me.allow", "me allow"),
     ("me.allowlist", "me allowlist"),
     ("me.block", "me block"),
     ("me.blocks", "me blocks"),
+    ("me.create_token", "token create"),
     ("me.disallow", "me disallow"),
     ("me.get", "me"),
+    ("me.revoke_token", "token revoke"),
+    ("me.tokens", "token issued"),
     ("me.unblock", "me unblock"),
     ("me.update", "me policy"),
     ("message.status", "message status"),
+    ("notify.change", "requests notify change"),
+    ("notify.create", "requests notify add"),
+    ("notify.dead", "requests notify dead"),
+    ("notify.list", "requests notify list"),
+    ("notify.read", "requests notify show"),
+    ("notify.remove", "requests notify rm"),
+    ("notify.retry", "requests notify retry"),
+    ("notify.test", "requests notify test"),
     ("org.get", "org show"),
     ("org.put", "org add"),
     ("org.remove_member", "org rm-member"),
@@ -99,6 +115,20 @@ const COMMANDS: &[(&str, &str)] = &[
     ("owner.create", "owner add"),
     ("owner.list", "owner list"),
     ("owner.rotate_token", "owner rotate-token"),
+    ("owner.sessions", "agent sessions"),
+    ("passkey.list", "console passkeys"),
+    ("passkey.remove", "console passkeys"),
+    ("request.answer", "requests answer"),
+    ("request.delegate", "requests delegate"),
+    ("request.get", "requests show"),
+    ("request.link", "requests link"),
+    ("request.list", "requests list"),
+    ("request.make", "ask"),
+    ("request.remove_rule", "requests rm-rule"),
+    ("request.rules", "requests rules"),
+    ("request.snooze", "requests snooze"),
+    ("request.undo", "requests undo"),
+    ("request.withdraw", "requests withdraw"),
     ("run.artifact", "runs artifact"),
     ("run.attach", "agent host"),
     ("run.configure", "runs configure"),
@@ -124,17 +154,33 @@ const COMMANDS: &[(&str, &str)] = &[
     ("session.reopen", "session reopen"),
     ("session.send", "session send"),
     ("session.show", "session show"),
+    ("watch", "watch"),
+    ("who", "who"),
 ];
 
 /// Operations without a command, each with the reason.
 const WITHOUT: &[(&str, &str)] = &[
+    ("a2a.card", "for clients of Agent2Agent; `runs describe` shows the agent"),
+    ("a2a.read", "for clients of Agent2Agent; `runs` shows the same"),
+    ("a2a.rpc", "for clients of Agent2Agent; `run` asks"),
+    ("a2a.server_card", "for clients of Agent2Agent; `runs describe` shows the agent"),
+    ("a2a.write", "for clients of Agent2Agent; `run` asks"),
     ("agent.card", "`agent show`, which stands beside agent.get, has the card"),
     ("agent.profile", "`agent show` for whoever may change it; others read it by tools and over HTTP"),
     ("agent.session", "`agent sessions`, which lists what it shows"),
+    ("audit.list", "for people: the console shows it"),
     ("auth.ticket", "for browsers; the command line sets headers"),
+    ("console.file", "for browsers"),
+    ("console.session", "for the console's page, which has the cookie"),
+    ("console.sessions", "for people: the console shows them"),
+    ("console.sign_in", "for browsers, which use the link"),
+    ("console.sign_out", "for people: the console ends them"),
+    ("passkey.add", "for browsers, which have the passkey"),
+    ("passkey.challenge", "for browsers, which sign it"),
     ("context.export_all", "`context export --all`, which stands beside context.export"),
     ("context.get", "`context pull ID`, which stands beside context.pull"),
     ("file.upload", "`session send --attach`, which names it in a message"),
+    ("inbox.address", "`send @OWNER.NAME/SESSION`, which says it before it sends"),
     ("inbox.session", "`hook`, which coding agents run"),
     ("inbox.shown", "the same"),
     ("inbox.wait", "`inbox --wait`, which stands beside inbox.read"),
@@ -142,8 +188,27 @@ const WITHOUT: &[(&str, &str)] = &[
     ("mcp.listen", "`mcp`, which hears what the server says by itself"),
     ("mcp.metadata", "for clients that look up how /mcp is protected"),
     ("mcp.metadata_of_path", "the same"),
+    ("notify.push_key", "for browsers"),
+    ("openai.chat", "for programs that know OpenAI's API; `run` asks"),
+    ("openai.model", "for programs that know OpenAI's API; `runs describe` shows the agent"),
+    ("openai.models", "for programs that know OpenAI's API; `runs agents` lists them"),
+    ("openai.response", "for programs that know OpenAI's API; `run --thread` asks"),
+    ("oauth.authorize", "for browsers: the page on which a person lets a client in"),
+    ("oauth.decide", "the same"),
+    ("oauth.metadata", "for clients on the web"),
+    ("oauth.register", "the same"),
+    ("oauth.revoke", "the same; `token revoke` ends a grant"),
+    ("oauth.sign_in", "for browsers"),
+    ("oauth.token", "for clients on the web"),
+    ("overview", "for people: the console shows it"),
+    ("person.create", "for people: the console makes them"),
+    ("request.answer_many", "for pages; a shell answers one after the other"),
+    ("request.interrupt_response", "the form of others; `requests answer` says the same"),
+    ("request.interrupts", "the form of others; `requests list` shows the same"),
+    ("request.tap", "for browsers: the page of a link"),
+    ("request.tapped", "the same"),
     ("run.agents", "`runs agents`, which tells more of each by run.descriptors"),
-    ("run.discovery", "run.agents has these paths too"),
+    ("run.discovery", "run.agents has the same paths"),
     ("run.stream", "`run`, which asks by run.run and follows by run.events: a stream that breaks is resumed"),
     ("search.agents", "`agents --query`, which lists whom an agent can reach"),
     ("search.all", "search.agents finds the same agents"),
@@ -155,10 +220,14 @@ const WITHOUT: &[(&str, &str)] = &[
     ("usage.get", "`status`, which shows it with the rest"),
 ];
 
+/// Commands for two operations: of oneself, and of an agent or an owner that is named.
+const SHARED: &[&str] =
+    &["agent sessions", "console passkeys", "token create", "token issued", "token revoke"];
+
 #[test]
 fn every_operation_has_its_command() {
     let home = Home::new("surfaces");
-    let served = Served::start(&home, "127.0.0.1:0");
+    let served = TestServer::start(&home, "127.0.0.1:0");
     let described: BTreeSet<String> = operations(&description(&served.url));
     let known: BTreeSet<String> = COMMANDS.iter().chain(WITHOUT).map(|(id, _)| (*id).to_owned()).collect();
     let differing: Vec<_> = described.symmetric_difference(&known).collect();
@@ -167,7 +236,8 @@ fn every_operation_has_its_command() {
     let mut helps = BTreeMap::new();
     for (_, command) in COMMANDS {
         let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        assert!(helps.insert(*command, home.done(&served.url, &args)).is_none(), "{command} stands twice");
+        let known = helps.insert(*command, home.done(&served.url, &args));
+        assert!(known.is_none() || SHARED.contains(command), "{command} stands twice");
         let usage = format!("Usage: plenary {command}");
         assert!(helps[command].contains(&usage), "{}", helps[command]);
     }

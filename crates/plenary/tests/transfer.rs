@@ -12,12 +12,12 @@ use plenary_client::{
     transfer::{Conflict, ImportOptions, Progress, SyncReport, SyncState, sync},
 };
 use serde_json::{Value, json};
-use stage::{Home, Served};
+use stage::{Home, TestServer};
 
 /// A server with its operator's client.
 struct Place {
     home: Home,
-    served: Served,
+    served: TestServer,
     client: Client,
 }
 
@@ -25,7 +25,7 @@ impl Place {
     fn start(name: &str) -> Self {
         let home = Home::new(name);
         let data = home.work().join("data");
-        let served = Served::start_with(&home, "127.0.0.1:0", &["--data", data.to_str().unwrap()]);
+        let served = TestServer::start_with(&home, "127.0.0.1:0", &["--data", data.to_str().unwrap()]);
         let token = std::fs::read_to_string(data.join("operator-token")).unwrap();
         let client = Client::new(served.url.parse().unwrap()).unwrap();
         let client = client.with_token(plenary_client::Token::new(token.trim()).unwrap());

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stage::{Home, Ran, Served, Server};
+use stage::{Home, Ran, Server, TestServer};
 
 const ANYWHERE: &str = "127.0.0.1:0";
 
@@ -28,7 +28,7 @@ fn with_data(home: &Home, data: &Path, args: &[&str]) -> Ran {
 #[test]
 fn a_server_at_another_address_is_found() {
     let home = Home::new("found");
-    let server = Served::start(&home, ANYWHERE);
+    let server = TestServer::start(&home, ANYWHERE);
     let file = said(&default_data(&home));
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{}\n", server.url));
@@ -49,8 +49,8 @@ fn a_server_on_other_data_is_found_by_them() {
     let home = Home::new("other-data");
     let (one, two) = (home.0.join("one"), home.0.join("two"));
     let data = |path: &Path| path.to_str().unwrap().to_owned();
-    let first = Served::start_with(&home, ANYWHERE, &["--data", &data(&one)]);
-    let second = Served::start_with(&home, ANYWHERE, &["--data", &data(&two)]);
+    let first = TestServer::start_with(&home, ANYWHERE, &["--data", &data(&one)]);
+    let second = TestServer::start_with(&home, ANYWHERE, &["--data", &data(&two)]);
     assert!(!default_data(&home).exists());
     for (directory, server, name) in [(&one, &first, "@nick.one"), (&two, &second, "@nick.two")] {
         let added = with_data(&home, directory, &["agent", "add", name]);
@@ -65,14 +65,14 @@ fn a_server_on_other_data_is_found_by_them() {
 #[test]
 fn a_server_that_was_killed_is_missed_by_name() {
     let home = Home::new("killed");
-    drop(Served::start(&home, ANYWHERE));
+    drop(TestServer::start(&home, ANYWHERE));
     let file = said(&default_data(&home));
     let missed = home.run("", &["session", "list", "--token", "pla_x"]);
     assert_eq!(missed.code, 3, "{missed:?}");
-    for words in [file.to_str().unwrap(), "not there any more", "plenary serve --data"] {
+    for words in [file.to_str().unwrap(), "no longer running", "plenary serve --data"] {
         assert!(missed.err.contains(words), "{missed:?}");
     }
-    let server = Served::start(&home, ANYWHERE);
+    let server = TestServer::start(&home, ANYWHERE);
     let status = home.run("", &["status"]);
     assert!(status.out.contains(&server.url) && status.out.contains("up"), "{status:?}");
     server.stop();
@@ -91,7 +91,7 @@ fn what_is_no_url_is_said_and_never_guessed() {
 #[test]
 fn a_server_that_keeps_nothing_says_nothing() {
     let home = Home::new("memory");
-    let server = Served::start_with(&home, ANYWHERE, &["--data", ":memory:"]);
+    let server = TestServer::start_with(&home, ANYWHERE, &["--data", ":memory:"]);
     assert!(!default_data(&home).exists());
     server.stop();
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use plenary_kernel::Position;
 use plenary_log_postgres::tables::{Trouble, place, stored, text};
-use plenary_retrieval::{Change, Document, Lexemes, Put, WEIGHTS, Weight, Word};
+use plenary_retrieval::{Change, Document, Lexemes, PutOutcome, WEIGHTS, Weight, Word};
 use tokio_postgres::{Client, Transaction};
 
 /// Documents of one statement.
@@ -22,7 +22,7 @@ pub(crate) async fn of_form(client: &mut Client, form: i32) -> Result<(), Troubl
         return Ok(());
     }
     if cursor > 0 {
-        tracing::warn!(found, form, "the search index is of another form and is built again from the log");
+        tracing::warn!(found, form, "the search index has another format and is rebuilt from the log");
     }
     clear(client, form).await
 }
@@ -48,13 +48,13 @@ pub(crate) async fn put(
     changes: Vec<Change>,
     from: Position,
     to: Position,
-) -> Result<Put, Trouble> {
+) -> Result<PutOutcome, Trouble> {
     let transaction = client.transaction().await?;
     let state = transaction.query_one("SELECT cursor FROM search_state FOR UPDATE", &[]).await?;
     let stands = Position(place(state.try_get(0)?)?);
     if stands != from {
         transaction.rollback().await?;
-        return Ok(Put::Moved(stands));
+        return Ok(PutOutcome::Moved(stands));
     }
     // Of several changes of one document the last counts.
     let last: HashMap<String, Option<Document>> = changes
@@ -82,7 +82,7 @@ pub(crate) async fn put(
     let sql = "UPDATE search_state SET cursor = $1, documents = documents + $2";
     transaction.execute(sql, &[&stored(to.0), &all]).await?;
     transaction.commit().await?;
-    Ok(Put::Done)
+    Ok(PutOutcome::Done)
 }
 
 async fn take_out(

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use plenary_kernel::Position;
 use plenary_log_postgres::{
     OpenError, Options,
-    tables::{Lead, Pool, Purpose, Taken, Target, Trouble, place},
+    tables::{Lead, LeadHolder, Pool, Purpose, Target, Trouble, place},
 };
-use plenary_retrieval::{Answer, Change, Extent, Fault, HITS_MAX, Hit, Index, Put, Query, Scope};
+use plenary_retrieval::{Answer, Change, Extent, Fault, HITS_MAX, Hit, Index, PutOutcome, Query, Scope};
 use tokio_postgres::Client;
 
 use crate::{changes, querying, unavailable};
@@ -42,7 +42,7 @@ impl Index for PostgresIndex {
     fn leads(&self) -> Answer<'_, bool> {
         Box::pin(async {
             let taken = self.lead.take().await.map_err(unavailable)?;
-            Ok(taken != Taken::ByOthers)
+            Ok(taken != LeadHolder::ByOthers)
         })
     }
 
@@ -58,7 +58,7 @@ impl Index for PostgresIndex {
         })
     }
 
-    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, Put> {
+    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, PutOutcome> {
         Box::pin(async move {
             let put = async |client: &mut Client| changes::put(client, changes, from, to).await;
             self.lead.write(put).await.map_err(unavailable)

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use plenary_kernel::Position;
 use plenary_log_postgres::{
     OpenError, Options,
-    tables::{Lead, Pool, Purpose, Taken, Target, Trouble, place, stored, text},
+    tables::{Lead, LeadHolder, Pool, Purpose, Target, Trouble, place, stored, text},
 };
-use plenary_retrieval::{Additions, Answer, Archive, Archived, Fault, Mark};
+use plenary_retrieval::{Additions, Answer, Archive, ArchivedDocument, Fault, Mark};
 use tokio_postgres::{Client, Row, Transaction};
 
 use crate::unavailable;
@@ -54,10 +54,10 @@ fn lock(schema: &str, model: &str) -> String {
 impl PostgresArchive {
     async fn leads(&self) -> Result<bool, Trouble> {
         let taken = self.lead.take().await?;
-        if taken == Taken::Now {
+        if taken == LeadHolder::Now {
             self.lead.write(async |client: &mut Client| self.forget_others(client).await).await?;
         }
-        Ok(taken != Taken::ByOthers)
+        Ok(taken != LeadHolder::ByOthers)
     }
 
     /// Throws away the vectors of models that no process has any more.
@@ -69,7 +69,7 @@ impl PostgresArchive {
             let transaction = client.transaction().await?;
             let free = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))";
             if transaction.query_one(free, &[&lock]).await?.try_get(0)? {
-                tracing::info!(model = name, "vectors of a model that is no longer used are thrown away");
+                tracing::info!(model = name, "vectors of a model that is no longer used are deleted");
                 transaction.execute("DELETE FROM vector_models WHERE id = $1", &[&id]).await?;
             }
             transaction.commit().await?;
@@ -101,7 +101,7 @@ fn read(rows: &[Row], after: Mark) -> Result<Additions, Trouble> {
         let Some(at) = row.try_get::<_, Option<i64>>(3)? else { continue };
         mark.place = place(at)?;
         let id = text::plain(row.try_get(4)?).into_owned();
-        found.push(Archived { id, octets: row.try_get(5)? });
+        found.push(ArchivedDocument { id, octets: row.try_get(5)? });
     }
     let more = i64::try_from(found.len()).is_ok_and(|count| count >= READ_AT_ONCE);
     Ok(Additions { found, mark: if more { mark } else { end }, cursor, anew, more })
@@ -120,7 +120,7 @@ async fn state(transaction: &Transaction<'_>, model: &str) -> Result<(i32, Mark,
 async fn put(
     client: &mut Client,
     model: &str,
-    documents: Vec<Archived>,
+    documents: Vec<ArchivedDocument>,
     from: Position,
     to: Position,
 ) -> Result<Option<Mark>, Trouble> {
@@ -133,7 +133,7 @@ async fn put(
     let sql = "INSERT INTO vectors (model, id, place, octets) VALUES ($1, $2, $3, $4) \
         ON CONFLICT (model, id) DO UPDATE SET place = excluded.place, octets = excluded.octets";
     let statement = transaction.prepare(sql).await?;
-    for Archived { id, octets } in documents {
+    for ArchivedDocument { id, octets } in documents {
         mark.place += 1;
         transaction.execute(&statement, &[&number, &text::stored(&id), &stored(mark.place), &octets]).await?;
     }
@@ -163,7 +163,12 @@ impl Archive for PostgresArchive {
         Box::pin(self.additions(after))
     }
 
-    fn put(&self, documents: Vec<Archived>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
+    fn put(
+        &self,
+        documents: Vec<ArchivedDocument>,
+        from: Position,
+        to: Position,
+    ) -> Answer<'_, Option<Mark>> {
         Box::pin(async move {
             let put = async |client: &mut Client| put(client, &self.model, documents, from, to).await;
             self.lead.write(put).await.map_err(unavailable)

@@ -7,7 +7,7 @@ mod server;
 use std::sync::Arc;
 
 use plenary_kernel::Position;
-use plenary_retrieval::{Additions, Archive, Archived, Mark};
+use plenary_retrieval::{Additions, Archive, ArchivedDocument, Mark};
 use plenary_retrieval_postgres::open_archive;
 
 async fn fresh() -> server::Place {
@@ -20,12 +20,12 @@ fn open(place: &server::Place, model: &str) -> Arc<dyn Archive> {
     open_archive(&server::url(), &place.options(), model).unwrap()
 }
 
-fn archived(id: &str, octet: u8) -> Archived {
-    Archived { id: id.to_owned(), octets: vec![octet; 3] }
+fn archived(id: &str, octet: u8) -> ArchivedDocument {
+    ArchivedDocument { id: id.to_owned(), octets: vec![octet; 3] }
 }
 
 /// Everything behind a mark, and how many pages that took.
-async fn read(archive: &dyn Archive, after: Mark) -> (Vec<Archived>, Mark, Position, usize) {
+async fn read(archive: &dyn Archive, after: Mark) -> (Vec<ArchivedDocument>, Mark, Position, usize) {
     let (mut found, mut mark, mut pages) = (Vec::new(), after, 0);
     loop {
         let Additions { found: some, mark: behind, cursor, anew, more } =

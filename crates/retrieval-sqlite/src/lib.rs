@@ -13,7 +13,7 @@ mod writing;
 use std::{path::Path, sync::Arc, thread::JoinHandle};
 
 use plenary_kernel::Position;
-use plenary_retrieval::{Answer, Change, Extent, Fault, Hit, Index, Put, Query, Scope};
+use plenary_retrieval::{Answer, Change, Extent, Fault, Hit, Index, PutOutcome, Query, Scope};
 use tokio::sync::{mpsc, oneshot};
 
 use self::{
@@ -86,7 +86,7 @@ impl Index for SqliteIndex {
         Box::pin(async { Ok(self.shelf.documents.read().extent()) })
     }
 
-    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, Put> {
+    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, PutOutcome> {
         Box::pin(self.ask(move |reply| Job::Put { changes, from, to, reply }))
     }
 

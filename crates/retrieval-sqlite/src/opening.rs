@@ -58,7 +58,7 @@ pub(crate) fn in_directory(directory: &Path) -> Result<Shelf, Fault> {
         match existing(&file) {
             Ok((writer, documents)) => return Ok(Shelf::new(writer, documents, Some(file))),
             Err(why) => {
-                tracing::warn!(why, directory = %directory.display(), "the search index can't be used and is built again from the log");
+                tracing::warn!(why, directory = %directory.display(), "the search index cannot be used and is rebuilt from the log");
             }
         }
         fs::remove_dir_all(directory).map_err(unavailable)?;

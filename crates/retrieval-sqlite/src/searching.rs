@@ -20,7 +20,7 @@ const LEEWAY: usize = 64;
 type Candidate = (u32, i64, i64, u32);
 
 /// The lists of a query's words in a project.
-struct Found {
+struct QueryLists {
     project: String,
     words: Vec<Vec<List>>,
 }
@@ -49,7 +49,7 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
 }
 
 /// Of every run, for a document stands in one of them.
-fn lists(connection: &Connection, shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<Found>> {
+fn lists(connection: &Connection, shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<QueryLists>> {
     let keys: Vec<(String, i64)> = {
         let documents = shelf.documents.read();
         let known =
@@ -73,13 +73,13 @@ fn lists(connection: &Connection, shelf: &Shelf, query: &Query, scope: &Scope) -
                 words.push(lists);
             }
         }
-        found.push(Found { project, words });
+        found.push(QueryLists { project, words });
     }
     Ok(found)
 }
 
 /// What is counted is counted within the scope alone; only the usual length of a text is that of all.
-fn best(documents: &Documents, found: &[Found], scope: &Scope, most: usize) -> Vec<Candidate> {
+fn best(documents: &Documents, found: &[QueryLists], scope: &Scope, most: usize) -> Vec<Candidate> {
     let projects = || found.iter().filter_map(|found| Some((found, documents.projects.get(&found.project)?)));
     let all = projects().map(|(_, project)| project.live()).sum();
     let usual_length = documents.usual_length();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use plenary_kernel::Position;
-use plenary_retrieval::{Change, Document, Fault, Lexemes, Put};
+use plenary_retrieval::{Change, Document, Fault, Lexemes, PutOutcome};
 use rusqlite::{OptionalExtension as _, Result, Transaction};
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,9 +25,18 @@ const NICENESS: i32 = 10;
 
 /// What the thread is asked for.
 pub(crate) enum Job {
-    Put { changes: Vec<Change>, from: Position, to: Position, reply: oneshot::Sender<Result<Put, Fault>> },
-    Clear { reply: oneshot::Sender<Result<(), Fault>> },
-    Close { reply: oneshot::Sender<Result<(), Fault>> },
+    Put {
+        changes: Vec<Change>,
+        from: Position,
+        to: Position,
+        reply: oneshot::Sender<Result<PutOutcome, Fault>>,
+    },
+    Clear {
+        reply: oneshot::Sender<Result<(), Fault>>,
+    },
+    Close {
+        reply: oneshot::Sender<Result<(), Fault>>,
+    },
 }
 
 /// What the thread holds.
@@ -78,14 +87,14 @@ impl Writer {
         }
     }
 
-    fn put(&self, changes: &[Change], from: Position, to: Position) -> Result<Put> {
+    fn put(&self, changes: &[Change], from: Position, to: Position) -> Result<PutOutcome> {
         let mut writer = self.shelf.writer.lock();
         let transaction = writer.transaction()?;
         // Only this thread writes to them, so that nothing is held up while they are read here.
         let effects = {
             let documents = self.shelf.documents.read();
             if documents.cursor != from {
-                return Ok(Put::Moved(documents.cursor));
+                return Ok(PutOutcome::Moved(documents.cursor));
             }
             let mut batch = Batch {
                 transaction: &transaction,
@@ -109,7 +118,7 @@ impl Writer {
             }
         }
         documents.cursor = to;
-        Ok(Put::Done)
+        Ok(PutOutcome::Done)
     }
 
     fn clear(&self) -> Result<()> {

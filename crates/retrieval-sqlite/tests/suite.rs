@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use plenary_kernel::Position;
 use plenary_retrieval::{
-    Change, Document, Extent, Index, Kind, Put, Query, Scope, Section, conformance::Place,
+    Change, Document, Extent, Index, Kind, PutOutcome, Query, Scope, Section, conformance::Place,
 };
 
 struct Memory;
@@ -50,7 +50,10 @@ async fn written(place: &Directory) -> PathBuf {
         is_draft: false,
         sections: vec![Section { kind: Kind::Body, text: "login".to_owned() }],
     };
-    assert_eq!(index.put(vec![Change::Put(document)], Position(0), Position(7)).await.unwrap(), Put::Done);
+    assert_eq!(
+        index.put(vec![Change::Put(document)], Position(0), Position(7)).await.unwrap(),
+        PutOutcome::Done
+    );
     index.close().await.unwrap();
     place.0.path().join("search")
 }
@@ -154,7 +157,10 @@ fn many_small_writes_become_few_runs_and_find_the_same() {
                     wanted.insert(id.clone());
                     body(&id, &format!("login w{id} half{half}"))
                 };
-                assert_eq!(index.put(vec![change], Position(at), Position(at + 1)).await.unwrap(), Put::Done);
+                assert_eq!(
+                    index.put(vec![change], Position(at), Position(at + 1)).await.unwrap(),
+                    PutOutcome::Done
+                );
                 at += 1;
             }
             let wanted: Vec<String> = wanted.iter().cloned().collect();

@@ -16,7 +16,7 @@ use plenary_retrieval::{Answer, Fault, Mark};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    kept::{Kept, number, read_number, take, text},
+    kept::{JournalEntry, number, read_number, take, text},
     shelf::{News, Shelf},
 };
 
@@ -91,7 +91,7 @@ fn begin(file: &mut File, head: &[u8]) -> io::Result<()> {
 }
 
 /// A batch with its length and digest.
-fn framed(changes: &[Kept], to: Position) -> Vec<u8> {
+fn framed(changes: &[JournalEntry], to: Position) -> Vec<u8> {
     let mut batch = to.0.to_le_bytes().to_vec();
     number(&mut batch, changes.len());
     changes.iter().for_each(|change| change.write(&mut batch));
@@ -102,17 +102,17 @@ fn framed(changes: &[Kept], to: Position) -> Vec<u8> {
     framed
 }
 
-fn read(batch: &[u8]) -> Option<(Position, Vec<Kept>)> {
+fn read(batch: &[u8]) -> Option<(Position, Vec<JournalEntry>)> {
     let mut from = batch;
     let to = Position(u64::from_le_bytes(take(&mut from)?));
     let count = read_number(&mut from)?;
-    let changes = (0..count).map(|_| Kept::read(&mut from)).collect::<Option<_>>()?;
+    let changes = (0..count).map(|_| JournalEntry::read(&mut from)).collect::<Option<_>>()?;
     from.is_empty().then_some((to, changes))
 }
 
 impl Open {
     /// The batch at a place, and where it ends; `None` where no whole one is.
-    fn batch(&mut self, place: u64) -> io::Result<Option<(Position, Vec<Kept>, u64)>> {
+    fn batch(&mut self, place: u64) -> io::Result<Option<(Position, Vec<JournalEntry>, u64)>> {
         let length = self.file.metadata()?.len();
         if length < place + FRAME {
             return Ok(None);
@@ -167,7 +167,7 @@ impl Open {
         Ok(news)
     }
 
-    fn put(&mut self, changes: &[Kept], from: Position, to: Position) -> io::Result<Option<Mark>> {
+    fn put(&mut self, changes: &[JournalEntry], from: Position, to: Position) -> io::Result<Option<Mark>> {
         if from != self.cursor || !self.is_read {
             return Ok(None);
         }
@@ -190,7 +190,7 @@ impl Open {
         Ok(self.end)
     }
 
-    fn rewrite(&mut self, all: &[Kept], cursor: Position) -> io::Result<Mark> {
+    fn rewrite(&mut self, all: &[JournalEntry], cursor: Position) -> io::Result<Mark> {
         let path = self.path.with_extension("new");
         let mut file = private().truncate(true).open(&path)?;
         file.write_all(&self.head)?;
@@ -219,7 +219,7 @@ impl Shelf for FileShelf {
         self.with(move |open| open.news(after))
     }
 
-    fn put(&self, changes: Vec<Kept>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
+    fn put(&self, changes: Vec<JournalEntry>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
         self.with(move |open| open.put(&changes, from, to))
     }
 
@@ -232,7 +232,7 @@ impl Shelf for FileShelf {
         open.end.place > 2 * octets as u64 + SLACK_OCTETS
     }
 
-    fn rewrite(&self, all: Vec<Kept>, cursor: Position) -> Answer<'_, Mark> {
+    fn rewrite(&self, all: Vec<JournalEntry>, cursor: Position) -> Answer<'_, Mark> {
         self.with(move |open| open.rewrite(&all, cursor))
     }
 }

@@ -8,7 +8,7 @@ use plenary_retrieval::{PartHit, Scope};
 
 use crate::{
     codes::{Best, Probe},
-    kept::{Entry, Kept},
+    kept::{Entry, JournalEntry},
 };
 
 /// Codes of documents that are gone are cleared away when they are so many, and a quarter of all.
@@ -35,13 +35,13 @@ struct Segment {
     scales: Vec<f32>,
     /// Whose each code is.
     owners: Vec<u32>,
-    documents: Vec<Option<Held>>,
+    documents: Vec<Option<StoredVector>>,
     dead: usize,
     dimension: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Held {
+struct StoredVector {
     id: String,
     created_at_ms: i64,
     is_draft: bool,
@@ -61,10 +61,10 @@ impl Flat {
         self.octets
     }
 
-    pub(crate) fn apply(&mut self, change: Kept) {
+    pub(crate) fn apply(&mut self, change: JournalEntry) {
         match change {
-            Kept::Delete(id) => self.remove(&id),
-            Kept::Put(entry) => {
+            JournalEntry::Delete(id) => self.remove(&id),
+            JournalEntry::Put(entry) => {
                 self.remove(&entry.id);
                 let segment = self.projects.entry(entry.project.clone()).or_default();
                 self.octets += octets_of(&entry);
@@ -128,7 +128,7 @@ impl Flat {
             keep_best(&mut found, limit);
         }
         found.sort_unstable_by(nearer);
-        let hit = |(best, held): (Best, &Held)| {
+        let hit = |(best, held): (Best, &StoredVector)| {
             let score = f64::from(best.score.min(1.0));
             PartHit { id: held.id.clone(), part: best.at - held.at, score }
         };
@@ -145,12 +145,15 @@ fn octets_of(entry: &Entry) -> usize {
     codes + entry.id.len() + DOCUMENT_OCTETS
 }
 
-fn nearer((left, left_held): &(Best, &Held), (right, right_held): &(Best, &Held)) -> Ordering {
+fn nearer(
+    (left, left_held): &(Best, &StoredVector),
+    (right, right_held): &(Best, &StoredVector),
+) -> Ordering {
     let newer = || right_held.created_at_ms.cmp(&left_held.created_at_ms);
     right.score.total_cmp(&left.score).then_with(newer).then_with(|| left_held.id.cmp(&right_held.id))
 }
 
-fn keep_best(found: &mut Vec<(Best, &Held)>, limit: usize) {
+fn keep_best(found: &mut Vec<(Best, &StoredVector)>, limit: usize) {
     if found.len() > limit {
         if limit > 0 {
             found.select_nth_unstable_by(limit - 1, nearer);
@@ -159,7 +162,7 @@ fn keep_best(found: &mut Vec<(Best, &Held)>, limit: usize) {
     }
 }
 
-impl Held {
+impl StoredVector {
     fn is_in(&self, scope: &Scope) -> bool {
         scope.since_ms.is_none_or(|since| self.created_at_ms >= since)
             && !(scope.without_drafts && self.is_draft)
@@ -213,7 +216,7 @@ impl Segment {
             self.owners.push(owner);
         }
         let Entry { id, created_at_ms, is_draft, digest, .. } = entry;
-        self.documents.push(Some(Held { id, created_at_ms, is_draft, digest, at, count }));
+        self.documents.push(Some(StoredVector { id, created_at_ms, is_draft, digest, at, count }));
     }
 
     fn code(&self, at: usize) -> crate::codes::Code {
@@ -244,10 +247,17 @@ mod tests {
     use super::*;
     use crate::codes::Code;
 
-    fn put(id: &str, project: &str, created_at_ms: i64, vectors: &[[f32; 2]]) -> Kept {
+    fn put(id: &str, project: &str, created_at_ms: i64, vectors: &[[f32; 2]]) -> JournalEntry {
         let codes = vectors.iter().map(|vector| Code::of(vector)).collect();
         let (id, project) = (id.to_owned(), project.to_owned());
-        Kept::Put(Entry { id, project, created_at_ms, is_draft: created_at_ms == 9, digest: 1, codes })
+        JournalEntry::Put(Entry {
+            id,
+            project,
+            created_at_ms,
+            is_draft: created_at_ms == 9,
+            digest: 1,
+            codes,
+        })
     }
 
     fn found(flat: &Flat, scope: &Scope, limit: usize) -> Vec<String> {
@@ -301,7 +311,7 @@ mod tests {
         flat.apply(put("one", "q", 1, &[[1.0, 0.0]]));
         assert_eq!(found(&flat, &Scope::project("p"), 9), ["kept"]);
         assert_eq!(flat.entry("kept").map(|entry| entry.codes), Some(vec![Code::of(&[0.6, 0.8])]));
-        flat.apply(Kept::Delete("one".into()));
+        flat.apply(JournalEntry::Delete("one".into()));
         assert_eq!((flat.documents(), flat.octets()), (1, octets));
         assert!(!flat.projects.contains_key("q"));
     }

@@ -22,7 +22,7 @@ pub struct Entry {
 
 /// A change.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum JournalEntry {
     /// The document is there, in place of any other of its id.
     Put(Entry),
     /// No document of this id is there.
@@ -32,7 +32,7 @@ pub enum Kept {
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 
-impl Kept {
+impl JournalEntry {
     /// Its stored form, version 1: the kind, then lengths and values, little end first.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         match self {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let put = Kept::Put(Entry {
+        let put = JournalEntry::Put(Entry {
             id: "a".into(),
             project: "p".into(),
             created_at_ms: 258,
@@ -132,14 +132,14 @@ mod tests {
         .concat();
         let mut octets = Vec::new();
         put.write(&mut octets);
-        Kept::Delete("b".into()).write(&mut octets);
+        JournalEntry::Delete("b".into()).write(&mut octets);
         assert_eq!(octets, golden);
         let mut from = golden.as_slice();
-        assert_eq!(Kept::read(&mut from), Some(put));
-        assert_eq!(Kept::read(&mut from), Some(Kept::Delete("b".into())));
-        assert_eq!(Kept::read(&mut from), None);
+        assert_eq!(JournalEntry::read(&mut from), Some(put));
+        assert_eq!(JournalEntry::read(&mut from), Some(JournalEntry::Delete("b".into())));
+        assert_eq!(JournalEntry::read(&mut from), None);
         for end in 0..41 {
-            assert_eq!(Kept::read(&mut &golden[..end]), None, "broken off at {end}");
+            assert_eq!(JournalEntry::read(&mut &golden[..end]), None, "broken off at {end}");
         }
     }
 }

@@ -14,7 +14,7 @@ mod vectors;
 
 pub use codes::Code;
 pub use file::FileShelf;
-pub use kept::{Entry, Kept};
+pub use kept::{Entry, JournalEntry};
 pub use memory::MemoryShelf;
 pub use shared::SharedShelf;
 pub use shelf::{News, Shelf};

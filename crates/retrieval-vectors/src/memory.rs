@@ -6,7 +6,7 @@ use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Mark};
 
 use crate::{
-    kept::Kept,
+    kept::JournalEntry,
     shelf::{News, Shelf},
 };
 
@@ -36,7 +36,7 @@ impl Shelf for MemoryShelf {
         })
     }
 
-    fn put(&self, _changes: Vec<Kept>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
+    fn put(&self, _changes: Vec<JournalEntry>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
         self.with(|(mark, cursor)| {
             if *cursor != from {
                 return None;
@@ -59,7 +59,7 @@ impl Shelf for MemoryShelf {
         false
     }
 
-    fn rewrite(&self, _all: Vec<Kept>, _cursor: Position) -> Answer<'_, Mark> {
+    fn rewrite(&self, _all: Vec<JournalEntry>, _cursor: Position) -> Answer<'_, Mark> {
         self.with(|(mark, _)| *mark)
     }
 }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use plenary_kernel::Position;
-use plenary_retrieval::{Additions, Answer, Archive, Archived, Mark};
+use plenary_retrieval::{Additions, Answer, Archive, ArchivedDocument, Mark};
 
 use crate::{
-    kept::Kept,
+    kept::JournalEntry,
     shelf::{News, Shelf},
 };
 
@@ -22,19 +22,19 @@ impl SharedShelf {
     }
 }
 
-fn archived(kept: &Kept) -> Archived {
-    let (Kept::Put(crate::kept::Entry { id, .. }) | Kept::Delete(id)) = kept;
+fn archived(kept: &JournalEntry) -> ArchivedDocument {
+    let (JournalEntry::Put(crate::kept::Entry { id, .. }) | JournalEntry::Delete(id)) = kept;
     let mut octets = Vec::new();
     kept.write(&mut octets);
-    Archived { id: id.clone(), octets }
+    ArchivedDocument { id: id.clone(), octets }
 }
 
-fn read(Archived { id, octets }: Archived) -> Kept {
+fn read(ArchivedDocument { id, octets }: ArchivedDocument) -> JournalEntry {
     let mut from = octets.as_slice();
-    let kept = Kept::read(&mut from).filter(|_| from.is_empty());
+    let kept = JournalEntry::read(&mut from).filter(|_| from.is_empty());
     kept.unwrap_or_else(|| {
-        tracing::error!(id, "what the store keeps of its vectors can't be read; it is found by words alone");
-        Kept::Delete(id)
+        tracing::error!(id, "stored vectors cannot be read; their document is found only by words");
+        JournalEntry::Delete(id)
     })
 }
 
@@ -50,7 +50,7 @@ impl Shelf for SharedShelf {
         })
     }
 
-    fn put(&self, changes: Vec<Kept>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
+    fn put(&self, changes: Vec<JournalEntry>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
         self.0.put(changes.iter().map(archived).collect(), from, to)
     }
 
@@ -63,7 +63,7 @@ impl Shelf for SharedShelf {
         false
     }
 
-    fn rewrite(&self, _all: Vec<Kept>, _cursor: Position) -> Answer<'_, Mark> {
+    fn rewrite(&self, _all: Vec<JournalEntry>, _cursor: Position) -> Answer<'_, Mark> {
         Box::pin(async { Ok(self.0.additions(Mark::default()).await?.mark) })
     }
 }

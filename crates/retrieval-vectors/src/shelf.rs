@@ -4,13 +4,13 @@
 use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Mark};
 
-use crate::kept::Kept;
+use crate::kept::JournalEntry;
 
 /// What stands behind a mark.
 #[derive(Debug)]
 pub struct News {
     /// In their order.
-    pub changes: Vec<Kept>,
+    pub changes: Vec<JournalEntry>,
     /// Behind those changes.
     pub mark: Mark,
     /// How far in the log the shelf is there.
@@ -28,12 +28,12 @@ pub trait Shelf: Send + Sync + 'static {
     /// What was put behind a mark, a part of it.
     fn news(&self, after: Mark) -> Answer<'_, News>;
     /// Puts changes and moves the cursor, both or neither, if the shelf stands at `from`. `None`: it does not.
-    fn put(&self, changes: Vec<Kept>, from: Position, to: Position) -> Answer<'_, Option<Mark>>;
+    fn put(&self, changes: Vec<JournalEntry>, from: Position, to: Position) -> Answer<'_, Option<Mark>>;
     /// Empties it.
     fn clear(&self) -> Answer<'_, Mark>;
     /// Whether it holds so much that is gone that it should be written anew, where the codes that count take so many
     /// bytes.
     fn is_crowded(&self, octets: usize) -> bool;
     /// Writes it anew, with these changes only.
-    fn rewrite(&self, all: Vec<Kept>, cursor: Position) -> Answer<'_, Mark>;
+    fn rewrite(&self, all: Vec<JournalEntry>, cursor: Position) -> Answer<'_, Mark>;
 }

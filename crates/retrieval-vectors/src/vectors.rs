@@ -7,7 +7,7 @@ use parking_lot::{Mutex, RwLock};
 use plenary_embeddings::{Embedder, Fault as ModelFault, Purpose};
 use plenary_kernel::Position;
 use plenary_retrieval::{
-    Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, Mark, PartHit, Put, Query, Scope,
+    Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, Mark, PartHit, PutOutcome, Query, Scope,
     Semantic, parts,
 };
 use sha2::{Digest as _, Sha256};
@@ -17,7 +17,7 @@ use crate::{
     codes::{Code, DIMENSION_MAX, Probe},
     flat::Flat,
     health::Health,
-    kept::{Entry, Kept},
+    kept::{Entry, JournalEntry},
     shelf::{News, Shelf},
 };
 
@@ -32,7 +32,7 @@ const BATCH: usize = 16;
 pub struct Vectors {
     embedder: Arc<dyn Embedder>,
     shelf: Box<dyn Shelf>,
-    held: Arc<RwLock<Held>>,
+    held: Arc<RwLock<ProjectVectors>>,
     health: Health,
     /// Held while the shelf is read or written, so that changes come into memory in their order.
     order: tokio::sync::Mutex<()>,
@@ -41,17 +41,17 @@ pub struct Vectors {
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct ProjectVectors {
     flat: Flat,
     mark: Mark,
     cursor: Position,
     dimension: Option<usize>,
 }
 
-impl Held {
-    fn apply(&mut self, changes: Vec<Kept>) {
+impl ProjectVectors {
+    fn apply(&mut self, changes: Vec<JournalEntry>) {
         for change in changes {
-            if let Kept::Put(Entry { codes, .. }) = &change {
+            if let JournalEntry::Put(Entry { codes, .. }) = &change {
                 self.dimension = codes.first().map(|code| code.parts.len()).or(self.dimension);
             }
             self.flat.apply(change);
@@ -79,11 +79,11 @@ impl Vectors {
         }
     }
 
-    fn read<T>(&self, what: impl FnOnce(&Held) -> T) -> T {
+    fn read<T>(&self, what: impl FnOnce(&ProjectVectors) -> T) -> T {
         what(&self.held.read())
     }
 
-    fn write<T>(&self, what: impl FnOnce(&mut Held) -> T) -> T {
+    fn write<T>(&self, what: impl FnOnce(&mut ProjectVectors) -> T) -> T {
         what(&mut self.held.write())
     }
 
@@ -114,7 +114,7 @@ impl Vectors {
             let News { changes, mark, cursor, anew, more } = self.shelf.news(mark).await?;
             self.write(|held| {
                 if anew {
-                    *held = Held::default();
+                    *held = ProjectVectors::default();
                 }
                 held.apply(changes);
                 (held.mark, held.cursor) = (mark, cursor);
@@ -126,7 +126,7 @@ impl Vectors {
     }
 
     /// The changes with their vectors. A document whose parts are as they were keeps those it has.
-    async fn vectors_for(&self, changes: Vec<Change>) -> Result<Vec<Kept>, Fault> {
+    async fn vectors_for(&self, changes: Vec<Change>) -> Result<Vec<JournalEntry>, Fault> {
         let mut last = HashMap::new();
         for change in changes {
             last.insert(change.id().to_owned(), change);
@@ -135,7 +135,7 @@ impl Vectors {
         for (id, change) in last {
             let document = match change {
                 Change::Delete(_) => {
-                    kept.push(Kept::Delete(id));
+                    kept.push(JournalEntry::Delete(id));
                     continue;
                 }
                 Change::Put(document) => document,
@@ -151,7 +151,7 @@ impl Vectors {
                 wanting.push((kept.len(), parts.len()));
                 texts.extend(parts);
             }
-            kept.push(Kept::Put(entry(document, digest, known.unwrap_or_default())));
+            kept.push(JournalEntry::Put(entry(document, digest, known.unwrap_or_default())));
         }
         let mut codes = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
@@ -160,7 +160,7 @@ impl Vectors {
         }
         let mut codes = codes.into_iter();
         for (at, count) in wanting {
-            if let Kept::Put(entry) = &mut kept[at] {
+            if let JournalEntry::Put(entry) = &mut kept[at] {
                 entry.codes = codes.by_ref().take(count).collect();
             }
         }
@@ -172,19 +172,24 @@ impl Vectors {
         let mut full = self.full.lock();
         if !has_room && !*full {
             tracing::warn!(
-                "the vectors take all the memory they may; further documents are found by words alone"
+                "the vectors have reached their memory limit; further documents are found only by words"
             );
         }
         *full = !has_room;
         has_room
     }
 
-    async fn put_in_order(&self, changes: Vec<Change>, from: Position, to: Position) -> Result<Put, Fault> {
+    async fn put_in_order(
+        &self,
+        changes: Vec<Change>,
+        from: Position,
+        to: Position,
+    ) -> Result<PutOutcome, Fault> {
         let _turn = self.order.lock().await;
         self.catch_up().await?;
         let cursor = self.read(|held| held.cursor);
         if cursor != from {
-            return Ok(Put::Moved(cursor));
+            return Ok(PutOutcome::Moved(cursor));
         }
         let kept = self.vectors_for(changes).await?;
         let found = dimensions(&kept);
@@ -192,20 +197,20 @@ impl Vectors {
         if found.windows(2).any(|pair| pair[0] != pair[1])
             || found.iter().any(|found| known.is_some_and(|known| known != *found))
         {
-            tracing::warn!("the model's vectors have another size than before; all are made anew");
+            tracing::warn!("the size of the model's vectors has changed; all vectors are computed again");
             self.empty().await?;
-            return Ok(Put::Moved(Position::ZERO));
+            return Ok(PutOutcome::Moved(Position::ZERO));
         }
         let Some(mark) = self.shelf.put(kept.clone(), from, to).await? else {
             self.catch_up().await?;
-            return Ok(Put::Moved(self.read(|held| held.cursor)));
+            return Ok(PutOutcome::Moved(self.read(|held| held.cursor)));
         };
         self.write(|held| {
             held.apply(kept);
             (held.mark, held.cursor) = (mark, to);
         });
         self.tidy(to).await?;
-        Ok(Put::Done)
+        Ok(PutOutcome::Done)
     }
 
     /// Writes the shelf anew where most of it is gone.
@@ -213,8 +218,9 @@ impl Vectors {
         if !self.shelf.is_crowded(self.read(|held| held.flat.octets())) {
             return Ok(());
         }
-        let all =
-            self.read(|held| held.flat.ids().filter_map(|id| held.flat.entry(id)).map(Kept::Put).collect());
+        let all = self.read(|held| {
+            held.flat.ids().filter_map(|id| held.flat.entry(id)).map(JournalEntry::Put).collect()
+        });
         let mark = self.shelf.rewrite(all, cursor).await?;
         self.write(|held| held.mark = mark);
         Ok(())
@@ -222,7 +228,7 @@ impl Vectors {
 
     async fn empty(&self) -> Result<(), Fault> {
         let mark = self.shelf.clear().await?;
-        self.write(|held| *held = Held { mark, ..Held::default() });
+        self.write(|held| *held = ProjectVectors { mark, ..ProjectVectors::default() });
         Ok(())
     }
 
@@ -266,10 +272,10 @@ fn entry(document: Document, digest: u64, codes: Vec<Code>) -> Entry {
     Entry { id, project, created_at_ms, is_draft, digest, codes }
 }
 
-fn dimensions(kept: &[Kept]) -> Vec<usize> {
+fn dimensions(kept: &[JournalEntry]) -> Vec<usize> {
     let codes = kept.iter().filter_map(|kept| match kept {
-        Kept::Put(entry) => Some(&entry.codes),
-        Kept::Delete(_) => None,
+        JournalEntry::Put(entry) => Some(&entry.codes),
+        JournalEntry::Delete(_) => None,
     });
     codes.flatten().map(|code| code.parts.len()).collect()
 }
@@ -287,7 +293,7 @@ impl Index for Vectors {
         })
     }
 
-    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, Put> {
+    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, PutOutcome> {
         Box::pin(self.put_in_order(changes, from, to))
     }
 

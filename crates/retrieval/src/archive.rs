@@ -16,7 +16,7 @@ pub struct Mark {
 
 /// What is kept of a document. What is put later under its id takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Archived {
+pub struct ArchivedDocument {
     /// Its id.
     pub id: String,
     /// What the index knows of it.
@@ -27,7 +27,7 @@ pub struct Archived {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Additions {
     /// In the order in which they were put; of a document only the last.
-    pub found: Vec<Archived>,
+    pub found: Vec<ArchivedDocument>,
     /// Behind those.
     pub mark: Mark,
     /// How far in the log the index is there; holds once nothing more is behind the mark.
@@ -45,7 +45,8 @@ pub trait Archive: Send + Sync + 'static {
     /// What was put behind a mark, a part of it.
     fn additions(&self, after: Mark) -> Answer<'_, Additions>;
     /// Puts documents and moves the cursor, both or neither, if it stands at `from`. `None`: it does not.
-    fn put(&self, documents: Vec<Archived>, from: Position, to: Position) -> Answer<'_, Option<Mark>>;
+    fn put(&self, documents: Vec<ArchivedDocument>, from: Position, to: Position)
+    -> Answer<'_, Option<Mark>>;
     /// Empties it.
     fn clear(&self) -> Answer<'_, Mark>;
 }

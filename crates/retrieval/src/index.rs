@@ -29,7 +29,7 @@ pub struct Extent {
 
 /// What came of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
+pub enum PutOutcome {
     /// The changes are in the index, and its cursor is where they end.
     Done,
     /// Nothing was written: somebody else has moved the cursor there.
@@ -73,7 +73,7 @@ pub trait Index: Send + Sync + 'static {
     fn extent(&self) -> Answer<'_, Extent>;
     /// Writes changes and moves the cursor, if it stands at `from`. Of several changes of one document the last counts.
     /// What was written is found by every search that begins after it.
-    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, Put>;
+    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, PutOutcome>;
     /// Takes everything out and puts the cursor to the beginning.
     fn clear(&self) -> Answer<'_, ()>;
     /// The documents that have a word of the query, the nearest first; of two that are as near the newer one. At most

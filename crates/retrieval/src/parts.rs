@@ -24,7 +24,7 @@ pub struct Part<'a> {
 }
 
 /// A way to cut a text.
-type Cut = fn(&str) -> Vec<&str>;
+type Splitter = fn(&str) -> Vec<&str>;
 
 /// The parts of a document, the short sections first, so that a long body takes no room from them. A body is cut where
 /// somebody else begins to speak or a paragraph ends; with too many of these, where its parts are full.
@@ -33,7 +33,7 @@ pub fn parts(sections: &[Section]) -> Vec<Part<'_>> {
     let mut found = pieces(sections, false, |text| passages(text, PART_CHARACTERS_MAX));
     found.truncate(PARTS_MAX);
     let room = PARTS_MAX - found.len();
-    let cuts: [Cut; 3] = [
+    let cuts: [Splitter; 3] = [
         utterances,
         |text| passages(text, PART_CHARACTERS_MAX),
         |text| passages(text, LARGE_PART_CHARACTERS_MAX),
@@ -56,7 +56,7 @@ pub(crate) fn all_parts(sections: &[Section]) -> impl Iterator<Item = &str> {
     })
 }
 
-fn pieces(sections: &[Section], is_body: bool, cut: Cut) -> Vec<Part<'_>> {
+fn pieces(sections: &[Section], is_body: bool, cut: Splitter) -> Vec<Part<'_>> {
     let sections = sections.iter().filter(|section| (section.kind == Kind::Body) == is_body);
     let of = sections.flat_map(|section| {
         cut(&section.text).into_iter().map(move |text| Part { kind: section.kind, text })

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a piece of news is. The names are stored.
+/// The kind of an inbox item. The names are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Kind {
     /// Another agent's message in a session.
@@ -21,7 +21,7 @@ pub enum Kind {
     /// A frame that concerns the agent.
     #[serde(rename = "frame")]
     Frame,
-    /// A channel's event that names the agent.
+    /// An event of a channel that names the agent.
     #[serde(rename = "channel.mention")]
     ChannelMention,
     /// A package waits for a review that the agent may give.
@@ -35,11 +35,14 @@ pub enum Kind {
     #[serde(rename = "session.offered")]
     #[schemars(skip)]
     SessionOffered,
+    /// A person answered a request of the agent.
+    #[serde(rename = "request.answered")]
+    RequestAnswered,
 }
 
 impl Kind {
     /// Every kind, in the order of their bits.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::SessionMessage,
         Self::SessionInvited,
         Self::ContactRequested,
@@ -48,6 +51,7 @@ impl Kind {
         Self::ReviewRequested,
         Self::RunWaiting,
         Self::SessionOffered,
+        Self::RequestAnswered,
     ];
 
     /// Its name on the wire.
@@ -62,6 +66,7 @@ impl Kind {
             Self::ReviewRequested => "review.requested",
             Self::RunWaiting => "run.waiting",
             Self::SessionOffered => "session.offered",
+            Self::RequestAnswered => "request.answered",
         }
     }
 
@@ -76,7 +81,8 @@ impl Kind {
             | Self::Frame
             | Self::ChannelMention
             | Self::ReviewRequested
-            | Self::RunWaiting => self,
+            | Self::RunWaiting
+            | Self::RequestAnswered => self,
         }
     }
 

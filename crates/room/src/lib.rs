@@ -2,18 +2,22 @@
 //! inbox, and the form of its refusals.
 //! Must not know: accounts, or any protocol.
 
+mod glance;
 mod kind;
 mod live;
 mod news;
 mod refused;
 mod served;
 pub mod sse;
+mod told;
 mod watching;
 
+pub use glance::{AttentionGlance, CodingGlance, Glance, Glancer, Glances};
 pub use kind::Kind;
-pub use live::{Followed, Looked, live};
+pub use live::{Catchup, LiveSource, live};
 pub use news::{Description, News, NewsSource, Reference, Senders, StreamOfNews};
-pub use refused::{Form, House, Refused, fault_refusal, house_error};
-pub use served::{About, Example, Mount, ServedRoom, Task, Turn};
+pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
+pub use served::{Example, Mount, RoomDescription, ServedRoom, Task, Turn};
 pub use sse::{BURST_OCTETS, KEEPALIVE_MS};
+pub use told::{Audience, EXCERPT_CHARS_MAX, Onlooker, OnlookerEvent, Teller, excerpt};
 pub use watching::{CannotWatch, Watch, Watchers};

@@ -16,8 +16,8 @@ use crate::{
 
 /// What a look into the log brought.
 #[derive(Debug, Default)]
-pub struct Looked {
-    /// Server-sent events, made with [`Looked::tell`].
+pub struct Catchup {
+    /// Server-sent events, made with [`Catchup::tell`].
     text: String,
     /// The id of the last that was told.
     told: Option<u64>,
@@ -25,7 +25,7 @@ pub struct Looked {
     pub more: bool,
 }
 
-impl Looked {
+impl Catchup {
     /// Tells an event: its id, its name where it has one, and its JSON.
     pub fn tell(&mut self, id: u64, name: Option<&str>, json: &str) {
         self.told = Some(id);
@@ -38,7 +38,7 @@ impl Looked {
         self.text.push_str("\n\n");
     }
 
-    /// Whether nothing is told.
+    /// Whether nothing is reported.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.told.is_none()
@@ -51,18 +51,18 @@ impl Looked {
     }
 }
 
-/// What is followed, by whom.
-pub trait Followed: Send + 'static {
-    /// Whether whoever follows still may.
+/// The followed stream and its follower.
+pub trait LiveSource: Send + 'static {
+    /// Whether the follower still may follow.
     fn is_allowed(&self) -> impl Future<Output = Result<bool, Fault>> + Send;
     /// Reads on behind the cursor, and moves it.
-    fn look(&mut self) -> impl Future<Output = Result<Looked, Fault>> + Send;
+    fn look(&mut self) -> impl Future<Output = Result<Catchup, Fault>> + Send;
     /// The id up to which everything was looked at.
     fn passed(&self) -> u64;
 }
 
 /// What is known while it runs.
-struct Running<F, B: Eq + Hash + Clone, W> {
+struct StreamState<F, B: Eq + Hash + Clone, W> {
     followed: F,
     watch: Watch<B, W>,
     /// The id that the client knows of.
@@ -75,18 +75,20 @@ struct Running<F, B: Eq + Hash + Clone, W> {
 /// The response; it ends with the permission, with the server, or with the client.
 pub fn live<F, B, W>(followed: F, watch: Watch<B, W>) -> Response
 where
-    F: Followed,
+    F: LiveSource,
     B: Eq + Hash + Clone + Send + 'static,
     W: Send + 'static,
 {
     let told = followed.passed();
     // An id without data sets where a client resumes, also before the first event (WHATWG HTML, 9.2.6).
     let greeting = Bytes::from(format!("retry: {RETRY_MS}\nid: {told}\n\n"));
-    let running = Running { followed, watch, told, greeting: Some(greeting), spoke: Instant::now() };
+    let running = StreamState { followed, watch, told, greeting: Some(greeting), spoke: Instant::now() };
     pieces(running)
 }
 
-impl<F: Followed, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Pieces for Running<F, B, W> {
+impl<F: LiveSource, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Pieces
+    for StreamState<F, B, W>
+{
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         if !self.followed.is_allowed().await? {
             return Ok(None);
@@ -117,11 +119,11 @@ impl<F: Followed, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Piec
     }
 }
 
-impl<F, B: Eq + Hash + Clone, W> Running<F, B, W>
+impl<F, B: Eq + Hash + Clone, W> StreamState<F, B, W>
 where
-    F: Followed,
+    F: LiveSource,
 {
-    fn spoken(&mut self, looked: Looked) -> Bytes {
+    fn spoken(&mut self, looked: Catchup) -> Bytes {
         self.told = looked.told.unwrap_or(self.told);
         self.spoke = Instant::now();
         Bytes::from(looked.text)

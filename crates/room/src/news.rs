@@ -3,7 +3,7 @@
 //! Must not know: what has been seen of it, or how it is shown.
 
 use futures_util::future::BoxFuture;
-use plenary_kernel::{AgentHandle, ContactId, Position, SessionId, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct News {
     pub version: Version,
     /// When it was said.
     pub at: TimestampMs,
-    /// By whom, if anybody said it.
+    /// The sender, if there is one.
     pub from: Option<AgentHandle>,
 }
 
@@ -55,17 +55,17 @@ pub struct Description {
     pub subject: String,
     /// What was said, which the inbox cuts.
     pub text: String,
-    /// Where to read on.
+    /// Where to read more.
     pub reference: Reference,
 }
 
-/// What an item is about; what does not apply is absent.
+/// The subject of an item; members that do not apply are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reference {
     /// The session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// The place in the session.
+    /// The sequence number in the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
     /// The channel.
@@ -80,7 +80,7 @@ pub struct Reference {
     /// The package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package_id: Option<String>,
-    /// The agent behind the server whose run it is, by its name there.
+    /// The agent of the run, by its name on the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The run.
@@ -92,19 +92,19 @@ pub struct Reference {
     /// The frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_id: Option<String>,
-    /// The contact request.
+    /// The contact request, or the request to a person.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<ContactId>,
+    pub request_id: Option<String>,
 }
 
-/// From whom news of a room reach an agent.
+/// The senders whose news reach an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Senders {
     /// From everybody: the room itself has decided.
     Any,
-    /// From whoever is not across a block.
+    /// From every agent without a block between the two.
     NotBlocked,
-    /// From whoever may contact the agent.
+    /// From every agent that may contact the agent.
     WithContact,
 }
 
@@ -118,7 +118,7 @@ pub trait NewsSource: Send + Sync + 'static {
         false
     }
 
-    /// From whom news of this source reach an agent.
+    /// The senders whose news of this source reach an agent.
     fn senders(&self) -> Senders;
 
     /// The streams that may have news for an agent. None where the inbox lists them itself.

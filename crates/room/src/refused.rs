@@ -30,7 +30,7 @@ pub trait Form: Default {
 
 /// A refusal in the form of a room.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused<F> {
+pub struct ErrorReply<F> {
     /// What is refused, and why.
     pub refusal: Refusal,
     /// After how many seconds to try again; one, unless it is said.
@@ -39,7 +39,7 @@ pub struct Refused<F> {
     pub form: F,
 }
 
-impl<F: Form> Refused<F> {
+impl<F: Form> ErrorReply<F> {
     /// A refusal of the room itself.
     #[must_use]
     pub fn new(refusal: Refusal) -> Self {
@@ -53,7 +53,7 @@ impl<F: Form> Refused<F> {
     }
 }
 
-impl<F: Form> IntoResponse for Refused<F> {
+impl<F: Form> IntoResponse for ErrorReply<F> {
     fn into_response(self) -> Response {
         let Self { refusal, retry_after_s, form } = self;
         let mut response = form.response(&refusal);
@@ -65,26 +65,26 @@ impl<F: Form> IntoResponse for Refused<F> {
     }
 }
 
-impl<F: Form> From<Refusal> for Refused<F> {
+impl<F: Form> From<Refusal> for ErrorReply<F> {
     fn from(refusal: Refusal) -> Self {
         Self::new(F::of_any_room(refusal))
     }
 }
 
 /// What is refused, whatever form it was to have.
-impl<F> From<Refused<F>> for Refusal {
-    fn from(refused: Refused<F>) -> Self {
+impl<F> From<ErrorReply<F>> for Refusal {
+    fn from(refused: ErrorReply<F>) -> Self {
         refused.refusal
     }
 }
 
-impl<F: Form> From<Fault> for Refused<F> {
+impl<F: Form> From<Fault> for ErrorReply<F> {
     fn from(fault: Fault) -> Self {
         fault_refusal(&fault).into()
     }
 }
 
-impl<F: Form, J: Into<Self>> From<ExecuteError<J>> for Refused<F> {
+impl<F: Form, J: Into<Self>> From<ExecuteError<J>> for ErrorReply<F> {
     fn from(error: ExecuteError<J>) -> Self {
         match error {
             ExecuteError::Rejected(rejection) => rejection.into(),
@@ -109,10 +109,10 @@ impl Form for House {
 /// A refusal in the house form, as a response.
 #[must_use]
 pub fn house_error(refusal: Refusal) -> Response {
-    Refused::<House>::new(refusal).into_response()
+    ErrorReply::<House>::new(refusal).into_response()
 }
 
-/// What a peer is told of a fault: neutral, and whether to retry. The fault itself goes to the log.
+/// The error that a peer gets for a fault: neutral words, and whether to retry. The fault itself goes to the log.
 #[must_use]
 pub fn fault_refusal(fault: &Fault) -> Refusal {
     match fault {
@@ -121,17 +121,19 @@ pub fn fault_refusal(fault: &Fault) -> Refusal {
             Refusal::new(
                 Class::Unavailable,
                 "unavailable",
-                "The store can't be reached; nothing was done. Retry.",
+                "The store cannot be reached; nothing was done. Retry.",
             )
         }
         Fault::OutcomeUnknown(_) => {
-            tracing::warn!(%fault, "a request has no outcome");
+            tracing::warn!(%fault, "the outcome of a request is unknown");
             let text = "The outcome is unknown; retry with the same idempotency key.";
             Refusal::new(Class::Unavailable, "outcome_unknown", text)
         }
-        Fault::Overloaded => {
-            Refusal::new(Class::Unavailable, "overloaded", "Too much is waiting; nothing was done. Retry.")
-        }
+        Fault::Overloaded => Refusal::new(
+            Class::Unavailable,
+            "overloaded",
+            "The server is overloaded; nothing was done. Retry.",
+        ),
         Fault::Full(_) => {
             tracing::error!(%fault, "a request was refused");
             Refusal::new(Class::StorageFull, "storage_full", "The store is full; nothing was done.")
@@ -141,7 +143,7 @@ pub fn fault_refusal(fault: &Fault) -> Refusal {
             Refusal::new(
                 Class::Internal,
                 "corrupt",
-                "What is stored of this is damaged; nothing was done. The server's log names the place.",
+                "The stored data is damaged; nothing was done. The server's log names the place.",
             )
         }
     }

@@ -12,14 +12,14 @@ use plenary_log::{Charge, Fault, StoredEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::NewsSource;
+use crate::{Glancer, NewsSource, Teller};
 
 /// An operation's id, and a body that it takes.
 pub type Example = (&'static str, fn() -> Value);
 
 /// What is said of a room before it is built.
 #[derive(Debug)]
-pub struct About {
+pub struct RoomDescription {
     /// Its name, under which its operations are listed; of several rooms with one name the first says what it is for.
     pub room: &'static str,
     /// What it is for; empty where another room of the name says it.
@@ -28,7 +28,7 @@ pub struct About {
     pub operations: Vec<OperationDoc>,
 }
 
-impl About {
+impl RoomDescription {
     /// The operations of a room, each with its example.
     #[must_use]
     pub fn new<S: Clone + Send + Sync + 'static>(
@@ -102,7 +102,7 @@ impl Turn {
 /// A room that is served.
 pub trait ServedRoom: Send + Sync + 'static {
     /// What is said of it before it is built.
-    fn about() -> About
+    fn about() -> RoomDescription
     where
         Self: Sized;
 
@@ -112,13 +112,23 @@ pub trait ServedRoom: Send + Sync + 'static {
     /// When the operations contradict each other.
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault>;
 
-    /// What hears of committed events. The observers are told in the order of the rooms.
+    /// The observers of committed events. They are called in the order of the rooms.
     fn observer(&self) -> Option<Arc<dyn Observer>> {
         None
     }
 
     /// What it brings to inboxes.
     fn news(&self) -> Option<Arc<dyn NewsSource>> {
+        None
+    }
+
+    /// What it tells onlookers of its events.
+    fn teller(&self) -> Option<Arc<dyn Teller>> {
+        None
+    }
+
+    /// What it knows of agents at a glance.
+    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
         None
     }
 
@@ -151,7 +161,7 @@ pub trait ServedRoom: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Ends its live streams and waits; none begins any more.
+    /// Ends its live streams and waits; no new one begins.
     fn close(&self) {}
 
     /// Ends what goes on in it, while connections still hear of it.
@@ -159,7 +169,7 @@ pub trait ServedRoom: Send + Sync + 'static {
         Box::pin(ready(()))
     }
 
-    /// Its last writes, once nothing is served any more. What fails is made up for by the next start.
+    /// Its last writes, after serving has ended. The next start makes up for a failure.
     fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
         Box::pin(ready(Ok(())))
     }

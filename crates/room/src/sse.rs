@@ -31,7 +31,7 @@ pub fn pieces(pieces: impl Pieces) -> Response {
             Ok(Some(bytes)) => Some((Ok::<_, Infallible>(bytes), pieces)),
             Ok(None) => None,
             Err(fault) => {
-                tracing::warn!(%fault, "a live stream could not read on");
+                tracing::warn!(%fault, "a live stream could not continue reading");
                 None
             }
         }

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_hub::{Closing, Mailbox};
+use plenary_hub::{CloseReason, Mailbox};
 use plenary_kernel::Version;
 use plenary_log::StreamName;
 
@@ -57,7 +57,7 @@ pub struct Watch<B: Eq + Hash + Clone, W> {
 }
 
 impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
-    /// Nobody yet; each budget is of so many live streams.
+    /// No watcher yet; each budget allows this number of live streams.
     #[must_use]
     pub fn new(per_budget_max: usize) -> Self {
         let registry =
@@ -90,11 +90,15 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
         Ok(Watch { watchers: self.clone(), number, budget, stream: stream.clone(), mailbox })
     }
 
-    /// Ends everyone; nobody begins any more.
+    /// Ends every stream; no new one begins.
     pub fn close(&self) {
         let mut registry = self.lock();
         registry.closed = true;
-        registry.by_stream.values().flatten().for_each(|watcher| watcher.mailbox.close(Closing::Shutdown));
+        registry
+            .by_stream
+            .values()
+            .flatten()
+            .for_each(|watcher| watcher.mailbox.close(CloseReason::Shutdown));
     }
 
     /// Whether somebody follows the stream.

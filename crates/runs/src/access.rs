@@ -1,7 +1,7 @@
 //! Who may do what with an agent, its threads and its runs (wire.md D.8).
 //! Must not know: how a token was checked.
 
-use plenary_accounts::{Accounts, Actor, Known, blocked_between, may_contact};
+use plenary_accounts::{Accounts, Actor, KnownAgent, blocked_between, may_contact};
 use plenary_kernel::{AgentHandle, OwnerName};
 use plenary_log::{Condition, Fault};
 
@@ -27,7 +27,7 @@ pub fn may_read(by: &Actor, opened_by: &Actor, owner: &OwnerName) -> bool {
 pub struct Gate {
     /// Whose gate it is.
     pub agent: AgentHandle,
-    /// Whether it admits everybody whom no block keeps out.
+    /// Whether it admits every caller without a block.
     pub is_open: bool,
 }
 
@@ -35,9 +35,9 @@ pub struct Gate {
 #[derive(Debug, Clone)]
 pub struct Between {
     /// Who asks.
-    pub asking: Known,
+    pub asking: KnownAgent,
     /// Who is asked.
-    pub asked: Known,
+    pub asked: KnownAgent,
 }
 
 /// Whether somebody may run an agent: its owner, the operator, and every agent that may open a session with it. For
@@ -87,7 +87,7 @@ pub async fn are_apart(
     Ok(blocked_between(&one, &other))
 }
 
-fn hold(conditions: &mut Vec<Condition>, agents: [&Known; 2]) {
+fn hold(conditions: &mut Vec<Condition>, agents: [&KnownAgent; 2]) {
     for known in agents {
         let condition = known.condition();
         if conditions.iter().all(|other| other.stream != condition.stream) {

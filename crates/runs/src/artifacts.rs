@@ -12,14 +12,14 @@ use crate::{
     access::may_read,
     event::Artifact,
     limits::ARTIFACT_OCTETS_MAX,
-    refusals::{self, Refused},
-    room::{ARTIFACTS, Kept},
+    refusals::{self, RunRefusal},
+    room::{ARTIFACTS, ArtifactPlace},
     runner::Event,
 };
 
 /// Why an artifact is not kept.
-const NO_PLACE: &str = "This server has no place for artifacts; it needs the setting `blobs`.";
-const NOT_KEPT: &str = "The artifact could not be kept.";
+const NO_PLACE: &str = "This server does not store artifacts; set `blobs` to store them.";
+const NOT_KEPT: &str = "The artifact could not be stored.";
 
 impl Runs {
     /// Keeps what an event carries. Where that fails the event says so instead.
@@ -31,8 +31,10 @@ impl Runs {
         let stream = futures_util::stream::once(async { Ok::<_, Infallible>(content) });
         if let Err(error) = blobs.put(&id, stream, ARTIFACT_OCTETS_MAX as u64).await {
             match error {
-                PutError::Fault(fault) => tracing::error!(%fault, "an artifact can't be kept"),
-                PutError::Busy => tracing::warn!("an artifact can't be kept: too many are being put"),
+                PutError::Fault(fault) => tracing::error!(%fault, "an artifact cannot be stored"),
+                PutError::Busy => {
+                    tracing::warn!("an artifact cannot be stored: too many uploads are in progress")
+                }
                 PutError::Mismatch(_) | PutError::TooLarge { .. } | PutError::Content(_) => {}
             }
             return (Event::tool_error(NOT_KEPT), None);
@@ -51,11 +53,11 @@ impl Runs {
         (event, Some(artifact))
     }
 
-    /// An artifact that somebody may see: it is for whoever may read its thread.
-    pub(crate) async fn artifact(&self, by: &Actor, id: &str) -> Result<Artifact, Refused> {
+    /// An artifact that the caller may see: every caller that may read its thread.
+    pub(crate) async fn artifact(&self, by: &Actor, id: &str) -> Result<Artifact, RunRefusal> {
         let rows = self.log().read_index(ARTIFACTS, id, None, 1, Order::Ascending).await?;
         let row = rows.first().filter(|row| row.key == id).ok_or_else(refusals::artifact_not_found)?;
-        let kept: Kept = serde_json::from_slice(&row.value)
+        let kept: ArtifactPlace = serde_json::from_slice(&row.value)
             .map_err(|error| Fault::Corrupt(format!("{id} in {ARTIFACTS}: {error}")))?;
         let state = self.fresh(kept.thread).await?;
         let opened = state.opened.as_ref().ok_or_else(refusals::artifact_not_found)?;
@@ -69,7 +71,7 @@ impl Runs {
     }
 
     /// What an artifact holds.
-    pub(crate) async fn content(&self, artifact: &Artifact) -> Result<Content, Refused> {
+    pub(crate) async fn content(&self, artifact: &Artifact) -> Result<Content, RunRefusal> {
         let blobs: &Blobs = self.0.blobs.as_ref().ok_or_else(refusals::artifact_not_found)?;
         let id: BlobId =
             artifact.sha256.parse().map_err(|_| Fault::Corrupt(format!("the digest of {}", artifact.id)))?;

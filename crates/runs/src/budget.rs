@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::{
     limits::{RESULT_OCTETS_MAX, WHY_OCTETS_MAX},
     registry::RunLimits,
-    runner::{Ended, Event, EventKind, FinishReason},
+    runner::{Event, EventKind, FinishReason, RunEnd},
 };
 
 /// What one run has taken.
@@ -39,12 +39,12 @@ impl Budget {
     }
 
     /// What it is ended with past its time.
-    pub(crate) fn overdue(&self) -> Ended {
+    pub(crate) fn overdue(&self) -> RunEnd {
         let (what, most) = match self.waiting {
             true => ("The run waited for input", self.limits.waiting_max),
             false => ("The run took", self.limits.time_max),
         };
-        Ended::error(format!("{what} longer than it may: {} s.", most.as_secs_f64()))
+        RunEnd::error(format!("{what} longer than the maximum, {} s.", most.as_secs_f64()))
     }
 
     /// Takes an event in; past a limit it says which.
@@ -52,10 +52,10 @@ impl Budget {
         self.events += 1;
         self.octets += event.octets() as u64;
         if self.events > self.limits.events_max {
-            return Err(format!("The run has more events than it may: {}.", self.limits.events_max));
+            return Err(format!("The run exceeds the maximum number of events, {}.", self.limits.events_max));
         }
         if self.octets > self.limits.octets_max {
-            return Err(format!("The run has more bytes than it may: {}.", self.limits.octets_max));
+            return Err(format!("The run exceeds the maximum size, {} bytes.", self.limits.octets_max));
         }
         if event.kind == EventKind::WaitForInput && !self.waiting {
             self.left = self.left.saturating_sub(now - self.since);
@@ -76,18 +76,18 @@ impl Budget {
     }
 
     /// The end as it is written: a success has a result (SC-14), and none is too long.
-    pub(crate) fn finish(&mut self, ended: Ended) -> Ended {
-        let Ended { finish_reason, mut result, mut why } = ended;
+    pub(crate) fn finish(&mut self, ended: RunEnd) -> RunEnd {
+        let RunEnd { finish_reason, mut result, mut why } = ended;
         if finish_reason == FinishReason::Success && result.is_none() {
             result = Some(std::mem::take(&mut self.text));
         }
         if result.as_ref().is_some_and(|result| result.len() > RESULT_OCTETS_MAX) {
-            return Ended::error(format!("The result has more bytes than it may: {RESULT_OCTETS_MAX}."));
+            return RunEnd::error(format!("The result exceeds the maximum size, {RESULT_OCTETS_MAX} bytes."));
         }
         if let Some(why) = &mut why {
             why.truncate(why.floor_char_boundary(WHY_OCTETS_MAX));
         }
-        Ended { finish_reason, result, why }
+        RunEnd { finish_reason, result, why }
     }
 }
 
@@ -143,12 +143,12 @@ mod tests {
             budget.take(&Event::text(text), now).unwrap();
             budget.take(&Event::tool_text("tool"), now).unwrap();
         }
-        assert_eq!(budget.finish(Ended::success()).result.as_deref(), Some("ab"));
-        assert_eq!(budget.finish(Ended::with("own")).result.as_deref(), Some("own"));
-        assert_eq!(budget.finish(Ended::canceled()).result, None);
-        let long = budget.finish(Ended::with("x".repeat(RESULT_OCTETS_MAX + 1)));
+        assert_eq!(budget.finish(RunEnd::success()).result.as_deref(), Some("ab"));
+        assert_eq!(budget.finish(RunEnd::with("own")).result.as_deref(), Some("own"));
+        assert_eq!(budget.finish(RunEnd::canceled()).result, None);
+        let long = budget.finish(RunEnd::with("x".repeat(RESULT_OCTETS_MAX + 1)));
         assert_eq!((long.finish_reason, long.result), (FinishReason::Error, None));
-        let why = budget.finish(Ended::error("é".repeat(WHY_OCTETS_MAX))).why.unwrap();
+        let why = budget.finish(RunEnd::error("é".repeat(WHY_OCTETS_MAX))).why.unwrap();
         assert_eq!(why.len(), WHY_OCTETS_MAX);
     }
 }

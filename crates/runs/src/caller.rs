@@ -3,23 +3,23 @@
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use plenary_accounts::{Acting, Actor, Authority, Credentials, Principal, identify};
+use plenary_accounts::{Actor, Authority, Credentials, HostedIdentity, Principal, identify};
 
-use crate::{Runs, command::Caller, refusals::Refused, registry::Agent};
+use crate::{Runs, command::Caller, refusals::RunRefusal, registry::Agent};
 
 /// The sender of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asking(pub(crate) Principal, Option<u32>);
+pub(crate) struct RequestCaller(pub(crate) Principal, Option<u32>);
 
 /// The same for what a browser reads by itself, where `?ticket=` stands in for a header that it can't send.
 #[derive(Debug, Clone)]
-pub(crate) struct Watching(pub(crate) Asking);
+pub(crate) struct StreamCaller(pub(crate) RequestCaller);
 
-impl Asking {
+impl RequestCaller {
     /// Who asks with a request.
-    pub(crate) async fn identify(parts: &Parts, runs: &Runs) -> Result<Self, Refused> {
+    pub(crate) async fn identify(parts: &Parts, runs: &Runs) -> Result<Self, RunRefusal> {
         let principal = identify(parts, runs.accounts(), Credentials::Header).await?;
-        Ok(Self(principal, parts.extensions.get().map(Acting::hops)))
+        Ok(Self(principal, parts.extensions.get().map(HostedIdentity::hops)))
     }
 
     /// As commands on an agent's threads want it.
@@ -44,18 +44,18 @@ impl Asking {
     }
 }
 
-impl FromRequestParts<Runs> for Asking {
-    type Rejection = Refused;
+impl FromRequestParts<Runs> for RequestCaller {
+    type Rejection = RunRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, RunRefusal> {
         Self::identify(parts, runs).await
     }
 }
 
-impl FromRequestParts<Runs> for Watching {
-    type Rejection = Refused;
+impl FromRequestParts<Runs> for StreamCaller {
+    type Rejection = RunRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, Refused> {
-        Ok(Self(Asking(identify(parts, runs.accounts(), Credentials::HeaderOrTicket).await?, None)))
+    async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, RunRefusal> {
+        Ok(Self(RequestCaller(identify(parts, runs.accounts(), Credentials::HeaderOrTicket).await?, None)))
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     access::Gate,
     event::Artifact,
     id::{RunId, ThreadId},
-    runner::{Ended, Event},
+    runner::{Event, RunEnd},
 };
 
 /// Who asks, and whose agent it is about; the token is checked again inside the append.
@@ -60,7 +60,7 @@ pub struct Request {
 
 /// What comes of [`StartRun`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begun {
+pub struct RunStart {
     /// The run.
     pub run: RunId,
     /// Its thread.
@@ -109,7 +109,7 @@ pub struct CanceledAll {
 
 /// Which run was resumed or canceled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interrupting {
+pub struct InterruptReceipt {
     /// Which.
     pub run: RunId,
 }
@@ -126,14 +126,14 @@ pub struct Progress {
     /// What its agent said, in order, and where the room keeps what was made.
     pub events: Vec<(Event, Option<Artifact>)>,
     /// How it ended.
-    pub ended: Option<Ended>,
+    pub ended: Option<RunEnd>,
     /// Whether the next run of the thread begins here; not when the process is about to stop.
     pub goes_on: bool,
 }
 
 /// What comes of [`Progress`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progressed {
+pub struct ProgressReceipt {
     /// Whether the run is over, here or elsewhere.
     pub over: bool,
     /// The run that began.

@@ -25,7 +25,7 @@ use crate::{
 pub(crate) struct AgentConfigured {
     /// The run that the answer names.
     pub(crate) run: RunId,
-    /// By whom.
+    /// The actor.
     pub(crate) by: Actor,
     /// What was set: a JSON object; null takes an argument away.
     #[serde(skip)]
@@ -95,7 +95,7 @@ pub(crate) struct ConfigureAgent {
 
 /// What comes of it: the ids that the answer names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Configured {
+pub(crate) struct RunIds {
     pub(crate) run: RunId,
     pub(crate) thread: ThreadId,
 }
@@ -103,7 +103,7 @@ pub(crate) struct Configured {
 /// Why an agent is not configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotConfigured {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
     /// Only its owner and the operator configure an agent.
     Forbidden,
@@ -117,7 +117,7 @@ fn decide(
     holds: bool,
     stamp: &Stamp,
     command: &ConfigureAgent,
-) -> Result<Decision<AgentConfigured, Configured>, NotConfigured> {
+) -> Result<Decision<AgentConfigured, RunIds>, NotConfigured> {
     let Caller { authority, owner, .. } = &command.caller;
     if !holds {
         return Err(NotConfigured::Unauthenticated);
@@ -131,12 +131,12 @@ fn decide(
     }
     let (run, thread) = (RunId::mint(stamp, 0), ThreadId::mint(stamp, 1));
     let event = AgentConfigured { run, by: authority.by.clone(), args: command.args.clone() };
-    Ok(Decision::new(vec![event], Configured { run, thread }))
+    Ok(Decision::new(vec![event], RunIds { run, thread }))
 }
 
 impl Command<ConfigurationRoom> for ConfigureAgent {
     const NAME: &'static str = "configure_agent";
-    type Reply = Configured;
+    type Reply = RunIds;
     type Rejection = NotConfigured;
     type Facts = bool;
 
@@ -152,7 +152,7 @@ impl Command<ConfigurationRoom> for ConfigureAgent {
         _: Version,
         holds: &bool,
         stamp: &Stamp,
-    ) -> Result<Decision<AgentConfigured, Configured>, NotConfigured> {
+    ) -> Result<Decision<AgentConfigured, RunIds>, NotConfigured> {
         decide(state, *holds, stamp, self)
     }
 }

@@ -10,28 +10,27 @@ use plenary_kernel::Stamp;
 use crate::{
     access::may_read,
     command::{
-        Begun, Caller, CancelAll, CancelRun, CanceledAll, Interrupting, Progress, Progressed, ResumeRun,
-        StartRun, TakeOver,
+        Caller, CancelAll, CancelRun, CanceledAll, InterruptReceipt, Progress, ProgressReceipt, ResumeRun,
+        RunStart, StartRun, TakeOver,
     },
     event::{
-        EventEmitted, Interrupted, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued, RunStarted,
+        EventEmitted, Interrupt, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued, RunStarted,
         ThreadEvent,
     },
     id::RunId,
     limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
-    runner::{Ended, FinishReason},
+    runner::{FinishReason, RunEnd},
     shares::payer_of,
     state::{RunState, RunStatus, ThreadState},
 };
 
 /// What a run is ended with whose process is gone.
-pub const INTERRUPTED: &str =
-    "The server stopped while the run was going on; it cannot be continued. Ask again.";
+pub const INTERRUPTED: &str = "The server stopped during the run; the run cannot continue. Start a new run.";
 
 /// Why a command is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rejection {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
     /// There is no such agent, or not for the caller.
     AgentNotFound,
@@ -43,7 +42,7 @@ pub enum Rejection {
     IdTaken,
     /// As many runs go on in this process as may.
     TooManyRuns,
-    /// As many runs of the owner of whoever asks go on as may.
+    /// The caller's owner has the maximum number of active runs.
     TooManyRunsOfOwner,
     /// As many of them wait for their turn as may.
     TooManyQueuedOfOwner,
@@ -55,16 +54,16 @@ pub enum Rejection {
     RunNotActive,
 }
 
-/// How whoever asks stands, as the append is held to it.
+/// The caller's trust, as a condition of the append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct CallerStanding {
     /// Whether the token is still valid.
     pub holds: bool,
-    /// Whether the agent takes runs of whoever asks.
+    /// Whether the agent accepts runs from the caller.
     pub is_admitted: bool,
 }
 
-impl Standing {
+impl CallerStanding {
     fn may_run(self) -> Result<(), Rejection> {
         match self {
             Self { holds: false, .. } => Err(Rejection::Unauthenticated),
@@ -74,10 +73,15 @@ impl Standing {
     }
 }
 
-type Decided<R> = Result<Decision<ThreadEvent, R>, Rejection>;
+type RunDecision<R> = Result<Decision<ThreadEvent, R>, Rejection>;
 
 /// Decides `StartRun`: one run of a thread at a time, the others in their order.
-pub fn start(state: &ThreadState, standing: Standing, stamp: &Stamp, command: &StartRun) -> Decided<Begun> {
+pub fn start(
+    state: &ThreadState,
+    standing: CallerStanding,
+    stamp: &Stamp,
+    command: &StartRun,
+) -> RunDecision<RunStart> {
     standing.may_run()?;
     match (&state.opened, command.is_new) {
         (None, true) => {}
@@ -105,43 +109,51 @@ pub fn start(state: &ThreadState, standing: Standing, stamp: &Stamp, command: &S
     if started {
         events.push(ThreadEvent::RunStarted(RunStarted { run, depth, node: command.node.clone() }));
     }
-    Ok(Decision::new(events, Begun { run, thread: command.thread, started, depth }))
+    Ok(Decision::new(events, RunStart { run, thread: command.thread, started, depth }))
 }
 
 /// Decides `ResumeRun`: only what waits is resumed.
-pub fn resume(state: &ThreadState, standing: Standing, command: &ResumeRun) -> Decided<Interrupting> {
+pub fn resume(
+    state: &ThreadState,
+    standing: CallerStanding,
+    command: &ResumeRun,
+) -> RunDecision<InterruptReceipt> {
     standing.may_run()?;
     let run = interrupted(state, standing.holds, &command.caller, command.run)?;
     if run.status != RunStatus::Waiting {
         return Err(Rejection::RunNotActive);
     }
     let (run, by) = (run.id, command.caller.authority.by.clone());
-    let event = ThreadEvent::RunResumed(Interrupted { run, by, request: command.body.clone() });
-    Ok(Decision::new(vec![event], Interrupting { run }))
+    let event = ThreadEvent::RunResumed(Interrupt { run, by, request: command.body.clone() });
+    Ok(Decision::new(vec![event], InterruptReceipt { run }))
 }
 
 /// Decides `CancelRun`: a queued run is over at once, one that goes on is told; to tell it twice changes nothing. What
 /// somebody has begun it may stop, even if the agent takes nothing more of it.
-pub fn cancel(state: &ThreadState, standing: Standing, command: &CancelRun) -> Decided<Interrupting> {
+pub fn cancel(
+    state: &ThreadState,
+    standing: CallerStanding,
+    command: &CancelRun,
+) -> RunDecision<InterruptReceipt> {
     let run = interrupted(state, standing.holds, &command.caller, command.run)?;
     let (id, depth, by) = (run.id, run.depth, command.caller.authority.by.clone());
     if run.status.is_over() {
         return Err(Rejection::RunNotActive);
     }
     if run.cancel_requested {
-        return Ok(Decision::unchanged(Interrupting { run: id }));
+        return Ok(Decision::unchanged(InterruptReceipt { run: id }));
     }
     let event = if run.status == RunStatus::Queued {
         let idle = state.runs.iter().all(|other| other.id == id || other.status.is_over());
         ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: id, depth, by, idle })
     } else {
-        ThreadEvent::CancelRequested(Interrupted { run: id, by, request: command.body.clone() })
+        ThreadEvent::CancelRequested(Interrupt { run: id, by, request: command.body.clone() })
     };
-    Ok(Decision::new(vec![event], Interrupting { run: id }))
+    Ok(Decision::new(vec![event], InterruptReceipt { run: id }))
 }
 
-/// Decides `CancelAll`: what waits is over at once, what goes on is told.
-pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> Decided<CanceledAll> {
+/// Decides `CancelAll`: waiting runs end at once, active runs are canceled.
+pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<CanceledAll> {
     let by = || command.by.clone();
     let goes_on = state.active().is_some();
     let waiting: Vec<_> = state.queued().collect();
@@ -152,7 +164,7 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> Decided<CanceledA
     });
     let told = state.active().filter(|run| !run.cancel_requested).map(|run| {
         let request = Bytes::from_static(br#"{"type":"CancelRequest"}"#);
-        ThreadEvent::CancelRequested(Interrupted { run: run.id, by: by(), request })
+        ThreadEvent::CancelRequested(Interrupt { run: run.id, by: by(), request })
     });
     let events: Vec<_> = over.chain(told).collect();
     let runs = events.len();
@@ -161,10 +173,10 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> Decided<CanceledA
 
 /// Decides `Progress`. What was written by an earlier attempt is not written again; what is said of a run that is over,
 /// or that another process carries out, is nothing.
-pub fn progress(state: &ThreadState, command: &Progress) -> Decided<Progressed> {
+pub fn progress(state: &ThreadState, command: &Progress) -> RunDecision<ProgressReceipt> {
     let ours = |run: &&RunState| run.status.is_active() && run.node == command.node;
     let Some(run) = state.run(command.run).filter(ours) else {
-        return Ok(Decision::unchanged(Progressed { over: true, started: None }));
+        return Ok(Decision::unchanged(ProgressReceipt { over: true, started: None }));
     };
     let ids = command.first_id..;
     let mut events: Vec<ThreadEvent> = ids
@@ -187,16 +199,16 @@ pub fn progress(state: &ThreadState, command: &Progress) -> Decided<Progressed> 
         let id = command.first_id.saturating_add(command.events.len() as u64).max(run.last_event_id + 1);
         started = end(state, run, id, ended, command.goes_on.then_some(&command.node), &mut events);
     }
-    Ok(Decision::new(events, Progressed { over: command.ended.is_some(), started }))
+    Ok(Decision::new(events, ProgressReceipt { over: command.ended.is_some(), started }))
 }
 
 /// Decides `TakeOver`: the run of a process that is gone ends with an error that says so, and the next one begins.
-pub fn take_over(state: &ThreadState, command: &TakeOver) -> Decided<Progressed> {
+pub fn take_over(state: &ThreadState, command: &TakeOver) -> RunDecision<ProgressReceipt> {
     let mut events = Vec::new();
     let started = match state.active() {
         Some(run) if run.node == command.gone => {
             let id = run.last_event_id + 1;
-            let started = end(state, run, id, &Ended::error(INTERRUPTED), Some(&command.node), &mut events);
+            let started = end(state, run, id, &RunEnd::error(INTERRUPTED), Some(&command.node), &mut events);
             if let Some(ThreadEvent::RunCompleted(completed)) = events.first_mut() {
                 completed.lost = completed.finish_reason == FinishReason::Error;
             }
@@ -205,7 +217,7 @@ pub fn take_over(state: &ThreadState, command: &TakeOver) -> Decided<Progressed>
         Some(_) => None,
         None => begin_next(state, &command.node, &mut events),
     };
-    Ok(Decision::new(events, Progressed { over: true, started }))
+    Ok(Decision::new(events, ProgressReceipt { over: true, started }))
 }
 
 /// The end of a run, and the start of the next one at a process that goes on. Whoever was told to stop was canceled,
@@ -214,7 +226,7 @@ fn end(
     state: &ThreadState,
     run: &RunState,
     id: u64,
-    ended: &Ended,
+    ended: &RunEnd,
     goes_on: Option<&Arc<str>>,
     events: &mut Vec<ThreadEvent>,
 ) -> Option<RunId> {

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use crate::{
     id::{RunId, ThreadId},
     limits::{DELTA_OCTETS_MAX, DELTAS_TO_TELL_MAX},
-    making::Making,
+    making::PartialTexts,
     wire::TextDelta,
 };
 
@@ -29,7 +29,7 @@ const TOPIC: &str = "runs";
 
 /// A delta on its way to those who look on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Shown {
+pub(crate) struct RunDelta {
     pub(crate) thread: ThreadId,
     pub(crate) run: RunId,
     pub(crate) agent: Arc<str>,
@@ -49,28 +49,28 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn of(shown: &Shown) -> Self {
+    fn of(shown: &RunDelta) -> Self {
         Self { run: shown.run, after: shown.after, octets: TextDelta::of(shown).event() }
     }
 }
 
-pub(crate) type Looking = Subscription<(), Arc<Line>>;
+pub(crate) type DeltaSubscription = Subscription<(), Arc<Line>>;
 
 /// The lane of a process.
 pub(crate) struct Deltas {
     lane: Lane<(), Arc<Line>>,
     /// Locked while a piece is handed out, so that who comes has each once.
-    making: Mutex<Making>,
+    making: Mutex<PartialTexts>,
     number: AtomicU64,
     /// What goes to other processes too; none where there are none.
-    shared: Option<Shared>,
+    shared: Option<DeltaState>,
 }
 
-struct Shared {
+struct DeltaState {
     signals: Signals,
     clock: Arc<dyn Clock>,
-    to_tell: mpsc::Sender<Shown>,
-    waiting: Mutex<Option<mpsc::Receiver<Shown>>>,
+    to_tell: mpsc::Sender<RunDelta>,
+    waiting: Mutex<Option<mpsc::Receiver<RunDelta>>>,
 }
 
 impl Deltas {
@@ -79,14 +79,17 @@ impl Deltas {
         let limits = LaneLimits { entries_max: 1, age_max: Duration::from_secs(10), ..LaneLimits::default() };
         let shared = log.shared().then(|| {
             let (to_tell, waiting) = mpsc::channel(DELTAS_TO_TELL_MAX);
-            Shared { signals: log.signals().clone(), clock, to_tell, waiting: Some(waiting).into() }
+            DeltaState { signals: log.signals().clone(), clock, to_tell, waiting: Some(waiting).into() }
         });
         let making = Mutex::default();
         Self { lane: Lane::new(limits), making, number: AtomicU64::new(1), shared }
     }
 
     /// Looks on at a thread from now on; beside it the text that is being made, as far as it is.
-    pub(crate) fn look_on(&self, thread: ThreadId) -> Result<(Looking, Option<Arc<Line>>), SubscribeError> {
+    pub(crate) fn look_on(
+        &self,
+        thread: ThreadId,
+    ) -> Result<(DeltaSubscription, Option<Arc<Line>>), SubscribeError> {
         let making = self.making();
         let looking = self.lane.subscribe(&thread.to_string(), (), None)?;
         Ok((looking, making.of(thread).map(|shown| Arc::new(Line::of(shown)))))
@@ -97,19 +100,19 @@ impl Deltas {
         self.making().end(thread, run);
     }
 
-    fn making(&self) -> MutexGuard<'_, Making> {
+    fn making(&self) -> MutexGuard<'_, PartialTexts> {
         self.making.lock()
     }
 
     /// Shows a delta. Never waits; past what may wait it is lost.
-    pub(crate) fn show(&self, shown: Shown) {
+    pub(crate) fn show(&self, shown: RunDelta) {
         match &self.shared {
             Some(shared) => drop(shared.to_tell.try_send(shown)),
             None => self.emit(&shown),
         }
     }
 
-    fn emit(&self, shown: &Shown) {
+    fn emit(&self, shown: &RunDelta) {
         let mut making = self.making();
         making.add(shown);
         let key = shown.thread.to_string();
@@ -149,9 +152,9 @@ impl Deltas {
     }
 }
 
-impl Shared {
+impl DeltaState {
     /// Hands deltas to all processes; what waits of one place goes together.
-    async fn telling(&self, waiting: Option<mpsc::Receiver<Shown>>) {
+    async fn telling(&self, waiting: Option<mpsc::Receiver<RunDelta>>) {
         let Some(mut waiting) = waiting else { return std::future::pending().await };
         let mut next = None;
         loop {

@@ -7,11 +7,11 @@ use plenary_log::{Batch, Fault, Outcome, RowOp};
 
 use crate::{
     Runs,
-    finding::Found,
+    finding::VisibleThread,
     id::RunId,
     limits::READERS_PER_RUN_MAX,
     reading::{Page, Since},
-    refusals::{self, Refused},
+    refusals::{self, RunRefusal},
 };
 
 /// How often a poll is tried against another one of the same reader.
@@ -23,7 +23,12 @@ fn readers(run: RunId) -> String {
 
 impl Runs {
     /// What came since the reader last asked.
-    pub(crate) async fn drain(&self, found: &Found, run: RunId, reader: &str) -> Result<Page, Refused> {
+    pub(crate) async fn drain(
+        &self,
+        found: &VisibleThread,
+        run: RunId,
+        reader: &str,
+    ) -> Result<Page, RunRefusal> {
         let prefix = readers(run);
         let name = format!("{prefix}{reader}");
         for _ in 0..ATTEMPTS_MAX {

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
-use crate::runner::{Asked, Card, Ended, Event, EventKind, NotTaken, Run, RunRequest, Runner, Running};
+use crate::runner::{
+    Card, Event, EventKind, NotTaken, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
+};
 
 /// Bytes of text in one event.
 const PIECE_OCTETS: usize = 64 << 10;
@@ -35,19 +37,19 @@ impl Runner for Echo {
         Card { tools: vec!["echo".into()], ..Card::new(self.purpose.clone()) }
     }
 
-    fn run(self: Arc<Self>, request: RunRequest, mut run: Run) -> Running {
+    fn run(self: Arc<Self>, request: RunRequest, mut run: Run) -> RunFuture {
         Box::pin(async move {
             let input = request.input.clone().unwrap_or_default();
             for step in steps(&request) {
                 match show(&step, &input, &mut run).await {
                     Ok(None) => {}
                     Ok(Some(ended)) => return ended,
-                    Err(_) => return Ended::canceled(),
+                    Err(_) => return RunEnd::canceled(),
                 }
             }
             match say(&input, &run).await {
-                Ok(()) => Ended::with(input),
-                Err(_) => Ended::canceled(),
+                Ok(()) => RunEnd::with(input),
+                Err(_) => RunEnd::canceled(),
             }
         })
     }
@@ -86,7 +88,7 @@ fn completion(kind: EventKind, members: Value) -> Event {
 }
 
 /// Shows one step: its name, or an object of its name and what it takes.
-async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<Ended>, NotTaken> {
+async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>, NotTaken> {
     let (name, takes) = match step {
         Value::String(name) => (name.as_str(), &Value::Null),
         Value::Object(members) => {
@@ -117,8 +119,8 @@ async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<Ended>,
             let keys = takes.as_object().cloned();
             let keys = keys.unwrap_or_else(|| object(json!({"reply": "what the agent is to say next"})));
             match run.await_input(&keys).await? {
-                Asked::Resume(answer) => say(&Value::Object(answer).to_string(), run).await?,
-                Asked::Cancel => return Ok(Some(Ended::canceled())),
+                RunSignal::Resume(answer) => say(&Value::Object(answer).to_string(), run).await?,
+                RunSignal::Cancel => return Ok(Some(RunEnd::canceled())),
             }
         }
         "slow" => {
@@ -130,12 +132,12 @@ async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<Ended>,
             };
             tokio::select! {
                 () = asleep => {}
-                _ = run.wait() => return Ok(Some(Ended::canceled())),
+                _ = run.wait() => return Ok(Some(RunEnd::canceled())),
             }
         }
         // For seeing what becomes of one that does not listen.
         "deaf" => std::future::pending().await,
-        "fail" => return Ok(Some(Ended::error(takes.as_str().unwrap_or("it was asked to fail")))),
+        "fail" => return Ok(Some(RunEnd::error(takes.as_str().unwrap_or("it was asked to fail")))),
         "panic" => panic!("it was asked to panic"),
         unknown => run.emit(Event::tool_error(&format!("there is no step {unknown:?}"))).await?,
     }

@@ -48,19 +48,19 @@ impl Introduction {
 pub(crate) enum EnlistedEvent {
     /// It came, or tells something else of itself.
     AgentEnlisted(Introduction),
-    /// It is not one of this server's any more.
-    AgentDismissed(Dismissed),
+    /// It is no longer one of this server's agents.
+    AgentDismissed(Dismissal),
 }
 
-/// By whom; nobody where its account went.
+/// The actor; none if its account was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Dismissed {
+pub(crate) struct Dismissal {
     pub(crate) by: Option<Actor>,
 }
 
 /// What an agent tells of itself; `None` where it is not enlisted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Enlisted(pub(crate) Option<Introduction>);
+pub(crate) struct Enlistment(pub(crate) Option<Introduction>);
 
 /// As a room of the engine.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ pub(crate) const CAME: &str = "AgentEnlisted";
 pub(crate) const WENT: &str = "AgentDismissed";
 
 impl Room for EnlistedRoom {
-    type State = Enlisted;
+    type State = Enlistment;
     type Event = EnlistedEvent;
     const CATEGORY: &'static str = "runs.enlisted";
     const SNAPSHOT_FORM: u16 = 1;
@@ -90,13 +90,13 @@ impl Room for EnlistedRoom {
             _ => unknown(stored),
         }
     }
-    fn payer(id: &str, _: &Enlisted, event: &EnlistedEvent) -> Option<OwnerName> {
+    fn payer(id: &str, _: &Enlistment, event: &EnlistedEvent) -> Option<OwnerName> {
         match event {
             EnlistedEvent::AgentEnlisted(_) => id.parse().ok().map(|handle: AgentHandle| handle.owner_name()),
             EnlistedEvent::AgentDismissed(_) => None,
         }
     }
-    fn evolve(state: &mut Enlisted, _: Version, _: TimestampMs, event: &EnlistedEvent) {
+    fn evolve(state: &mut Enlistment, _: Version, _: TimestampMs, event: &EnlistedEvent) {
         state.0 = match event {
             EnlistedEvent::AgentEnlisted(introduction) => Some(introduction.clone()),
             EnlistedEvent::AgentDismissed(_) => None,
@@ -115,7 +115,7 @@ impl Room for EnlistedRoom {
 }
 
 /// Enlists the agent whose token asks, or lets one go.
-pub(crate) struct Enlisting {
+pub(crate) struct EnlistCommand {
     pub(crate) accounts: Accounts,
     pub(crate) handle: AgentHandle,
     /// Who asks; nobody where its account went.
@@ -127,7 +127,7 @@ pub(crate) struct Enlisting {
 /// Why an agent is neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotEnlisted {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
     /// An agent enlists itself; it, its owner and the operator let it go.
     Forbidden,
@@ -139,9 +139,9 @@ pub(crate) enum NotEnlisted {
     TooMany,
 }
 
-/// Decides [`Enlisting`] of an agent by somebody, or by nobody; what stands so already changes nothing.
+/// Decides [`EnlistCommand`] of an agent by somebody, or by nobody; what stands so already changes nothing.
 fn decide(
-    state: &Enlisted,
+    state: &Enlistment,
     handle: &AgentHandle,
     by: Option<Actor>,
     introduction: Option<&Introduction>,
@@ -155,17 +155,17 @@ fn decide(
         Some(introduction) if !introduction.is_plain() => Err(NotEnlisted::Hidden),
         wanted if wanted == state.0.as_ref() => Ok(Decision::unchanged(())),
         Some(introduction) => Ok(Decision::new(vec![EnlistedEvent::AgentEnlisted(introduction.clone())], ())),
-        None => Ok(Decision::new(vec![EnlistedEvent::AgentDismissed(Dismissed { by })], ())),
+        None => Ok(Decision::new(vec![EnlistedEvent::AgentDismissed(Dismissal { by })], ())),
     }
 }
 
-impl Command<EnlistedRoom> for Enlisting {
+impl Command<EnlistedRoom> for EnlistCommand {
     const NAME: &'static str = "enlist";
     type Reply = ();
     type Rejection = NotEnlisted;
     type Facts = bool;
 
-    async fn facts(&self, _: &Enlisted) -> Result<Facts<bool>, Fault> {
+    async fn facts(&self, _: &Enlistment) -> Result<Facts<bool>, Fault> {
         let mut conditions = Vec::new();
         let value = match &self.authority {
             Some(authority) => self.accounts.holds(authority, &mut conditions).await?,
@@ -176,7 +176,7 @@ impl Command<EnlistedRoom> for Enlisting {
 
     fn decide(
         &self,
-        state: &Enlisted,
+        state: &Enlistment,
         _: Version,
         holds: &bool,
         _: &Stamp,
@@ -202,7 +202,7 @@ mod tests {
 
     /// What comes of it when `by` asks for `@nick.tool`; `-` is nobody.
     fn decided(
-        state: &Enlisted,
+        state: &Enlistment,
         by: &str,
         wanted: Option<&Introduction>,
     ) -> Result<Vec<EnlistedEvent>, NotEnlisted> {
@@ -214,10 +214,10 @@ mod tests {
     #[test]
     fn an_agent_enlists_itself_and_is_let_go_by_those_who_own_it() {
         let came = || EnlistedEvent::AgentEnlisted(introduction("reads", &["a"]));
-        let here = Enlisted(Some(introduction("reads", &["a"])));
+        let here = Enlistment(Some(introduction("reads", &["a"])));
         let known = introduction("reads", &["a"]);
         let reads = || Some(&known);
-        assert_eq!(decided(&Enlisted::default(), "@nick.tool", reads()), Ok(vec![came()]));
+        assert_eq!(decided(&Enlistment::default(), "@nick.tool", reads()), Ok(vec![came()]));
         assert_eq!(decided(&here, "@nick.tool", reads()), Ok(Vec::new()), "it stands so");
         let writes = introduction("writes", &[]);
         let changed = decided(&here, "@nick.tool", Some(&writes));
@@ -226,17 +226,17 @@ mod tests {
             assert_eq!(decided(&here, other, reads()), Err(NotEnlisted::Forbidden), "{other}");
         }
         for by in ["@nick.tool", "~nick", "operator"] {
-            let gone = EnlistedEvent::AgentDismissed(Dismissed { by: Some(by.parse().unwrap()) });
+            let gone = EnlistedEvent::AgentDismissed(Dismissal { by: Some(by.parse().unwrap()) });
             assert_eq!(decided(&here, by, None), Ok(vec![gone]), "{by}");
         }
         assert_eq!(
             decided(&here, "-", None),
-            Ok(vec![EnlistedEvent::AgentDismissed(Dismissed { by: None })])
+            Ok(vec![EnlistedEvent::AgentDismissed(Dismissal { by: None })])
         );
         for other in ["@nick.other", "~ann"] {
             assert_eq!(decided(&here, other, None), Err(NotEnlisted::Forbidden), "{other}");
         }
-        assert_eq!(decided(&Enlisted::default(), "~nick", None), Ok(Vec::new()), "nobody is there");
+        assert_eq!(decided(&Enlistment::default(), "~nick", None), Ok(Vec::new()), "nobody is there");
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         let (most, tool) = ("ü".repeat(PURPOSE_CHARS_MAX), "t".repeat(TOOL_CHARS_MAX));
         let tools = vec![&*tool; AGENT_TOOLS_MAX];
         let asked = |purpose: &str, tools: &[&str]| {
-            decided(&Enlisted::default(), "@nick.tool", Some(&introduction(purpose, tools)))
+            decided(&Enlistment::default(), "@nick.tool", Some(&introduction(purpose, tools)))
                 .map(|events| events.len())
         };
         assert_eq!(asked(&most, &tools), Ok(1));
@@ -262,11 +262,11 @@ mod tests {
                 r#"{"purpose":"reads","tools":["a"]}"#,
             ),
             (
-                EnlistedEvent::AgentDismissed(Dismissed { by: Some("~nick".parse().unwrap()) }),
+                EnlistedEvent::AgentDismissed(Dismissal { by: Some("~nick".parse().unwrap()) }),
                 WENT,
                 r#"{"by":"~nick"}"#,
             ),
-            (EnlistedEvent::AgentDismissed(Dismissed { by: None }), WENT, r#"{"by":null}"#),
+            (EnlistedEvent::AgentDismissed(Dismissal { by: None }), WENT, r#"{"by":null}"#),
         ] {
             let new = EnlistedRoom::encode(&event);
             assert_eq!((new.kind, &new.envelope[..], new.payload.len()), (kind, golden.as_bytes(), 0));

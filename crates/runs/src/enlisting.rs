@@ -10,8 +10,8 @@ use plenary_log::{Fault, Order, StoredEvent};
 
 use crate::{
     Agent, RegistryError, RunLimits, Runner, Runs,
-    enlisted::{CAME, ENLISTED, EnlistedEvent, EnlistedRoom, Enlisting, Introduction, NotEnlisted, WENT},
-    refusals::Refused,
+    enlisted::{CAME, ENLISTED, EnlistCommand, EnlistedEvent, EnlistedRoom, Introduction, NotEnlisted, WENT},
+    refusals::RunRefusal,
 };
 
 type Make = dyn Fn(&AgentHandle, Introduction) -> Arc<dyn Runner> + Send + Sync;
@@ -55,17 +55,17 @@ impl Runs {
             return Err(NotEnlisted::TooMany.into());
         }
         let enlisting = self.enlisting(handle, Some(authority), Some(introduction));
-        enlisting.await.map_err(|error| Refused::from(error).refusal)?;
+        enlisting.await.map_err(|error| RunRefusal::from(error).refusal)?;
         // It may have been let go meanwhile.
         let (state, _) =
-            self.0.enlisted.state(handle.as_str()).await.map_err(|fault| Refused::from(fault).refusal)?;
+            self.0.enlisted.state(handle.as_str()).await.map_err(|fault| RunRefusal::from(fault).refusal)?;
         if let Some(introduction) = &state.0 {
             self.came(handle, introduction.clone());
         }
         Ok(())
     }
 
-    /// Lets go of an agent that came by itself. What goes on is told to stop, what waits is over.
+    /// Dismisses an agent that registered itself. Active runs are canceled, waiting runs end.
     ///
     /// # Errors
     /// When the caller may not, or the store fails.
@@ -89,7 +89,7 @@ impl Runs {
         introduction: Option<Introduction>,
     ) -> Result<(), ExecuteError<NotEnlisted>> {
         let accounts = self.accounts().clone();
-        let command = Enlisting { accounts, handle: handle.clone(), authority, introduction };
+        let command = EnlistCommand { accounts, handle: handle.clone(), authority, introduction };
         self.0.enlisted.execute(handle.as_str(), &command, None).await?;
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Runs {
         match EnlistedRoom::decode(stored) {
             Ok(EnlistedEvent::AgentEnlisted(introduction)) => self.came(&handle, introduction),
             Ok(EnlistedEvent::AgentDismissed(_)) => self.went(&handle),
-            Err(fault) => tracing::error!(%fault, "who came or went can't be read"),
+            Err(fault) => tracing::error!(%fault, "the state of agents' connections cannot be read"),
         }
     }
 
@@ -147,7 +147,7 @@ impl Runs {
         match self.0.registry.enlist(agent) {
             Ok(()) => self.accounts().hosts(handle.clone()),
             Err(RegistryError::TooMany | RegistryError::NameTwice(_)) => {
-                tracing::warn!(agent = %handle, "an agent that came by itself finds no place any more");
+                tracing::warn!(agent = %handle, "a self-registered agent is no longer listed, because the limit is reached");
             }
         }
     }

@@ -25,9 +25,9 @@ pub enum ThreadEvent {
     /// The agent said something.
     EventEmitted(EventEmitted),
     /// The caller answered what the agent waited for.
-    RunResumed(Interrupted),
+    RunResumed(Interrupt),
     /// The caller wants it to stop.
-    CancelRequested(Interrupted),
+    CancelRequested(Interrupt),
     /// It is over: the wire's RunCompleted.
     RunCompleted(RunCompleted),
     /// It was told to stop before it began: the wire's RunStarted and RunCompleted.
@@ -39,13 +39,13 @@ pub enum ThreadEvent {
 pub struct RunQueued {
     /// Which run.
     pub run: RunId,
-    /// By whom.
+    /// The actor.
     pub by: Actor,
     /// The type of the request.
     pub request_type: Arc<str>,
     /// How deep in a chain of callers.
     pub depth: u32,
-    /// Whose share it takes, where that is not the owner of whoever asked.
+    /// The owner whose share it uses, if that is not the caller's owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payer: Option<OwnerName>,
     /// Of the first run: what the thread is.
@@ -63,7 +63,7 @@ pub struct Opens {
     pub agent: Arc<str>,
     /// When; lists go by it.
     pub created: TimestampMs,
-    /// What its first request says, in short.
+    /// Its first request, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -88,9 +88,9 @@ pub struct EventEmitted {
     pub id: u64,
     /// Its type.
     pub kind: EventKind,
-    /// Whose voice it is.
+    /// Its source.
     pub role: Role,
-    /// How deep in a chain of callers it came from.
+    /// Its depth in the chain of callers.
     pub depth: u32,
     /// Of something that the agent made and the room keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,10 +117,10 @@ pub struct Artifact {
 
 /// See [`ThreadEvent::RunResumed`] and [`ThreadEvent::CancelRequested`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interrupted {
+pub struct Interrupt {
     /// Which run.
     pub run: RunId,
-    /// By whom.
+    /// The actor.
     pub by: Actor,
     /// The request as it was sent.
     #[serde(skip)]
@@ -172,9 +172,9 @@ pub struct QueuedRunCanceled {
     pub run: RunId,
     /// How deep in a chain of callers.
     pub depth: u32,
-    /// By whom.
+    /// The actor.
     pub by: Actor,
-    /// Whether nothing runs or waits any more.
+    /// Whether no run is active or waiting.
     pub idle: bool,
 }
 
@@ -215,8 +215,8 @@ impl ThreadEvent {
             "RunQueued" => Self::RunQueued(RunQueued { request: payload, ..read(stored)? }),
             "RunStarted" => Self::RunStarted(read(stored)?),
             "EventEmitted" => Self::EventEmitted(EventEmitted { members: payload, ..read(stored)? }),
-            "RunResumed" => Self::RunResumed(Interrupted { request: payload, ..read(stored)? }),
-            "CancelRequested" => Self::CancelRequested(Interrupted { request: payload, ..read(stored)? }),
+            "RunResumed" => Self::RunResumed(Interrupt { request: payload, ..read(stored)? }),
+            "CancelRequested" => Self::CancelRequested(Interrupt { request: payload, ..read(stored)? }),
             "RunCompleted" => Self::RunCompleted(RunCompleted { result: payload, ..read(stored)? }),
             "QueuedRunCanceled" => Self::QueuedRunCanceled(read(stored)?),
             _ => return unknown(stored),

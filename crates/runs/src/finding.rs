@@ -10,9 +10,9 @@ use plenary_log::Fault;
 use crate::{
     Runs,
     access::{admits, may_read},
-    caller::Asking,
+    caller::RequestCaller,
     id::{RunId, ThreadId},
-    refusals::{self, Refused},
+    refusals::{self, RunRefusal},
     registry::Agent,
     state::{RunState, ThreadState},
     wire::Source,
@@ -20,14 +20,14 @@ use crate::{
 
 /// A thread that the caller may see, and the run of it that is meant.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct VisibleThread {
     pub(crate) source: Source,
     pub(crate) state: Arc<ThreadState>,
     pub(crate) head: Version,
     pub(crate) run: Option<RunId>,
 }
 
-impl Found {
+impl VisibleThread {
     /// The run that is meant.
     pub(crate) fn run(&self) -> Option<&RunState> {
         self.state.run(self.run?)
@@ -36,17 +36,17 @@ impl Found {
 
 /// An agent as somebody sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct VisibleAgent {
     pub(crate) agent: Arc<Agent>,
     /// Whether the agent is there for the caller. Otherwise only a run is that the caller began: it may read and stop
     /// it, whatever became of the trust between the two.
     pub(crate) is_there: bool,
 }
 
-impl Seen {
+impl VisibleAgent {
     /// What is told of a run that is not found, or of a request that can't be read before one is: of an agent that is
     /// not there, the same as of one that never was.
-    pub(crate) fn look<T>(&self, found: Result<T, Refused>) -> Result<T, Refused> {
+    pub(crate) fn look<T>(&self, found: Result<T, RunRefusal>) -> Result<T, RunRefusal> {
         match found {
             Err(refused) if !self.is_there && !is_fault(refused.refusal.class) => {
                 Err(refusals::agent_not_found())
@@ -63,16 +63,16 @@ fn is_fault(class: Class) -> bool {
 
 impl Runs {
     /// The agent of a name, for who may run it; for everybody else there is none.
-    pub(crate) async fn agent(&self, asking: &Asking, name: &str) -> Result<Arc<Agent>, Refused> {
+    pub(crate) async fn agent(&self, asking: &RequestCaller, name: &str) -> Result<Arc<Agent>, RunRefusal> {
         let seen = self.seen(asking, name).await?;
         if seen.is_there { Ok(seen.agent) } else { Err(refusals::agent_not_found()) }
     }
 
     /// The agent of a name, and whether it is there for the caller.
-    pub(crate) async fn seen(&self, asking: &Asking, name: &str) -> Result<Seen, Refused> {
+    pub(crate) async fn seen(&self, asking: &RequestCaller, name: &str) -> Result<VisibleAgent, RunRefusal> {
         let agent = self.0.registry.get(name).ok_or_else(refusals::agent_not_found)?;
         let is_there = self.may_run(&asking.actor(), &agent).await?;
-        Ok(Seen { agent, is_there })
+        Ok(VisibleAgent { agent, is_there })
     }
 
     /// Whether somebody may run an agent, whatever process of the store its gate was changed at.
@@ -87,7 +87,7 @@ impl Runs {
     }
 
     /// The agents that somebody may run, by name.
-    pub(crate) async fn agents_for(&self, asking: &Asking) -> Result<Vec<Arc<Agent>>, Refused> {
+    pub(crate) async fn agents_for(&self, asking: &RequestCaller) -> Result<Vec<Arc<Agent>>, RunRefusal> {
         let by = asking.actor();
         if matches!(by, Actor::Agent(_)) {
             self.accounts().hear_others().await?;
@@ -107,7 +107,7 @@ impl Runs {
         by: &Actor,
         agent: &Agent,
         thread: ThreadId,
-    ) -> Result<Option<Found>, Refused> {
+    ) -> Result<Option<VisibleThread>, RunRefusal> {
         let (state, head) = self.0.threads.fresh(&thread.to_string()).await?;
         let opened = state
             .opened
@@ -115,36 +115,41 @@ impl Runs {
             .filter(|opened| agent.goes_by(&opened.agent) && may_read(by, &opened.by, &agent.owner()));
         let Some(opened) = opened else { return Ok(None) };
         let source = Source { thread, agent: opened.agent.clone() };
-        Ok(Some(Found { source, state, head, run: None }))
+        Ok(Some(VisibleThread { source, state, head, run: None }))
     }
 
     /// A run of an agent.
     pub(crate) async fn find_run(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         agent: &Agent,
         run: RunId,
-    ) -> Result<Option<Found>, Refused> {
+    ) -> Result<Option<VisibleThread>, RunRefusal> {
         let Some(thread) = self.thread_of(run).await? else { return Ok(None) };
         let found = self.find_thread(&asking.actor(), agent, thread).await?;
         Ok(found
             .filter(|found| found.state.run(run).is_some())
-            .map(|found| Found { run: Some(run), ..found }))
+            .map(|found| VisibleThread { run: Some(run), ..found }))
     }
 
     /// The run that an id names.
     pub(crate) async fn find_by_id(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         agent: &Agent,
         id: &str,
-    ) -> Result<Found, Refused> {
+    ) -> Result<VisibleThread, RunRefusal> {
         let run = id.parse().map_err(|_| refusals::run_not_found())?;
         self.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)
     }
 
     /// What an id names: a run first, then a thread (wire.md 4.4, 2).
-    pub(crate) async fn find(&self, asking: &Asking, agent: &Agent, id: &str) -> Result<Found, Refused> {
+    pub(crate) async fn find(
+        &self,
+        asking: &RequestCaller,
+        agent: &Agent,
+        id: &str,
+    ) -> Result<VisibleThread, RunRefusal> {
         if let Ok(run) = id.parse()
             && let Some(found) = self.find_run(asking, agent, run).await?
         {

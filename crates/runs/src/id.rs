@@ -3,12 +3,12 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use plenary_kernel::{Malformed, Stamp};
+use plenary_kernel::{MalformedText, Stamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-const EXPECTED: Malformed =
-    Malformed { what: "id", expected: "a UUID, 00000000-0000-0000-0000-000000000000" };
+const EXPECTED: MalformedText =
+    MalformedText { what: "id", expected: "a UUID, 00000000-0000-0000-0000-000000000000" };
 
 /// The `nth` version 7 UUID of a stamp (RFC 9562, 5.7): 48 bits of time, 74 of the stamp's randomness.
 fn minted(stamp: &Stamp, nth: u64) -> u128 {
@@ -19,7 +19,7 @@ fn minted(stamp: &Stamp, nth: u64) -> u128 {
     (time << 80) | VERSION | (high << 64) | VARIANT | low
 }
 
-fn read(text: &str) -> Result<u128, Malformed> {
+fn read(text: &str) -> Result<u128, MalformedText> {
     let bytes = text.as_bytes();
     let dashes = bytes.len() == 36 && [8, 13, 18, 23].iter().all(|at| bytes[*at] == b'-');
     let digits = || bytes.iter().enumerate().filter(|(at, _)| ![8, 13, 18, 23].contains(at)).map(|(_, b)| *b);
@@ -50,8 +50,8 @@ macro_rules! id {
             }
         }
         impl FromStr for $name {
-            type Err = Malformed;
-            fn from_str(text: &str) -> Result<Self, Malformed> {
+            type Err = MalformedText;
+            fn from_str(text: &str) -> Result<Self, MalformedText> {
                 read(text).map(Self)
             }
         }

@@ -6,20 +6,20 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use plenary_accounts::Acting;
-use plenary_engine::{Done, ExecuteError, KeyUse, Room as _, recount};
+use plenary_accounts::{Actor, Authority, HostedIdentity};
+use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _, recount};
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
-use plenary_log::{Charge, Exceeded, Fault, PageSize, StoredEvent};
+use plenary_log::{Charge, ExceededQuota, Fault, PageSize, StoredEvent};
 
 use crate::{
     EventKind, Runs,
-    command::{Begun, Caller, Interrupting, Request, ResumeRun},
+    command::{Caller, InterruptReceipt, Request, ResumeRun, RunStart},
     configured::{Configuration, ConfigurationRoom},
     decide::Rejection,
-    enlisted::{Enlisted, EnlistedRoom},
+    enlisted::{EnlistedRoom, Enlistment},
     event::{Artifact, ThreadEvent},
     id::{RunId, ThreadId},
-    refusals::Refused,
+    refusals::RunRefusal,
     registry::{Agent, Registry},
     room::ThreadRoom,
     runs::stream,
@@ -39,7 +39,7 @@ pub enum NotBegun {
     KeyReused,
     /// The agent's owner may not store so much more.
     #[error("the owner's quota is exceeded")]
-    OverQuota(Exceeded),
+    OverQuota(ExceededQuota),
     /// The store failed, or the server stops.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -56,7 +56,7 @@ impl From<ExecuteError<Rejection>> for NotBegun {
     }
 }
 
-fn caller(acting: &Acting, agent: &Agent, sender: &AgentHandle) -> Caller {
+fn caller(acting: &HostedIdentity, agent: &Agent, sender: &AgentHandle) -> Caller {
     Caller {
         authority: acting.authority(),
         agent: agent.name().into(),
@@ -75,7 +75,7 @@ pub struct Recount {
 }
 
 impl Recount {
-    /// Whom the next event counts towards, and how much.
+    /// The owner whose quota the next event counts towards, and its size.
     ///
     /// # Errors
     /// The event can't be read.
@@ -85,7 +85,7 @@ impl Recount {
             ConfigurationRoom::CATEGORY => {
                 return recount::<ConfigurationRoom>(&Configuration::default(), stored);
             }
-            EnlistedRoom::CATEGORY => return recount::<EnlistedRoom>(&Enlisted::default(), stored),
+            EnlistedRoom::CATEGORY => return recount::<EnlistedRoom>(&Enlistment::default(), stored),
             SwitchRoom::CATEGORY => return recount::<SwitchRoom>(&Switch::default(), stored),
             _ => return Ok(None),
         }
@@ -127,12 +127,12 @@ impl Runs {
     /// That it is not begun.
     pub async fn begin_bound(
         &self,
-        acting: &Acting,
+        acting: &HostedIdentity,
         (agent, sender): (&Agent, &AgentHandle),
         thread: ThreadId,
         request: Request,
         key: &KeyUse,
-    ) -> Result<Done<Begun>, NotBegun> {
+    ) -> Result<Executed<RunStart>, NotBegun> {
         if self.0.stop.is_cancelled() {
             return Err(Fault::Unavailable("the server stops".into()).into());
         }
@@ -152,14 +152,39 @@ impl Runs {
     /// That it is not taken.
     pub async fn resume_bound(
         &self,
-        acting: &Acting,
+        acting: &HostedIdentity,
         (agent, sender): (&Agent, &AgentHandle),
         (thread, run): (ThreadId, RunId),
         body: Bytes,
         key: &KeyUse,
-    ) -> Result<Done<Interrupting>, NotBegun> {
+    ) -> Result<Executed<InterruptReceipt>, NotBegun> {
         let command = ResumeRun { caller: caller(acting, agent, sender), run: Some(run), body };
         Ok(self.ask(thread, command, Some(key)).await?)
+    }
+
+    /// Answers what a run waits for with what a person said, whom another room has asked in its opener's name; what does not
+    /// wait any more stays as it is.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn resume_for_person(&self, thread: ThreadId, run: RunId, body: Bytes) -> Result<(), Fault> {
+        let state = self.fresh(thread).await?;
+        let agent = state.opened.as_ref().and_then(|opened| self.0.registry.get(&opened.agent));
+        let Some(agent) = agent else { return Ok(()) };
+        let caller = Caller {
+            // Who may answer in the opener's name was decided where the person was asked.
+            authority: Authority { by: Actor::Operator, token: None },
+            agent: agent.name().into(),
+            owner: agent.owner(),
+            gate: agent.gate(),
+            on_behalf_of: None,
+        };
+        match self.ask(thread, ResumeRun { caller, run: Some(run), body }, None).await {
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                Ok(())
+            }
+        }
     }
 
     /// The event at a place of a thread, and when it was.
@@ -207,7 +232,7 @@ impl Runs {
         Ok(output)
     }
 
-    /// An artifact's bytes, if they are at most so many and can be got.
+    /// An artifact's bytes, if they are within a limit and can be read.
     pub async fn octets(&self, artifact: &Artifact, max: u64) -> Option<Bytes> {
         if artifact.octets > max {
             return None;
@@ -221,7 +246,7 @@ impl Runs {
     }
 
     /// An agent as it is described.
-    pub(crate) async fn described(&self, agent: &Agent) -> Result<AgentDescriptor, Refused> {
+    pub(crate) async fn described(&self, agent: &Agent) -> Result<AgentDescriptor, RunRefusal> {
         Ok(AgentDescriptor::of(agent, self.stopped(agent.name()).await?.is_some()))
     }
 }

@@ -1,4 +1,4 @@
-//! Agent Protocol: agents behind the server, their threads, runs and events (wire.md section 4, D.8).
+//! Agent Protocol: agents that the server runs, their threads, runs and events (wire.md section 4, D.8).
 //! Must not know: another protocol, any database, or how any kind of agent but the built-in one is run.
 
 pub mod access;
@@ -15,6 +15,7 @@ mod enlisted;
 mod enlisting;
 pub mod event;
 mod finding;
+mod glancing;
 pub mod id;
 mod inside;
 pub mod limits;
@@ -22,6 +23,7 @@ mod live;
 mod making;
 mod members;
 pub mod news;
+mod onlooking;
 mod reading;
 mod recall;
 mod recovery;
@@ -44,12 +46,13 @@ pub mod wire;
 pub use echo::Echo;
 pub use enlisted::Introduction;
 pub use inside::{NotBegun, Recount, RunOutput, stops};
-pub use refusals::{Refused, refused_response};
+pub use refusals::{RunRefusal, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{
-    AgentOperation, Asked, Card, Delta, Ears, Ended, Event, EventKind, FinishReason, Heard, Input,
-    NotAnEvent, NotTaken, Output, Recall, Role, Run, RunRequest, Runner, Running, Said, Turn, run_of,
+    AgentOperation, Card, Delta, Ears, Event, EventKind, FinishReason, Input, NotAnEvent, NotTaken, Output,
+    ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
+    Turn, run_of,
 };
 pub use runs::Runs;
 pub use shares::Quotas;

@@ -13,9 +13,9 @@ pub const ANSWERS_WAITING_MAX: usize = 16;
 pub const DELTA_OCTETS_MAX: usize = 16 << 10;
 /// Most pieces of token-by-token output that wait to go out; past it new ones are lost, which they may be.
 pub const DELTAS_WAITING_MAX: usize = 256;
-/// Most earlier runs of a thread that a runner is told of; of more it gets the newest.
+/// Most earlier runs of a thread that a runner gets; of more it gets the newest.
 pub const TURNS_MAX: usize = 64;
-/// Most bytes of earlier requests and results that a runner is told of; past it it gets the newest.
+/// Most bytes of earlier requests and results that a runner gets; beyond it, it gets the newest.
 pub const TURNS_OCTETS_MAX: usize = 2 << 20;
 /// Most agents of a server; past it the configuration is refused, and one that comes by itself is with 429
 /// `too_many_agents`.
@@ -53,7 +53,7 @@ pub const ARGS_OCTETS_MAX: usize = 64 << 10;
 /// Most streams that one owner and its agents follow at a time in one process, waiting requests among them, unless it is
 /// set; past it 429 `too_many_streams`.
 pub const STREAMS_PER_OWNER_MAX: usize = 1_024;
-/// Bytes of recent events that are kept for whoever follows a thread live.
+/// Bytes of recent events that are kept for live followers of a thread.
 pub const TAIL_OCTETS_MAX: usize = 8 << 20;
 /// Most deltas of this process that wait to be told to others; past it they are lost, which they may be.
 pub const DELTAS_TO_TELL_MAX: usize = 1_024;

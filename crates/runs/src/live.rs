@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::{
     Runs,
-    deltas::{Line, Looking},
+    deltas::{DeltaSubscription, Line},
     event::{Leaves, ThreadEvent},
     id::RunId,
     limits::DELTAS_HELD_MAX,
@@ -34,7 +34,7 @@ pub(crate) struct Live {
     pub(crate) source: Source,
     pub(crate) principal: Principal,
     pub(crate) watch: Watch<Payer>,
-    pub(crate) looking: Option<Looking>,
+    pub(crate) looking: Option<DeltaSubscription>,
     /// Text that is being made, as far as it was when looking on began.
     pub(crate) making: Option<Arc<Line>>,
     /// The one run that is followed; of a thread all of them.
@@ -47,7 +47,7 @@ pub(crate) struct Live {
 }
 
 /// What is known while it runs.
-struct Running {
+struct LiveState {
     live: Live,
     size: PageSize,
     /// The run of the last event that was passed, and its number.
@@ -70,7 +70,7 @@ impl Live {
         };
         let of_this = |line: &Arc<Line>| self.run.is_none_or(|run| run == line.run);
         let held = self.making.iter().filter(|line| of_this(line)).cloned().collect();
-        let running = Running {
+        let running = LiveState {
             live: self,
             size: PageSize::default(),
             passed,
@@ -84,7 +84,7 @@ impl Live {
     }
 }
 
-impl Pieces for Running {
+impl Pieces for LiveState {
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         if self.is_over || !self.is_valid().await? {
             return Ok(None);
@@ -120,7 +120,7 @@ impl Pieces for Running {
     }
 }
 
-impl Running {
+impl LiveState {
     /// Waits for anything new; false when it is time for a sign of life.
     async fn woken(&mut self) -> bool {
         let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);

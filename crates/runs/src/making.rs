@@ -5,22 +5,22 @@
 use std::collections::HashMap;
 
 use crate::{
-    deltas::Shown,
+    deltas::RunDelta,
     id::{RunId, ThreadId},
     limits::{MAKING_OCTETS_MAX, MAKING_THREADS_MAX},
 };
 
 /// The text of each thread, so far.
 #[derive(Debug, Default)]
-pub(crate) struct Making {
-    threads: HashMap<ThreadId, (u64, Shown)>,
+pub(crate) struct PartialTexts {
+    threads: HashMap<ThreadId, (u64, RunDelta)>,
     /// Rises with each text that begins; the lowest is the oldest.
     begun: u64,
 }
 
-impl Making {
+impl PartialTexts {
     /// A further piece. Text that is longer than it may be is kept no more, from its beginning.
-    pub(crate) fn add(&mut self, piece: &Shown) {
+    pub(crate) fn add(&mut self, piece: &RunDelta) {
         match self.threads.get_mut(&piece.thread) {
             Some((_, so_far)) if (so_far.run, so_far.after) == (piece.run, piece.after) => {
                 let octets = so_far.text.len() + piece.text.len();
@@ -34,7 +34,7 @@ impl Making {
         }
     }
 
-    fn begin(&mut self, piece: &Shown) {
+    fn begin(&mut self, piece: &RunDelta) {
         if self.threads.len() >= MAKING_THREADS_MAX
             && !self.threads.contains_key(&piece.thread)
             && let Some(oldest) =
@@ -47,7 +47,7 @@ impl Making {
     }
 
     /// The text of a thread so far.
-    pub(crate) fn of(&self, thread: ThreadId) -> Option<&Shown> {
+    pub(crate) fn of(&self, thread: ThreadId) -> Option<&RunDelta> {
         self.threads.get(&thread).map(|(_, shown)| shown).filter(|shown| !shown.text.is_empty())
     }
 
@@ -65,9 +65,9 @@ mod tests {
 
     use super::*;
 
-    fn shown(thread: u64, after: u64, text: &str) -> Shown {
+    fn shown(thread: u64, after: u64, text: &str) -> RunDelta {
         let stamp = Stamp::new(TimestampMs(thread), [0; 10]);
-        Shown {
+        RunDelta {
             thread: ThreadId::mint(&stamp, 1),
             run: RunId::mint(&stamp, 0),
             agent: "a".into(),
@@ -77,13 +77,13 @@ mod tests {
         }
     }
 
-    fn so_far(making: &Making, of: &Shown) -> Option<String> {
+    fn so_far(making: &PartialTexts, of: &RunDelta) -> Option<String> {
         making.of(of.thread).map(|shown| shown.text.clone())
     }
 
     #[test]
     fn sc_12_text_is_kept_until_the_next_event_or_the_end() {
-        let mut making = Making::default();
+        let mut making = PartialTexts::default();
         let piece = shown(1, 1, "a");
         assert_eq!(so_far(&making, &piece), None);
         making.add(&piece);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn past_its_limits_text_is_kept_no_more() {
-        let mut making = Making::default();
+        let mut making = PartialTexts::default();
         let long = shown(1, 1, &"x".repeat(MAKING_OCTETS_MAX));
         making.add(&long);
         assert!(so_far(&making, &long).is_some());

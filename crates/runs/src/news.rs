@@ -18,7 +18,7 @@ use crate::{
 
 /// A run that waits for input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingRun {
     /// The event that it waits since.
     pub event: StoredEvent,
     /// The name of its agent.
@@ -76,7 +76,7 @@ impl Runs {
         me: &AgentHandle,
         stream: &StreamName,
         since: Version,
-    ) -> Result<Option<Waiting>, Fault> {
+    ) -> Result<Option<WaitingRun>, Fault> {
         let (state, _) = self.0.threads.fresh(stream.id()).await?;
         let Some(opened) = state.opened.as_ref().filter(|opened| opened.by == Actor::Agent(me.clone()))
         else {
@@ -96,7 +96,7 @@ impl Runs {
             return Ok(None);
         }
         let (agent, title) = (opened.agent.to_string(), opened.title.clone());
-        Ok(Some(Waiting { agent, thread, run: run.id, title, text: asked(&emitted.members), event }))
+        Ok(Some(WaitingRun { agent, thread, run: run.id, title, text: asked(&emitted.members), event }))
     }
 }
 

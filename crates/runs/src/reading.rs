@@ -10,10 +10,10 @@ use crate::{
     Runs,
     access::may_configure,
     event::ThreadEvent,
-    finding::Found,
+    finding::VisibleThread,
     id::{RunId, ThreadId},
     limits::{PAGE_EVENTS_MAX, PAGE_OCTETS_MAX},
-    refusals::{self, Refused},
+    refusals::{self, RunRefusal},
     registry::Agent,
     room::{OPENED, THREADS},
     runner::FinishReason,
@@ -57,7 +57,7 @@ impl Since {
     ///
     /// # Errors
     /// When it names a run that is not there.
-    pub(crate) fn within(self, found: &Found) -> Result<Self, Refused> {
+    pub(crate) fn within(self, found: &VisibleThread) -> Result<Self, RunRefusal> {
         let first = || found.run.or_else(|| found.state.runs.first().map(|run| run.id));
         match self {
             Self::Id(0) | Self::Start => Ok(Self::Start),
@@ -74,14 +74,15 @@ impl Since {
     ///
     /// # Errors
     /// When there is no such event yet.
-    pub(crate) fn reached(self, found: &Found) -> Result<Self, Refused> {
+    pub(crate) fn reached(self, found: &VisibleThread) -> Result<Self, RunRefusal> {
         let Self::Place(run, id) = self else { return Ok(self) };
         let last = found.state.run(run).map_or(0, |run| run.last_event_id);
         if id <= last {
             return Ok(self);
         }
-        let text =
-            format!("the run has no event {id}, its last is {last}; leave `since` out to begin at the start");
+        let text = format!(
+            "the run has no event {id}; its last event is {last}. Leave out `since` to read from the start"
+        );
         Err(refusals::shape("invalid_since", text))
     }
 
@@ -118,7 +119,7 @@ pub(crate) struct Page {
 
 impl Runs {
     /// The events of a run or a thread behind `since`, as many as one answer may have.
-    pub(crate) async fn page(&self, found: &Found, since: Since) -> Result<Page, Fault> {
+    pub(crate) async fn page(&self, found: &VisibleThread, since: Since) -> Result<Page, Fault> {
         let (mut cursor, end) = match found.run() {
             Some(run) if run.started == Version::ZERO => return Ok(Page::default()),
             Some(run) => {
@@ -164,7 +165,7 @@ impl Runs {
     }
 
     /// What is known of a run.
-    pub(crate) async fn report(&self, found: &Found, run: &RunState) -> Result<RunReport, Fault> {
+    pub(crate) async fn report(&self, found: &VisibleThread, run: &RunState) -> Result<RunReport, Fault> {
         let mut report = RunReport::of(&found.source, run);
         let stream = stream(found.source.thread);
         if run.status == RunStatus::Waiting
@@ -200,7 +201,7 @@ impl Runs {
         agent: &Agent,
         before: Option<ThreadId>,
         limit: usize,
-    ) -> Result<(Vec<ThreadReport>, bool), Refused> {
+    ) -> Result<(Vec<ThreadReport>, bool), RunRefusal> {
         let (index, prefix) = if may_configure(by, &agent.owner()) {
             (THREADS, format!("{}/", agent.name()))
         } else {

@@ -24,7 +24,7 @@ use crate::{
 pub struct RunForm;
 
 /// A refusal on its way out.
-pub type Refused = plenary_room::Refused<RunForm>;
+pub type RunRefusal = plenary_room::ErrorReply<RunForm>;
 
 impl Form for RunForm {
     fn response(self, refusal: &Refusal) -> Response {
@@ -41,67 +41,66 @@ impl Form for RunForm {
 /// A refusal in the form of this protocol.
 #[must_use]
 pub fn refused_response(refusal: Refusal) -> Response {
-    Refused::new(refusal).into_response()
+    RunRefusal::new(refusal).into_response()
 }
 
-pub(crate) fn agent_not_found() -> Refused {
+pub(crate) fn agent_not_found() -> RunRefusal {
     Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent; GET / lists them.").into()
 }
 
-pub(crate) fn run_not_found() -> Refused {
+pub(crate) fn run_not_found() -> RunRefusal {
     Refusal::new(Class::NotFound, "run_not_found", "This agent has no such run.").into()
 }
 
-pub(crate) fn thread_not_found() -> Refused {
+pub(crate) fn thread_not_found() -> RunRefusal {
     Refusal::new(Class::NotFound, "thread_not_found", "This agent has no such thread.").into()
 }
 
-pub(crate) fn artifact_not_found() -> Refused {
+pub(crate) fn artifact_not_found() -> RunRefusal {
     Refusal::new(Class::NotFound, "artifact_not_found", "There is no such artifact.").into()
 }
 
 /// What is kept can't be got, or is not what was made.
-pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> Refused {
-    tracing::error!(%fault, "an artifact can't be given out");
-    Refusal::new(Class::Internal, "internal", "The server can't answer this.").into()
+pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> RunRefusal {
+    tracing::error!(%fault, "an artifact cannot be read");
+    Refusal::new(Class::Internal, "internal", "The server cannot answer this request.").into()
 }
 
 /// 422: not of the shape that is asked for.
-pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Refused {
+pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> RunRefusal {
     Refusal::new(Class::Unprocessable, code, detail).into()
 }
 
-pub(crate) fn stopping() -> Refused {
-    Refusal::new(Class::Unavailable, "stopping", "The server stops; try again later.").into()
+pub(crate) fn stopping() -> RunRefusal {
+    Refusal::new(Class::Unavailable, "stopping", "The server is stopping; try again later.").into()
 }
 
-pub(crate) fn agent_stopped() -> Refused {
-    let text = "The agent is stopped and takes no runs until its owner or the operator starts it.";
+pub(crate) fn agent_stopped() -> RunRefusal {
+    let text = "The agent is stopped and accepts no runs until its owner or the operator starts it.";
     Refusal::conflict("agent_stopped", text).into()
 }
 
-pub(crate) fn too_many_readers() -> Refused {
-    let text = "The run has as many polling readers as it may; use ?since= instead.";
+pub(crate) fn too_many_readers() -> RunRefusal {
+    let text = "The run has the maximum number of polling readers; use ?since= instead.";
     Refusal::new(Class::TooMany, "too_many_readers", text).into()
 }
 
 /// Why a run is not followed.
-pub(crate) fn not_followed(why: CannotWatch) -> Refused {
+pub(crate) fn not_followed(why: CannotWatch) -> RunRefusal {
     match why {
         CannotWatch::TooMany => {
-            let text =
-                "Your owner follows as many runs as one owner may; end a stream, or wait less at a time.";
+            let text = "Your owner follows the maximum number of runs; end a stream or a wait and retry.";
             Refusal::new(Class::TooMany, "too_many_streams", text).into()
         }
         CannotWatch::Stopping => stopping(),
     }
 }
 
-fn unauthenticated() -> Refused {
-    Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is not valid any more.").into()
+fn unauthenticated() -> RunRefusal {
+    Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is no longer valid.").into()
 }
 
-impl From<Rejection> for Refused {
+impl From<Rejection> for RunRefusal {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Unauthenticated => unauthenticated(),
@@ -111,34 +110,37 @@ impl From<Rejection> for Refused {
             // Ids are random: whoever asks never meets it.
             Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
             Rejection::ThreadFull => {
-                let text = format!("The thread has {RUNS_PER_THREAD_MAX} runs; begin a new one.");
+                let text =
+                    format!("The thread has {RUNS_PER_THREAD_MAX} runs, the maximum; start a new thread.");
                 Refusal::conflict("thread_full", text).into()
             }
             Rejection::TooManyQueued => {
-                let text = format!("{QUEUED_RUNS_MAX} runs of the thread wait already; try again later.");
+                let text = format!(
+                    "{QUEUED_RUNS_MAX} runs of the thread are waiting, the maximum; try again later."
+                );
                 Refusal::new(Class::TooMany, "too_many_queued_runs", text).into()
             }
             Rejection::TooManyRuns => {
-                let text = "The server carries out as many runs as it may; try again later.";
+                let text = "The server has the maximum number of active runs; try again later.";
                 Refusal::new(Class::TooMany, "too_many_runs", text).into()
             }
             Rejection::TooManyRunsOfOwner => {
-                let text = "As many runs of your owner go on as one owner may have; wait until one ends, or cancel one.";
+                let text =
+                    "Your owner has the maximum number of active runs; wait until one ends, or cancel one.";
                 Refusal::new(Class::TooMany, "too_many_runs_of_owner", text).into()
             }
             Rejection::TooManyQueuedOfOwner => {
-                let text =
-                    "As many runs of your owner wait for their turn as one owner may have; try again later.";
+                let text = "Your owner has the maximum number of waiting runs; try again later.";
                 Refusal::new(Class::TooMany, "too_many_queued_runs_of_owner", text).into()
             }
             Rejection::RunNotActive => {
-                Refusal::conflict("run_not_active", "The run is over, or does not wait for input.").into()
+                Refusal::conflict("run_not_active", "The run has ended, or does not wait for input.").into()
             }
         }
     }
 }
 
-impl From<NotEnlisted> for Refused {
+impl From<NotEnlisted> for RunRefusal {
     fn from(why: NotEnlisted) -> Self {
         Refusal::from(why).into()
     }
@@ -149,25 +151,25 @@ impl From<NotEnlisted> for Refusal {
         match why {
             NotEnlisted::Unauthenticated => unauthenticated().refusal,
             NotEnlisted::Forbidden => {
-                let text = "An agent enlists itself; it, its owner and the operator let it go.";
+                let text = "Only the agent itself can register; only the agent, its owner and the operator can dismiss it.";
                 Refusal::new(Class::Forbidden, "forbidden", text)
             }
             NotEnlisted::TooLong => {
                 let text = format!(
-                    "An agent's purpose has at most {PURPOSE_CHARS_MAX} characters, and it tells of at most \
+                    "An agent's purpose may have at most {PURPOSE_CHARS_MAX} characters; the agent may list \
                      {AGENT_TOOLS_MAX} tools of at most {TOOL_CHARS_MAX} characters each."
                 );
                 Refusal::new(Class::Unprocessable, "introduction_too_long", text)
             }
             NotEnlisted::Hidden => {
-                let text = "An agent's purpose and the names of its tools are one line each, without control, \
+                let text = "An agent's purpose and the name of each tool must be one line without control, \
                             direction or invisible characters.";
                 Refusal::new(Class::Unprocessable, "invalid_introduction", text)
             }
             NotEnlisted::TooMany => {
                 let text = format!(
-                    "The server has {AGENTS_MAX} agents, as many as it may, or the owner has \
-                     {ENLISTED_PER_OWNER_MAX} that came by themselves."
+                    "The server has {AGENTS_MAX} agents, the maximum, or the owner has \
+                     {ENLISTED_PER_OWNER_MAX} agents that registered themselves, the maximum."
                 );
                 Refusal::new(Class::TooMany, "too_many_agents", text)
             }
@@ -175,28 +177,28 @@ impl From<NotEnlisted> for Refusal {
     }
 }
 
-impl From<NotConfigured> for Refused {
+impl From<NotConfigured> for RunRefusal {
     fn from(why: NotConfigured) -> Self {
         match why {
             NotConfigured::Unauthenticated => unauthenticated(),
             NotConfigured::Forbidden => {
-                let text = "Only the agent's owner and the operator configure it.";
+                let text = "Only the agent's owner and the operator may configure it.";
                 Refusal::new(Class::Forbidden, "forbidden", text).into()
             }
             NotConfigured::TooLarge => {
-                let text = format!("The arguments together would have more than {ARGS_OCTETS_MAX} bytes.");
+                let text = format!("The arguments together may have at most {ARGS_OCTETS_MAX} bytes.");
                 shape("args_too_large", text)
             }
         }
     }
 }
 
-impl From<NotSwitched> for Refused {
+impl From<NotSwitched> for RunRefusal {
     fn from(why: NotSwitched) -> Self {
         match why {
             NotSwitched::Unauthenticated => unauthenticated(),
             NotSwitched::Forbidden => {
-                let text = "Only the agent's owner and the operator stop and start it.";
+                let text = "Only the agent's owner and the operator may stop or start it.";
                 Refusal::new(Class::Forbidden, "forbidden", text).into()
             }
         }

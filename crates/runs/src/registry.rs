@@ -68,7 +68,7 @@ impl Agent {
         Self { handle, runner, limits, name, is_open: false }
     }
 
-    /// The same agent, for everybody whom no block keeps out.
+    /// The same agent, for every caller without a block.
     #[must_use]
     pub fn open(mut self) -> Self {
         self.is_open = true;
@@ -137,15 +137,15 @@ pub enum RegistryError {
 
 /// The agents of a server. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Registry(Arc<RwLock<Known>>);
+pub struct Registry(Arc<RwLock<AgentTable>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct AgentTable {
     by_name: BTreeMap<String, Arc<Agent>>,
     by_handle: HashMap<AgentHandle, Arc<Agent>>,
 }
 
-impl Known {
+impl AgentTable {
     fn put(&mut self, agent: Agent) {
         let agent = Arc::new(agent);
         self.by_handle.insert(agent.handle.clone(), agent.clone());
@@ -159,7 +159,7 @@ impl Registry {
     /// # Errors
     /// When two have one name, or there are too many.
     pub fn new(agents: impl IntoIterator<Item = Agent>) -> Result<Self, RegistryError> {
-        let mut known = Known::default();
+        let mut known = AgentTable::default();
         for agent in agents {
             if known.by_name.len() == AGENTS_MAX {
                 return Err(RegistryError::TooMany);
@@ -227,7 +227,7 @@ impl Registry {
         self.known().by_name.values().cloned().collect()
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Known> {
+    fn known(&self) -> RwLockReadGuard<'_, AgentTable> {
         self.0.read()
     }
 }

@@ -14,12 +14,12 @@ use crate::{
     id::{RunId, ThreadId},
     limits::{DEPTH_MAX, IDEMPOTENCY_KEY_CHARS_MAX, TITLE_CHARS_MAX},
     members::Members,
-    refusals::{self, Refused},
+    refusals::{self, RunRefusal},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What `POST /agent/{name}/run` takes.
+/// The body of `POST /agent/{name}/run`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "RunRequest", extend("additionalProperties" = true))]
 #[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
@@ -29,30 +29,30 @@ pub(crate) struct RunBody {
     /// alone a CancelRequest.
     #[schemars(rename = "type")]
     kind: Option<String>,
-    /// Of a ChatRequest: what is said to the agent.
+    /// For a ChatRequest: the text for the agent.
     input: Option<String>,
-    /// The thread to go on with; a new one when it is absent or null.
+    /// The thread to continue; a new thread if absent or null.
     thread_id: Option<String>,
-    /// Of a ResumeWithInput and a CancelRequest: which run.
+    /// For a ResumeWithInput and a CancelRequest: the run.
     run_id: Option<String>,
-    /// Of a ResumeWithInput: a value for each key that was asked for.
+    /// For a ResumeWithInput: a value for each requested key.
     request_keys: Option<Map<String, Value>>,
-    /// Of a ConfigureRequest: what is set; null takes an argument away.
+    /// For a ConfigureRequest: the arguments to set; null removes an argument.
     args: Option<Map<String, Value>>,
-    /// More logging, as the agent understands it.
+    /// The logging level, as the agent defines it.
     logging_level: Option<String>,
-    /// Anything that the agent may want to know.
+    /// Further data for the agent.
     request_metadata: Option<Map<String, Value>>,
-    /// The same; its `depth` says how deep in a chain of callers the request is.
+    /// The same; its `depth` is the depth of the request in the chain of callers.
     run_context: Option<Map<String, Value>>,
 }
 
-/// What `POST /agent/{name}/configure` takes.
+/// The body of `POST /agent/{name}/configure`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "ConfigureRequest", extend("additionalProperties" = true))]
 #[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
 pub(crate) struct ConfigureBody {
-    /// What is set; null takes an argument away.
+    /// The arguments to set; null removes an argument.
     args: Map<String, Value>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum Ask {
 }
 
 /// Reads a body that passed the JSON check. `takes` are the agent's own types of request.
-pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, Refused> {
+pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, RunRefusal> {
     let members = read_members(body)?;
     let kind = text(&members, "type", "invalid_type")?;
     let kind = match &kind {
@@ -106,25 +106,27 @@ pub(crate) fn read_start(
     body: &Bytes,
     ids: Ids<'_>,
     takes: &[String],
-) -> Result<(Option<ThreadId>, Request), Refused> {
+) -> Result<(Option<ThreadId>, Request), RunRefusal> {
     match read(body, ids, takes)? {
         Ask::Start { thread, request } => Ok((thread, request)),
         Ask::Resume { .. } | Ask::Cancel { .. } | Ask::Configure(_) => {
-            Err(refusals::shape("invalid_type", "only a request that begins a run is streamed; use /run"))
+            Err(refusals::shape("invalid_type", "only a request that starts a run can be streamed; use /run"))
         }
     }
 }
 
 /// The body of `POST …/configure`.
-pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, Refused> {
+pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, RunRefusal> {
     let members = read_members(body)?;
     match text(&members, "type", "invalid_type")?.as_deref() {
         None | Some("ConfigureRequest") => arguments(&members),
-        Some(_) => Err(refusals::shape("invalid_type", "only a ConfigureRequest is taken here; use /run")),
+        Some(_) => {
+            Err(refusals::shape("invalid_type", "this path accepts only a ConfigureRequest; use /run"))
+        }
     }
 }
 
-fn read_members(body: &[u8]) -> Result<Members<'_>, Refused> {
+fn read_members(body: &[u8]) -> Result<Members<'_>, RunRefusal> {
     if body.trim_ascii().is_empty() {
         let text = "The body is empty; send a JSON object.";
         return Err(Refusal::malformed("invalid_json", text).into());
@@ -147,7 +149,7 @@ fn inferred(members: &Members<'_>, ids: Ids<'_>) -> Option<&'static str> {
     }
 }
 
-fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<Ask, Refused> {
+fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<Ask, RunRefusal> {
     let input = text(members, "input", "invalid_input")?;
     if kind == "ChatRequest" && input.is_none() {
         return Err(refusals::shape("invalid_input", "`input` must be a string"));
@@ -171,7 +173,7 @@ fn title(input: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.chars().take(TITLE_CHARS_MAX).collect())
 }
 
-fn depth(members: &Members<'_>) -> Result<u32, Refused> {
+fn depth(members: &Members<'_>) -> Result<u32, RunRefusal> {
     let wrong = || refusals::shape("invalid_depth", "`depth` must be a whole number from 0");
     let context = members.get("run_context").map(|context| Members::read(context.get().as_bytes()));
     let context = context.transpose().map_err(|_| wrong())?;
@@ -185,72 +187,72 @@ fn depth(members: &Members<'_>) -> Result<u32, Refused> {
 }
 
 /// A chain of callers is too long.
-pub(crate) fn too_deep() -> Refused {
-    let detail = format!("the request is deeper in a chain of callers than {DEPTH_MAX}");
+pub(crate) fn too_deep() -> RunRefusal {
+    let detail = format!("the chain of callers is longer than {DEPTH_MAX}");
     refusals::shape("depth_exceeded", detail)
 }
 
-fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, Refused> {
+fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, RunRefusal> {
     let args = members.get("args").and_then(|args| serde_json::from_str(args.get()).ok());
     args.ok_or_else(|| refusals::shape("invalid_args", "`args` must be an object"))
 }
 
 /// Which run, and which thread, whichever is said.
-fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), Refused> {
+fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), RunRefusal> {
     let said = text(members, "run_id", "invalid_run_id")?;
     // An id that can't be one is an id that nobody has.
     let run = said.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| refusals::run_not_found()));
     let (run, thread) = (run.transpose()?, thread(members, ids)?);
     if run.is_none() && thread.is_none() {
-        return Err(refusals::shape("missing_run_id", "say which run: `run_id`, or its `thread_id`"));
+        return Err(refusals::shape("missing_run_id", "`run_id` or `thread_id` is missing: name the run"));
     }
     Ok((run, thread))
 }
 
-fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, Refused> {
+fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, RunRefusal> {
     let said = text(members, "thread_id", "invalid_thread_id")?;
     let thread =
         said.as_deref().or(ids.thread).map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
     thread.transpose()
 }
 
-fn not_an_object() -> Refused {
+fn not_an_object() -> RunRefusal {
     refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
 /// Neither a type nor what tells one.
-fn untyped() -> Refused {
-    let detail = "say what is asked: `input` for a ChatRequest, `request_keys` and `run_id` for a ResumeWithInput, \
+fn untyped() -> RunRefusal {
+    let detail = "the request has no content: send `input` for a ChatRequest, `request_keys` and `run_id` for a ResumeWithInput, \
                   `run_id` for a CancelRequest, or a `type`";
     refusals::shape("unknown_request_type", detail)
 }
 
-fn unknown(takes: &[String]) -> Refused {
+fn unknown(takes: &[String]) -> RunRefusal {
     let own = takes.iter().filter(|kind| *kind != "*").map(|kind| format!(", {kind}")).collect::<String>();
     let detail = format!(
-        "the type of the request is unknown; this agent takes ChatRequest, ResumeWithInput, CancelRequest, ConfigureRequest{own}"
+        "the type of the request is unknown; this agent accepts ChatRequest, ResumeWithInput, CancelRequest, ConfigureRequest{own}"
     );
     refusals::shape("unknown_request_type", detail)
 }
 
-fn text(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<Option<String>, Refused> {
+fn text(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<Option<String>, RunRefusal> {
     members.text(name).map_err(|name| refusals::shape(code, format!("`{name}` must be a string")))
 }
 
-fn object(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<(), Refused> {
+fn object(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<(), RunRefusal> {
     if members.get(name).is_none() || members.is_object(name) {
         return Ok(());
     }
     Err(refusals::shape(code, format!("`{name}` must be an object")))
 }
 
-/// The idempotency key of a request, for the operation and whoever asks. Equal JSON is the same request.
+/// The idempotency key of a request, for the operation and the caller. Equal JSON is the same request.
 pub(crate) fn key(
     scope: String,
     said: &str,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<Option<KeyUse>, Refused> {
+) -> Result<Option<KeyUse>, RunRefusal> {
     let Some(header) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
     let key = header.to_str().unwrap_or_default();
     if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
@@ -277,7 +279,7 @@ pub(crate) enum Wait {
 }
 
 impl Wait {
-    pub(crate) fn read(text: Option<&str>) -> Result<Self, Refused> {
+    pub(crate) fn read(text: Option<&str>) -> Result<Self, RunRefusal> {
         match text.map(str::to_ascii_lowercase).as_deref() {
             None | Some("" | "false" | "0" | "no" | "off") => Ok(Self::No),
             Some("true" | "1" | "yes" | "on") => Ok(Self::Started),
@@ -288,7 +290,7 @@ impl Wait {
 }
 
 /// A switch of the query.
-pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str) -> Result<bool, Refused> {
+pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str) -> Result<bool, RunRefusal> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
         Some("1" | "true" | "yes" | "on") => Ok(true),
@@ -297,6 +299,6 @@ pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str)
 }
 
 /// A query that can't be read: a parameter stands twice, or is not text.
-pub(crate) fn invalid_query() -> Refused {
-    refusals::shape("invalid_query", "the query can't be read: each parameter once, as text")
+pub(crate) fn invalid_query() -> RunRefusal {
+    refusals::shape("invalid_query", "the query cannot be read: send each parameter once, as text")
 }

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     access::{admits, are_apart},
     command::{
-        Begun, Caller, CancelAll, CancelRun, CanceledAll, Interrupting, Progress, Progressed, ResumeRun,
-        StartRun, TakeOver,
+        Caller, CancelAll, CancelRun, CanceledAll, InterruptReceipt, Progress, ProgressReceipt, ResumeRun,
+        RunStart, StartRun, TakeOver,
     },
-    decide::{self, Rejection, Standing},
+    decide::{self, CallerStanding, Rejection},
     event::{Artifact, Leaves, ThreadEvent},
     id::ThreadId,
     state::ThreadState,
@@ -22,7 +22,7 @@ use crate::{
 
 /// Threads of an agent by when they were opened, `<agent>/<opened, ms>/<thread>`.
 pub(crate) const THREADS: &str = "runs.threads";
-/// The same of whoever opened them, `<who>/<agent>/<opened, ms>/<thread>`.
+/// The same by the caller that opened them, `<who>/<agent>/<opened, ms>/<thread>`.
 pub(crate) const OPENED: &str = "runs.opened";
 /// The thread of a run, by the run.
 pub(crate) const RUNS: &str = "runs.runs";
@@ -33,7 +33,7 @@ pub(crate) const ARTIFACTS: &str = "runs.artifacts";
 
 /// Where an artifact is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct ArtifactPlace {
     pub(crate) thread: ThreadId,
     pub(crate) artifact: Artifact,
 }
@@ -104,7 +104,7 @@ impl Room for ThreadRoom {
             ThreadEvent::EventEmitted(event) => {
                 let Some(artifact) = &event.artifact else { return Vec::new() };
                 let Ok(thread) = id.parse() else { return Vec::new() };
-                let kept = Kept { thread, artifact: artifact.clone() };
+                let kept = ArtifactPlace { thread, artifact: artifact.clone() };
                 let value = serde_json::to_vec(&kept).expect("strings and numbers can be written");
                 vec![put(ARTIFACTS, artifact.id.clone(), value)]
             }
@@ -122,7 +122,7 @@ impl Room for ThreadRoom {
 }
 
 /// A command with the room that knows how its caller stands.
-pub(crate) struct Asked<C> {
+pub(crate) struct CommandContext<C> {
     pub(crate) accounts: Accounts,
     pub(crate) command: C,
 }
@@ -137,21 +137,21 @@ pub(crate) trait Decides: Send + Sync {
     fn decide(
         &self,
         state: &ThreadState,
-        standing: Standing,
+        standing: CallerStanding,
         stamp: &Stamp,
     ) -> Result<Decision<ThreadEvent, Self::Reply>, Rejection>;
 }
 
-impl<C: Decides> Command<ThreadRoom> for Asked<C> {
+impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
     const NAME: &'static str = C::NAME;
     type Reply = C::Reply;
     type Rejection = Rejection;
-    type Facts = Standing;
+    type Facts = CallerStanding;
 
     /// How the caller stands; the append is held to that.
-    async fn facts(&self, _: &ThreadState) -> Result<Facts<Standing>, Fault> {
+    async fn facts(&self, _: &ThreadState) -> Result<Facts<CallerStanding>, Fault> {
         let Some(caller) = self.command.caller() else {
-            let value = Standing { holds: true, is_admitted: true };
+            let value = CallerStanding { holds: true, is_admitted: true };
             return Ok(Facts { value, conditions: Vec::new() });
         };
         let Caller { authority, gate, on_behalf_of, .. } = caller;
@@ -161,14 +161,14 @@ impl<C: Decides> Command<ThreadRoom> for Asked<C> {
         if let Some(other) = on_behalf_of {
             is_admitted &= !are_apart(&self.accounts, (other, &gate.agent), &mut conditions).await?;
         }
-        Ok(Facts { value: Standing { holds, is_admitted }, conditions })
+        Ok(Facts { value: CallerStanding { holds, is_admitted }, conditions })
     }
 
     fn decide(
         &self,
         state: &ThreadState,
         _: Version,
-        standing: &Standing,
+        standing: &CallerStanding,
         stamp: &Stamp,
     ) -> Result<Decision<ThreadEvent, C::Reply>, Rejection> {
         self.command.decide(state, *standing, stamp)
@@ -193,7 +193,7 @@ macro_rules! decides {
             fn decide(
                 &self,
                 $state: &ThreadState,
-                $standing: Standing,
+                $standing: CallerStanding,
                 $stamp: &Stamp,
             ) -> Result<Decision<ThreadEvent, $reply>, Rejection> {
                 let $this = self;
@@ -203,15 +203,15 @@ macro_rules! decides {
     };
 }
 
-decides!("start_run", StartRun => Begun, |this| Some(&this.caller), |this, state, standing, stamp| {
+decides!("start_run", StartRun => RunStart, |this| Some(&this.caller), |this, state, standing, stamp| {
     decide::start(state, standing, stamp, this)
 });
-decides!("resume_run", ResumeRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
+decides!("resume_run", ResumeRun => InterruptReceipt, |this| Some(&this.caller), |this, state, standing, _stamp| {
     decide::resume(state, standing, this)
 });
-decides!("cancel_run", CancelRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
+decides!("cancel_run", CancelRun => InterruptReceipt, |this| Some(&this.caller), |this, state, standing, _stamp| {
     decide::cancel(state, standing, this)
 });
 decides!("cancel_all", CancelAll => CanceledAll, |_| None, |this, state, _standing, _stamp| decide::cancel_all(state, this));
-decides!("progress", Progress => Progressed, |_| None, |this, state, _standing, _stamp| decide::progress(state, this));
-decides!("take_over", TakeOver => Progressed, |_| None, |this, state, _standing, _stamp| decide::take_over(state, this));
+decides!("progress", Progress => ProgressReceipt, |_| None, |this, state, _standing, _stamp| decide::progress(state, this));
+decides!("take_over", TakeOver => ProgressReceipt, |_| None, |this, state, _standing, _stamp| decide::take_over(state, this));

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{AccountEvent, Accounts, Watchers, recheck};
 use plenary_blobs::Blobs;
 use plenary_edge::Metrics;
-use plenary_engine::{Done, ExecuteError, KeyUse, Room, Streams};
+use plenary_engine::{ExecuteError, Executed, KeyUse, Room, Streams};
 use plenary_hub::{Cursors, Observer, Tail};
 use plenary_kernel::{Clock, Share, Version};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
@@ -22,8 +22,8 @@ use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    command::{Begun, Caller, Progressed, Request, StartRun},
-    configured::{ConfigurationRoom, ConfigureAgent, Configured, NotConfigured},
+    command::{Caller, ProgressReceipt, Request, RunStart, StartRun},
+    configured::{ConfigurationRoom, ConfigureAgent, NotConfigured, RunIds},
     decide::Rejection,
     deltas::Deltas,
     enlisted::EnlistedRoom,
@@ -32,8 +32,8 @@ use crate::{
     id::{RunId, ThreadId},
     limits::TAIL_OCTETS_MAX,
     registry::Registry,
-    room::{Asked, Decides, RUNS, ThreadRoom},
-    shares::{Counted, Payer, Quotas, payer_of},
+    room::{CommandContext, Decides, RUNS, ThreadRoom},
+    shares::{Payer, Quotas, RunShares, payer_of},
     state::{RunStatus, ThreadState},
     switch::SwitchRoom,
 };
@@ -58,8 +58,8 @@ pub(crate) struct Inner {
     pub(crate) blobs: Option<Blobs>,
     pub(crate) tail: Tail<()>,
     pub(crate) deltas: Deltas,
-    pub(crate) carried: Carried,
-    pub(crate) counted: Counted,
+    pub(crate) carried: LocalRuns,
+    pub(crate) counted: RunShares,
     /// The process is about to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -76,10 +76,10 @@ pub(crate) struct Gauges {
 
 /// The runs that this process carries out.
 #[derive(Default)]
-pub(crate) struct Carried(Mutex<HashMap<RunId, Carrying>>);
+pub(crate) struct LocalRuns(Mutex<HashMap<RunId, LocalRun>>);
 
 /// One of them.
-struct Carrying {
+struct LocalRun {
     asked: Arc<Notify>,
     /// What it takes of its owner's share; none where the run went on before this process knew of it.
     share: Option<Share<Payer>>,
@@ -93,8 +93,8 @@ pub(crate) struct Place {
     pub(crate) asked: Arc<Notify>,
 }
 
-impl Carried {
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Carrying>> {
+impl LocalRuns {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, LocalRun>> {
         self.0.lock()
     }
 
@@ -130,7 +130,7 @@ impl Drop for Place {
 }
 
 impl Runs {
-    /// The runs in a log, of these agents, of which each owner may have so many at a time. Artifacts are kept among the blobs.
+    /// The runs in a log, of these agents, with a limit for each owner. Artifacts are stored among the blobs.
     #[must_use]
     pub fn new(
         log: Log,
@@ -155,8 +155,8 @@ impl Runs {
             blobs,
             tail: Tail::new(TAIL_OCTETS_MAX),
             deltas,
-            carried: Carried::default(),
-            counted: Counted::new(quotas),
+            carried: LocalRuns::default(),
+            counted: RunShares::new(quotas),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             gauges: Gauges::default(),
@@ -172,8 +172,8 @@ impl Runs {
     /// Counts the runs that this process carries out, and those that wait their turn.
     pub fn register(&self, metrics: &Metrics) {
         let Gauges { active, queued } = self.0.gauges.clone();
-        metrics.register("runs_active", "Runs that this process carries out", active);
-        metrics.register("runs_queued", "Runs that wait for an earlier one of their thread", queued);
+        metrics.register("runs_active", "Active runs of this process", active);
+        metrics.register("runs_queued", "Runs that wait for an earlier run of their thread", queued);
     }
 
     /// How many runs this process carries out.
@@ -198,7 +198,7 @@ impl Runs {
     pub(crate) fn place(&self, run: RunId, share: Option<Share<Payer>>) -> Option<Place> {
         let mut carried = self.0.carried.lock();
         let asked = match carried.entry(run) {
-            Entry::Vacant(entry) => entry.insert(Carrying { asked: Arc::default(), share }).asked.clone(),
+            Entry::Vacant(entry) => entry.insert(LocalRun { asked: Arc::default(), share }).asked.clone(),
             Entry::Occupied(mut entry) => {
                 let there = &mut entry.get_mut().share;
                 *there = there.take().or(share);
@@ -209,21 +209,21 @@ impl Runs {
         Some(Place { runs: self.clone(), run, asked })
     }
 
-    /// Carries out a command on a thread, and wakes whoever follows it.
+    /// Carries out a command on a thread and wakes its followers.
     pub(crate) async fn ask<C: Decides>(
         &self,
         thread: ThreadId,
         command: C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<C::Reply>, ExecuteError<Rejection>> {
-        let asked = Asked { accounts: self.0.accounts.clone(), command };
+    ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>> {
+        let asked = CommandContext { accounts: self.0.accounts.clone(), command };
         let done = self.0.threads.execute(&thread.to_string(), &asked, key).await?;
         self.hurry(thread, &done);
         Ok(done)
     }
 
     /// Whoever follows a thread here need not wait until what was done is handed out.
-    fn hurry<T>(&self, thread: ThreadId, done: &Done<T>) {
+    fn hurry<T>(&self, thread: ThreadId, done: &Executed<T>) {
         if done.position.is_some() {
             self.0.watchers.wake(&stream(thread), Version(1));
         }
@@ -241,14 +241,14 @@ impl Runs {
         (thread, is_new): (ThreadId, bool),
         request: Request,
         key: Option<&KeyUse>,
-    ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
+    ) -> Result<Executed<RunStart>, ExecuteError<Rejection>> {
         let payer = payer_of(&caller);
         let is_queued = !is_new && self.fresh(thread).await?.active().is_some();
         let counted = &self.0.counted;
         let take = |is_queued| if is_queued { counted.queue(&payer) } else { counted.run(&payer) };
         let share = take(is_queued).map_err(ExecuteError::Rejected)?;
         let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
-        let asked = Asked { accounts: self.0.accounts.clone(), command };
+        let asked = CommandContext { accounts: self.0.accounts.clone(), command };
         let id = thread.to_string();
         let done = match is_new {
             true => self.0.threads.begin(&id, &asked, key).await?,
@@ -279,7 +279,7 @@ impl Runs {
     }
 
     /// What was begun by a command is carried out here, with this share.
-    pub(crate) fn follow(&self, thread: ThreadId, progressed: Progressed, share: Option<Share<Payer>>) {
+    pub(crate) fn follow(&self, thread: ThreadId, progressed: ProgressReceipt, share: Option<Share<Payer>>) {
         if let Some(run) = progressed.started {
             self.carry_out(thread, run, None, share);
         }
@@ -306,7 +306,7 @@ impl Runs {
         caller: Caller,
         args: Map<String, Value>,
         key: Option<&KeyUse>,
-    ) -> Result<Done<Configured>, ExecuteError<NotConfigured>> {
+    ) -> Result<Executed<RunIds>, ExecuteError<NotConfigured>> {
         let agent = caller.agent.clone();
         let command = ConfigureAgent { accounts: self.0.accounts.clone(), caller, args };
         self.0.configurations.execute(&agent, &command, key).await
@@ -343,7 +343,7 @@ impl Runs {
                 self.0.carried.wake(completed.run);
             }
             Ok(_) => {}
-            Err(fault) => tracing::error!(%fault, "an event of a thread can't be read"),
+            Err(fault) => tracing::error!(%fault, "an event of a thread cannot be read"),
         }
     }
 }
@@ -374,7 +374,7 @@ impl Observer for Runs {
             }
         }
         for (stream, run) in grown {
-            run.last().into_iter().for_each(|last| self.0.threads.observe(last));
+            run.iter().for_each(|event| self.0.threads.observe(event));
             if self.0.watchers.has(stream) {
                 // The tail has them before anybody is woken.
                 self.0.tail.push(run.iter().copied());

@@ -13,15 +13,15 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
-    Task, Turn,
+    Description, Example, Glancer, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Task, Teller, Turn,
 };
 use serde_json::json;
 
 use crate::{
     Runs,
     configured::{Configuration, ConfigurationRoom},
-    enlisted::{Enlisted, EnlistedRoom},
+    enlisted::{EnlistedRoom, Enlistment},
     news::is_thread,
     operations, refused_response,
     room::ThreadRoom,
@@ -51,9 +51,9 @@ const ONCE: AnsweredOnce = AnsweredOnce {
 };
 
 impl ServedRoom for Runs {
-    fn about() -> About {
-        let purpose = "Agents behind the server, their threads, runs and events (Agent Protocol).";
-        About::new("runs", purpose, &operations(), EXAMPLES)
+    fn about() -> RoomDescription {
+        let purpose = "Agents of the server, their threads, runs and events (Agent Protocol).";
+        RoomDescription::new("runs", purpose, &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -61,6 +61,14 @@ impl ServedRoom for Runs {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn teller(&self) -> Option<Arc<dyn Teller>> {
         Some(Arc::new(self.clone()))
     }
 
@@ -76,7 +84,7 @@ impl ServedRoom for Runs {
                     recount::<ThreadRoom>(&state, event)
                 }
                 ConfigurationRoom::CATEGORY => recount::<ConfigurationRoom>(&Configuration::default(), event),
-                EnlistedRoom::CATEGORY => recount::<EnlistedRoom>(&Enlisted::default(), event),
+                EnlistedRoom::CATEGORY => recount::<EnlistedRoom>(&Enlistment::default(), event),
                 SwitchRoom::CATEGORY => recount::<SwitchRoom>(&Switch::default(), event),
                 _ => Ok(None),
             }

@@ -52,14 +52,14 @@ impl Default for Quotas {
 }
 
 /// What is taken of them.
-pub(crate) struct Counted {
+pub(crate) struct RunShares {
     running: Shares<Payer>,
     queued: Shares<Payer>,
     /// Of each run that waits for its turn.
     waiting: Mutex<HashMap<RunId, Share<Payer>>>,
 }
 
-impl Counted {
+impl RunShares {
     pub(crate) fn new(quotas: Quotas) -> Self {
         Self {
             running: Shares::new(quotas.runs_max, quotas.runs_per_owner_max),
@@ -97,7 +97,7 @@ impl Counted {
         self.waiting().contains_key(&run)
     }
 
-    /// It does not wait any more.
+    /// It no longer waits.
     pub(crate) fn waits_no_more(&self, run: RunId) {
         self.waiting().remove(&run);
     }
@@ -111,7 +111,7 @@ mod tests {
     fn one_owner_at_its_limit_leaves_the_others_theirs() {
         let quotas =
             Quotas { runs_max: 3, runs_per_owner_max: 2, queued_runs_per_owner_max: 1, ..Quotas::default() };
-        let counted = Counted::new(quotas);
+        let counted = RunShares::new(quotas);
         let (ann, nick, operator) = (Some("ann".parse().unwrap()), Some("nick".parse().unwrap()), None);
         let held = [counted.run(&ann), counted.run(&ann)];
         assert!(held.iter().all(Result::is_ok));

@@ -14,13 +14,13 @@ use crate::{
     runner::{EventKind, FinishReason},
 };
 
-/// Where a run stands (wire.md 4.2).
+/// The state of a run (wire.md 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// Another run of its thread is going on.
+    /// Another run of its thread is active.
     Queued,
-    /// It is going on.
+    /// It is active.
     Running,
     /// It waits for its caller.
     Waiting,
@@ -28,7 +28,7 @@ pub enum RunStatus {
     Completed,
     /// It ended with an error.
     Error,
-    /// It ended because it was told to.
+    /// It was canceled.
     Canceled,
 }
 
@@ -60,7 +60,7 @@ impl From<FinishReason> for RunStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadState {
     /// How it began; `None` when there is no such thread.
-    pub opened: Option<Opened>,
+    pub opened: Option<ThreadStart>,
     /// Its runs, oldest first.
     pub runs: Vec<RunState>,
     /// When it last changed.
@@ -69,14 +69,14 @@ pub struct ThreadState {
 
 /// How a thread began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct ThreadStart {
     /// The name of its agent.
     pub agent: Arc<str>,
-    /// By whom.
+    /// The actor.
     pub by: Actor,
     /// When.
     pub at: TimestampMs,
-    /// What its first request says, in short.
+    /// Its first request, shortened.
     pub title: Option<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct Opened {
 pub struct RunState {
     /// Which.
     pub id: RunId,
-    /// Where it stands.
+    /// Its state.
     pub status: RunStatus,
     /// How deep in a chain of callers.
     pub depth: u32,
@@ -138,7 +138,7 @@ impl ThreadState {
         if let ThreadEvent::RunQueued(event) = event {
             if let Some(opens) = &event.opens {
                 let (agent, by, title) = (opens.agent.clone(), event.by.clone(), opens.title.clone());
-                self.opened = Some(Opened { agent, by, at: opens.created, title });
+                self.opened = Some(ThreadStart { agent, by, at: opens.created, title });
             }
             self.runs.push(RunState {
                 id: event.run,

@@ -17,27 +17,27 @@ use crate::{
     Runs,
     access::admits,
     budget::Budget,
-    command::{Progress, Progressed},
-    deltas::Shown,
+    command::{Progress, ProgressReceipt},
+    deltas::RunDelta,
     event::{Artifact, RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
     limits::{CANCEL_GRACE_MS, EVENTS_WAITING_MAX, STOP_GRACE_MS, WHY_OCTETS_MAX, WRITE_PAUSE_MS_MAX},
     members::Members,
     recall::request_of,
     registry::Agent,
-    runner::{Ears, Ended, Event, Recall, RunRequest, run_of},
+    runner::{Ears, Event, Recall, RunEnd, RunRequest, run_of},
     runs::{Place, stream},
     shares::Payer,
     state::RunState,
 };
 
 /// What a run is ended with when the server stops.
-pub(crate) const STOPPED: &str = "The server was stopped while the run was going on; it cannot be continued.";
-const GONE: &str = "This server has no agent of that name any more.";
-const HALTED: &str = "The agent is stopped; it takes no runs.";
-const SHUT: &str = "The agent takes no runs of its requester any more.";
+pub(crate) const STOPPED: &str = "The server stopped during the run; the run cannot continue.";
+const GONE: &str = "This server no longer has an agent with this name.";
+const HALTED: &str = "The agent is stopped and accepts no runs.";
+const SHUT: &str = "The agent no longer accepts runs from this requester.";
 const BROKEN: &str = "The server failed to carry out the run.";
-const DEAF: &str = "The agent does not take the answers that it asked for.";
+const DEAF: &str = "The agent does not accept the input that it asked for.";
 
 impl Runs {
     /// Carries out a run that was begun here, unless it is carried out already. Its request is read from the log where
@@ -57,7 +57,7 @@ impl Runs {
             let progressed = match begun {
                 Ok(Ok(progressed)) => progressed,
                 Ok(Err(fault)) => {
-                    tracing::error!(%fault, run = %place.run(), "a run can't be carried out");
+                    tracing::error!(%fault, run = %place.run(), "a run cannot be carried out");
                     runs.end(thread, run, BROKEN).await
                 }
                 Err(_) => {
@@ -75,8 +75,8 @@ impl Runs {
         thread: ThreadId,
         place: &Place,
         queued: Option<RunQueued>,
-    ) -> Result<Progressed, Fault> {
-        const NOTHING: Progressed = Progressed { over: true, started: None };
+    ) -> Result<ProgressReceipt, Fault> {
+        const NOTHING: ProgressReceipt = ProgressReceipt { over: true, started: None };
         let state = self.fresh(thread).await?;
         let ours = |run: &&RunState| run.status.is_active() && run.node == self.0.node;
         let (Some(opened), Some(run)) = (&state.opened, state.run(place.run()).filter(ours)) else {
@@ -109,8 +109,8 @@ impl Runs {
     }
 
     /// Ends a run that is not carried out.
-    async fn end(&self, thread: ThreadId, run: RunId, why: &str) -> Progressed {
-        self.written(thread, self.progress(run, 0, Vec::new(), Some(Ended::error(why)))).await
+    async fn end(&self, thread: ThreadId, run: RunId, why: &str) -> ProgressReceipt {
+        self.written(thread, self.progress(run, 0, Vec::new(), Some(RunEnd::error(why)))).await
     }
 
     fn progress(
@@ -118,27 +118,27 @@ impl Runs {
         run: RunId,
         first_id: u64,
         events: Vec<(Event, Option<Artifact>)>,
-        ended: Option<Ended>,
+        ended: Option<RunEnd>,
     ) -> Progress {
         let goes_on = !self.0.stop.is_cancelled();
         Progress { run, node: self.0.node.clone(), first_id, events, ended, goes_on }
     }
 
     /// Writes what was heard, however long the store can't.
-    async fn written(&self, thread: ThreadId, progress: Progress) -> Progressed {
+    async fn written(&self, thread: ThreadId, progress: Progress) -> ProgressReceipt {
         let mut pause_ms = 10;
         loop {
             match self.ask(thread, progress.clone(), None).await {
                 Ok(done) => return done.reply,
                 Err(ExecuteError::Fault(fault @ Fault::Corrupt(_))) => {
-                    tracing::error!(%fault, run = %progress.run, "what a run said can't be written");
-                    return Progressed { over: true, started: None };
+                    tracing::error!(%fault, run = %progress.run, "the events of a run cannot be written");
+                    return ProgressReceipt { over: true, started: None };
                 }
                 Err(ExecuteError::Fault(fault)) => {
-                    tracing::warn!(%fault, run = %progress.run, "what a run said is not written yet");
+                    tracing::warn!(%fault, run = %progress.run, "the events of a run are not written yet");
                 }
                 Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                    return Progressed { over: true, started: None };
+                    return ProgressReceipt { over: true, started: None };
                 }
             }
             sleep(Duration::from_millis(pause_ms)).await;
@@ -148,7 +148,7 @@ impl Runs {
 }
 
 /// A runner's task, which ends with its supervisor.
-struct Task(JoinHandle<Ended>);
+struct Task(JoinHandle<RunEnd>);
 
 impl Drop for Task {
     fn drop(&mut self) {
@@ -168,13 +168,13 @@ struct Supervisor {
     resumed: Version,
     budget: Budget,
     /// When it is over whatever happens, and what it is ended with then.
-    last_call: Option<(Instant, Ended)>,
+    last_call: Option<(Instant, RunEnd)>,
 }
 
 /// What happened.
-enum Happened {
+enum SupervisorEvent {
     Said(Vec<Event>),
-    Ended(Ended),
+    Ended(RunEnd),
     Asked,
     Stopping,
     Shown { after: u64, text: String },
@@ -191,31 +191,31 @@ impl Supervisor {
         Self { runs, request, ears, task, next_id, resumed: Version::ZERO, budget, last_call: None }
     }
 
-    async fn run(mut self, place: &Place) -> Progressed {
+    async fn run(mut self, place: &Place) -> ProgressReceipt {
         // What was asked before there was a place among those who are woken.
-        let mut happened = Happened::Asked;
+        let mut happened = SupervisorEvent::Asked;
         loop {
             let (events, ended) = match happened {
-                Happened::Said(events) => (events, None),
-                Happened::Ended(ended) => (self.left(), Some(ended)),
-                Happened::Asked => match self.look().await {
+                SupervisorEvent::Said(events) => (events, None),
+                SupervisorEvent::Ended(ended) => (self.left(), Some(ended)),
+                SupervisorEvent::Asked => match self.look().await {
                     Ok(ended) => (Vec::new(), ended),
                     Err(fault) => {
-                        tracing::warn!(%fault, "what is asked of a run can't be read yet");
+                        tracing::warn!(%fault, "the requests to a run cannot be read yet");
                         place.asked.notify_one();
                         sleep(Duration::from_millis(WRITE_PAUSE_MS_MAX)).await;
                         (Vec::new(), None)
                     }
                 },
-                Happened::Stopping => {
-                    self.tell_to_stop(STOP_GRACE_MS, Ended::error(STOPPED));
+                SupervisorEvent::Stopping => {
+                    self.tell_to_stop(STOP_GRACE_MS, RunEnd::error(STOPPED));
                     (Vec::new(), None)
                 }
-                Happened::Shown { after, text } => {
+                SupervisorEvent::Shown { after, text } => {
                     self.show(after, text);
                     (Vec::new(), None)
                 }
-                Happened::Overdue => match self.last_call.take() {
+                SupervisorEvent::Overdue => match self.last_call.take() {
                     Some((_, ended)) => (self.left(), Some(ended)),
                     None => {
                         self.tell_to_stop(CANCEL_GRACE_MS, self.budget.overdue());
@@ -235,7 +235,7 @@ impl Supervisor {
     }
 
     /// Waits for what happens next.
-    async fn next(&mut self, place: &Place) -> Happened {
+    async fn next(&mut self, place: &Place) -> SupervisorEvent {
         let deadline = match &self.last_call {
             Some((at, _)) => *at,
             None => self.budget.deadline(),
@@ -258,18 +258,18 @@ impl Supervisor {
         let is_told = self.last_call.is_some();
         tokio::select! {
             biased;
-            () = place.asked.notified() => Happened::Asked,
-            () = stop.cancelled(), if !is_told => Happened::Stopping,
-            () = sleep_until(deadline) => Happened::Overdue,
-            ended = &mut self.task.0 => Happened::Ended(self.end_of(ended)),
-            events = said => Happened::Said(events),
-            delta = shown => Happened::Shown { after: delta.after, text: delta.text },
+            () = place.asked.notified() => SupervisorEvent::Asked,
+            () = stop.cancelled(), if !is_told => SupervisorEvent::Stopping,
+            () = sleep_until(deadline) => SupervisorEvent::Overdue,
+            ended = &mut self.task.0 => SupervisorEvent::Ended(self.end_of(ended)),
+            events = said => SupervisorEvent::Said(events),
+            delta = shown => SupervisorEvent::Shown { after: delta.after, text: delta.text },
         }
     }
 
     /// The end that a runner answered with. Of one that was told to stop, and has no result, the reason is what counts.
-    fn end_of(&self, ended: Result<Ended, JoinError>) -> Ended {
-        let ended = ended.unwrap_or_else(|error| Ended::error(failure(error)));
+    fn end_of(&self, ended: Result<RunEnd, JoinError>) -> RunEnd {
+        let ended = ended.unwrap_or_else(|error| RunEnd::error(failure(error)));
         match &self.last_call {
             Some((_, last)) if ended.result.is_none() => last.clone(),
             _ => ended,
@@ -286,7 +286,7 @@ impl Supervisor {
         events
     }
 
-    fn tell_to_stop(&mut self, grace_ms: u64, ended: Ended) {
+    fn tell_to_stop(&mut self, grace_ms: u64, ended: RunEnd) {
         self.ears.cancel();
         self.last_call = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
     }
@@ -299,7 +299,7 @@ impl Supervisor {
     }
 
     fn show(&self, after: u64, text: String) {
-        self.runs.0.deltas.show(Shown {
+        self.runs.0.deltas.show(RunDelta {
             thread: self.request.thread_id,
             run: self.request.run_id,
             agent: self.request.agent.clone(),
@@ -311,15 +311,15 @@ impl Supervisor {
     }
 
     /// Looks at what the log says of the run: whether it is still to go on, to stop, or is answered.
-    async fn look(&mut self) -> Result<Option<Ended>, Fault> {
+    async fn look(&mut self) -> Result<Option<RunEnd>, Fault> {
         let state = self.runs.fresh(self.request.thread_id).await?;
         let Some(run) = state.run(self.request.run_id) else { return Ok(None) };
         if run.status.is_over() || run.node != self.runs.0.node {
             // Another process took this one for dead: what it wrote stands.
-            return Ok(Some(Ended::canceled()));
+            return Ok(Some(RunEnd::canceled()));
         }
         if run.cancel_requested && self.last_call.is_none() {
-            self.tell_to_stop(CANCEL_GRACE_MS, Ended::canceled());
+            self.tell_to_stop(CANCEL_GRACE_MS, RunEnd::canceled());
         }
         if run.resumed <= self.resumed {
             return Ok(None);
@@ -333,19 +333,19 @@ impl Supervisor {
             self.budget.resume(Instant::now());
             self.resumed = answered;
             if !self.ears.resume(keys.unwrap_or_default()) {
-                return Ok(Some(Ended::error(DEAF)));
+                return Ok(Some(RunEnd::error(DEAF)));
             }
         }
         Ok(None)
     }
 
     /// Writes what was said, and the end; past a limit that is the end.
-    async fn write(&mut self, events: Vec<Event>, ended: Option<Ended>) -> Progressed {
+    async fn write(&mut self, events: Vec<Event>, ended: Option<RunEnd>) -> ProgressReceipt {
         let mut taken = Vec::with_capacity(events.len());
         let mut over = None;
         for event in events {
             if let Err(why) = self.budget.take(&event, Instant::now()) {
-                over = Some(Ended::error(why));
+                over = Some(RunEnd::error(why));
                 break;
             }
             taken.push(self.runs.kept(event).await);
@@ -358,13 +358,13 @@ impl Supervisor {
     }
 }
 
-/// What a runner that panicked is told to have said, cut to a length.
+/// The error text for a runner that panicked, cut to a length.
 fn failure(error: JoinError) -> String {
     let text = error.try_into_panic().ok().and_then(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
     });
-    let mut text = format!("The agent broke: {}", text.as_deref().unwrap_or("it gave no reason"));
+    let mut text = format!("The agent failed: {}", text.as_deref().unwrap_or("it gave no reason"));
     text.truncate(text.floor_char_boundary(WHY_OCTETS_MAX));
     text
 }

@@ -23,15 +23,15 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SwitchEvent {
     /// It takes no more runs.
-    AgentStopped(Turned),
+    AgentStopped(SwitchChange),
     /// It takes runs again.
-    AgentStarted(Turned),
+    AgentStarted(SwitchChange),
 }
 
-/// By whom.
+/// The actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Turned {
-    /// By whom.
+pub(crate) struct SwitchChange {
+    /// The actor.
     pub(crate) by: Actor,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct TurnedTo {
 /// Why a switch is not turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotSwitched {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
     /// Only its owner and the operator stop and start an agent.
     Forbidden,
@@ -117,7 +117,7 @@ fn decide(
         return Err(NotSwitched::Forbidden);
     }
     let reply = TurnedTo { stopped: command.stops };
-    let turned = Turned { by: authority.by.clone() };
+    let turned = SwitchChange { by: authority.by.clone() };
     Ok(match (state.stopped.is_some(), command.stops) {
         (false, true) => Decision::new(vec![SwitchEvent::AgentStopped(turned)], reply),
         (true, false) => Decision::new(vec![SwitchEvent::AgentStarted(turned)], reply),
@@ -157,7 +157,7 @@ impl Runs {
         Ok(self.0.switches.fresh(agent).await?.0.stopped)
     }
 
-    /// Stops or starts an agent. What goes on is told to stop, what waits is over.
+    /// Stops or starts an agent. Active runs are canceled, waiting runs end.
     pub(crate) async fn turn(&self, caller: Caller, stops: bool) -> Result<(), ExecuteError<NotSwitched>> {
         let (agent, by) = (caller.agent.clone(), caller.authority.by.clone());
         let command = TurnSwitch { accounts: self.accounts().clone(), caller, stops };
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_stored_forms_are_frozen() {
-        let turned = || Turned { by: "~nick".parse().unwrap() };
+        let turned = || SwitchChange { by: "~nick".parse().unwrap() };
         for (event, kind) in
             [(SwitchEvent::AgentStopped(turned()), STOPPED), (SwitchEvent::AgentStarted(turned()), STARTED)]
         {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    deltas::Shown,
+    deltas::RunDelta,
     event::{Artifact, EventEmitted, RunCompleted, ThreadEvent},
     id::{RunId, ThreadId},
     members::{Members, quoted},
@@ -21,7 +21,7 @@ use crate::{
 
 /// An agent and its path, as `GET /` lists them.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Listed(pub String, pub String);
+pub struct AgentPath(pub String, pub String);
 
 /// `GET /agent/{name}/describe` (SC-20).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -36,19 +36,19 @@ pub struct AgentDescriptor {
     pub operations: Vec<AgentOperation>,
     /// The tools that it uses, for information.
     pub tools: Vec<String>,
-    /// Its address: `@owner.name`, under which it takes part in sessions.
+    /// Its address, `@owner.name`, under which it participates in sessions.
     pub handle: AgentHandle,
-    /// Whether it is stopped: it takes no runs until it is started.
+    /// Whether it is stopped: it accepts no runs until it is started.
     pub stopped: bool,
-    /// Of an agent that attaches itself: how many instances of it are attached to the process that was asked. Without
-    /// any, its runs wait for one for a while.
+    /// For an agent that attaches itself: the number of instances that are attached to this process. Without an
+    /// instance, its runs wait for one for some time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<usize>,
 }
 
 /// An agent in the list of all of them: `GET /agent`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Described {
+pub struct AgentSummary {
     /// Where its endpoints are.
     pub path: String,
     /// What it is.
@@ -86,14 +86,14 @@ impl AgentDescriptor {
     }
 }
 
-/// An agent was let go.
+/// The response after an agent was dismissed.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Dismissal {
     /// That it was.
     pub dismissed: bool,
 }
 
-/// An event of a run (SC-22), with the members of its type beside these.
+/// An event of a run (SC-22), with the members of its type.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "RunEvent", extend("additionalProperties" = true))]
 pub struct Base {
@@ -110,9 +110,9 @@ pub struct Base {
     /// CompletionResult, WaitForInput or RunCompleted.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Whose voice it is.
+    /// Its source.
     pub role: Role,
-    /// How deep in a chain of callers it came from.
+    /// Its depth in the chain of callers.
     pub depth: u32,
 }
 
@@ -256,9 +256,9 @@ pub struct TextDelta<'a> {
     /// Always `TextDelta`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Whose voice it is.
+    /// Its source.
     pub role: Role,
-    /// How deep in a chain of callers it came from.
+    /// Its depth in the chain of callers.
     pub depth: u32,
     /// The id of the last event before it.
     pub after: u64,
@@ -267,7 +267,7 @@ pub struct TextDelta<'a> {
 }
 
 impl<'a> TextDelta<'a> {
-    pub(crate) fn of(shown: &'a Shown) -> Self {
+    pub(crate) fn of(shown: &'a RunDelta) -> Self {
         Self {
             run_id: shown.run,
             thread_id: shown.thread,
@@ -308,14 +308,14 @@ pub struct RunReport {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Of one that waits: what is asked for.
+    /// For a waiting run: the requested input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_keys: Option<Map<String, Value>>,
-    /// When it was asked for, RFC 3339, UTC.
+    /// When it was requested, RFC 3339, UTC.
     pub created_at: String,
     /// When it last changed.
     pub updated_at: String,
-    /// The id of its last event; 0 while it is queued.
+    /// The id of its last event; 0 if it is queued.
     pub last_event_id: u64,
 }
 
@@ -353,7 +353,7 @@ pub struct ThreadReport {
     pub updated_at: String,
     /// Its runs, oldest first.
     pub runs: Vec<RunId>,
-    /// What its first request says, in short.
+    /// Its first request, shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -374,7 +374,7 @@ impl ThreadReport {
     }
 }
 
-/// What every refusal of this room looks like (wire.md D.3).
+/// The form of every error of this protocol (wire.md D.3).
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RunError")]
 pub struct ErrorBody<'a> {

@@ -41,7 +41,7 @@ pub struct CreateSession {
 /// A checked body of `POST /sessions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreateBody {
-    /// Whom to invite, each once.
+    /// The agents to invite, each once.
     pub invite: Vec<AgentHandle>,
     /// What it is about.
     pub topic: Option<String>,
@@ -63,9 +63,9 @@ pub struct ReopenSession {
 /// A checked body of `POST …/reopen`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReopenBody {
-    /// Whom to invite; absent: everyone else who was joined at the end.
+    /// The agents to invite; absent: everyone else who was joined at the end.
     pub invite: Option<Vec<AgentHandle>>,
-    /// A message that goes with it.
+    /// A message that is sent with it.
     pub initial_message: Option<Draft>,
 }
 
@@ -74,7 +74,7 @@ pub struct ReopenBody {
 pub struct InviteAgents {
     /// Who invites.
     pub caller: Caller,
-    /// Whom, each once, or why the body is refused.
+    /// The invitees, each once, or the reason why the body is refused.
     pub invite: Result<Vec<AgentHandle>, Refusal>,
 }
 
@@ -125,7 +125,7 @@ pub struct EvictAgent {
     pub blocker: Option<AgentHandle>,
 }
 
-/// The answer to `POST /sessions`.
+/// The response of `POST /sessions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionOpened {
     /// The new session.
@@ -135,25 +135,25 @@ pub struct SessionOpened {
     pub sequence: Option<u64>,
 }
 
-/// The answer to `POST …/messages`.
+/// The response of `POST …/messages`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageAccepted {
     /// The message.
     pub message_id: plenary_kernel::MessageId,
-    /// Its place in the session.
+    /// Its sequence number in the session.
     pub sequence: u64,
 }
 
-/// The answer to `POST …/invite`: those newly invited.
+/// The response of `POST …/invite`: the newly invited agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Invited {
+pub struct InviteReceipt {
     /// Newly invited, reachable ones.
     pub invited: Vec<AgentHandle>,
 }
 
-/// The answer to what has nothing else to say.
+/// The response of operations without other content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ok {
+pub struct Acknowledgement {
     /// Always true.
     pub ok: bool,
 }

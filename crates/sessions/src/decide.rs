@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_accounts::{Known, TrustTier, may_contact, trust_tier};
+use plenary_accounts::{KnownAgent, TrustTier, may_contact, trust_tier};
 use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, FileId, MessageId, Refusal, SessionId, Stamp, Version};
 
 use crate::{
     PARTICIPANTS_MAX,
     command::{
-        Caller, CreateBody, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited,
-        JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession,
-        SendMessage, SessionOpened,
+        Acknowledgement as Done, Caller, CreateBody, CreateSession, Draft, EndSession, EvictAgent,
+        ExpireGrace, InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
+        NoteReconnect, ReopenSession, SendMessage, SessionOpened,
     },
     event::{
         AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Pending,
@@ -49,18 +49,18 @@ pub enum Rejection {
 #[derive(Debug, Clone)]
 pub struct People {
     /// The caller.
-    pub caller: Known,
+    pub caller: KnownAgent,
     /// Everyone named and everyone present, the caller excepted.
-    pub others: BTreeMap<AgentHandle, Known>,
+    pub others: BTreeMap<AgentHandle, KnownAgent>,
     /// Those of them that take no more invitations of the caller's owner until they have answered some.
     pub crowded: BTreeSet<AgentHandle>,
     /// The files that the message names, those that the caller may read.
-    pub files: BTreeMap<FileId, Naming>,
+    pub files: BTreeMap<FileId, FileNaming>,
 }
 
 /// How a file stands that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Naming {
+pub enum FileNaming {
     /// An earlier message of the session names it.
     Again,
     /// None does yet.
@@ -73,7 +73,7 @@ pub enum Naming {
 }
 
 /// Whether nothing but its open gate lets an agent be contacted by another one.
-pub(crate) fn are_strangers(from: &Known, to: &Known) -> bool {
+pub(crate) fn are_strangers(from: &KnownAgent, to: &KnownAgent) -> bool {
     trust_tier(to, &from.handle) == TrustTier::Open
 }
 
@@ -168,14 +168,16 @@ fn message(
     let mut files = Vec::new();
     for id in draft.files {
         match people.files.get(&id) {
-            Some(Naming::Again) => {}
-            Some(Naming::First { sessions, .. }) if *sessions >= SESSIONS_PER_FILE_MAX => {
+            Some(FileNaming::Again) => {}
+            Some(FileNaming::First { sessions, .. }) if *sessions >= SESSIONS_PER_FILE_MAX => {
                 return Err(Rejection::Body(named_too_often()));
             }
-            Some(Naming::First { pending, .. }) if pending.as_ref().is_none_or(|p| stamp.now.0 < p.until) => {
+            Some(FileNaming::First { pending, .. })
+                if pending.as_ref().is_none_or(|p| stamp.now.0 < p.until) =>
+            {
                 files.push(NamedFile { id, pending: pending.clone() });
             }
-            Some(Naming::First { .. }) | None => return Err(Rejection::Body(unknown_file())),
+            Some(FileNaming::First { .. }) | None => return Err(Rejection::Body(unknown_file())),
         }
     }
     Ok(MessageSent {
@@ -273,7 +275,7 @@ pub fn invite(
     command: &InviteAgents,
     people: &People,
     stamp: &Stamp,
-) -> Answer<Invited> {
+) -> Answer<InviteReceipt> {
     let caller = &command.caller.handle;
     people.checked(&command.caller)?;
     let me = participant(state, &command.caller)?;
@@ -297,7 +299,7 @@ pub fn invite(
     room_for(state, &invited)?;
     let mut ids = Ids(stamp, 0);
     let events = invited.iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)).collect();
-    Ok(Decision::new(events, Invited { invited: invited.into_iter().cloned().collect() }))
+    Ok(Decision::new(events, InviteReceipt { invited: invited.into_iter().cloned().collect() }))
 }
 
 fn room_for(state: &SessionState, invited: &[&AgentHandle]) -> Result<(), Rejection> {
@@ -345,7 +347,7 @@ pub fn end(state: &SessionState, command: &EndSession, people: &People, stamp: &
     Ok(Decision::new(vec![event], Done { ok: true }))
 }
 
-/// Reopens (ASP-24, ASP-62, ASP-69): whom trust denies is left out in silence.
+/// Reopens (ASP-24, ASP-62, ASP-69): agents that trust denies are left out without notice.
 pub fn reopen(
     state: &SessionState,
     at: Version,

@@ -1,4 +1,4 @@
-//! What stands on a session's stream, and its stored form. The forms are frozen: a change of one is a new form,
+//! The events of a session's stream, and their stored form. The forms are frozen: a change of one is a new form,
 //! and the old one is read on. The first event is `SessionCreated`; every later one is exactly one event on the
 //! wire, so that `sequence` = version - 1 (ASP-33). Pure.
 
@@ -127,7 +127,7 @@ pub struct AgentInvited {
     pub id: String,
     /// Who was invited.
     pub invitee: AgentHandle,
-    /// By whom.
+    /// The actor.
     pub by: AgentHandle,
     /// Whether the invitation carries the session's first message (ASP-29: send-and-end only).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -5,15 +5,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use plenary_accounts::Acting;
-use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
+use plenary_accounts::HostedIdentity;
+use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _};
 use plenary_kernel::{AgentHandle, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StoredEvent};
 use serde_json::{Map, Value};
 
 use crate::{
     Sessions,
-    command::{Caller, CreateBody, Draft, JoinSession, MessageAccepted, Ok as Okay, ReopenBody, SendMessage},
+    command::{
+        Acknowledgement as Okay, Caller, CreateBody, Draft, JoinSession, MessageAccepted, ReopenBody,
+        SendMessage,
+    },
     decide::Rejection,
     event::Origin,
     room::SessionRoom,
@@ -41,27 +44,27 @@ impl Message {
 
 impl Draft {
     /// The same as it is written when this server sends it for one of its agents.
-    pub(crate) fn passed_on(self, acting: Option<&Acting>) -> Self {
+    pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
         let origin = acting.map(|acting| Origin { hops: acting.hops().saturating_add(1), notice: false });
         Self { origin, ..self }
     }
 }
 
 impl CreateBody {
-    pub(crate) fn passed_on(self, acting: Option<&Acting>) -> Self {
+    pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
         let initial_message = self.initial_message.map(|draft| draft.passed_on(acting));
         Self { initial_message, ..self }
     }
 }
 
 impl ReopenBody {
-    pub(crate) fn passed_on(self, acting: Option<&Acting>) -> Self {
+    pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
         let initial_message = self.initial_message.map(|draft| draft.passed_on(acting));
         Self { initial_message, ..self }
     }
 }
 
-fn caller(acting: &Acting) -> Caller {
+fn caller(acting: &HostedIdentity) -> Caller {
     Caller { handle: acting.handle().clone(), token: acting.proof() }
 }
 
@@ -89,7 +92,11 @@ impl Sessions {
     ///
     /// # Errors
     /// What anybody is refused with, or that the store fails.
-    pub async fn join(&self, id: &SessionId, acting: &Acting) -> Result<Done<Okay>, ExecuteError<Rejection>> {
+    pub async fn join(
+        &self,
+        id: &SessionId,
+        acting: &HostedIdentity,
+    ) -> Result<Executed<Okay>, ExecuteError<Rejection>> {
         self.ask(id, JoinSession(caller(acting)), None).await
     }
 
@@ -100,10 +107,10 @@ impl Sessions {
     pub async fn say(
         &self,
         id: &SessionId,
-        acting: &Acting,
+        acting: &HostedIdentity,
         message: &Message,
         key: &KeyUse,
-    ) -> Result<Done<MessageAccepted>, ExecuteError<Rejection>> {
+    ) -> Result<Executed<MessageAccepted>, ExecuteError<Rejection>> {
         self.ask(id, SendMessage { caller: caller(acting), draft: Ok(message.draft()) }, Some(key)).await
     }
 

@@ -7,8 +7,12 @@ mod content;
 pub mod decide;
 pub mod event;
 pub mod files;
+mod glancing;
 mod inside;
 pub mod news;
+mod onlooking;
+mod owned;
+pub mod pressing;
 mod pump;
 mod reading;
 pub mod reads;
@@ -43,6 +47,8 @@ pub const INVITATIONS_UNANSWERED_MAX: usize = 1_000;
 pub const TOPIC_CHARS_MAX: usize = 512;
 /// Most sessions of one `GET /sessions`; past it 400 `invalid_limit`.
 pub const LIST_MAX: usize = 1_000;
+/// Of how many agents of an owner `GET /_admin/sessions` lists the sessions, by handle; of more it lists none.
+pub const AGENTS_LISTED_MAX: usize = 10_000;
 /// Messages that a search finds where no number is asked for.
 pub const FOUND_DEFAULT: usize = 20;
 /// Most messages of a page that a search finds; past it 400 `invalid_limit`.

@@ -39,7 +39,7 @@ pub struct SessionNews {
 
 /// What a piece of news says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct NewsText {
     /// What the session is about.
     pub topic: Option<String>,
     /// The message as text.
@@ -205,7 +205,12 @@ impl Sessions {
     }
 
     /// What a piece of news says, if the agent may read it now.
-    pub async fn said(&self, me: &AgentHandle, id: &SessionId, at: Version) -> Result<Option<Said>, Fault> {
+    pub async fn said(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        at: Version,
+    ) -> Result<Option<NewsText>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
         if !state.participant(me).is_some_and(|participant| participant.may_read(at)) {
             return Ok(None);
@@ -227,7 +232,7 @@ impl Sessions {
             invitation(&*self.seen(me, id, &state).await?).to_owned()
         };
         let topic = state.created.as_ref().and_then(|created| created.topic.clone());
-        Ok(Some(Said { topic, text }))
+        Ok(Some(NewsText { topic, text }))
     }
 
     /// Whether an agent may be told of a session now: not while it still has to leave because of a block.
@@ -314,7 +319,7 @@ struct Members<'a> {
 }
 
 /// A message as plain text: its text parts, and a line for each other part.
-fn plain(sent: &MessageSent) -> String {
+pub(crate) fn plain(sent: &MessageSent) -> String {
     let object = [b"{", &*sent.members, b"}"].concat();
     let Ok(members) = serde_json::from_slice::<Members<'_>>(&object) else { return String::new() };
     match serde_json::from_str(members.content.get()) {

@@ -12,13 +12,13 @@ use axum::extract::ws::{Message, Utf8Bytes};
 use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
 use plenary_accounts::{AgentCaller, INBOX};
 use plenary_engine::Room as _;
-use plenary_hub::{Closing, Connection, Marks};
+use plenary_hub::{CloseReason, Connection, Marks};
 use plenary_kernel::{AgentHandle, Position, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StreamName};
 use tokio::time::{Duration, Instant, Sleep, sleep_until, timeout};
 
-use self::{confirmation::Confirmation, delivery::Until};
-use crate::{STALLED_MS_MAX, Sessions, reading::Reading, room::SessionRoom, wire::Form};
+use self::{confirmation::Confirmation, delivery::ReadLimit};
+use crate::{STALLED_MS_MAX, Sessions, reading::ReadPosition, room::SessionRoom, wire::Form};
 
 /// Up to this distance the log is read for what an agent in many sessions has missed; beyond it, and for everybody else,
 /// the agent's sessions are looked through.
@@ -41,20 +41,20 @@ pub(crate) enum End {
 }
 
 impl End {
-    pub(crate) const SHUTDOWN: Self = Self::Close(1012, "the server restarts; connect again");
-    const REVOKED: Self = Self::Close(1008, "the token is not valid any more");
+    pub(crate) const SHUTDOWN: Self = Self::Close(1012, "the server is restarting; connect again");
+    const REVOKED: Self = Self::Close(1008, "the token is no longer valid");
     const STALLED: Self = Self::Close(1013, "resume: connect again, nothing is lost");
-    const FAULT: Self = Self::Close(1011, "events can't be read now; connect again");
-    const DAMAGED: Self = Self::Close(1011, "what is stored is damaged");
+    const FAULT: Self = Self::Close(1011, "events cannot be read now; connect again");
+    const DAMAGED: Self = Self::Close(1011, "the stored data is damaged");
 }
 
 impl From<Fault> for End {
     fn from(fault: Fault) -> Self {
         if matches!(fault, Fault::Corrupt(_)) {
-            tracing::error!(%fault, "a connection could not read on");
+            tracing::error!(%fault, "a connection could not continue reading");
             return Self::DAMAGED;
         }
-        tracing::warn!(%fault, "a connection could not read on");
+        tracing::warn!(%fault, "a connection could not continue reading");
         Self::FAULT
     }
 }
@@ -76,7 +76,7 @@ pub(crate) struct Pump<'a, S> {
     connection: &'a Connection,
     form: Form,
     socket: &'a mut S,
-    readings: HashMap<StreamName, Reading>,
+    readings: HashMap<StreamName, ReadPosition>,
     /// Everything for this agent up to here has been sent.
     sent: Position,
     /// Bytes handed to the socket since the last flush.
@@ -136,7 +136,7 @@ impl<'a, S: Socket> Pump<'a, S> {
             let through = self.sessions.0.presence.dispatched();
             self.connection.mailbox.take_into(&mut marks);
             self.obey(&marks).await?;
-            self.deliver(marks.streams.drain(), Until::Observed).await?;
+            self.deliver(marks.streams.drain(), ReadLimit::Observed).await?;
             self.sent = self.sent.max(through);
             self.wait().await?;
         }
@@ -168,14 +168,14 @@ impl<'a, S: Socket> Pump<'a, S> {
     }
 
     async fn take_up(&mut self, news: Vec<plenary_log::StreamNews>) -> Result<(), End> {
-        self.deliver(news.into_iter().map(|news| (news.stream, news.first)), Until::Committed).await
+        self.deliver(news.into_iter().map(|news| (news.stream, news.first)), ReadLimit::Committed).await
     }
 
     /// Orders that came with the marks.
     async fn obey(&mut self, marks: &Marks) -> Result<(), End> {
         match marks.closing {
-            Some(Closing::Shutdown) => return Err(End::SHUTDOWN),
-            Some(Closing::Revoked) => return Err(End::REVOKED),
+            Some(CloseReason::Shutdown) => return Err(End::SHUTDOWN),
+            Some(CloseReason::Revoked) => return Err(End::REVOKED),
             None => {}
         }
         if marks.recheck { self.recheck().await } else { Ok(()) }

@@ -13,14 +13,14 @@ const CREATION: Version = Version(1);
 
 /// Where a connection is in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct ReadPosition {
     /// Everything up to here has been shown, or is not to be shown.
     cursor: Version,
     /// Whether the connection has, or has confirmed, everything up to the cursor as a member.
     whole: bool,
 }
 
-impl Reading {
+impl ReadPosition {
     /// Takes a session up behind `cursor`. Of what the participant became, only what is on disk counts.
     pub(crate) fn start(participant: &Participant, cursor: Version, committed: Version) -> Self {
         let since = participant.since;
@@ -153,7 +153,8 @@ mod tests {
         for moment in moments {
             let participant = fold(&log[..*moment]);
             let head = Version(*moment as u64);
-            let reading = reading.get_or_insert_with(|| Reading::start(&participant, Version(cursor), head));
+            let reading =
+                reading.get_or_insert_with(|| ReadPosition::start(&participant, Version(cursor), head));
             while let Some(next) = reading.next(&participant).filter(|next| *next <= head) {
                 reading.skip_to(next);
                 if reading.pass(&participant, next) == Step::Show {

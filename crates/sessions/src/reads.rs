@@ -38,27 +38,27 @@ impl Run {
 
 /// All runs of one agent in one session, apart and in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[serde(from = "StoredRuns", into = "StoredRuns")]
 pub struct Runs(Vec<Run>);
 
 /// One run stands alone, as it did when there was never more than one.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Stored {
+enum StoredRuns {
     One(Run),
     Several(Vec<Run>),
 }
 
-impl From<Stored> for Runs {
-    fn from(stored: Stored) -> Self {
+impl From<StoredRuns> for Runs {
+    fn from(stored: StoredRuns) -> Self {
         match stored {
-            Stored::One(run) => Self::default().joined(run),
-            Stored::Several(runs) => runs.into_iter().fold(Self::default(), Self::joined),
+            StoredRuns::One(run) => Self::default().joined(run),
+            StoredRuns::Several(runs) => runs.into_iter().fold(Self::default(), Self::joined),
         }
     }
 }
 
-impl From<Runs> for Stored {
+impl From<Runs> for StoredRuns {
     fn from(Runs(runs): Runs) -> Self {
         match *runs {
             [run] => Self::One(run),

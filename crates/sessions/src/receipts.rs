@@ -22,7 +22,9 @@ pub const ANSWERS_LOOKED_THROUGH_MAX: u64 = 10_000;
 pub struct Receipt {
     /// When it was written.
     pub at: TimestampMs,
-    /// Whoever else takes part.
+    /// Who wrote it.
+    pub sender: AgentHandle,
+    /// The other participants.
     pub recipients: Vec<Recipient>,
 }
 
@@ -79,7 +81,7 @@ impl Sessions {
         let last =
             state.participant(me).filter(|me| me.stay.is_none()).map_or(head, |me| me.frozen.min(head));
         self.answers(id, at, last, &mut recipients).await?;
-        Ok(Some(Receipt { at: event.at, recipients }))
+        Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients }))
     }
 
     async fn one(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {

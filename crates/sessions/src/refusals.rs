@@ -6,25 +6,23 @@ use plenary_room::House;
 use crate::{decide::Rejection, views::ReadError};
 
 /// A refusal on its way out.
-pub(crate) type Refused = plenary_room::Refused<House>;
+pub(crate) type SessionRefusal = plenary_room::ErrorReply<House>;
 
-impl From<Rejection> for Refused {
+impl From<Rejection> for SessionRefusal {
     fn from(rejection: Rejection) -> Self {
         Self::new(match rejection {
-            Rejection::Unauthenticated => Refusal::new(
-                Class::Unauthenticated,
-                "invalid_authorization",
-                "The token is not valid any more.",
-            ),
+            Rejection::Unauthenticated => {
+                Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is no longer valid.")
+            }
             Rejection::NotFound => Refusal::not_found(),
             Rejection::Body(refusal) => refusal,
             Rejection::NotJoined => Refusal::conflict(
                 "not_joined",
-                "You are not joined in this session; a joined participant can invite you.",
+                "You have not joined this session; join it, or ask a participant to invite you.",
             ),
             Rejection::SessionEnded => Refusal::conflict(
                 "session_ended",
-                "The session has ended; whoever was joined at the end can reopen it.",
+                "The session has ended; a participant that was joined at the end can reopen it.",
             ),
             Rejection::SessionActive => Refusal::conflict("session_active", "The session is active already."),
             Rejection::NotReopenable => Refusal::conflict(
@@ -34,17 +32,18 @@ impl From<Rejection> for Refused {
             Rejection::TooManyInvitations => Refusal::new(
                 Class::TooMany,
                 "too_many_invitations",
-                "Too many of your owner's invitations wait for an answer of an agent that does not list you; it has to \
-                 join or to list you first.",
+                "Too many of your owner's invitations to an agent that does not list you are unanswered; that agent must \
+                 first join or list you.",
             ),
-            Rejection::SessionFull => {
-                Refusal::conflict("session_full", "The session has as many participants as it may have.")
-            }
+            Rejection::SessionFull => Refusal::conflict(
+                "session_full",
+                "The session is full: it has the maximum number of participants.",
+            ),
         })
     }
 }
 
-impl From<ReadError> for Refused {
+impl From<ReadError> for SessionRefusal {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Refused(refusal) => Self::new(refusal),

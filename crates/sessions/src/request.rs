@@ -38,18 +38,18 @@ pub(crate) fn header_key(headers: &HeaderMap) -> Result<Option<String>, Refusal>
     }
 }
 
-/// What `POST /sessions` takes.
+/// The body of `POST /sessions`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "CreateSession")]
 pub struct CreateRequest {
-    /// Agents to invite; each is told who invites and the topic, nothing more.
+    /// Agents to invite; each learns only the inviter and the topic.
     pub invite: Option<Vec<AgentHandle>>,
     /// What it is about.
     #[schemars(length(max = 512))]
     pub topic: Option<String>,
     /// The first message, sequence 1.
     pub initial_message: Option<InitialMessage>,
-    /// Sends the message with the invitations and ends at once.
+    /// Sends the message with the invitations and ends the session at once.
     pub end_after_send: Option<bool>,
     /// Makes a retry safe.
     #[schemars(length(min = 1, max = 255))]
@@ -61,11 +61,11 @@ pub struct CreateRequest {
 pub struct InitialMessage {
     /// A string, or a list of typed parts.
     pub content: Content,
-    /// Anything structured; returned as given.
+    /// Any JSON object; returned as sent.
     pub metadata: Option<serde_json::Map<String, Value>>,
 }
 
-/// What `POST /sessions/{id}/messages` takes.
+/// The body of `POST /sessions/{id}/messages`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "SendMessage")]
 pub struct MessageRequest {
@@ -74,7 +74,7 @@ pub struct MessageRequest {
     /// Makes a retry safe.
     #[schemars(length(min = 1, max = 255))]
     pub idempotency_key: Option<String>,
-    /// Anything structured; returned as given.
+    /// Any JSON object; returned as sent.
     pub metadata: Option<serde_json::Map<String, Value>>,
 }
 
@@ -134,7 +134,7 @@ pub enum Part {
     },
 }
 
-/// What `POST /sessions/{id}/invite` takes.
+/// The body of `POST /sessions/{id}/invite`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "InviteAgents")]
 pub struct InviteRequest {
@@ -143,13 +143,13 @@ pub struct InviteRequest {
     pub invite: Vec<AgentHandle>,
 }
 
-/// What `POST /sessions/{id}/reopen` takes.
+/// The body of `POST /sessions/{id}/reopen`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "ReopenSession")]
 pub struct ReopenRequest {
     /// Agents to invite; absent: everyone else who was joined at the end.
     pub invite: Option<Vec<AgentHandle>>,
-    /// A message that goes with it.
+    /// A message that is sent with it.
     pub initial_message: Option<InitialMessage>,
 }
 

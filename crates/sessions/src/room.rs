@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use plenary_accounts::{Accounts, Known, may_contact};
+use plenary_accounts::{Accounts, KnownAgent, may_contact};
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{
     AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
@@ -14,11 +14,11 @@ use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StoredEvent, 
 use crate::{
     Sessions,
     command::{
-        Caller, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited,
-        JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession,
-        SendMessage, SessionOpened,
+        Acknowledgement as Done, Caller, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace,
+        InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
+        NoteReconnect, ReopenSession, SendMessage, SessionOpened,
     },
-    decide::{self, Naming, People, Rejection},
+    decide::{self, FileNaming, People, Rejection},
     event::{MessageSent, NamedFile, Names, Pending, SessionEvent},
     files::{
         self, FileRoom,
@@ -33,7 +33,7 @@ pub(crate) const BY_AGENT: &str = "sessions.by_agent";
 /// The sessions to which strangers invited an agent that has not answered: `<handle>/<session>`. They are apart, so that
 /// no stranger makes the way to the agent's other sessions longer.
 pub(crate) const OFFERED: &str = "sessions.offered";
-/// The same by the owner of whoever invited: `<handle>/<owner>/<session>`.
+/// The same by the owner of the inviter: `<handle>/<owner>/<session>`.
 pub(crate) const OFFERED_BY: &str = "sessions.offered_by";
 /// The active sessions that an agent is joined in: `<handle>/<session>`.
 pub(crate) const JOINED: &str = "sessions.joined";
@@ -182,13 +182,13 @@ pub(crate) trait OfAgent {
 }
 
 /// A command with what it needs to learn about the agents it touches.
-pub(crate) struct Asked<C> {
+pub(crate) struct CommandContext<C> {
     pub(crate) accounts: Accounts,
     pub(crate) offers: Offers,
     pub(crate) id: SessionId,
     pub(crate) command: C,
     /// Who was named, and whether the store had to be asked for them the first time.
-    pub(crate) named: Mutex<Vec<(Known, bool)>>,
+    pub(crate) named: Mutex<Vec<(KnownAgent, bool)>>,
     /// Where files are looked up.
     pub(crate) sessions: Sessions,
     /// The files that its message names, those that the caller may read: who may once, always may.
@@ -222,8 +222,9 @@ impl Offers {
     }
 }
 
-impl<C> Asked<C> {
-    /// Whom trust denies costs what nobody costs: everyone named is asked of the store once (ASP-18, ASP-19).
+impl<C> CommandContext<C> {
+    /// A denied agent costs the same work as an absent one: each named agent is read from the store once (ASP-18,
+    /// ASP-19).
     pub(crate) async fn level(&self) -> Result<(), Fault> {
         let named = std::mem::take(&mut *self.named.lock());
         for (known, _) in named.iter().filter(|(_, asked)| !asked) {
@@ -232,7 +233,7 @@ impl<C> Asked<C> {
         Ok(())
     }
 
-    fn note(&self, known: &Known, asked: bool) {
+    fn note(&self, known: &KnownAgent, asked: bool) {
         let mut named = self.named.lock();
         if named.iter().all(|(earlier, _)| earlier.handle != known.handle) {
             named.push((known.clone(), asked));
@@ -240,7 +241,7 @@ impl<C> Asked<C> {
     }
 }
 
-impl<C: OfAgent + Sync> Asked<C> {
+impl<C: OfAgent + Sync> CommandContext<C> {
     /// The caller, everyone named, and for a contact attempt everyone present; each version is a condition of
     /// the append, so that trust is decided inside it (ASP-17).
     async fn people<'a>(
@@ -273,14 +274,14 @@ impl<C: OfAgent + Sync> Asked<C> {
 
     /// How the files stand that the message names. One that it is the first to name stays as it is until the append, so
     /// that none is removed that a message names.
-    async fn naming(&self, conditions: &mut Vec<Condition>) -> Result<BTreeMap<FileId, Naming>, Fault> {
+    async fn naming(&self, conditions: &mut Vec<Condition>) -> Result<BTreeMap<FileId, FileNaming>, Fault> {
         let mut naming = BTreeMap::new();
         for id in self.command.files().iter().filter(|id| self.readable.contains(id)) {
             let named = format!("{id}/{}/", self.id);
             let rows =
                 self.sessions.log().read_index(files::NAMED, &named, None, 1, Order::Ascending).await?;
             if !rows.is_empty() {
-                naming.insert(id.clone(), Naming::Again);
+                naming.insert(id.clone(), FileNaming::Again);
                 continue;
             }
             let found = self.sessions.0.files.streams.look_up(id.as_str()).await?;
@@ -291,7 +292,7 @@ impl<C: OfAgent + Sync> Asked<C> {
             });
             if let FileState::Kept { by, until, sessions, .. } = &*found.state {
                 let pending = (*sessions == 0).then(|| Pending { by: by.clone(), until: *until });
-                naming.insert(id.clone(), Naming::First { pending, sessions: *sessions });
+                naming.insert(id.clone(), FileNaming::First { pending, sessions: *sessions });
             }
         }
         Ok(naming)
@@ -301,7 +302,7 @@ impl<C: OfAgent + Sync> Asked<C> {
 /// A command of an authenticated agent.
 macro_rules! asked {
     ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
-        impl Command<SessionRoom> for Asked<$command> {
+        impl Command<SessionRoom> for CommandContext<$command> {
             const NAME: &'static str = $name;
             type Reply = $reply;
             type Rejection = Rejection;
@@ -334,7 +335,7 @@ asked!("create_session", CreateSession => SessionOpened,
         this.people(&this.command.caller, named, nobody())
     },
     |_s, _at, c, id, people, stamp| decide::create(id, c, people, stamp));
-asked!("invite_agents", InviteAgents => Invited,
+asked!("invite_agents", InviteAgents => InviteReceipt,
     |this, state| {
         let named = this.command.invite.as_ref().map_or(&[][..], |named| named);
         this.people(&this.command.caller, named, state.present())
@@ -388,7 +389,7 @@ macro_rules! of_agent {
 
 of_agent!(CreateSession => SessionOpened, caller, |_command, _reply| true,
     |this| this.body.as_ref().ok().and_then(|body| body.initial_message.as_ref()));
-of_agent!(InviteAgents => Invited, caller,
+of_agent!(InviteAgents => InviteReceipt, caller,
     |this, reply| this.invite.as_ref().is_ok_and(|named| named.len() == reply.invited.len()));
 // Whom it left out, it says to nobody.
 of_agent!(ReopenSession => Done, caller,

@@ -31,11 +31,11 @@ impl Sessions {
     /// Everyone who may read one of the events is marked; the tail has them before anybody is woken.
     async fn session_grew(&self, run: &[&StoredEvent]) {
         let (first, last) = (run[0], run[run.len() - 1]);
-        self.0.streams.observe(last);
+        run.iter().for_each(|event| self.0.streams.observe(event));
         let state = match self.0.streams.state(first.stream.id()).await {
             Ok((state, _)) => state,
             Err(fault) => {
-                tracing::error!(%fault, "a session can't be read; its readers are not woken");
+                tracing::error!(%fault, "a session cannot be read; its readers are not woken");
                 return;
             }
         };
@@ -60,7 +60,7 @@ impl Sessions {
         }
     }
 
-    /// A token, a deletion or a block: whoever it concerns looks again before the next event goes out.
+    /// A token, a deletion or a block: the connections it concerns check again before the next event is sent.
     fn accounts_changed(&self, run: &[&StoredEvent]) {
         for change in run.iter().filter_map(|event| AccountEvent::of(event)) {
             for mailbox in self.0.presence.mailboxes(change.rechecked().into_iter()) {

@@ -6,20 +6,20 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use plenary_accounts::{Accounts, Acting, AgentCaller};
-use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
-use plenary_engine::{Done, KeyUse};
+use plenary_accounts::{Accounts, AgentCaller, HostedIdentity};
+use plenary_edge::{JsonBody, Metrics, Operation, OperationDoc, RegistryFault, StrictJson};
+use plenary_engine::{Executed, KeyUse};
 use plenary_kernel::{Class, Refusal, SessionId};
 use serde::Serialize;
 
 use crate::{
     Sessions,
     command::{
-        Caller, CreateSession, EndSession, InviteAgents, Invited, JoinSession, LeaveSession, MessageAccepted,
-        Ok as Okay, ReopenSession, SendMessage, SessionOpened,
+        Acknowledgement as Okay, Caller, CreateSession, EndSession, InviteAgents, InviteReceipt, JoinSession,
+        LeaveSession, MessageAccepted, ReopenSession, SendMessage, SessionOpened,
     },
     files,
-    refusals::Refused,
+    refusals::SessionRefusal,
     request::{CreateRequest, Fields, IDEMPOTENCY_KEY, InviteRequest, MessageRequest, ReopenRequest, digest},
 };
 
@@ -35,7 +35,7 @@ impl FromRef<Sessions> for Accounts {
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-type Answer = Result<Response, Refused>;
+type Answer = Result<Response, SessionRefusal>;
 
 /// The routes of this room.
 pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryFault> {
@@ -69,7 +69,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
     let create_doc = OperationDoc::new("session.create", Method::POST, "/sessions", "Create a session")
         .tool("sessions")
         .description(
-            "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
+            "The creator is joined, every invitee is invited. If one invitee cannot be invited, the request is refused with 404.",
         )
         .optional_request::<CreateRequest>()
         .reply::<SessionOpened>()
@@ -122,9 +122,9 @@ fn taking_part() -> Vec<Operation<Sessions>> {
             .errors(Class::Conflict, &["not_joined", "session_ended"]);
     let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
         .action("sessions", "session")
-        .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
+        .description("Each invitee is handled separately; 404 if trust denies some and no agent is invited.")
         .request::<InviteRequest>()
-        .reply::<Invited>()
+        .reply::<InviteReceipt>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
         .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"])
         .errors(Class::TooMany, &["too_many_invitations"]);
@@ -170,7 +170,7 @@ fn ending() -> Vec<Operation<Sessions>> {
 }
 
 /// No body at all is no JSON.
-fn required(body: StrictJson) -> Result<StrictJson, Refused> {
+fn required(body: StrictJson) -> Result<StrictJson, SessionRefusal> {
     if body.is_empty() {
         return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
     }
@@ -182,11 +182,11 @@ fn caller(caller: AgentCaller) -> Caller {
 }
 
 /// An id that can't be one is answered like one that nobody has.
-fn session(id: &str) -> Result<SessionId, Refused> {
-    id.parse().map_err(|_| Refused::new(Refusal::not_found()))
+fn session(id: &str) -> Result<SessionId, SessionRefusal> {
+    id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))
 }
 
-/// The key of a request, for the operation and the one who asks.
+/// The key of a request, for the operation and the caller.
 fn key(
     operation: impl FnOnce() -> String,
     fields: &Fields<'_>,
@@ -208,7 +208,7 @@ fn key(
     Ok(Some(KeyUse { scope: operation, key, digest }))
 }
 
-pub(crate) fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Response {
+pub(crate) fn answer<T: Serialize>(status: StatusCode, done: Executed<T>) -> Response {
     let mut response = (status, Json(done.reply)).into_response();
     if done.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -219,9 +219,9 @@ pub(crate) fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Respons
 async fn create(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
-    acting: Option<Extension<Acting>>,
+    acting: Option<Extension<HostedIdentity>>,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
     let read = Fields::read(body.bytes());
@@ -233,6 +233,9 @@ async fn create(
         Ok(key) => (key, fields.and_then(Fields::create).map(|body| body.passed_on(acting.as_deref()))),
         Err(refusal) => (None, Err(refusal)),
     };
+    if let Ok(body) = &checked {
+        sessions.accounts().meet_own_person(&agent.handle, &body.invite).await?;
+    }
     let command = CreateSession { caller: caller(agent), body: checked };
     let done = sessions.carry_out(&sessions.mint().await?, command, key.as_ref()).await?;
     Ok(answer(StatusCode::CREATED, done))
@@ -241,10 +244,10 @@ async fn create(
 async fn send(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
-    acting: Option<Extension<Acting>>,
+    acting: Option<Extension<HostedIdentity>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let body = required(body?)?;
     let id = session(&id)?;
@@ -268,10 +271,13 @@ async fn invite(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
     Path(id): Path<String>,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let body = required(body?)?;
     let invite = Fields::read(body.bytes()).and_then(|fields| fields.invitees());
+    if let Ok(named) = &invite {
+        sessions.accounts().meet_own_person(&agent.handle, named).await?;
+    }
     let command = InviteAgents { caller: caller(agent), invite };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
 }
@@ -279,9 +285,9 @@ async fn invite(
 async fn reopen(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
-    acting: Option<Extension<Acting>>,
+    acting: Option<Extension<HostedIdentity>>,
     Path(id): Path<String>,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
     let checked = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
@@ -297,7 +303,7 @@ macro_rules! bodiless {
             State(sessions): State<Sessions>,
             agent: AgentCaller,
             Path(id): Path<String>,
-            Received(body): Received,
+            JsonBody(body): JsonBody,
         ) -> Answer {
             body?;
             let command = $command(caller(agent));

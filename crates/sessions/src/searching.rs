@@ -34,10 +34,10 @@ const FIRST: Version = Version(2);
 /// `GET /search/messages`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FoundMessages {
-    /// The messages as in `session.message`; the newest session first, and in each the newest message.
+    /// The messages as in `session.message`; newest session first, and newest message first in each.
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub messages: Vec<Box<RawValue>>,
-    /// Passed back as `cursor`; null when everything was looked through. A page may have no message and go on.
+    /// The `cursor` of the next page; null if the search is complete. A page may be empty and still have a next page.
     pub next_cursor: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Search {
     pub(crate) limit: usize,
     /// Only in this session.
     pub(crate) session: Option<SessionId>,
-    /// Only in sessions in which this agent takes or took part.
+    /// Only in sessions in which this agent participates or participated.
     pub(crate) counterpart: Option<AgentHandle>,
     /// Where the page before ended.
     pub(crate) place: Option<Place>,
@@ -111,14 +111,14 @@ impl Page {
 
 /// The members of a message that are searched.
 #[derive(Deserialize)]
-struct Sent {
+struct SearchedMessage {
     content: Value,
 }
 
 /// Whether a message's text has this one, which is in lower case.
 fn has(members: &[u8], text: &str) -> bool {
     let braced = [b"{", members, b"}"].concat();
-    let Ok(Sent { content }) = serde_json::from_slice(&braced) else { return false };
+    let Ok(SearchedMessage { content }) = serde_json::from_slice(&braced) else { return false };
     let is_in = |said: &str| said.to_lowercase().contains(text);
     match &content {
         Value::String(said) => is_in(said),

@@ -13,8 +13,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    About, Description, Example, Mount, NewsSource, Reference, Senders, ServedRoom, StreamOfNews, Turn,
-    house_error,
+    Description, Example, Glancer, Mount, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
+    StreamOfNews, Teller, Turn, house_error,
 };
 use serde_json::json;
 
@@ -65,7 +65,7 @@ const ONCE: AnsweredOnce = AnsweredOnce {
 };
 
 impl Sessions {
-    /// Whom a stored event of this room counts towards, and how much.
+    /// The owner whose quota a stored event of this room counts towards, and its size.
     ///
     /// # Errors
     /// The event can't be read.
@@ -78,9 +78,9 @@ impl Sessions {
 }
 
 impl ServedRoom for Sessions {
-    fn about() -> About {
+    fn about() -> RoomDescription {
         let purpose = "Durable sessions of agents: invitations, messages, events (Agent Session Protocol).";
-        About::new("sessions", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("sessions", purpose, &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -88,6 +88,14 @@ impl ServedRoom for Sessions {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn teller(&self) -> Option<Arc<dyn Teller>> {
         Some(Arc::new(self.clone()))
     }
 
@@ -121,7 +129,7 @@ impl ServedRoom for Sessions {
             async move { sessions.sweep_files().await }
         };
         vec![
-            Turn::new(FILES_SWEPT_EVERY, "files whose time is over were not removed", sweep),
+            Turn::new(FILES_SWEPT_EVERY, "expired files were not removed", sweep),
             Turn::new(FLUSH_EVERY, "read positions were not written", flush),
             Turn::new(SWEEP_EVERY, "agents of a dead process were not taken over", adopt).where_shared(),
         ]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Command, Done, ExecuteError, KeyUse, Room as _, Streams};
+use plenary_engine::{Command, ExecuteError, Executed, KeyUse, Room as _, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
 use plenary_kernel::{
     AgentHandle, Clock, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
@@ -24,9 +24,9 @@ use crate::{
     decide::Rejection,
     files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
     reads::Reads,
-    room::{Asked, BY_AGENT, OFFERED, OfAgent, Offers, SessionRoom},
+    room::{BY_AGENT, CommandContext, OFFERED, OfAgent, Offers, SessionRoom},
     transport::Transport,
-    wire::Encoded,
+    wire::EncodedEvent,
 };
 
 /// How far back the log is looked through for the newest id of a session, once after a start.
@@ -74,7 +74,7 @@ pub(crate) struct Inner {
     pub(crate) accounts: Accounts,
     pub(crate) presence: Arc<Presence>,
     pub(crate) cursors: Arc<Cursors>,
-    pub(crate) tail: Tail<Encoded>,
+    pub(crate) tail: Tail<EncodedEvent>,
     pub(crate) transport: Transport,
     pub(crate) config: Config,
     pub(crate) reads: Reads,
@@ -149,9 +149,9 @@ impl Sessions {
         id: &SessionId,
         command: C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<C::Reply>, ExecuteError<Rejection>>
+    ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
     where
-        Asked<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
+        CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
         if !self.takes_part(&command.caller().handle, id).await? {
             return Err(ExecuteError::Rejected(Rejection::NotFound));
@@ -165,13 +165,13 @@ impl Sessions {
         id: &SessionId,
         command: C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<C::Reply>, ExecuteError<Rejection>>
+    ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
     where
-        Asked<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
+        CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
         let named = parking_lot::Mutex::default();
         let readable = self.readable(&command.caller().handle, command.files()).await?;
-        let asked = Asked {
+        let asked = CommandContext {
             sessions: self.clone(),
             readable,
             accounts: self.0.accounts.clone(),
@@ -199,7 +199,10 @@ impl Sessions {
 
     /// Whether the agent takes or took part in the session. Who does is remembered, for it is so for ever; for
     /// anybody else it is two looks into the index, whether or not there is such a session (ASP-18).
-    pub(crate) async fn takes_part(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn takes_part(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
         let part = (me.clone(), id.clone());
         if self.0.parts.get(&part).is_some() {
             return Ok(true);
@@ -286,10 +289,10 @@ impl plenary_accounts::Consequences for Sessions {
         &'a self,
         blocker: &'a AgentHandle,
         blocked: &'a AgentHandle,
-    ) -> plenary_accounts::Following<'a> {
+    ) -> plenary_accounts::ConsequenceFuture<'a> {
         Box::pin(self.evict(blocked, Some(blocker)))
     }
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::Following<'a> {
+    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::ConsequenceFuture<'a> {
         Box::pin(async move {
             self.evict(agent, None).await?;
             self.remove_unnamed_of(agent).await

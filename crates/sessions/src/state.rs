@@ -16,7 +16,7 @@ pub enum Standing {
     Invited,
     /// In the session.
     Joined,
-    /// Was there, and is not any more.
+    /// Was a participant, and is no longer.
     Left,
 }
 
@@ -33,7 +33,7 @@ pub enum Phase {
 
 /// How a participant stood from one version on, as it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stood {
+pub struct StandingChange {
     /// The version that made it so.
     pub from: Version,
     /// Where it stood.
@@ -46,7 +46,7 @@ pub struct Stood {
 
 /// Whether the session was going on from one version on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turned {
+pub struct PhaseChange {
     /// The version that made it so.
     pub from: Version,
     /// What it turned to.
@@ -82,7 +82,7 @@ pub struct Participant {
     /// The owner of the stranger that invited it, as long as it has not answered.
     pub offered_by: Option<String>,
     /// How it stood, change by change: a former member is shown how everyone stood when its view ended.
-    pub stood: Vec<Stood>,
+    pub stood: Vec<StandingChange>,
 }
 
 impl Participant {
@@ -106,8 +106,8 @@ impl Participant {
     /// Notes how it stands now, if that is a change.
     fn note(&mut self, from: Version) {
         let Self { standing, joined_at, left_at, .. } = *self;
-        let now = Stood { from, standing, joined_at, left_at };
-        let is_same = |last: &Stood| Stood { from, ..*last } == now;
+        let now = StandingChange { from, standing, joined_at, left_at };
+        let is_same = |last: &StandingChange| StandingChange { from, ..*last } == now;
         if !self.stood.last().is_some_and(is_same) {
             self.stood.push(now);
         }
@@ -116,7 +116,7 @@ impl Participant {
     /// The participant as it was shown at a version; `None` where it did not take part yet.
     fn at(&self, version: Version) -> Option<Self> {
         let count = self.stood.partition_point(|stood| stood.from <= version);
-        let Stood { standing, joined_at, left_at, .. } = *self.stood[..count].last()?;
+        let StandingChange { standing, joined_at, left_at, .. } = *self.stood[..count].last()?;
         Some(Self { standing, joined_at, left_at, ..Self::new() })
     }
 
@@ -175,7 +175,7 @@ impl Participant {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionState {
     /// Who created it and when.
-    pub created: Option<Created>,
+    pub created: Option<Creation>,
     /// Whether it is going on.
     pub phase: Phase,
     /// When it ended.
@@ -183,15 +183,15 @@ pub struct SessionState {
     /// The version of its last `SessionEnded`.
     pub ended: Version,
     /// When it ended and when it was reopened.
-    pub turned: Vec<Turned>,
-    /// Everyone who ever took part.
+    pub turned: Vec<PhaseChange>,
+    /// Every agent that ever participated.
     pub participants: BTreeMap<AgentHandle, Participant>,
 }
 
 /// What an agent may know of a session: a state that its view begins with, and the single events behind it that it may
 /// read besides. The fold of those is what it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct VisibleSession {
     /// How the session stood where the agent's reading ended.
     pub base: SessionState,
     /// The versions of the events that it may read beyond, in order.
@@ -200,8 +200,8 @@ pub struct Seen {
 
 /// How a session began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Created {
-    /// By whom.
+pub struct Creation {
+    /// The actor.
     pub creator: AgentHandle,
     /// What it is about.
     pub topic: Option<String>,
@@ -230,14 +230,14 @@ impl SessionState {
 
     /// What a participant without a present stay may know; `None` of one that reads everything, or takes no part.
     #[must_use]
-    pub fn seen_by(&self, handle: &AgentHandle) -> Option<Seen> {
+    pub fn seen_by(&self, handle: &AgentHandle) -> Option<VisibleSession> {
         let me = self.participant(handle).filter(|me| me.stay.is_none())?;
         // Everyone knows how it began: the invitation names the topic.
         let end = me.frozen.max(Version(1));
         let mut further: Vec<_> = me.glimpses.iter().copied().filter(|glimpse| *glimpse > end).collect();
         further.sort_unstable();
         further.dedup();
-        Some(Seen { base: self.at(end), further })
+        Some(VisibleSession { base: self.at(end), further })
     }
 
     /// How the session was shown at a version.
@@ -286,7 +286,7 @@ impl SessionState {
             SessionEvent::SessionCreated(event) => {
                 self.entry(&event.creator).join(version, at);
                 let (creator, topic) = (event.creator.clone(), event.topic.clone());
-                self.created = Some(Created { creator, topic, at });
+                self.created = Some(Creation { creator, topic, at });
             }
             SessionEvent::MessageSent(_) => {}
             SessionEvent::AgentInvited(AgentInvited { invitee, by, offered, settles, .. }) => {
@@ -319,7 +319,7 @@ impl SessionState {
     /// holder may read the end.
     fn end(&mut self, version: Version, at: TimestampMs, event: &SessionEnded) {
         (self.phase, self.ended_at, self.ended) = (Phase::Ended, Some(at), version);
-        self.turned.push(Turned { from: version, phase: Phase::Ended, ended_at: Some(at) });
+        self.turned.push(PhaseChange { from: version, phase: Phase::Ended, ended_at: Some(at) });
         for (handle, participant) in &mut self.participants {
             participant.may_reopen = event.joined.binary_search(handle).is_ok();
             participant.away = None;
@@ -334,7 +334,7 @@ impl SessionState {
     /// The invitations follow as events of their own.
     fn reopen(&mut self, version: Version, at: TimestampMs, event: &SessionReopened) {
         (self.phase, self.ended_at) = (Phase::Active, None);
-        self.turned.push(Turned { from: version, phase: Phase::Active, ended_at: None });
+        self.turned.push(PhaseChange { from: version, phase: Phase::Active, ended_at: None });
         let ended = self.ended;
         for (handle, participant) in &mut self.participants {
             participant.may_reopen = false;

@@ -17,7 +17,7 @@ use crate::{
     room::{AWAY, JOINED},
 };
 
-/// How many sessions of one agent are told at a time.
+/// How many sessions of one agent are notified at a time.
 const TOLD_AT_ONCE: usize = 64;
 /// How many agents' transitions are kept in order at a time; past it the oldest key is forgotten.
 const TRANSITIONS_MAX: usize = 65_536;

@@ -16,7 +16,7 @@ use crate::{
     Sessions,
     event::{SessionEvent, sequence, version},
     room::SessionRoom,
-    state::{Participant, Phase, Seen, SessionState, Standing},
+    state::{Participant, Phase, SessionState, Standing, VisibleSession},
     wire::{self, Form},
 };
 
@@ -37,7 +37,7 @@ pub struct SessionView {
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// Everyone who ever took part.
+    /// Every agent that ever participated.
     pub participants: Vec<ParticipantView>,
     /// Epoch milliseconds.
     #[schemars(with = "u64")]
@@ -72,7 +72,7 @@ pub struct ParticipantView {
 pub struct SessionList {
     /// Newest first.
     pub sessions: Vec<SessionView>,
-    /// Passed back as `before`; present when there are more.
+    /// The `before` of the next page; present if there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -80,17 +80,22 @@ pub struct SessionList {
 /// `GET /sessions/{id}/events`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EventPage {
-    /// Events that the caller may see, by rising sequence.
+    /// Events that the caller may see, in ascending sequence.
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub events: Vec<Box<RawValue>>,
-    /// Passed back as `after_sequence`; present when the caller may see more.
+    /// The `after_sequence` of the next page; present if the caller may see more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 /// The view of a state, in which the viewer's own standing is the present one: by it its requests are answered. When it
 /// left is never said to be later than the end that it knows of.
-fn view(id: SessionId, state: &SessionState, me: &AgentHandle, mine: &Participant) -> Option<SessionView> {
+pub(crate) fn view(
+    id: SessionId,
+    state: &SessionState,
+    me: &AgentHandle,
+    mine: &Participant,
+) -> Option<SessionView> {
     let created = state.created.as_ref()?;
     let left_at = mine.left_at.map(|left| state.ended_at.map_or(left, |ended| ended.min(left)));
     let participants = state.participants.iter().map(|(handle, participant)| {
@@ -113,7 +118,7 @@ fn view(id: SessionId, state: &SessionState, me: &AgentHandle, mine: &Participan
 }
 
 /// What a session takes on the wire, at most.
-fn bytes_of(session: &SessionView) -> usize {
+pub(crate) fn bytes_of(session: &SessionView) -> usize {
     // No byte of a text takes more than six as JSON.
     let topic = session.topic.as_ref().map_or(0, |topic| 6 * topic.len());
     let participants = session.participants.iter();
@@ -140,7 +145,7 @@ impl From<Refusal> for ReadError {
 }
 
 impl Sessions {
-    /// A session, for whoever takes or took part (ASP-70).
+    /// A session, for its current and former participants (ASP-70).
     pub(crate) async fn show(&self, me: &AgentHandle, id: SessionId) -> Result<SessionView, ReadError> {
         self.shown(me, id).await?.ok_or_else(|| Refusal::not_found().into())
     }
@@ -160,7 +165,9 @@ impl Sessions {
         id: &SessionId,
         state: &Arc<SessionState>,
     ) -> Result<Arc<SessionState>, Fault> {
-        let Some(Seen { base: mut seen, further }) = state.seen_by(me) else { return Ok(state.clone()) };
+        let Some(VisibleSession { base: mut seen, further }) = state.seen_by(me) else {
+            return Ok(state.clone());
+        };
         let stream = SessionRoom::stream(id.as_str());
         for version in further {
             let event = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();

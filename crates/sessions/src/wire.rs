@@ -36,9 +36,9 @@ impl Form {
 
 /// The forms of one event, each made when it is first wanted.
 #[derive(Debug, Default)]
-pub struct Encoded([OnceLock<Utf8Bytes>; 3]);
+pub struct EncodedEvent([OnceLock<Utf8Bytes>; 3]);
 
-impl Encoded {
+impl EncodedEvent {
     /// The text in this form, if somebody has written it.
     pub(crate) fn get(&self, form: Form) -> Option<Utf8Bytes> {
         self.0[form as usize].get().cloned()

@@ -12,7 +12,7 @@ use plenary_edge::Metrics;
 use plenary_engine::SystemClock;
 use plenary_hub::{Cursors, Observer, Presence, dispatch};
 use plenary_kernel::Clock;
-use plenary_log::rigged::{Counted, Process, Rigging, Store};
+use plenary_log::rigged::{FaultControl, Process, ReadCounts, Store};
 use plenary_sessions::{Config, Sessions, routes};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -23,15 +23,15 @@ const OPERATOR: &str = "plo_test0000000000";
 struct Server {
     sessions: Router,
     accounts: Router,
-    rigging: Rigging,
+    rigging: FaultControl,
 }
 
 /// What a request got, and what it took.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct DenialOutcome {
     status: StatusCode,
     body: String,
-    counted: Counted,
+    counted: ReadCounts,
 }
 
 impl Server {
@@ -51,7 +51,7 @@ impl Server {
         Self { sessions: routes(sessions, &other).unwrap(), accounts: surface.with_state(accounts), rigging }
     }
 
-    async fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> Asked {
+    async fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> DenialOutcome {
         let request = Request::builder().method(method).uri(path);
         let request = request.header("Authorization", format!("Bearer {}", token_of(token)));
         let request = request.body(Body::from(body.to_owned())).unwrap();
@@ -61,7 +61,7 @@ impl Server {
         let status = answer.status();
         let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
         let counted = self.rigging.counted();
-        Asked { status, body: String::from_utf8(body.to_vec()).unwrap(), counted }
+        DenialOutcome { status, body: String::from_utf8(body.to_vec()).unwrap(), counted }
     }
 
     async fn made(&self, token: &str, path: &str, body: &str) -> Value {
@@ -123,7 +123,7 @@ async fn asp_18_a_session_of_others_costs_what_no_session_costs() {
         ] {
             let nothing = server.ask("eve", method, &format!("/sessions/{ID}{what}"), body).await;
             assert_eq!(nothing.status, StatusCode::NOT_FOUND, "{what}: {nothing:?}");
-            assert_eq!(nothing.counted, Counted { reads: 2, rows: 0 }, "{what} {when}");
+            assert_eq!(nothing.counted, ReadCounts { reads: 2, rows: 0 }, "{what} {when}");
             for id in [&talk, &over] {
                 let others = server.ask("eve", method, &format!("/sessions/{id}{what}"), body).await;
                 assert_eq!(others, nothing, "{method} {what} {body} {when}");
@@ -170,7 +170,7 @@ async fn asp_19_an_agent_out_of_reach_costs_what_nobody_costs() {
         let asked = server.ask("eve", "POST", &path, &body).await;
         assert_eq!(asked.body, r#"{"invited":["@carol.bot"]}"#, "{nth}");
         // Carol is asked for in vain too where the other one was; what her strangers offer her is counted.
-        assert_eq!(asked.counted, Counted { reads: 5, rows: nth }, "{name}");
+        assert_eq!(asked.counted, ReadCounts { reads: 5, rows: nth }, "{name}");
     }
     server.made("eve", &format!("/sessions/{mine}/end"), "").await;
     let mut costs = Vec::new();
@@ -228,7 +228,7 @@ async fn a_welcome_is_not_asked_in_vain() {
     let path = format!("/sessions/{id}/messages");
     server.made("alice", &path, r#"{"content":"first"}"#).await;
     let sent = server.ask("alice", "POST", &path, r#"{"content":"second"}"#).await;
-    assert_eq!((sent.status, sent.counted), (StatusCode::CREATED, Counted::default()));
+    assert_eq!((sent.status, sent.counted), (StatusCode::CREATED, ReadCounts::default()));
     let created = server.ask("alice", "POST", "/sessions", r#"{"invite":["@bob.bot"]}"#).await;
     assert_eq!((created.status, created.counted.rows), (StatusCode::CREATED, 1));
     assert_eq!(

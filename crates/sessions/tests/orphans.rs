@@ -16,7 +16,7 @@ use plenary_hub::{Cursors, NODE_LEASE_MS, Presence};
 use plenary_kernel::{Clock, Stamp, TimestampMs, Version};
 use plenary_log::{
     Fault, Log, StreamName,
-    rigged::{Failing, Process, Rigging, Store},
+    rigged::{FaultControl, InjectedFault, Process, Store},
 };
 use plenary_sessions::{Config, Sessions, routes};
 use tower::ServiceExt;
@@ -47,7 +47,7 @@ struct Server {
     sessions: Sessions,
     cursors: Arc<Cursors>,
     log: Log,
-    rigging: Rigging,
+    rigging: FaultControl,
     router: Router,
 }
 
@@ -73,6 +73,7 @@ impl Server {
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of(name),
+            kind: plenary_accounts::AgentKind::Agent,
             profile: plenary_accounts::ProfileChange::default(),
         };
         self.accounts.register_agent(command).await.unwrap();
@@ -98,7 +99,7 @@ async fn asp_49_what_a_fault_left_undone_of_a_dead_process_is_done_next_time() {
     let fault = || Fault::Unavailable("gone".into());
     let unknown = || Fault::OutcomeUnknown("gone".into());
     for nth in 0..WRITES_MAX {
-        for failing in [Failing::Before(fault()), Failing::After(unknown())] {
+        for failing in [InjectedFault::Before(fault()), InjectedFault::After(unknown())] {
             let (store, clock) = (Store::new(), Arc::<HandClock>::default());
             let (dead, survivor) = (Server::on(&store, &clock).await, Server::on(&store, &clock).await);
             let mut streams = Vec::new();
@@ -110,7 +111,7 @@ async fn asp_49_what_a_fault_left_undone_of_a_dead_process_is_done_next_time() {
             clock.now.fetch_add(NODE_LEASE_MS + 1, Ordering::SeqCst);
             survivor.cursors.beat().await.unwrap();
 
-            let mut writes = vec![Failing::Not; nth];
+            let mut writes = vec![InjectedFault::Not; nth];
             writes.push(failing.clone());
             survivor.rigging.fail_writes(writes);
             let _may_fail = survivor.sessions.adopt_orphans().await;

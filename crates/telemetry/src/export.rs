@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Counts, Fault, Settings, Spans,
-    queue::{Load, Outlet, Queued, queue},
+    queue::{Load, Outlet, QueuedSpan, queue},
     spans::Recorder,
-    transport::{Said, Transport},
+    transport::{CollectorReplies, Transport},
 };
 
 /// Bytes of spans from which on a batch is sent, however few they are: collectors refuse what is too large.
@@ -112,7 +112,7 @@ impl Telemetry {
         let lost = export.load.spans();
         if lost > 0 {
             self.counts.dropped.inc_by(lost);
-            tracing::warn!(spans = lost, "the collector did not take the last spans in time");
+            tracing::warn!(spans = lost, "the collector did not accept the last spans in time");
         }
     }
 }
@@ -131,7 +131,7 @@ struct Work {
     outlet: Outlet,
     load: Arc<Load>,
     exporter: SpanExporter,
-    said: Arc<Said>,
+    said: Arc<CollectorReplies>,
     counts: Counts,
     finish: CancellationToken,
     batch_spans_max: usize,
@@ -149,7 +149,7 @@ struct Parcel {
 }
 
 impl Parcel {
-    fn put(&mut self, queued: Queued) {
+    fn put(&mut self, queued: QueuedSpan) {
         self.octets += queued.octets;
         self.spans.push(queued.span);
     }
@@ -171,7 +171,7 @@ impl Work {
     }
 
     /// The first span with those that come until the parcel is full or the first has waited long enough.
-    async fn gather(&mut self, first: Queued) -> Parcel {
+    async fn gather(&mut self, first: QueuedSpan) -> Parcel {
         let mut parcel = Parcel::default();
         parcel.put(first);
         let due = sleep_until(Instant::now() + self.schedule_delay);
@@ -211,11 +211,11 @@ impl Work {
         match (self.failing, lost) {
             (None, 0) => {}
             (None, lost) => {
-                tracing::warn!(why, "the collector does not take spans; they are dropped");
+                tracing::warn!(why, "the collector does not accept spans; they are dropped");
                 self.failing = Some(lost);
             }
             (Some(before), 0) => {
-                tracing::info!(lost = before, "the collector takes spans again");
+                tracing::info!(lost = before, "the collector accepts spans again");
                 self.failing = None;
             }
             (Some(before), lost) => self.failing = Some(before + lost),

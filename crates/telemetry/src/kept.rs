@@ -9,12 +9,12 @@ use prometheus_client::metrics::counter::Counter;
 use crate::{
     Kind, Spans, TraceParent,
     queue::{Outlet, queue},
-    sampling::Sampling,
+    sampling::SamplingRule,
     spans::Recorder,
 };
 
 /// The spans that were recorded, instead of a collector.
-pub struct Kept {
+pub struct MemoryCollector {
     outlet: Outlet,
     dropped: Counter,
 }
@@ -39,14 +39,14 @@ pub struct KeptSpan {
 impl Spans {
     /// Spans that are kept in the process, `spans_max` at most, for tests.
     #[must_use]
-    pub fn kept(spans_max: usize) -> (Self, Kept) {
+    pub fn kept(spans_max: usize) -> (Self, MemoryCollector) {
         let dropped = Counter::default();
         let (queue, outlet) = queue(spans_max, dropped.clone());
-        (Self::to(Recorder::new(queue, Sampling::default(), None)), Kept { outlet, dropped })
+        (Self::to(Recorder::new(queue, SamplingRule::default(), None)), MemoryCollector { outlet, dropped })
     }
 }
 
-impl Kept {
+impl MemoryCollector {
     /// Takes what was recorded since the last time, in order.
     pub fn take(&mut self) -> Vec<KeptSpan> {
         let mut spans = Vec::new();
@@ -72,7 +72,7 @@ impl Kept {
     }
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for MemoryCollector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Kept")
     }

@@ -1,4 +1,4 @@
-//! Spans: what the server did, told to a collector that the operator names (wire.md D.6).
+//! Spans: what the server did, exported to a collector that the operator names (wire.md D.6).
 //! Must not know: any protocol, or where a span comes from.
 //!
 //! A room holds a [`Spans`], asks [`Spans::is_on`] before it gathers what a span costs to make, and gives each
@@ -18,10 +18,10 @@ mod transport;
 
 pub use export::Telemetry;
 pub use fault::Fault;
-pub use kept::{Kept, KeptSpan};
+pub use kept::{KeptSpan, MemoryCollector};
 pub use opentelemetry::Value;
 pub use queue::Counts;
-pub use settings::{Configured, Settings};
+pub use settings::{Configuration, Settings};
 pub use span::{FinishedSpan, Kind, Status};
-pub use spans::{Begun, Spans};
+pub use spans::{OpenSpan, Spans};
 pub use trace_parent::TraceParent;

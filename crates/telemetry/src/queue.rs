@@ -48,21 +48,21 @@ impl Load {
 }
 
 /// A span with what it weighs.
-pub(crate) struct Queued {
+pub(crate) struct QueuedSpan {
     pub(crate) span: SpanData,
     pub(crate) octets: usize,
 }
 
 /// The end that spans go in at.
 pub(crate) struct Queue {
-    sender: mpsc::Sender<Queued>,
+    sender: mpsc::Sender<QueuedSpan>,
     load: Arc<Load>,
     dropped: Counter,
 }
 
 /// The end that spans come out of.
 pub(crate) struct Outlet {
-    receiver: mpsc::Receiver<Queued>,
+    receiver: mpsc::Receiver<QueuedSpan>,
     load: Arc<Load>,
 }
 
@@ -79,7 +79,7 @@ impl Queue {
         let octets = weight(&span);
         let before = self.load.octets.fetch_add(octets, Ordering::Relaxed);
         self.load.spans.fetch_add(1, Ordering::Relaxed);
-        if before + octets <= QUEUE_OCTETS_MAX && self.sender.try_send(Queued { span, octets }).is_ok() {
+        if before + octets <= QUEUE_OCTETS_MAX && self.sender.try_send(QueuedSpan { span, octets }).is_ok() {
             return;
         }
         self.load.octets.fetch_sub(octets, Ordering::Relaxed);
@@ -90,13 +90,13 @@ impl Queue {
 
 impl Outlet {
     /// The next span; `None` when the outlet is closed and empty. Nothing is lost when it is not waited for.
-    pub(crate) async fn next(&mut self) -> Option<Queued> {
+    pub(crate) async fn next(&mut self) -> Option<QueuedSpan> {
         let queued = self.receiver.recv().await;
         self.lighten(queued)
     }
 
     /// The next span, if one waits.
-    pub(crate) fn next_now(&mut self) -> Option<Queued> {
+    pub(crate) fn next_now(&mut self) -> Option<QueuedSpan> {
         let queued = self.receiver.try_recv().ok();
         self.lighten(queued)
     }
@@ -111,7 +111,7 @@ impl Outlet {
         self.load.clone()
     }
 
-    fn lighten(&self, queued: Option<Queued>) -> Option<Queued> {
+    fn lighten(&self, queued: Option<QueuedSpan>) -> Option<QueuedSpan> {
         let queued = queued?;
         self.load.octets.fetch_sub(queued.octets, Ordering::Relaxed);
         Some(queued)

@@ -6,21 +6,21 @@ use opentelemetry_sdk::trace::{Sampler, SamplingDecision, ShouldSample};
 
 /// What decides whether a trace is recorded (`OTEL_TRACES_SAMPLER`).
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Sampling {
+pub(crate) struct SamplingRule {
     /// Whether a caller's decision counts.
     pub(crate) parent_based: bool,
     /// The part of the traces without such a decision, 0 to 1.
     pub(crate) ratio: f64,
 }
 
-impl Default for Sampling {
+impl Default for SamplingRule {
     /// `parentbased_always_on`.
     fn default() -> Self {
         Self { parent_based: true, ratio: 1.0 }
     }
 }
 
-impl Sampling {
+impl SamplingRule {
     /// Whether a span of this trace is recorded; `caller` is what a parent of it says.
     pub(crate) fn takes(&self, trace: TraceId, caller: Option<bool>) -> bool {
         if let (true, Some(sampled)) = (self.parent_based, caller) {
@@ -45,17 +45,17 @@ mod tests {
     #[test]
     fn a_caller_decides_unless_the_operator_decides_alone() {
         let trace = TraceId::from(1_u128 << 100);
-        let all = Sampling::default();
+        let all = SamplingRule::default();
         assert!(all.takes(trace, None) && all.takes(trace, Some(true)) && !all.takes(trace, Some(false)));
-        let none = Sampling { parent_based: true, ratio: 0.0 };
+        let none = SamplingRule { parent_based: true, ratio: 0.0 };
         assert!(!none.takes(trace, None) && none.takes(trace, Some(true)));
-        let alone = Sampling { parent_based: false, ratio: 0.0 };
+        let alone = SamplingRule { parent_based: false, ratio: 0.0 };
         assert!(!alone.takes(trace, Some(true)));
     }
 
     #[test]
     fn a_ratio_takes_about_its_part() {
-        let half = Sampling { parent_based: true, ratio: 0.5 };
+        let half = SamplingRule { parent_based: true, ratio: 0.5 };
         // Spread evenly over what the sampler looks at, the low 64 bits.
         let traces =
             (0..1_000_u128).map(|n| TraceId::from((1 << 100) | (n * (u128::from(u64::MAX) / 1_000))));

@@ -10,7 +10,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use http::Uri;
 
-use crate::sampling::Sampling;
+use crate::sampling::SamplingRule;
 
 /// Most spans that may be made to wait (`OTEL_BSP_MAX_QUEUE_SIZE`).
 const QUEUE_SPANS_MAX: usize = 1 << 20;
@@ -31,7 +31,7 @@ pub struct Settings {
     /// What the spans come from: `service.name` and more.
     pub(crate) resource: Vec<(String, String)>,
     /// Which traces are recorded.
-    pub(crate) sampling: Sampling,
+    pub(crate) sampling: SamplingRule,
     /// Longest text of an attribute, in characters.
     pub(crate) text_chars_max: Option<usize>,
     /// Spans that wait at most.
@@ -52,7 +52,7 @@ impl fmt::Debug for Settings {
 
 /// What was read.
 #[derive(Debug)]
-pub struct Configured {
+pub struct Configuration {
     /// Absent when nothing is to be exported.
     pub settings: Option<Settings>,
     /// What is wrong in the variables and was left out, a sentence each, without any value that may be secret.
@@ -61,10 +61,10 @@ pub struct Configured {
 
 impl Settings {
     /// Reads the variables; `variable` looks one up. One that is empty counts as absent.
-    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Configured {
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Configuration {
         let mut reader = Reader { variable: &variable, warnings: Vec::new() };
         let settings = reader.settings();
-        Configured { settings, warnings: reader.warnings }
+        Configuration { settings, warnings: reader.warnings }
     }
 
     /// Where spans go, as a log may say it: without user, password and query.
@@ -218,8 +218,8 @@ impl Reader<'_> {
         max
     }
 
-    fn sampling(&mut self) -> Sampling {
-        let Some(sampler) = self.get("OTEL_TRACES_SAMPLER") else { return Sampling::default() };
+    fn sampling(&mut self) -> SamplingRule {
+        let Some(sampler) = self.get("OTEL_TRACES_SAMPLER") else { return SamplingRule::default() };
         let (parent_based, rest) = match sampler.strip_prefix("parentbased_") {
             Some(rest) => (true, rest),
             None => (false, sampler.as_str()),
@@ -232,10 +232,10 @@ impl Reader<'_> {
                 self.warn(format!(
                     "OTEL_TRACES_SAMPLER: `{sampler}` is not supported; parentbased_always_on is used"
                 ));
-                return Sampling::default();
+                return SamplingRule::default();
             }
         };
-        Sampling { parent_based, ratio }
+        SamplingRule { parent_based, ratio }
     }
 
     fn ratio(&mut self) -> f64 {

@@ -9,7 +9,7 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEvents, SpanLinks};
 
-use crate::{FinishedSpan, TraceParent, queue::Queue, sampling::Sampling};
+use crate::{FinishedSpan, TraceParent, queue::Queue, sampling::SamplingRule};
 
 /// Where finished spans go. Cheap to clone; when it is off, everything here costs one comparison.
 #[derive(Clone, Default)]
@@ -17,7 +17,7 @@ pub struct Spans(Option<Arc<Recorder>>);
 
 /// A span that has begun: its own ids are known before it ends, so that log lines can name its trace.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct OpenSpan {
     /// What spans below this one take as their parent.
     pub own: TraceParent,
     /// What the span belongs to.
@@ -29,7 +29,7 @@ pub struct Begun {
 /// Makes what is exported of a finished span.
 pub(crate) struct Recorder {
     queue: Queue,
-    sampling: Sampling,
+    sampling: SamplingRule,
     text_chars_max: Option<usize>,
     ids: RandomIdGenerator,
     scope: InstrumentationScope,
@@ -67,13 +67,13 @@ impl Spans {
 
     /// The ids of a span that begins now; `None` when spans are off.
     #[must_use]
-    pub fn begin(&self, parent: Option<TraceParent>, start: Instant) -> Option<Begun> {
+    pub fn begin(&self, parent: Option<TraceParent>, start: Instant) -> Option<OpenSpan> {
         let own = self.0.as_ref()?.own(parent.as_ref());
-        Some(Begun { own, parent, start })
+        Some(OpenSpan { own, parent, start })
     }
 
     /// Records a span that [`Spans::begin`] gave ids to; its `parent` and `start` are those of `begun`. Never waits.
-    pub fn end(&self, begun: Begun, span: FinishedSpan) {
+    pub fn end(&self, begun: OpenSpan, span: FinishedSpan) {
         let Some(recorder) = &self.0 else { return };
         recorder.finish(&begun.own, FinishedSpan { parent: begun.parent, start: begun.start, ..span });
     }
@@ -81,7 +81,7 @@ impl Spans {
 
 impl Recorder {
     /// Texts of attributes longer than `text_chars_max` characters are cut off there.
-    pub(crate) fn new(queue: Queue, sampling: Sampling, text_chars_max: Option<usize>) -> Self {
+    pub(crate) fn new(queue: Queue, sampling: SamplingRule, text_chars_max: Option<usize>) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let scope = InstrumentationScope::builder("plenary").with_version(version).build();
         Self { queue, sampling, text_chars_max, ids: RandomIdGenerator::default(), scope }

@@ -61,7 +61,7 @@ impl TraceParent {
         self.0.trace_id()
     }
 
-    /// Whether whoever began the trace has it recorded.
+    /// Whether the caller that began the trace records it.
     #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.0.is_sampled()

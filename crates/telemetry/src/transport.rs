@@ -33,17 +33,17 @@ const PAUSE_MAX: Duration = Duration::from_millis(1_600);
 pub(crate) struct Transport {
     pool: Pool,
     timeout: Duration,
-    said: Arc<Said>,
+    said: Arc<CollectorReplies>,
 }
 
 /// What the collector said that the exporter keeps to itself.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct CollectorReplies {
     rejected: AtomicU64,
     trouble: Mutex<String>,
 }
 
-impl Said {
+impl CollectorReplies {
     /// How many spans of the last batch the collector took apart from the others and refused.
     pub(crate) fn take_rejected(&self) -> u64 {
         self.rejected.swap(0, Ordering::Relaxed)
@@ -76,7 +76,7 @@ impl Transport {
     }
 
     /// Where it leaves what the collector says.
-    pub(crate) fn said(&self) -> Arc<Said> {
+    pub(crate) fn said(&self) -> Arc<CollectorReplies> {
         self.said.clone()
     }
 

@@ -1,8 +1,12 @@
-//! A PostgreSQL database of its own for a test, on the server that the environment names.
+//! A PostgreSQL database of its own for a test, on the server that the environment names. Where that is a NATS cluster, a
+//! network of its own there: what holds for several processes on one database holds for several nodes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_postgres::NoTls;
+
+/// How the URLs of NATS servers begin.
+pub(crate) const NATS: &str = "nats://";
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -18,6 +22,10 @@ impl Database {
     /// Creates it on the server at `admin`, the URL of any database there.
     pub async fn create(admin: &str) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        if admin.starts_with(NATS) {
+            let name = format!("t-{}-{}-{number}", std::process::id(), crate::epoch_ms());
+            return Self { admin: admin.to_owned(), url: format!("{admin}#{name}"), name };
+        }
         let name = format!("plenary_blackbox_{}_{}_{number}", std::process::id(), crate::epoch_ms());
         execute(admin, &format!("CREATE DATABASE {name}")).await;
         Self { admin: admin.to_owned(), url: with_database(admin, &name), name }
@@ -30,6 +38,9 @@ impl Database {
 
     /// Drops the database, throwing out whoever is still connected.
     pub async fn remove(self) {
+        if self.admin.starts_with(NATS) {
+            return;
+        }
         execute(&self.admin, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
     }
 }

@@ -20,6 +20,9 @@ const GREETING: &str = "listening on ";
 /// How that address begins.
 const ORIGINS: [&str; 2] = ["http://127.0.0.1:", "https://127.0.0.1:"];
 
+/// What stands before the port in the log.
+const LISTENING: &str = "\"message\":\"listening\",\"address\":\"127.0.0.1:";
+
 /// A running server process. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -29,10 +32,30 @@ pub(crate) struct Process {
     stdout: Arc<Mutex<String>>,
 }
 
+/// The port of the last start that a log tells of.
+fn logged_port(log: &str) -> Option<u16> {
+    let (_, rest) = log.rsplit_once(LISTENING)?;
+    rest.split('"').next()?.parse().ok()
+}
+
+/// The port that the log names behind the bytes that stood there before the start.
+async fn await_logged_port(log: &Path, before: usize) -> Option<u16> {
+    let deadline = tokio::time::Instant::now() + START_MAX;
+    while tokio::time::Instant::now() < deadline {
+        let text = std::fs::read_to_string(log).unwrap_or_default();
+        if let Some(port) = text.get(before..).and_then(logged_port) {
+            return Some(port);
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    None
+}
+
 impl Process {
     /// Starts the binary and waits until it listens. stderr is appended to `log`.
     pub(crate) async fn start(args: &[OsString], env: &[(String, String)], log: &Path) -> Self {
         let stderr = File::options().create(true).append(true).open(log).expect("the log file opens");
+        let before = std::fs::read_to_string(log).map_or(0, |text| text.len());
         let mut command = Command::new(binary());
         command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).kill_on_drop(true);
         for (name, _) in std::env::vars_os() {
@@ -49,7 +72,12 @@ impl Process {
             Ok(Ok(Some(line))) => {
                 let url = line.strip_prefix(GREETING).unwrap_or_default();
                 let port = ORIGINS.iter().find_map(|origin| url.strip_prefix(origin));
-                port.and_then(|port| port.trim_end_matches('/').parse().ok())
+                match port.and_then(|port| port.trim_end_matches('/').parse().ok()) {
+                    Some(port) => Some(port),
+                    // It prints its public URL where it has one; the log says where it listens.
+                    None if url.starts_with("http") => await_logged_port(log, before).await,
+                    None => None,
+                }
             }
             _ => None,
         };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::postgres::NATS;
 use crate::process::{Process, write_file};
 use crate::{Address, Agent, Caller, Certificate, TempDir};
 
@@ -36,9 +37,18 @@ impl Builder {
         self
     }
 
-    /// `--database`, a PostgreSQL URL; SQLite in the data directory when not called.
+    /// `--database`, a PostgreSQL URL; SQLite in the data directory when not called. `nats://…#NETWORK` makes it a node of
+    /// a cluster.
     #[must_use]
     pub fn database(mut self, url: &str) -> Self {
+        if let Some((servers, network)) = url.split_once('#').filter(|_| url.starts_with(NATS)) {
+            return self
+                .arg("--cluster")
+                .arg(servers)
+                .arg("--cluster-network")
+                .arg(network)
+                .arg("--cluster-dev");
+        }
         self.database = Some(url.to_owned());
         self
     }

@@ -14,13 +14,13 @@ use anyhow::{Context, Result};
 use crate::console;
 
 /// Runs its cleaning command when dropped, or when this process is gone.
-pub(super) struct Guard {
+pub(crate) struct Guard {
     shell: Child,
 }
 
 impl Guard {
     /// Sets `script` up as the cleaning command, with `args` as `$1`, `$2` …; `prepare` gives it user and place.
-    pub(super) fn set(script: &str, args: &[&str], prepare: impl Fn(&mut Command)) -> Result<Self> {
+    pub(crate) fn set(script: &str, args: &[&str], prepare: impl Fn(&mut Command)) -> Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", &format!("while read -r _; do :; done; {script}"), "guard"])

@@ -5,18 +5,25 @@ use anyhow::Result;
 
 use guard::Guard;
 
+pub(crate) mod a2a;
 mod apt;
-mod guard;
+pub(crate) mod browser;
+pub(crate) mod clients;
+pub(crate) mod coding_agents;
+pub(crate) mod guard;
 mod mcp_node;
 mod mcp_python;
 mod model;
 mod moto;
+pub(crate) mod nats;
+mod npm;
 mod phoenix;
 mod ports;
 mod postgres;
 mod python;
 pub(crate) mod rust_tools;
 mod schemathesis;
+pub(crate) mod uv;
 
 /// A server that tests talk to, or files that they need.
 pub(crate) struct Server {
@@ -36,6 +43,7 @@ pub(crate) const SERVERS: &[Server] = &[
     Server { name: "Phoenix", ensure: phoenix::ensure, start: phoenix::start, measured: false },
     Server { name: "embedding model", ensure: model::ensure, start: model::start, measured: false },
     Server { name: "moto", ensure: moto::ensure, start: moto::start, measured: false },
+    Server { name: "NATS", ensure: nats::ensure, start: nats::start, measured: false },
     Server { name: "MCP in Python", ensure: mcp_python::ensure, start: mcp_python::start, measured: false },
     Server { name: "MCP in Node", ensure: mcp_node::ensure, start: mcp_node::start, measured: false },
     Server {
@@ -52,6 +60,7 @@ pub(crate) const SERVER_VARIABLES: &[&str] = &[
     postgres::AUTHORITY,
     phoenix::VARIABLE,
     moto::VARIABLE,
+    nats::VARIABLE,
     model::VARIABLE,
     mcp_python::VARIABLE,
     mcp_node::VARIABLE,

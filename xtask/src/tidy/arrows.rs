@@ -10,15 +10,22 @@ use super::{
 };
 
 /// The protocol rooms: on top of accounts, and none imports another.
-pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
+pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs", "requests"];
 
 /// What a protocol room may build on.
 const BELOW_PROTOCOLS: &[&str] =
     &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "room", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
-const BACKENDS: &[&str] =
-    &["log-sqlite", "log-postgres", "retrieval-postgres", "retrieval-sqlite", "retrieval-vectors"];
+const BACKENDS: &[&str] = &[
+    "log-sqlite",
+    "log-postgres",
+    "log-cluster",
+    "journal",
+    "retrieval-postgres",
+    "retrieval-sqlite",
+    "retrieval-vectors",
+];
 
 /// The binary wires everything together and the automation measures it: both may name anything.
 const WHOLE: &[&str] = &["plenary", "xtask"];
@@ -32,6 +39,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
     ("log-postgres", &["kernel", "log", "outward"]),
+    ("journal", &[]),
+    // Each node keeps the log in a file of that store, and the journal orders it.
+    ("log-cluster", &["kernel", "log", "log-sqlite", "journal"]),
     ("retrieval", &["kernel"]),
     // Its tables stand beside those of the log and are reached over the same connections.
     ("retrieval-postgres", &["kernel", "log", "log-postgres", "retrieval"]),
@@ -51,10 +61,26 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs"]),
     // It asks the rooms through the router, as every client does; the engine has the clock.
     ("mcp", &["kernel", "engine", "edge", "accounts", "outward"]),
+    // For clients of other protocols; it asks the rooms through the router too.
+    ("a2a", &["kernel", "log", "hub", "edge", "room", "accounts", "outward"]),
     // What is new for an agent, out of every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
+    // What people look at; what the rooms tell of their events they bring along.
+    ("console", &["kernel", "log", "engine", "hub", "edge", "room", "accounts"]),
+    // A person lets a client speak as an agent; what that means the accounts know.
+    ("oauth", &["kernel", "log", "edge", "room", "accounts", "outward"]),
     // Between two rooms: agents that the server runs take part in sessions.
     ("participation", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "runs"]),
+    // Between the rooms and people: what waits for a person is asked of one.
+    (
+        "sources",
+        &[
+            "kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "context", "runs",
+            "requests",
+        ],
+    ),
+    // Where people are: what waits for them, sent to what they carry.
+    ("notify", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "outward", "requests"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.
@@ -82,7 +108,9 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
         &["log-postgres", "retrieval-postgres", "bench", "blackbox", "xtask"],
         "only a backend opens a database",
     ),
+    ("async-nats", &["journal"], "only one crate speaks to NATS"),
     ("safetensors", &["embeddings"], "only one crate runs models"),
+    ("a2a", &["a2a"], "only one crate speaks Agent2Agent"),
     ("rmcp", &["mcp"], "only one crate speaks the Model Context Protocol"),
     ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),

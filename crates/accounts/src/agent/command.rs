@@ -4,8 +4,13 @@
 use plenary_kernel::{AgentHandle, AllowEntry};
 use serde::{Deserialize, Serialize};
 
-use super::profile::ProfileChange;
-use crate::{Authority, Policy, TokenDigest};
+use super::{
+    attention::AttentionChange,
+    profile::{AgentKind, ProfileChange},
+    tokens::GrantedTo,
+};
+use crate::{Authority, Policy, Scope, TokenDigest};
+use plenary_kernel::TimestampMs;
 
 /// Makes an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +27,8 @@ pub struct RegisterAgent {
     pub self_service: bool,
     /// The digest of its token.
     pub token: TokenDigest,
+    /// Whether a person acts in its name.
+    pub kind: AgentKind,
     /// Its profile.
     pub profile: ProfileChange,
 }
@@ -41,7 +48,7 @@ pub struct RegisterFacts {
 
 /// What became of `RegisterAgent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Registered {
+pub struct RegisterOutcome {
     /// Whether the owner comes into being with its agent.
     pub makes_owner: bool,
 }
@@ -81,8 +88,27 @@ pub enum AgentEdit {
     Unblock(AgentHandle),
     /// Replaces the token.
     RotateToken(TokenDigest),
+    /// Gives it one more token, or a client a grant.
+    IssueToken(NewToken),
+    /// Ends one of its tokens beside its own, and what was made with it.
+    EndToken(String),
     /// Deletes the agent.
     Delete,
+}
+
+/// What `AgentEdit::IssueToken` makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewToken {
+    /// The digest of what its bearer sends; none of a grant.
+    pub token: Option<TokenDigest>,
+    /// What it may do.
+    pub scope: Scope,
+    /// When it ends by itself; none where it ends when its parent does.
+    pub expires_at: Option<TimestampMs>,
+    /// What its maker calls it.
+    pub name: Option<String>,
+    /// For which client, where it is a grant.
+    pub client: Option<GrantedTo>,
 }
 
 /// What `AgentEdit::Configure` sets; what is absent stays as it is.
@@ -92,15 +118,29 @@ pub struct Settings {
     pub policy: Option<Policy>,
     /// The leave to configure itself; the agent itself can't give it.
     pub self_service: Option<bool>,
+    /// What it lets itself be disturbed by; the agent itself needs no leave for it.
+    pub attention: Option<AttentionChange>,
     /// The profile.
     pub profile: ProfileChange,
 }
 
+impl Settings {
+    /// Whether nothing is set that needs the owner's leave.
+    #[must_use]
+    pub fn is_attention_alone(&self) -> bool {
+        let attention = self.attention;
+        attention.is_some() && *self == Self { attention, ..Self::default() }
+    }
+}
+
 /// What became of `EditAgent`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edited {
+pub struct EditOutcome {
     /// Who has to leave what, now that the events are on disk.
     pub eviction: Option<Eviction>,
+    /// The id of the token that was issued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issued: Option<String>,
 }
 
 /// Somebody has to leave sessions because of a block or a deletion. `id` tells it from an earlier one of the same

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use plenary_engine::Decision;
-use plenary_kernel::{AgentHandle, AllowEntry, Stamp};
+use plenary_kernel::{AgentHandle, AllowEntry, Stamp, TimestampMs};
 
 use super::{
+    attention::AttentionChange,
     command::{
-        AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered, Settings,
+        AgentEdit, EditAgent, EditFacts, EditOutcome, Eviction, RegisterAgent, RegisterFacts,
+        RegisterOutcome, Settings,
     },
     event::{AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, Block, Entries, TokenRotated},
+    granting::{end, issue},
     profile::Profile,
     state::AgentState,
 };
@@ -19,14 +22,14 @@ use crate::{
     rejection::Rejection,
 };
 
-type Decided<T> = Result<Decision<AgentEvent, T>, Rejection>;
+type AgentDecision<T> = Result<Decision<AgentEvent, T>, Rejection>;
 
 /// Decides `RegisterAgent`.
 pub(crate) fn register(
     state: &AgentState,
     facts: &RegisterFacts,
     command: &RegisterAgent,
-) -> Decided<Registered> {
+) -> AgentDecision<RegisterOutcome> {
     if !facts.authority_holds {
         return Err(Rejection::Revoked);
     }
@@ -54,9 +57,10 @@ pub(crate) fn register(
         allowlist: allowlist.into_iter().collect(),
         self_service: command.self_service,
         token: command.token,
+        kind: command.kind,
         profile: Profile::default().difference(&command.profile),
     };
-    let reply = Registered { makes_owner: !facts.owner_exists };
+    let reply = RegisterOutcome { makes_owner: !facts.owner_exists };
     Ok(Decision::new(vec![AgentEvent::AgentRegistered(event)], reply))
 }
 
@@ -66,11 +70,11 @@ pub(crate) fn edit(
     facts: EditFacts,
     stamp: &Stamp,
     command: &EditAgent,
-) -> Decided<Edited> {
+) -> AgentDecision<EditOutcome> {
     permit(state, facts.authority_holds, command)?;
     let (by, handle) = (command.authority.by.clone(), &command.handle);
     let event = match &command.edit {
-        AgentEdit::Configure(settings) => configure(state, by, settings),
+        AgentEdit::Configure(settings) => configure(state, by, settings, stamp.now)?,
         AgentEdit::Allow(entries) => {
             let entries = new_entries(state, entries)?;
             (!entries.is_empty()).then_some(AgentEvent::EntriesAllowed(Entries { by, entries }))
@@ -87,24 +91,48 @@ pub(crate) fn edit(
         }
         AgentEdit::RotateToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
         AgentEdit::RotateToken(new) => {
-            Some(AgentEvent::TokenRotated(TokenRotated { by, old: state.token(), new: *new }))
+            let ended = state.issued().of_own();
+            Some(AgentEvent::TokenRotated(TokenRotated { by, old: state.token(), new: *new, ended }))
         }
+        AgentEdit::IssueToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
+        AgentEdit::IssueToken(new) => Some(issue(state, stamp, &command.authority, new)?),
+        AgentEdit::EndToken(id) => Some(end(state, &command.authority, id)?),
         AgentEdit::Delete => {
-            let event = AgentEvent::AgentDeleted(AgentDeleted { by, token: state.token() });
+            let event = AgentEvent::AgentDeleted(AgentDeleted {
+                by,
+                token: state.token(),
+                ended: state.issued().all(),
+            });
             let eviction = Eviction::Agent { agent: handle.clone(), id: stamp.ulid(0).to_string() };
-            return Ok(Decision::new(vec![event], Edited { eviction: Some(eviction) }));
+            return Ok(Decision::new(vec![event], EditOutcome { eviction: Some(eviction), issued: None }));
         }
     };
-    Ok(Decision::new(event.into_iter().collect(), Edited { eviction: None }))
+    let issued = match &event {
+        Some(AgentEvent::TokenIssued(event)) => Some(event.id.clone()),
+        Some(_) | None => None,
+    };
+    Ok(Decision::new(event.into_iter().collect(), EditOutcome { eviction: None, issued }))
 }
 
 /// What of the settings makes a difference; `None` where nothing does.
-fn configure(state: &AgentState, by: Actor, settings: &Settings) -> Option<AgentEvent> {
+fn configure(
+    state: &AgentState,
+    by: Actor,
+    settings: &Settings,
+    now: TimestampMs,
+) -> Result<Option<AgentEvent>, Rejection> {
     let policy = settings.policy.filter(|policy| *policy != state.policy());
     let self_service = settings.self_service.filter(|on| *on != state.configures_itself());
     let profile = state.profile().difference(&settings.profile);
-    let changes = policy.is_some() || self_service.is_some() || !profile.is_empty();
-    changes.then_some(AgentEvent::AgentConfigured(AgentConfigured { by, policy, self_service, profile }))
+    if settings.attention.is_some_and(|change| !change.is_valid(now)) {
+        return Err(Rejection::AttentionEnd);
+    }
+    let is_other = |change: &AttentionChange| change.after(state.attention(), now) != state.attention();
+    let change = settings.attention.filter(is_other);
+    let (attention, attention_until) = (change.map(|to| to.level), change.and_then(|to| to.until));
+    let changes = policy.is_some() || self_service.is_some() || attention.is_some() || !profile.is_empty();
+    let event = AgentConfigured { by, policy, self_service, attention, attention_until, profile };
+    Ok(changes.then_some(AgentEvent::AgentConfigured(event)))
 }
 
 /// Who may change the agent: the operator, its owner, and itself where its owner lets it (ASP-3, ASP-102). To
@@ -129,8 +157,12 @@ fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Res
         AgentEdit::Configure(settings) => settings.self_service.is_some(),
         AgentEdit::RotateToken(_) | AgentEdit::Delete => true,
         AgentEdit::Allow(_) | AgentEdit::Disallow(_) | AgentEdit::Block(_) | AgentEdit::Unblock(_) => false,
+        // It hands out no more than it has, and takes no more away.
+        AgentEdit::IssueToken(_) | AgentEdit::EndToken(_) => return Ok(()),
     };
-    if itself && (owners_alone || !state.configures_itself()) {
+    let needs_no_leave =
+        matches!(&command.edit, AgentEdit::Configure(settings) if settings.is_attention_alone());
+    if itself && !needs_no_leave && (owners_alone || !state.configures_itself()) {
         return Err(Rejection::Forbidden);
     }
     Ok(())
@@ -152,14 +184,14 @@ fn block(
     by: Actor,
     handle: &AgentHandle,
     blocked: &AgentHandle,
-) -> Decided<Edited> {
+) -> AgentDecision<EditOutcome> {
     if blocked == handle {
         return Err(Rejection::BlocksItself);
     }
     let pair =
         Eviction::Pair { blocker: handle.clone(), blocked: blocked.clone(), id: stamp.ulid(0).to_string() };
     // Repeated, it changes nothing, but its acknowledgement again means that nothing is shared.
-    let reply = Edited { eviction: Some(pair) };
+    let reply = EditOutcome { eviction: Some(pair), issued: None };
     if state.blocks(blocked) {
         return Ok(Decision::unchanged(reply));
     }

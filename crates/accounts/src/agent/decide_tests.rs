@@ -4,7 +4,8 @@ use plenary_kernel::{AllowEntry, Stamp, TimestampMs, Version};
 
 use super::{
     command::{
-        AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered, Settings,
+        AgentEdit, EditAgent, EditFacts, EditOutcome, Eviction, RegisterAgent, RegisterFacts,
+        RegisterOutcome, Settings,
     },
     decide::{edit, register},
     event::AgentEvent,
@@ -40,6 +41,7 @@ fn registering(by: &str) -> RegisterAgent {
         allowlist: entries(&["@b.c", "@a.*", "@b.c"]),
         self_service: false,
         token: TokenDigest::of("pla"),
+        kind: crate::AgentKind::Agent,
         profile: ProfileChange::default(),
     }
 }
@@ -96,7 +98,7 @@ fn every_edit() -> Vec<AgentEdit> {
 fn asp_6_an_agent_is_made_closed_by_the_operator_or_its_owner() {
     for by in ["operator", "seed", "~nick"] {
         let decision = register(&AgentState::default(), &FACTS, &registering(by)).unwrap();
-        assert_eq!(decision.reply, Registered { makes_owner: false });
+        assert_eq!(decision.reply, RegisterOutcome { makes_owner: false });
         let state = evolved(&AgentState::default(), &decision.events);
         assert!(state.is_live() && state.policy() == Policy::Allowlist && !state.configures_itself());
         assert_eq!(state.allowlist().iter().cloned().collect::<Vec<_>>(), entries(&["@a.*", "@b.c"]));
@@ -189,6 +191,7 @@ fn an_edit_without_effect_writes_nothing() {
     let state = nick(false);
     for change in [
         AgentEdit::Configure(Settings {
+            attention: None,
             policy: Some(Policy::Allowlist),
             self_service: Some(false),
             profile: ProfileChange { visibility: Some(Visibility::Private), ..said("", "", "") },
@@ -238,7 +241,7 @@ fn asp_12_a_block_names_anybody_and_evicts_also_when_repeated() {
         blocked: "@eve.bot".parse().unwrap(),
         id: stamp().ulid(0).to_string(),
     };
-    assert_eq!(first.reply, Edited { eviction: Some(eviction) });
+    assert_eq!(first.reply, EditOutcome { eviction: Some(eviction), issued: None });
     let state = evolved(&nick(false), &first.events);
     let since = state.blocks_since(&"@eve.bot".parse().unwrap()).unwrap();
     assert_eq!((since.at, since.version), (TimestampMs(5), Version(2)));

@@ -1,13 +1,17 @@
-//! What stands on an agent's stream, and its stored form. The forms are frozen: a change of one is a new form,
+//! The events of an agent's stream, and their stored form. The forms are frozen: a change of one is a new form,
 //! and the old one is read on. Pure.
 
 use plenary_engine::stored::{read, unknown, written};
-use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-use super::profile::ProfileChange;
-use crate::{Actor, Policy, TokenDigest};
+use super::{
+    attention::{AttentionChange, AttentionLevel},
+    profile::{AgentKind, ProfileChange},
+    tokens::GrantedTo,
+};
+use crate::{Actor, Policy, Scope, TokenDigest};
 
 /// An event of an agent. `by` is who caused it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +30,14 @@ pub enum AgentEvent {
     AgentUnblocked(Block),
     /// Its token was replaced; the old one is dead.
     TokenRotated(TokenRotated),
-    /// It is gone, and its token with it; the handle stays taken.
+    /// It is gone, and its tokens with it; the handle stays taken.
     AgentDeleted(AgentDeleted),
+    /// It has one more token, or a client a grant.
+    TokenIssued(TokenIssued),
+    /// A client has taken up its grant, or renewed it.
+    GrantRenewed(GrantRenewed),
+    /// Tokens beside its own have ended.
+    TokensEnded(TokensEnded),
 }
 
 /// See [`AgentEvent::AgentRegistered`].
@@ -43,6 +53,9 @@ pub struct AgentRegistered {
     pub self_service: bool,
     /// The digest of its token.
     pub token: TokenDigest,
+    /// Whether a person acts in its name.
+    #[serde(default, skip_serializing_if = "AgentKind::is_agent")]
+    pub kind: AgentKind,
     /// Its profile.
     #[serde(flatten)]
     pub profile: ProfileChange,
@@ -59,6 +72,12 @@ pub struct AgentConfigured {
     /// The new leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
+    /// What it lets itself be disturbed by from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<AttentionLevel>,
+    /// Until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention_until: Option<TimestampMs>,
     /// What changes of its profile.
     #[serde(flatten)]
     pub profile: ProfileChange,
@@ -78,7 +97,7 @@ pub struct Entries {
 pub struct Block {
     /// Who set or lifted it.
     pub by: Actor,
-    /// Whom it is about.
+    /// The agent that it is about.
     pub blocked: AgentHandle,
 }
 
@@ -92,6 +111,9 @@ pub struct TokenRotated {
     pub old: Option<TokenDigest>,
     /// The digest of the new one.
     pub new: TokenDigest,
+    /// What was made with the old one and died with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<Ended>,
 }
 
 /// See [`AgentEvent::AgentDeleted`].
@@ -102,6 +124,97 @@ pub struct AgentDeleted {
     /// The digest of the token that died with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenDigest>,
+    /// Its other tokens, which died with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<Ended>,
+}
+
+/// See [`AgentEvent::TokenIssued`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenIssued {
+    /// Who made it.
+    pub by: Actor,
+    /// Its id: a ULID.
+    pub id: String,
+    /// The digest of what its bearer sends; absent in a grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenDigest>,
+    /// The id of the token that it was made with, `own` for the agent's own; absent where the owner or the operator made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// What it may do.
+    pub scope: Scope,
+    /// What its maker calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When it ends by itself; a grant that nobody takes up ends then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<TimestampMs>,
+    /// For which client, where it is a grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<GrantedTo>,
+}
+
+/// See [`AgentEvent::GrantRenewed`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantRenewed {
+    /// The grant.
+    pub id: String,
+    /// What each refresh token of the grant has.
+    pub key: TokenDigest,
+    /// The refresh token that counts from now on.
+    pub refresh: TokenDigest,
+    /// When it would have ended if nobody had taken it up, where somebody does now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_until: Option<TimestampMs>,
+    /// When it ends, where somebody takes it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<TimestampMs>,
+}
+
+/// A token that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Its id.
+    pub id: String,
+    /// Its digest; absent of a grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenDigest>,
+    /// When it would have ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<TimestampMs>,
+}
+
+/// Why tokens have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhyEnded {
+    /// Somebody took them back.
+    Revoked,
+    /// Their time was over.
+    Expired,
+    /// A code or a refresh token was used twice.
+    Reused,
+}
+
+/// See [`AgentEvent::TokensEnded`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokensEnded {
+    /// Who ended them; absent where time or a client did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
+    /// Why.
+    pub why: WhyEnded,
+    /// Those that were made with one of them, too.
+    pub ended: Vec<Ended>,
+}
+
+impl AgentConfigured {
+    /// What changes of what it lets itself be disturbed by.
+    #[must_use]
+    pub fn attention(&self) -> Option<AttentionChange> {
+        self.attention.map(|level| AttentionChange { level, until: self.attention_until })
+    }
 }
 
 impl AgentEvent {
@@ -116,6 +229,9 @@ impl AgentEvent {
             Self::AgentUnblocked(event) => written("AgentUnblocked", event),
             Self::TokenRotated(event) => written("TokenRotated", event),
             Self::AgentDeleted(event) => written("AgentDeleted", event),
+            Self::TokenIssued(event) => written("TokenIssued", event),
+            Self::GrantRenewed(event) => written("GrantRenewed", event),
+            Self::TokensEnded(event) => written("TokensEnded", event),
         }
     }
 
@@ -130,6 +246,9 @@ impl AgentEvent {
             "AgentUnblocked" => Self::AgentUnblocked(read(stored)?),
             "TokenRotated" => Self::TokenRotated(read(stored)?),
             "AgentDeleted" => Self::AgentDeleted(read(stored)?),
+            "TokenIssued" => Self::TokenIssued(read(stored)?),
+            "GrantRenewed" => Self::GrantRenewed(read(stored)?),
+            "TokensEnded" => Self::TokensEnded(read(stored)?),
             _ => return unknown(stored),
         })
     }
@@ -155,8 +274,10 @@ mod tests {
             allowlist: entries(),
             self_service: true,
             token: old,
+            kind: AgentKind::Agent,
             profile: ProfileChange::default(),
         };
+        let rotated = TokenRotated { by: by.clone(), old: Some(old), new, ended: Vec::new() };
         let forms = [
             (
                 AgentEvent::AgentRegistered(registered),
@@ -164,16 +285,6 @@ mod tests {
                 format!(
                     r#"{{"by":"~nick","policy":"allowlist","allowlist":["@acme.*","@nick.bot"],"self_service":true,"token":"{OLD}"}}"#
                 ),
-            ),
-            (
-                AgentEvent::AgentConfigured(AgentConfigured {
-                    by: Actor::Agent("@nick.bot".parse().unwrap()),
-                    policy: Some(Policy::Open),
-                    self_service: None,
-                    profile: ProfileChange::default(),
-                }),
-                "AgentConfigured",
-                r#"{"by":"@nick.bot","policy":"open"}"#.to_owned(),
             ),
             (
                 AgentEvent::EntriesAllowed(Entries { by: Actor::Seed, entries: entries() }),
@@ -196,18 +307,141 @@ mod tests {
                 r#"{"by":"operator","blocked":"@mallory.bot"}"#.to_owned(),
             ),
             (
-                AgentEvent::TokenRotated(TokenRotated { by: by.clone(), old: Some(old), new }),
+                AgentEvent::TokenRotated(rotated),
                 "TokenRotated",
                 format!(r#"{{"by":"operator","old":"{OLD}","new":"{NEW}"}}"#),
             ),
             (
-                AgentEvent::AgentDeleted(AgentDeleted { by, token: Some(old) }),
+                AgentEvent::AgentDeleted(AgentDeleted { by, token: Some(old), ended: Vec::new() }),
                 "AgentDeleted",
                 format!(r#"{{"by":"operator","token":"{OLD}"}}"#),
             ),
         ];
         for (event, kind, envelope) in forms {
             assert_written(&event.encode(), kind, &envelope);
+            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn the_stored_forms_of_settings_are_frozen() {
+        let forms = [
+            (
+                AgentEvent::AgentConfigured(AgentConfigured {
+                    by: Actor::Agent("@nick.bot".parse().unwrap()),
+                    policy: Some(Policy::Open),
+                    self_service: None,
+                    attention: None,
+                    attention_until: None,
+                    profile: ProfileChange::default(),
+                }),
+                "AgentConfigured",
+                r#"{"by":"@nick.bot","policy":"open"}"#,
+            ),
+            (
+                AgentEvent::AgentConfigured(AgentConfigured {
+                    by: Actor::Agent("@nick.bot".parse().unwrap()),
+                    policy: None,
+                    self_service: None,
+                    attention: Some(AttentionLevel::Dnd),
+                    attention_until: Some(TimestampMs(1_700_000_000_000)),
+                    profile: ProfileChange::default(),
+                }),
+                "AgentConfigured",
+                r#"{"by":"@nick.bot","attention":"dnd","attention_until":1700000000000}"#,
+            ),
+        ];
+        for (event, kind, envelope) in forms {
+            assert_written(&event.encode(), kind, envelope);
+            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn the_stored_forms_of_tokens_are_frozen() {
+        let (old, new) = (TokenDigest::of("secret"), TokenDigest::of("a"));
+        let one = |id: &str, token, expires_at| Ended { id: id.into(), token, expires_at };
+        let ended = || vec![one("01A", Some(old), None), one("01B", None, Some(TimestampMs(9)))];
+        let by = || "@nick.bot".parse::<Actor>().unwrap();
+        let issued = TokenIssued {
+            by: by(),
+            id: "01A".into(),
+            token: Some(old),
+            parent: Some("own".into()),
+            scope: "sessions:write session:s".parse().unwrap(),
+            name: Some("ci".into()),
+            expires_at: Some(TimestampMs(9)),
+            client: None,
+        };
+        let client = GrantedTo {
+            client_id: "https://c.example/c".into(),
+            name: "C".into(),
+            resource: "https://p.example/mcp".into(),
+            until: TimestampMs(99),
+        };
+        let grant = TokenIssued {
+            by: Actor::Owner("nick".parse().unwrap()),
+            id: "01B".into(),
+            token: None,
+            parent: None,
+            name: None,
+            client: Some(client),
+            ..issued.clone()
+        };
+        let forms = [
+            (
+                AgentEvent::TokenIssued(issued),
+                "TokenIssued",
+                format!(
+                    r#"{{"by":"@nick.bot","id":"01A","token":"{OLD}","parent":"own","scope":"sessions:write session:s","name":"ci","expires_at":9}}"#
+                ),
+            ),
+            (
+                AgentEvent::TokenIssued(grant),
+                "TokenIssued",
+                r#"{"by":"~nick","id":"01B","scope":"sessions:write session:s","expires_at":9,"client":{"client_id":"https://c.example/c","name":"C","resource":"https://p.example/mcp","until":99}}"#
+                    .to_owned(),
+            ),
+            (
+                AgentEvent::TokensEnded(TokensEnded { by: Some(by()), why: WhyEnded::Revoked, ended: ended() }),
+                "TokensEnded",
+                format!(r#"{{"by":"@nick.bot","why":"revoked","ended":[{{"id":"01A","token":"{OLD}"}},{{"id":"01B","expires_at":9}}]}}"#),
+            ),
+            (
+                AgentEvent::TokensEnded(TokensEnded { by: None, why: WhyEnded::Reused, ended: Vec::new() }),
+                "TokensEnded",
+                r#"{"why":"reused","ended":[]}"#.to_owned(),
+            ),
+            (
+                AgentEvent::TokenRotated(TokenRotated { by: by(), old: Some(old), new, ended: ended() }),
+                "TokenRotated",
+                format!(
+                    r#"{{"by":"@nick.bot","old":"{OLD}","new":"{NEW}","ended":[{{"id":"01A","token":"{OLD}"}},{{"id":"01B","expires_at":9}}]}}"#
+                ),
+            ),
+        ];
+        for (event, kind, envelope) in forms {
+            assert_written(&event.encode(), kind, &envelope);
+            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn the_stored_forms_of_a_renewal_are_frozen() {
+        let renewed = |pending_until, expires_at| GrantRenewed {
+            id: "01B".into(),
+            key: TokenDigest::of("secret"),
+            refresh: TokenDigest::of("a"),
+            pending_until,
+            expires_at,
+        };
+        for (event, ends) in [
+            (renewed(Some(TimestampMs(9)), Some(TimestampMs(99))), r#","pending_until":9,"expires_at":99"#),
+            (renewed(None, None), ""),
+        ] {
+            let event = AgentEvent::GrantRenewed(event);
+            let envelope = format!(r#"{{"id":"01B","key":"{OLD}","refresh":"{NEW}"{ends}}}"#);
+            assert_written(&event.encode(), "GrantRenewed", &envelope);
             assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
         }
     }
@@ -226,6 +460,8 @@ mod tests {
                     by: Actor::Operator,
                     policy: None,
                     self_service: None,
+                    attention: None,
+                    attention_until: None,
                     profile: described.clone(),
                 }),
                 "AgentConfigured",
@@ -239,11 +475,12 @@ mod tests {
                     allowlist: Vec::new(),
                     self_service: true,
                     token: TokenDigest::of("secret"),
+                    kind: AgentKind::Person,
                     profile: described,
                 }),
                 "AgentRegistered",
                 format!(
-                    r##"{{"by":"~nick","policy":"allowlist","allowlist":[],"self_service":true,"token":"{OLD}","display_name":"Nick","description":"","card_body":"# Nick\n","visibility":"public"}}"##
+                    r##"{{"by":"~nick","policy":"allowlist","allowlist":[],"self_service":true,"token":"{OLD}","kind":"person","display_name":"Nick","description":"","card_body":"# Nick\n","visibility":"public"}}"##
                 ),
             ),
         ];
@@ -255,7 +492,8 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_or_form_is_corrupt() {
-        let event = AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None });
+        let event =
+            AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None, ended: Vec::new() });
         let good = stored(event.encode());
         let kind = StoredEvent { kind: "AgentRenamed".into(), ..good.clone() };
         let form = StoredEvent { form: 2, ..good };

@@ -1,5 +1,5 @@
 //! What an agent says of itself, and who may read it. Pure.
-//! Must not know: who asks; `viewer.rs` decides that.
+//! Must not know: the caller; `viewer.rs` decides that.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,33 @@ pub enum Visibility {
     /// Only agents that may contact it, its owner and the operator.
     #[default]
     Private,
-    /// Every token, but for agents with a block between them and it.
+    /// Every token, except agents that block it or that it blocks.
     Public,
+}
+
+/// The kind of an account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentKind {
+    /// A program.
+    #[default]
+    Agent,
+    /// A person, through the console.
+    Person,
+}
+
+impl AgentKind {
+    /// Whether it is a program.
+    #[must_use]
+    pub fn is_agent(&self) -> bool {
+        *self == Self::Agent
+    }
 }
 
 /// An agent's profile; what is empty is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Its name for people.
+    /// Its display name.
     pub display_name: Option<String>,
     /// What it is for, in one line.
     pub description: Option<String>,
@@ -31,15 +50,15 @@ pub struct Profile {
 /// A change of a profile, in its stored form: what is absent stays as it was, and an empty text removes one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileChange {
-    /// Its name for people, one line of 1 to 100 characters; null removes it.
+    /// Its display name, one line of 1 to 100 characters; null removes it.
     #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// What it is for, one line of up to 500 characters; null removes it.
+    /// Its description, one line of at most 500 characters; null removes it.
     #[schemars(length(max = 500))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its card, Markdown of up to 16 KiB; null removes it.
+    /// Its card, in Markdown, at most 16 KiB; null removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card_body: Option<String>,
     /// Who may read its profile; `private` at first.

@@ -6,7 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
-use super::{event::AgentEvent, profile::Profile};
+use super::{
+    attention::Attention,
+    event::AgentEvent,
+    profile::{AgentKind, Profile},
+    tokens::Issued,
+};
 use crate::{Policy, TokenDigest};
 
 /// When an agent was blocked, and which event of the blocker's stream did it.
@@ -29,6 +34,13 @@ pub struct AgentState {
     self_service: bool,
     token: Option<TokenDigest>,
     profile: Profile,
+    #[serde(default)]
+    kind: AgentKind,
+    #[serde(default)]
+    attention: Option<Attention>,
+    /// Its tokens beside its own.
+    #[serde(default)]
+    issued: Issued,
 }
 
 impl AgentState {
@@ -42,10 +54,23 @@ impl AgentState {
     pub fn is_taken(&self) -> bool {
         self.created_at.is_some()
     }
-    /// Whether this is the agent's token now, or the process acts for it.
+    /// Whether this is a token of the agent now, its own or one of the others, or the process acts for it, or a person whose session of the console was
+    /// checked with the request.
     #[must_use]
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
-        self.is_live() && (digest.is_inside() || self.token.is_some_and(|token| token.matches(digest)))
+        let is_checked = digest.is_inside() || digest.is_person();
+        let is_own = || self.token.is_some_and(|token| token.matches(digest));
+        self.is_live() && (is_checked || is_own() || self.issued.of(digest).is_some())
+    }
+    /// The same at a time: a token may have ended by itself, and nobody has taken note of it yet.
+    #[must_use]
+    pub fn accepts_token_at(&self, digest: &TokenDigest, now: TimestampMs) -> bool {
+        self.accepts_token(digest) && self.issued.of(digest).is_none_or(|(_, token)| token.is_open(now))
+    }
+    /// Its tokens beside its own.
+    #[must_use]
+    pub fn issued(&self) -> &Issued {
+        &self.issued
     }
     /// Whether it blocks the other one (ASP-12).
     #[must_use]
@@ -82,6 +107,16 @@ impl AgentState {
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
+    /// Whether a person or a program acts in its name.
+    #[must_use]
+    pub fn kind(&self) -> AgentKind {
+        self.kind
+    }
+    /// The last period in which it did not let everything disturb it.
+    #[must_use]
+    pub fn attention(&self) -> Option<Attention> {
+        self.attention
+    }
     /// When it was made.
     #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
@@ -102,6 +137,7 @@ impl AgentState {
                     allowlist: event.allowlist.iter().cloned().collect(),
                     self_service: event.self_service,
                     token: Some(event.token),
+                    kind: event.kind,
                     ..Self::default()
                 };
                 self.profile.evolve(&event.profile);
@@ -109,6 +145,9 @@ impl AgentState {
             AgentEvent::AgentConfigured(event) => {
                 self.policy = event.policy.unwrap_or(self.policy);
                 self.self_service = event.self_service.unwrap_or(self.self_service);
+                if let Some(change) = event.attention() {
+                    self.attention = change.after(self.attention, at);
+                }
                 self.profile.evolve(&event.profile);
             }
             AgentEvent::EntriesAllowed(event) => self.allowlist.extend(event.entries.iter().cloned()),
@@ -123,7 +162,13 @@ impl AgentState {
             AgentEvent::AgentUnblocked(event) => {
                 self.blocks.remove(&event.blocked);
             }
-            AgentEvent::TokenRotated(event) => self.token = Some(event.new),
+            AgentEvent::TokenRotated(event) => {
+                self.token = Some(event.new);
+                self.issued.end(&event.ended);
+            }
+            AgentEvent::TokenIssued(event) => self.issued.issue(at, event),
+            AgentEvent::GrantRenewed(event) => self.issued.renew(event),
+            AgentEvent::TokensEnded(event) => self.issued.end(&event.ended),
             AgentEvent::AgentDeleted(_) => {
                 // Whom it blocked stays blocked where its word still counts: at channels that it began.
                 let blocks = std::mem::take(&mut self.blocks);

@@ -4,7 +4,7 @@
 use plenary_kernel::{AgentHandle, ContactId};
 
 use super::state::Answer;
-use crate::{Authority, Known};
+use crate::{Authority, KnownAgent};
 
 /// Asks another agent for contact, or asks again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct RequestContact {
     pub id: ContactId,
     /// Who asks.
     pub from: AgentHandle,
-    /// Who is asked; there may be nobody of that handle.
+    /// The agent that is asked; it may not exist.
     pub to: AgentHandle,
     /// What it says with it.
     pub message: Option<String>,
@@ -40,5 +40,5 @@ pub struct ContactFacts {
     /// Whether the asking one has as many unanswered requests as it may.
     pub is_full: bool,
     /// Who asks and who is asked; `None` when there is no such request.
-    pub pair: Option<(Known, Known)>,
+    pub pair: Option<(KnownAgent, KnownAgent)>,
 }

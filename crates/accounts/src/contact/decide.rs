@@ -10,18 +10,22 @@ use super::{
     event::{ContactAccepted, ContactDeclined, ContactEvent, ContactRepeated, ContactRequested},
     state::{Answer, ContactState},
 };
-use crate::{Actor, Known, agent::new_entries, rejection::Rejection, trust::blocked_between};
+use crate::{Actor, KnownAgent, agent::new_entries, rejection::Rejection, trust::blocked_between};
 
-type Decided = Result<Decision<ContactEvent, ()>, Rejection>;
+type ContactDecision = Result<Decision<ContactEvent, ()>, Rejection>;
 
 /// Whether what one of the two does may come to the other's knowledge.
-fn in_reach(a: &Known, b: &Known) -> bool {
+fn in_reach(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.state.is_live() && b.state.is_live() && !blocked_between(a, b)
 }
 
 /// Decides `RequestContact`. A repeated request is the same request; it changes something only when the other one
 /// has come into reach meanwhile, so that a repetition tells nothing either.
-pub(crate) fn request(state: &ContactState, facts: &ContactFacts, command: &RequestContact) -> Decided {
+pub(crate) fn request(
+    state: &ContactState,
+    facts: &ContactFacts,
+    command: &RequestContact,
+) -> ContactDecision {
     if !facts.authority_holds {
         return Err(Rejection::Revoked);
     }
@@ -45,7 +49,7 @@ pub(crate) fn request(state: &ContactState, facts: &ContactFacts, command: &Requ
 
 /// Decides `AnswerContact`. Accepting changes allowlists: it needs the asked one's owner, or its leave to
 /// configure itself (ASP-3, ASP-103).
-pub(crate) fn answer(state: &ContactState, facts: &ContactFacts, command: &AnswerContact) -> Decided {
+pub(crate) fn answer(state: &ContactState, facts: &ContactFacts, command: &AnswerContact) -> ContactDecision {
     if !facts.authority_holds {
         return Err(Rejection::Revoked);
     }

@@ -9,12 +9,12 @@ use super::{
     state::{Answer, ContactState},
 };
 use crate::{
-    Actor, Authority, Known, Policy, Rejection, TokenDigest,
+    Actor, Authority, KnownAgent, Policy, Rejection, TokenDigest,
     agent::event::{AgentEvent, AgentRegistered, Block, Entries},
     limits::ALLOWLIST_ENTRIES_MAX,
 };
 
-fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> Known {
+fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> KnownAgent {
     let mut state = crate::AgentState::default();
     let registered = AgentEvent::AgentRegistered(AgentRegistered {
         by: Actor::Operator,
@@ -22,12 +22,13 @@ fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> Known {
         allowlist: Vec::new(),
         self_service,
         token: TokenDigest::of(handle),
+        kind: crate::AgentKind::Agent,
         profile: crate::agent::profile::ProfileChange::default(),
     });
     for event in [registered].iter().chain(further) {
         state.evolve(Version(1), TimestampMs(1), event);
     }
-    Known { handle: handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
+    KnownAgent { handle: handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
 }
 
 fn blocks(whom: &str) -> Vec<AgentEvent> {
@@ -39,8 +40,8 @@ fn full() -> Vec<AgentEvent> {
     vec![AgentEvent::EntriesAllowed(Entries { by: Actor::Operator, entries })]
 }
 
-fn nobody(handle: &str) -> Known {
-    Known {
+fn nobody(handle: &str) -> KnownAgent {
+    KnownAgent {
         handle: handle.parse().unwrap(),
         state: crate::AgentState::default().into(),
         version: Version(0),
@@ -48,7 +49,7 @@ fn nobody(handle: &str) -> Known {
     }
 }
 
-fn facts(from: &Known, to: &Known) -> ContactFacts {
+fn facts(from: &KnownAgent, to: &KnownAgent) -> ContactFacts {
     ContactFacts { authority_holds: true, is_full: false, pair: Some((from.clone(), to.clone())) }
 }
 
@@ -74,7 +75,7 @@ fn after(state: &ContactState, events: &[ContactEvent]) -> ContactState {
     state
 }
 
-fn asked(from: &Known, to: &Known) -> ContactState {
+fn asked(from: &KnownAgent, to: &KnownAgent) -> ContactState {
     let state = ContactState::default();
     after(&state, &asks(&state, &facts(from, to)).unwrap())
 }
@@ -161,7 +162,7 @@ fn asp_3_accepting_needs_the_owner_or_leave_to_configure_oneself() {
 fn asp_103_accepting_lists_each_with_the_other() {
     let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
     let state = asked(&alice, &bob);
-    let accept = |from: &Known, to: &Known| {
+    let accept = |from: &KnownAgent, to: &KnownAgent| {
         let events = answers(&state, &facts(from, to), "~bob", Answer::Accepted)?;
         let [ContactEvent::ContactAccepted(event)] = &events[..] else { panic!("{events:?}") };
         Ok((event.listed_by_from, event.listed_by_to, event.withheld))

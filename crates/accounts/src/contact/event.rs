@@ -1,4 +1,4 @@
-//! What stands on a contact request's stream, and its stored form. The forms are frozen. Pure.
+//! The events of a contact request's stream, and their stored form. The forms are frozen. Pure.
 
 use bytes::Bytes;
 use plenary_engine::stored::{read, unknown, written, written_with};
@@ -26,7 +26,7 @@ pub enum ContactEvent {
 pub struct ContactRequested {
     /// Who asks.
     pub from: AgentHandle,
-    /// Who is asked; there may be nobody of that handle.
+    /// The agent that is asked; it may not exist.
     pub to: AgentHandle,
     /// Whether the other one may not know of it: there is nobody, or one of the two blocks the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -15,7 +15,7 @@ const NOTICES_LOOKED_AT_MAX: usize = 2_000;
 
 /// A request that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingContact {
     pub(crate) request: ContactId,
     pub(crate) from: AgentHandle,
     pub(crate) to: AgentHandle,
@@ -23,14 +23,47 @@ pub(crate) struct Waiting {
     pub(crate) at: TimestampMs,
 }
 
+/// A request for contact that somebody may answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContactWaiting {
+    /// Who asks.
+    pub from: AgentHandle,
+    /// Who is asked.
+    pub to: AgentHandle,
+    /// What was said with it.
+    pub message: Option<String>,
+}
+
 impl Accounts {
+    /// A request for contact, as long as it waits for an answer and the two are in each other's reach.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn contact_waiting(&self, id: &ContactId) -> Result<Option<ContactWaiting>, Fault> {
+        if !self.awaits_answer(id).await? {
+            return Ok(None);
+        }
+        let stream = ContactRoom::stream(id.as_str());
+        let Some(first) = self.log().read_stream(&stream, Version::ZERO, 1).await?.pop() else {
+            return Ok(None);
+        };
+        Ok(match ContactEvent::decode(&first)? {
+            ContactEvent::ContactRequested(asked) => {
+                Some(ContactWaiting { from: asked.from, to: asked.to, message: asked.message })
+            }
+            ContactEvent::ContactRepeated(_)
+            | ContactEvent::ContactAccepted(_)
+            | ContactEvent::ContactDeclined(_) => None,
+        })
+    }
+
     /// What an agent was asked behind a place, and the place behind the last if there may be more.
     pub(crate) async fn contacts_asked_of(
         &self,
         me: &AgentHandle,
         after: Version,
         limit: usize,
-    ) -> Result<(Vec<Waiting>, Option<Version>), Fault> {
+    ) -> Result<(Vec<WaitingContact>, Option<Version>), Fault> {
         let (stream, mut read, mut looked) = (inbox_of(me), after, 0);
         let (mut waiting, mut known) = (Vec::new(), HashSet::new());
         loop {
@@ -43,7 +76,7 @@ impl Accounts {
                 let Some(asked) = contact_asked(event)? else { continue };
                 if known.insert(asked.request.clone()) && self.awaits_answer(&asked.request).await? {
                     let (request, from, message) = (asked.request, asked.from, asked.message);
-                    waiting.push(Waiting { request, from, to: me.clone(), message, at: event.at });
+                    waiting.push(WaitingContact { request, from, to: me.clone(), message, at: event.at });
                 }
             }
             if events.len() < READ_ROWS_MAX {
@@ -59,7 +92,7 @@ impl Accounts {
         me: &AgentHandle,
         after: Option<&AgentHandle>,
         limit: usize,
-    ) -> Result<(Vec<Waiting>, Option<AgentHandle>), Fault> {
+    ) -> Result<(Vec<WaitingContact>, Option<AgentHandle>), Fault> {
         let prefix = format!("{me}/");
         let after = after.map(|to| format!("{prefix}{to}"));
         let log = self.log();
@@ -78,7 +111,13 @@ impl Accounts {
                 return Err(wrong());
             };
             let request = id.parse().map_err(|_| wrong())?;
-            waiting.push(Waiting { request, from: me.clone(), to, message: asked.message, at: first.at });
+            waiting.push(WaitingContact {
+                request,
+                from: me.clone(),
+                to,
+                message: asked.message,
+                at: first.at,
+            });
         }
         let last = waiting.last().map(|last| last.to.clone()).filter(|_| more);
         Ok((waiting, last))

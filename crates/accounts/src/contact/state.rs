@@ -18,7 +18,7 @@ pub enum Answer {
 /// A contact request. The default is an id that no request has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContactState {
-    /// Who asked whom.
+    /// The agent that asked, and the agent that was asked.
     pub(crate) pair: Option<(AgentHandle, AgentHandle)>,
     /// Whether the asked one has not been told.
     pub(crate) withheld: bool,

@@ -1,4 +1,4 @@
-//! What stands on an organisation's stream, and its stored form. The forms are frozen. Pure.
+//! The events of an organisation's stream, and their stored form. The forms are frozen. Pure.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::SovereignHandle;

@@ -7,7 +7,7 @@ use std::{
     str::FromStr,
 };
 
-use plenary_kernel::{Malformed, OwnerName, SovereignHandle, TimestampMs};
+use plenary_kernel::{MalformedText, OwnerName, SovereignHandle, TimestampMs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,9 +33,9 @@ impl fmt::Display for Role {
 }
 
 impl FromStr for Role {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
-        text.parse().map(Self).map_err(|malformed: Malformed| Malformed { what: "role", ..malformed })
+    type Err = MalformedText;
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
+        text.parse().map(Self).map_err(|malformed: MalformedText| MalformedText { what: "role", ..malformed })
     }
 }
 

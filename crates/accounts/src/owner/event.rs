@@ -1,4 +1,4 @@
-//! What stands on an owner's stream, and its stored form. The forms are frozen. Pure.
+//! The events of an owner's stream, and their stored form. The forms are frozen. Pure.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_log::{Fault, NewEvent, StoredEvent};

@@ -6,23 +6,27 @@ use axum::{
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use plenary_log::Order;
 
 use super::request::{OnePath, PageQuery, PageSent, one, page};
 use crate::{
-    Accounts, Caller, Known, Principal, Token, TokenKind, Who,
+    Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::{
+        attention::AttentionChange,
         command::{AgentEdit, EditAgent, RegisterAgent, Settings},
         list_key, listed,
     },
-    answer::Refused,
+    answer::AccountRefusal,
     fields::Fields,
     index::AGENTS,
     limits::{LIST_CARD_BYTES_MAX, LIST_ENTRIES_MAX, LIST_PAGE_MAX},
     wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent},
 };
+
+const BAD_CHANGES: &[&str] =
+    &["invalid_json", "invalid_body", "invalid_policy", "invalid_self_service", "invalid_attention"];
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
 where
@@ -40,7 +44,7 @@ where
     const ONE: &str = "/_admin/agents/{handle}";
     vec![
         Operation::new(
-            all("agent.create", Method::POST, "Makes an agent, and shows its token once")
+            all("agent.create", Method::POST, "Create an agent and show its token once")
                 .success(StatusCode::CREATED)
                 .request::<NewAgent>()
                 .reply::<AgentMade>()
@@ -50,32 +54,28 @@ where
             create,
         ),
         Operation::new(
-            all("agent.list", Method::GET, "Lists agents by handle: the operator's all, an owner's its own")
-                .query::<PageQuery>()
-                .reply::<AgentPage>()
-                .answers_page()
-                .errors(Class::Malformed, super::BAD_PAGE),
+            all(
+                "agent.list",
+                Method::GET,
+                "List agents by handle: all for the operator, an owner's own for an owner",
+            )
+            .query::<PageQuery>()
+            .reply::<AgentPage>()
+            .answers_page()
+            .errors(Class::Malformed, super::BAD_PAGE),
             list,
         ),
-        Operation::new(one("agent.get", Method::GET, ONE, "Shows an agent").reply::<AgentView>(), get),
+        Operation::new(one("agent.get", Method::GET, ONE, "Show an agent").reply::<AgentView>(), get),
         Operation::new(
-            one(
-                "agent.update",
-                Method::PATCH,
-                ONE,
-                "Sets an agent's policy, its leave to configure itself, or its profile",
-            )
-            .request::<AgentChanges>()
-            .reply::<AgentView>()
-            .errors(
-                Class::Malformed,
-                &["invalid_json", "invalid_body", "invalid_policy", "invalid_self_service"],
-            )
-            .errors(Class::Malformed, super::BAD_PROFILE),
+            one("agent.update", Method::PATCH, ONE, "Change an agent's policy, self_service or profile")
+                .request::<AgentChanges>()
+                .reply::<AgentView>()
+                .errors(Class::Malformed, BAD_CHANGES)
+                .errors(Class::Malformed, super::BAD_PROFILE),
             update,
         ),
         Operation::new(
-            one("agent.delete", Method::DELETE, ONE, "Deletes an agent; the handle stays taken")
+            one("agent.delete", Method::DELETE, ONE, "Delete an agent; its handle cannot be used again")
                 .success(StatusCode::NO_CONTENT),
             delete,
         ),
@@ -84,7 +84,7 @@ where
                 "agent.rotate_token",
                 Method::POST,
                 "/_admin/agents/{handle}/rotate-token",
-                "Gives an agent a new token; the old one is dead at once, and its connections close",
+                "Replace an agent's token; the old token stops working at once, and its connections close",
             )
             .reply::<AgentMade>()
             .answers_page(),
@@ -96,9 +96,9 @@ where
 /// Whether the caller may know of an owner's agents at all: the operator and that owner (wire.md D.1).
 fn over(principal: &Principal, owner: &str) -> Result<(), Refusal> {
     match &principal.who {
-        Who::Operator => Ok(()),
-        Who::Owner(name) if name.as_str() == owner => Ok(()),
-        Who::Owner(_) | Who::Agent(_) => Err(Refusal::not_found()),
+        TokenOwner::Operator => Ok(()),
+        TokenOwner::Owner(name) if name.as_str() == owner => Ok(()),
+        TokenOwner::Owner(_) | TokenOwner::Agent(_) => Err(Refusal::not_found()),
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn visible(
     accounts: &Accounts,
     principal: &Principal,
     handle: &AgentHandle,
-) -> Result<Known, Refused> {
+) -> Result<KnownAgent, AccountRefusal> {
     over(principal, handle.owner())?;
     let known = accounts.fresh_agent(handle).await?;
     if known.state.is_live() { Ok(known) } else { Err(Refusal::not_found().into()) }
@@ -134,17 +134,17 @@ pub(super) async fn edit(
     principal: Principal,
     handle: AgentHandle,
     edit: AgentEdit,
-) -> Result<Known, Refused> {
+) -> Result<KnownAgent, AccountRefusal> {
     Ok(accounts.edit_agent(EditAgent { authority: principal.into(), handle, edit }).await?)
 }
 
 async fn create(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    Received(body): Received,
-) -> Result<(StatusCode, Json<AgentMade>), Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<AgentMade>), AccountRefusal> {
     let body = body?;
-    if matches!(principal.who, Who::Agent(_)) {
+    if matches!(principal.who, TokenOwner::Agent(_)) {
         return Err(Refusal::not_found().into());
     }
     let fields = Fields::of(&body)?;
@@ -158,6 +158,7 @@ async fn create(
         allowlist: new.allowlist.unwrap_or_default(),
         self_service: new.self_service.unwrap_or_default(),
         token: token.digest(),
+        kind: AgentKind::Agent,
         profile: new.profile,
     };
     let known = accounts.register_agent(command).await?;
@@ -168,11 +169,11 @@ async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     query: PageSent,
-) -> Result<Json<AgentPage>, Refused> {
+) -> Result<Json<AgentPage>, AccountRefusal> {
     let prefix = match &principal.who {
-        Who::Operator => String::new(),
-        Who::Owner(owner) => format!("{owner}/"),
-        Who::Agent(_) => return Err(Refusal::not_found().into()),
+        TokenOwner::Operator => String::new(),
+        TokenOwner::Owner(owner) => format!("{owner}/"),
+        TokenOwner::Agent(_) => return Err(Refusal::not_found().into()),
     };
     let page = page::<AgentHandle>(query, LIST_PAGE_MAX)?;
     let after = page.after.as_ref().map(|handle| list_key(handle.as_str()));
@@ -201,7 +202,7 @@ async fn get(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-) -> Result<Json<AgentView>, Refused> {
+) -> Result<Json<AgentView>, AccountRefusal> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
     Ok(Json(AgentView::from(&known)))
 }
@@ -210,12 +211,14 @@ async fn update(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<Json<AgentView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<AgentView>, AccountRefusal> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let AgentChanges { policy, self_service, profile } = AgentChanges::read(&Fields::of(&body)?)?;
-    let change = AgentEdit::Configure(Settings { policy, self_service, profile });
+    let AgentChanges { policy, self_service, attention, attention_until, profile } =
+        AgentChanges::read(&Fields::of(&body)?)?;
+    let attention = attention.map(|level| AttentionChange { level, until: attention_until });
+    let change = AgentEdit::Configure(Settings { policy, self_service, attention, profile });
     let known = edit(&accounts, principal, known.handle, change).await?;
     Ok(Json(AgentView::from(&known)))
 }
@@ -224,7 +227,7 @@ async fn delete(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, AccountRefusal> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
     edit(&accounts, principal, known.handle, AgentEdit::Delete).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -234,8 +237,8 @@ async fn rotate_token(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<Json<AgentMade>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<AgentMade>, AccountRefusal> {
     body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
     let token = Token::random(TokenKind::Agent);

@@ -6,7 +6,7 @@ use axum::{
     extract::{FromRef, Query, State, rejection::QueryRejection},
 };
 use http::Method;
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, ContactId, Refusal, Version};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,9 +16,9 @@ use super::{
     request::{OnePath, limit, one},
 };
 use crate::{
-    Accounts, AgentCaller, Caller, Principal, Who,
-    answer::Refused,
-    contact::{command::AnswerContact, listing::Waiting, state::Answer},
+    Accounts, AgentCaller, Caller, Principal, TokenOwner,
+    answer::{AccountRefusal, token_required},
+    contact::{command::AnswerContact, listing::WaitingContact, state::Answer},
     fields::Fields,
     limits::{CONTACTS_PAGE_MAX, TICKET_SECONDS},
     wire::{ContactMade, NewContact, Okay, PendingContact, PendingContacts, TicketMade},
@@ -39,9 +39,9 @@ where
     };
     vec![
         Operation::new(
-            OperationDoc::new("contact.request", Method::POST, "/contacts", "Asks another agent for contact")
+            OperationDoc::new("contact.request", Method::POST, "/contacts", "Ask another agent for contact")
                 .action("sessions", "contact")
-                .description("The answer is the same whether or not there is anybody to ask.")
+                .description("The response is the same whether or not the agent exists.")
                 .auth(Auth::Agent)
                 .request::<NewContact>()
                 .reply::<ContactMade>()
@@ -55,25 +55,25 @@ where
         ),
         Operation::new(list_doc(), list),
         Operation::new(
-            answer("contact.accept", "/contacts/{id}/accept", "Lists each of the two agents with the other")
+            answer("contact.accept", "/contacts/{id}/accept", "Accept a request: each agent is added to the other's allowlist")
                 .action("sessions", "contact")
-                .description("By the asked agent's owner, or by itself where it has self_service.")
+                .description("For the asked agent's owner, and for the agent itself if it has self_service.")
                 .errors(Class::Forbidden, &["forbidden"])
                 .errors(Class::Conflict, &["contact_answered", "allowlist_full"]),
             accept,
         ),
         Operation::new(
-            answer("contact.decline", "/contacts/{id}/decline", "Declines a request")
+            answer("contact.decline", "/contacts/{id}/decline", "Decline a request")
                 .action("sessions", "contact")
-                .description("By the asked agent or its owner.")
+                .description("For the asked agent or its owner.")
                 .errors(Class::Conflict, &["contact_answered"]),
             decline,
         ),
         Operation::new(
-            OperationDoc::new("auth.ticket", Method::POST, "/auth/ticket", "Trades the token for a ticket")
-                .no_tool("agent_subscribe trades the token in")
+            OperationDoc::new("auth.ticket", Method::POST, "/auth/ticket", "Exchange the token for a ticket")
+                .no_tool("agent_subscribe gets a ticket")
                 .without_key()
-                .description("For browsers, which can't send a header with a WebSocket: single use, 30 s.")
+                .description("For browsers, which cannot send a header with a WebSocket. A ticket works once, within 30 s.")
                 .auth(Auth::Agent)
                 .reply::<TicketMade>()
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED),
@@ -83,21 +83,21 @@ where
 }
 
 fn list_doc() -> OperationDoc {
-    OperationDoc::new("contact.list", Method::GET, "/contacts", "Lists contact requests that wait")
-                .action("sessions", "contact")
-                .description(
-                    "Those that the agent was asked, or with `direction=outgoing` those that it asked. An owner's token \
-                     says of which of its agents.",
-                )
-                .auth(Auth::Any)
-                .query::<ListQuery>()
-                .reply::<PendingContacts>()
-                .errors(
-                    Class::Malformed,
-                    &["invalid_query", "invalid_direction", "invalid_limit", "invalid_cursor", "invalid_agent"],
-                )
-                .errors(Class::NotFound, &["not_found"])
-                .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+    OperationDoc::new("contact.list", Method::GET, "/contacts", "List pending contact requests")
+        .action("sessions", "contact")
+        .description(
+            "Requests to the agent, or with `direction=outgoing` requests by the agent. An owner's token \
+                     names the agent with `agent`.",
+        )
+        .auth(Auth::Any)
+        .query::<ListQuery>()
+        .reply::<PendingContacts>()
+        .errors(
+            Class::Malformed,
+            &["invalid_query", "invalid_direction", "invalid_limit", "invalid_cursor", "invalid_agent"],
+        )
+        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
 }
 
 /// The query of `GET /contacts`.
@@ -105,12 +105,12 @@ fn list_doc() -> OperationDoc {
 struct ListQuery {
     /// `incoming` (when absent) or `outgoing`.
     direction: Option<String>,
-    /// Of which agent; for an agent's own token it is the agent itself.
+    /// The agent; with an agent's own token, the agent itself.
     agent: Option<String>,
-    /// How many; 100 when absent, at most 100.
+    /// Maximum number; 100 when absent, at most 100.
     #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
     limit: Option<String>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -119,18 +119,18 @@ async fn subject(
     accounts: &Accounts,
     principal: &Principal,
     named: Option<&str>,
-) -> Result<AgentHandle, Refused> {
+) -> Result<AgentHandle, AccountRefusal> {
     let named = named.map(str::parse::<AgentHandle>).transpose();
     let named = named.map_err(|wrong| Refusal::malformed("invalid_agent", format!("`agent`: {wrong}.")))?;
     match (&principal.who, named) {
-        (Who::Agent(me), None) => Ok(me.clone()),
-        (Who::Agent(me), Some(named)) if named == *me => Ok(named),
-        (Who::Agent(_), Some(_)) => Err(Refusal::not_found().into()),
-        (Who::Owner(_) | Who::Operator, Some(named)) => {
+        (TokenOwner::Agent(me), None) => Ok(me.clone()),
+        (TokenOwner::Agent(me), Some(named)) if named == *me => Ok(named),
+        (TokenOwner::Agent(_), Some(_)) => Err(Refusal::not_found().into()),
+        (TokenOwner::Owner(_) | TokenOwner::Operator, Some(named)) => {
             Ok(visible(accounts, principal, &named).await?.handle)
         }
-        (Who::Owner(_) | Who::Operator, None) => {
-            let text = "Say of which agent: `agent=@owner.name`.";
+        (TokenOwner::Owner(_) | TokenOwner::Operator, None) => {
+            let text = "The parameter `agent` is missing: name the agent, `agent=@owner.name`.";
             Err(Refusal::malformed("invalid_agent", text).into())
         }
     }
@@ -140,12 +140,16 @@ async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Result<Json<PendingContacts>, Refused> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+) -> Result<Json<PendingContacts>, AccountRefusal> {
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let me = subject(&accounts, &principal, query.agent.as_deref()).await?;
     let limit = limit(query.limit.as_deref(), CONTACTS_PAGE_MAX, CONTACTS_PAGE_MAX)?;
-    let wrong_cursor =
-        || Refusal::malformed("invalid_cursor", "cursor must be a `next_cursor` of this list.");
+    let wrong_cursor = || {
+        Refusal::malformed(
+            "invalid_cursor",
+            "cursor must be the `next_cursor` of an earlier page of this list.",
+        )
+    };
     let cursor = query.cursor.as_deref();
     let (waiting, next_cursor) = match query.direction.as_deref() {
         None | Some("incoming") => {
@@ -165,7 +169,7 @@ async fn list(
             return Err(Refusal::malformed("invalid_direction", text).into());
         }
     };
-    let shown = |Waiting { request, from, to, message, at }| PendingContact {
+    let shown = |WaitingContact { request, from, to, message, at }| PendingContact {
         request_id: request,
         from,
         to,
@@ -178,8 +182,8 @@ async fn list(
 async fn request(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<Json<ContactMade>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<ContactMade>, AccountRefusal> {
     let NewContact { to, message } = NewContact::read(&Fields::of(&body?)?)?;
     let request_id = accounts.request_contact(&caller, &to, message).await?;
     Ok(Json(ContactMade { request_id }))
@@ -189,8 +193,8 @@ async fn accept(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<Json<Okay>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<Okay>, AccountRefusal> {
     body?;
     answered(&accounts, principal, path, Answer::Accepted).await
 }
@@ -199,8 +203,8 @@ async fn decline(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<Json<Okay>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<Okay>, AccountRefusal> {
     body?;
     answered(&accounts, principal, path, Answer::Declined).await
 }
@@ -210,7 +214,7 @@ async fn answered(
     principal: Principal,
     path: OnePath,
     answer: Answer,
-) -> Result<Json<Okay>, Refused> {
+) -> Result<Json<Okay>, AccountRefusal> {
     let command = AnswerContact { authority: principal.into(), id: one(path)?, answer };
     accounts.answer_contact(command).await?;
     Ok(Json(Okay { ok: true }))
@@ -219,8 +223,11 @@ async fn answered(
 async fn ticket(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<Json<TicketMade>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<TicketMade>, AccountRefusal> {
     body?;
+    if caller.token.is_person() {
+        return Err(token_required().into());
+    }
     Ok(Json(TicketMade { ticket: accounts.ticket(&caller).await?, expires_in: TICKET_SECONDS }))
 }

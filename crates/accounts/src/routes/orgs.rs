@@ -6,13 +6,13 @@ use axum::{
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, OwnerName, Refusal, SovereignHandle};
 
 use super::request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two};
 use crate::{
-    Accounts, Caller, KnownOrg, Principal, Who,
-    answer::Refused,
+    Accounts, Caller, KnownOrg, Principal, TokenOwner,
+    answer::AccountRefusal,
     fields::Fields,
     limits::LIST_PAGE_MAX,
     org::command::{EditOrg, OrgEdit},
@@ -36,8 +36,8 @@ where
     const MEMBER: &str = "/_admin/orgs/{org}/members/{handle}";
     vec![
         Operation::new(
-            doc("org.put", Method::PUT, ORG, "Makes an organisation, and its owner when that is new")
-                .description("200 instead of 201 when the organisation is known already.")
+            doc("org.put", Method::PUT, ORG, "Create an organisation, and its owner if that is new")
+                .description("200 instead of 201 if the organisation exists.")
                 .success(StatusCode::CREATED)
                 .or_status(StatusCode::OK)
                 .reply::<OrgMade>()
@@ -45,7 +45,7 @@ where
             put,
         ),
         Operation::new(
-            doc("org.get", Method::GET, ORG, "Shows an organisation and its members")
+            doc("org.get", Method::GET, ORG, "Show an organisation and its members")
                 .query::<PageQuery>()
                 .reply::<OrgView>()
                 .answers_page()
@@ -53,7 +53,7 @@ where
             get,
         ),
         Operation::new(
-            doc("org.set_member", Method::PUT, MEMBER, "Takes a member in, or sets its roles")
+            doc("org.set_member", Method::PUT, MEMBER, "Add a member, or set its roles")
                 .path_parameter::<SovereignHandle>("handle", "The member")
                 .optional_request::<NewMember>()
                 .reply::<MemberView>()
@@ -65,7 +65,7 @@ where
             set_member,
         ),
         Operation::new(
-            doc("org.remove_member", Method::DELETE, MEMBER, "Takes a member out")
+            doc("org.remove_member", Method::DELETE, MEMBER, "Remove a member")
                 .path_parameter::<SovereignHandle>("handle", "The member")
                 .success(StatusCode::NO_CONTENT)
                 .errors(Class::Malformed, &["invalid_handle"]),
@@ -77,13 +77,17 @@ where
 /// Whether the caller may know of the organisation at all.
 fn over(principal: &Principal, org: &OwnerName) -> Result<(), Refusal> {
     match &principal.who {
-        Who::Operator => Ok(()),
-        Who::Owner(owner) if owner == org => Ok(()),
-        Who::Owner(_) | Who::Agent(_) => Err(Refusal::not_found()),
+        TokenOwner::Operator => Ok(()),
+        TokenOwner::Owner(owner) if owner == org => Ok(()),
+        TokenOwner::Owner(_) | TokenOwner::Agent(_) => Err(Refusal::not_found()),
     }
 }
 
-async fn visible(accounts: &Accounts, principal: &Principal, org: &OwnerName) -> Result<KnownOrg, Refused> {
+async fn visible(
+    accounts: &Accounts,
+    principal: &Principal,
+    org: &OwnerName,
+) -> Result<KnownOrg, AccountRefusal> {
     over(principal, org)?;
     let known = accounts.organisation(org).await?;
     if known.state.exists() { Ok(known) } else { Err(Refusal::not_found().into()) }
@@ -94,7 +98,7 @@ async fn edit(
     principal: Principal,
     org: OwnerName,
     edit: OrgEdit,
-) -> Result<bool, Refused> {
+) -> Result<bool, AccountRefusal> {
     Ok(accounts.edit_org(EditOrg { authority: principal.into(), org, edit }).await?)
 }
 
@@ -102,8 +106,8 @@ async fn put(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<(StatusCode, Json<OrgMade>), Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<OrgMade>), AccountRefusal> {
     let body = body?;
     let org: OwnerName = one(path)?;
     over(&principal, &org)?;
@@ -118,7 +122,7 @@ async fn get(
     Caller(principal): Caller,
     path: OnePath,
     query: PageSent,
-) -> Result<Json<OrgView>, Refused> {
+) -> Result<Json<OrgView>, AccountRefusal> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
     let page = page::<SovereignHandle>(query, LIST_PAGE_MAX)?;
     let behind =
@@ -139,8 +143,8 @@ async fn set_member(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: TwoPath,
-    Received(body): Received,
-) -> Result<Json<MemberView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<MemberView>, AccountRefusal> {
     let body = body?;
     let (org, handle) = two::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
     let known = visible(&accounts, &principal, &org).await?;
@@ -154,7 +158,7 @@ async fn remove_member(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: TwoPath,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, AccountRefusal> {
     let (org, handle) = two::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
     let known = visible(&accounts, &principal, &org).await?;
     edit(&accounts, principal, known.org, OrgEdit::RemoveMember(handle?)).await?;

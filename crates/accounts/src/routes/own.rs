@@ -7,21 +7,24 @@ use axum::{
     extract::{FromRef, Path, State, rejection::PathRejection},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
-use plenary_kernel::{AgentHandle, AllowEntry, Class, Malformed, Refusal};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_kernel::{AgentHandle, AllowEntry, Class, MalformedText, Refusal};
 
 use super::{
     request::{OnePath, PageQuery, PageSent},
     trust_lists::{block_page, block_view},
 };
 use crate::{
-    Accounts, AgentCaller, Known, Rejection,
-    agent::command::{AgentEdit, EditAgent, Settings},
-    answer::Refused,
+    Accounts, AgentCaller, KnownAgent, Rejection,
+    agent::{
+        attention::AttentionChange,
+        command::{AgentEdit, EditAgent, Settings},
+    },
+    answer::AccountRefusal,
     fields::Fields,
     wire::{
-        AgentView, BlockPage, BlockView, EntriesView, Listing, NewBlock, NewEntries, OwnChanges, OwnView,
-        Unblocked,
+        AgentView, BlockPage, BlockView, EntriesView, ListingProfile, NewBlock, NewEntries, OwnChanges,
+        OwnView, UnblockReceipt,
     },
 };
 
@@ -43,7 +46,7 @@ fn read(id: &'static str, path: &'static str, summary: &'static str) -> Operatio
 fn write(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
         .action("sessions", "me")
-        .description("Only where the agent's owner has set self_service.")
+        .description("Only if the agent's owner has set self_service.")
         .auth(Auth::Agent)
         .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
         .errors(Class::Forbidden, &["forbidden"])
@@ -57,23 +60,27 @@ where
     const ME: &str = "/agents/me";
     const LIST: &str = "/agents/me/allowlist";
     vec![
-        Operation::new(read("me.get", ME, "Shows the agent to itself").reply::<OwnView>(), get),
+        Operation::new(read("me.get", ME, "Show the agent's own settings").reply::<OwnView>(), get),
         Operation::new(
-            write("me.update", Method::PATCH, ME, "Sets the agent's own policy and profile")
+            write("me.update", Method::PATCH, ME, "Change the agent's own policy and profile")
                 .request::<OwnChanges>()
                 .reply::<OwnView>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
+                .description(
+                    "Only if the agent's owner has set self_service; `attention` alone needs no leave. While it is `focus` or \
+                     `dnd`, hooks of coding agents neither show nor wake for what does not pass.",
+                )
+                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy", "invalid_attention"])
                 .errors(Class::Malformed, super::BAD_PROFILE),
             update,
         ),
         Operation::new(
-            read("me.allowlist", LIST, "Shows the agent's own allowlist")
+            read("me.allowlist", LIST, "Show the agent's own allowlist")
                 .reply::<EntriesView>()
                 .answers_page(),
             allowlist,
         ),
         Operation::new(
-            write("me.allow", Method::POST, LIST, "Puts entries on the agent's own allowlist")
+            write("me.allow", Method::POST, LIST, "Add entries to the agent's own allowlist")
                 .request::<NewEntries>()
                 .reply::<EntriesView>()
                 .answers_page()
@@ -86,7 +93,7 @@ where
                 "me.disallow",
                 Method::DELETE,
                 "/agents/me/allowlist/{entry}",
-                "Takes an entry off the agent's own allowlist",
+                "Remove an entry from the agent's own allowlist",
             )
             .path_parameter::<AllowEntry>("entry", "The entry")
             .reply::<EntriesView>()
@@ -105,14 +112,14 @@ where
     const BLOCKS: &str = "/agents/me/blocks";
     vec![
         Operation::new(
-            read("me.blocks", BLOCKS, "Lists whom the agent blocks, by handle")
+            read("me.blocks", BLOCKS, "List the agents that the agent blocks")
                 .query::<PageQuery>()
                 .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
         ),
         Operation::new(
-            write("me.block", Method::POST, BLOCKS, "Blocks another agent")
+            write("me.block", Method::POST, BLOCKS, "Block another agent")
                 .success(StatusCode::CREATED)
                 .request::<NewBlock>()
                 .reply::<BlockView>()
@@ -121,9 +128,9 @@ where
             block,
         ),
         Operation::new(
-            write("me.unblock", Method::DELETE, "/agents/me/blocks/{blocked}", "Lifts a block")
+            write("me.unblock", Method::DELETE, "/agents/me/blocks/{blocked}", "Remove a block")
                 .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
-                .reply::<Unblocked>()
+                .reply::<UnblockReceipt>()
                 .errors(Class::Malformed, &["invalid_handle"]),
             unblock,
         ),
@@ -131,7 +138,7 @@ where
 }
 
 /// The agent itself, if it may write its settings; the decider checks again.
-async fn writer(accounts: &Accounts, caller: &AgentCaller) -> Result<(), Refused> {
+async fn writer(accounts: &Accounts, caller: &AgentCaller) -> Result<(), AccountRefusal> {
     let known = accounts.fresh_agent(&caller.handle).await?;
     if known.state.configures_itself() {
         return Ok(());
@@ -139,13 +146,17 @@ async fn writer(accounts: &Accounts, caller: &AgentCaller) -> Result<(), Refused
     Err(Refusal::from(Rejection::Forbidden).into())
 }
 
-async fn edit(accounts: &Accounts, caller: AgentCaller, edit: AgentEdit) -> Result<Known, Refused> {
+async fn edit(
+    accounts: &Accounts,
+    caller: AgentCaller,
+    edit: AgentEdit,
+) -> Result<KnownAgent, AccountRefusal> {
     let authority = caller.authority();
     Ok(accounts.edit_agent(EditAgent { authority, handle: caller.handle, edit }).await?)
 }
 
 /// The last part of the path.
-fn last<T: std::str::FromStr<Err = Malformed>>(
+fn last<T: std::str::FromStr<Err = MalformedText>>(
     path: Result<Path<String>, PathRejection>,
     code: &'static str,
 ) -> Result<T, Refusal> {
@@ -153,23 +164,32 @@ fn last<T: std::str::FromStr<Err = Malformed>>(
     text.parse().map_err(|wrong| Refusal::malformed(code, format!("The path's last part: {wrong}.")))
 }
 
-fn seen(accounts: &Accounts, known: &Known) -> OwnView {
-    OwnView { agent: AgentView::from(known), listing: Listing::new(known, accounts.is_online(&known.handle)) }
+fn seen(accounts: &Accounts, known: &KnownAgent) -> OwnView {
+    OwnView {
+        agent: AgentView::from(known),
+        listing: ListingProfile::new(known, accounts.is_online(&known.handle)),
+    }
 }
 
-async fn get(State(accounts): State<Accounts>, caller: AgentCaller) -> Result<Json<OwnView>, Refused> {
+async fn get(State(accounts): State<Accounts>, caller: AgentCaller) -> Result<Json<OwnView>, AccountRefusal> {
     Ok(Json(seen(&accounts, &accounts.fresh_agent(&caller.handle).await?)))
 }
 
 async fn update(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<Json<OwnView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<OwnView>, AccountRefusal> {
     let body = body?;
-    writer(&accounts, &caller).await?;
-    let OwnChanges { policy, profile } = OwnChanges::read(&Fields::of(&body)?)?;
-    let change = AgentEdit::Configure(Settings { policy, self_service: None, profile });
+    let changes = Fields::of(&body).and_then(|fields| OwnChanges::read(&fields));
+    let is_attention_alone = changes.as_ref().is_ok_and(OwnChanges::is_attention_alone);
+    if !is_attention_alone {
+        // An agent without permission is refused before its body is checked.
+        writer(&accounts, &caller).await?;
+    }
+    let OwnChanges { policy, attention, attention_until, profile } = changes?;
+    let attention = attention.map(|level| AttentionChange { level, until: attention_until });
+    let change = AgentEdit::Configure(Settings { policy, self_service: None, attention, profile });
     let known = edit(&accounts, caller, change).await?;
     Ok(Json(seen(&accounts, &known)))
 }
@@ -177,15 +197,15 @@ async fn update(
 async fn allowlist(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-) -> Result<Json<EntriesView>, Refused> {
+) -> Result<Json<EntriesView>, AccountRefusal> {
     Ok(Json(EntriesView::from(&*accounts.fresh_agent(&caller.handle).await?.state)))
 }
 
 async fn allow(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<Json<EntriesView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<EntriesView>, AccountRefusal> {
     let body = body?;
     writer(&accounts, &caller).await?;
     let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
@@ -197,7 +217,7 @@ async fn disallow(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
     path: OnePath,
-) -> Result<Json<EntriesView>, Refused> {
+) -> Result<Json<EntriesView>, AccountRefusal> {
     writer(&accounts, &caller).await?;
     let entry = last(path, "invalid_allowlist_entry")?;
     let known = edit(&accounts, caller, AgentEdit::Disallow(entry)).await?;
@@ -208,15 +228,15 @@ async fn blocks(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
     query: PageSent,
-) -> Result<Json<BlockPage>, Refused> {
+) -> Result<Json<BlockPage>, AccountRefusal> {
     Ok(Json(block_page(&accounts.fresh_agent(&caller.handle).await?, query)?))
 }
 
 async fn block(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    Received(body): Received,
-) -> Result<(StatusCode, Json<BlockView>), Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<BlockView>), AccountRefusal> {
     let body = body?;
     writer(&accounts, &caller).await?;
     let NewBlock { handle: blocked } = NewBlock::read(&Fields::of(&body)?)?;
@@ -228,9 +248,9 @@ async fn unblock(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
     path: OnePath,
-) -> Result<Json<Unblocked>, Refused> {
+) -> Result<Json<UnblockReceipt>, AccountRefusal> {
     writer(&accounts, &caller).await?;
     let blocked = last(path, "invalid_handle")?;
     edit(&accounts, caller, AgentEdit::Unblock(blocked)).await?;
-    Ok(Json(Unblocked { unblocked: true }))
+    Ok(Json(UnblockReceipt { unblocked: true }))
 }

@@ -6,14 +6,14 @@ use axum::{
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, OwnerName, Refusal};
 use plenary_log::Order;
 
 use super::request::{OnePath, PageQuery, PageSent, one, page};
 use crate::{
-    Accounts, Caller, Principal, Token, TokenKind, Who,
-    answer::Refused,
+    Accounts, Caller, Principal, Token, TokenKind, TokenOwner,
+    answer::AccountRefusal,
     fields::Fields,
     index::OWNERS,
     limits::LIST_PAGE_MAX,
@@ -31,7 +31,7 @@ where
     };
     vec![
         Operation::new(
-            doc("owner.create", Method::POST, "/_admin/owners", "Makes an owner, and shows its token once")
+            doc("owner.create", Method::POST, "/_admin/owners", "Create an owner and show its token once")
                 .success(StatusCode::CREATED)
                 .request::<NewOwner>()
                 .reply::<OwnerMade>()
@@ -42,7 +42,7 @@ where
             create,
         ),
         Operation::new(
-            doc("owner.list", Method::GET, "/_admin/owners", "Lists owners by name")
+            doc("owner.list", Method::GET, "/_admin/owners", "List owners by name")
                 .query::<PageQuery>()
                 .reply::<OwnerPage>()
                 .answers_page()
@@ -56,7 +56,7 @@ where
                 "owner.rotate_token",
                 Method::POST,
                 "/_admin/owners/{owner}/rotate-token",
-                "Gives an owner a new token; the old one is dead at once",
+                "Replace an owner's token; the old token stops working at once",
             )
             .auth(Auth::Owner)
             .path_parameter::<OwnerName>("owner", "The owner")
@@ -70,16 +70,16 @@ where
 
 fn operator(principal: &Principal) -> Result<(), Refusal> {
     match principal.who {
-        Who::Operator => Ok(()),
-        Who::Owner(_) | Who::Agent(_) => Err(Refusal::not_found()),
+        TokenOwner::Operator => Ok(()),
+        TokenOwner::Owner(_) | TokenOwner::Agent(_) => Err(Refusal::not_found()),
     }
 }
 
 async fn create(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    Received(body): Received,
-) -> Result<(StatusCode, Json<OwnerMade>), Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<OwnerMade>), AccountRefusal> {
     let body = body?;
     operator(&principal)?;
     let NewOwner { owner } = NewOwner::read(&Fields::of(&body)?)?;
@@ -94,7 +94,7 @@ async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     query: PageSent,
-) -> Result<Json<OwnerPage>, Refused> {
+) -> Result<Json<OwnerPage>, AccountRefusal> {
     operator(&principal)?;
     let page = page::<OwnerName>(query, LIST_PAGE_MAX)?;
     let after = page.after.as_ref().map(OwnerName::as_str);
@@ -122,8 +122,8 @@ async fn rotate_token(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<Json<TokenView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<TokenView>, AccountRefusal> {
     body?;
     let token = Token::random(TokenKind::Owner);
     let command = GiveToken {

@@ -12,10 +12,10 @@ use plenary_kernel::{Class, OwnerName, Refusal};
 
 use super::request::TwoPath;
 use crate::{
-    Accounts, Caller, Known, Principal, Who,
-    answer::Refused,
+    Accounts, Caller, KnownAgent, Principal, TokenOwner,
+    answer::AccountRefusal,
     viewer::Viewer,
-    wire::{AgentDetail, Listing, OtherView, ProfileView, Relationship, ViewerView},
+    wire::{AgentDetail, ListingProfile, OtherView, ProfileView, Relationship, ViewerView},
 };
 
 /// Of a card.
@@ -29,7 +29,7 @@ where
     let doc = |id, path, summary| {
         OperationDoc::new(id, Method::GET, path, summary)
             .description(
-                "404 unless the agent is public, is the caller's own, or may be contacted by the caller. A block hides \
+                "404 unless the agent is public, belongs to the caller, or may be contacted by the caller. A block hides \
                  the two agents from each other.",
             )
             .auth(Auth::Any)
@@ -38,26 +38,26 @@ where
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
-    let profile = doc("agent.profile", "/agents/{owner}/{name}", "Shows an agent's profile")
+    let profile = doc("agent.profile", "/agents/{owner}/{name}", "Show an agent's profile")
         .action("sessions", "me")
         .reply::<AgentDetail>();
-    let card = doc("agent.card", "/agents/{owner}/{name}/card", "Shows an agent's card, in Markdown")
-        .no_tool("the profile has the card in it")
+    let card = doc("agent.card", "/agents/{owner}/{name}/card", "Show an agent's card, in Markdown")
+        .no_tool("the profile contains the card")
         .reply_type(MARKDOWN);
     vec![Operation::new(profile, show), Operation::new(card, show_card)]
 }
 
 /// Whoever asks, as a viewer.
-pub(super) async fn viewer(accounts: &Accounts, principal: Principal) -> Result<Viewer, Refused> {
+pub(super) async fn viewer(accounts: &Accounts, principal: Principal) -> Result<Viewer, AccountRefusal> {
     Ok(match principal.who {
-        Who::Operator => Viewer::Operator,
-        Who::Owner(owner) => Viewer::Owner(owner),
-        Who::Agent(handle) => Viewer::Agent(accounts.fresh_agent(&handle).await?),
+        TokenOwner::Operator => Viewer::Operator,
+        TokenOwner::Owner(owner) => Viewer::Owner(owner),
+        TokenOwner::Agent(handle) => Viewer::Agent(accounts.fresh_agent(&handle).await?),
     })
 }
 
-/// The agent that the path names, if whoever asks sees it.
-async fn found(accounts: &Accounts, viewer: &Viewer, path: TwoPath) -> Result<Known, Refused> {
+/// The agent that the path names, if the caller may see it.
+async fn found(accounts: &Accounts, viewer: &Viewer, path: TwoPath) -> Result<KnownAgent, AccountRefusal> {
     let Path((owner, name)) = path.map_err(|_| Refusal::not_found())?;
     let handle = format!("@{owner}.{name}").parse().map_err(|_| Refusal::not_found())?;
     let known = accounts.fresh_agent(&handle).await?;
@@ -68,12 +68,12 @@ async fn show(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: TwoPath,
-) -> Result<Json<AgentDetail>, Refused> {
+) -> Result<Json<AgentDetail>, AccountRefusal> {
     let viewer = viewer(&accounts, principal).await?;
     let known = found(&accounts, &viewer, path).await?;
     let relationship = if viewer.owns(&known) { Relationship::Owner } else { Relationship::None };
     let agent = OtherView {
-        listing: Listing::new(&known, accounts.is_online(&known.handle)),
+        listing: ListingProfile::new(&known, accounts.is_online(&known.handle)),
         profile: ProfileView::from(&known),
         created_at: known.state.created_at().unwrap_or_default().0,
         id: known.handle.clone(),
@@ -86,7 +86,7 @@ async fn show_card(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: TwoPath,
-) -> Result<impl IntoResponse, Refused> {
+) -> Result<impl IntoResponse, AccountRefusal> {
     let viewer = viewer(&accounts, principal).await?;
     let known = found(&accounts, &viewer, path).await?;
     let card = known.state.profile().card_body.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `GET /agents`: whom an agent can reach. Nobody else is named, neither in a page nor in a cursor.
+//! `GET /agents`: the agents that an agent can contact. No other agent appears in a page or in a cursor.
 //! Must not know: what reaching means; the trust layer does.
 
 use std::{fmt, str::FromStr};
@@ -16,9 +16,9 @@ use serde::Deserialize;
 
 use super::request::{cursor, limit};
 use crate::{
-    Accounts, AgentCaller, Known, Policy,
+    Accounts, AgentCaller, KnownAgent, Policy,
     agent::{list_key, listed},
-    answer::Refused,
+    answer::AccountRefusal,
     index::AGENTS,
     limits::{AGENTS_LOOKED_AT_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
     trust::may_contact,
@@ -30,28 +30,33 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = OperationDoc::new("agent.reachable", Method::GET, "/agents", "Lists whom the agent can reach")
-        .description("Agents with which trust lets it talk, by handle; others are not named. Itself is not among them.")
-        .action("sessions", "me")
-        .auth(Auth::Agent)
-        .query::<ReachableQuery>()
-        .reply::<ReachablePage>()
-        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-        .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
+    let doc = OperationDoc::new(
+        "agent.reachable",
+        Method::GET,
+        "/agents",
+        "List the agents that the agent can contact",
+    )
+    .description("By handle. Agents that trust keeps apart from it are not listed, nor is the agent itself.")
+    .action("sessions", "me")
+    .auth(Auth::Agent)
+    .query::<ReachableQuery>()
+    .reply::<ReachablePage>()
+    .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+    .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
     vec![Operation::new(doc, reachable)]
 }
 
-/// The query of `GET /agents`.
+/// Which of the agents that one can reach.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ReachableQuery {
-    /// Only handles that have this.
+pub struct ReachableQuery {
+    /// Only agents whose handle contains this text.
     query: Option<String>,
     /// Only agents of this owner.
     owner: Option<String>,
-    /// How many; 50 when absent, at most 100.
+    /// Maximum number; 50 when absent, at most 100.
     #[schemars(with = "Option<u64>")]
     limit: Option<String>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -86,7 +91,7 @@ impl FromStr for Place {
 }
 
 /// What is asked for, checked.
-struct Wanted {
+struct ReachableFilter {
     query: String,
     prefix: String,
     limit: usize,
@@ -94,7 +99,7 @@ struct Wanted {
 }
 
 impl ReachableQuery {
-    fn wanted(self) -> Result<Wanted, Refusal> {
+    fn wanted(self) -> Result<ReachableFilter, Refusal> {
         let limit = limit(self.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
         let place = cursor(self.cursor.as_deref())?.unwrap_or_default();
         let prefix = match self.owner.as_deref().map(|owner| owner.trim_start_matches('~')) {
@@ -106,24 +111,45 @@ impl ReachableQuery {
                 format!("{owner}/")
             }
         };
-        Ok(Wanted { query: self.query.unwrap_or_default().to_lowercase(), prefix, limit, place })
+        Ok(ReachableFilter { query: self.query.unwrap_or_default().to_lowercase(), prefix, limit, place })
     }
+}
+
+impl ReachableQuery {
+    /// Whether it asks for the first page of everybody.
+    #[must_use]
+    pub fn is_of_all(&self) -> bool {
+        self.query.is_none() && self.owner.is_none() && self.cursor.is_none()
+    }
+}
+
+/// A page of whom an agent can reach, and the `cursor` of the next one: for rooms that say more of each.
+///
+/// # Errors
+/// For a query that can't be read, and what the store says.
+pub async fn reachable_by(
+    accounts: &Accounts,
+    me: &KnownAgent,
+    query: ReachableQuery,
+) -> Result<(Vec<KnownAgent>, Option<String>), AccountRefusal> {
+    let ReachableFilter { query, prefix, limit, place } = query.wanted()?;
+    let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
+    let show = |known: &KnownAgent| may_contact(me, known).then(|| known.clone());
+    let most = (limit, AGENTS_LOOKED_AT_MAX);
+    let (agents, next) = look_through(accounts, &prefix, place, most, is_asked, show).await?;
+    Ok((agents, next.map(|place| place.to_string())))
 }
 
 async fn reachable(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
     query: Result<Query<ReachableQuery>, QueryRejection>,
-) -> Result<Json<ReachablePage>, Refused> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
-    let wanted = query.wanted()?;
+) -> Result<Json<ReachablePage>, AccountRefusal> {
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let me = accounts.fresh_agent(&caller.handle).await?;
-    let Wanted { query, prefix, limit, place } = wanted;
-    let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
-    let show = |known: &Known| may_contact(&me, known).then(|| shown(&me, known));
-    let most = (limit, AGENTS_LOOKED_AT_MAX);
-    let (agents, next) = look_through(&accounts, &prefix, place, most, is_asked, show).await?;
-    Ok(Json(ReachablePage { agents, next_cursor: next.map(|place| place.to_string()) }))
+    let (agents, next_cursor) = reachable_by(&accounts, &me, query).await?;
+    let agents = agents.iter().map(|known| shown(&me, known)).collect();
+    Ok(Json(ReachablePage { agents, next_cursor }))
 }
 
 /// A page of what is to be shown of the agents that are asked for, by handle, and where the next page begins. It shows
@@ -134,7 +160,7 @@ pub(super) async fn look_through<T>(
     mut place: Place,
     (limit, looked_at_max): (usize, usize),
     is_asked: impl Fn(&AgentHandle) -> bool,
-    show: impl Fn(&Known) -> Option<T>,
+    show: impl Fn(&KnownAgent) -> Option<T>,
 ) -> Result<(Vec<T>, Option<Place>), Fault> {
     let (mut page, mut looked, mut skip) = (Vec::new(), 0, place.skip);
     let mut after = place.behind.as_ref().map(|handle| list_key(handle.as_str()));
@@ -169,16 +195,21 @@ pub(super) async fn look_through<T>(
     }
 }
 
-fn shown(me: &Known, other: &Known) -> ReachableAgent {
+fn shown(me: &KnownAgent, other: &KnownAgent) -> ReachableAgent {
+    ReachableAgent { handle: other.handle.clone(), trust: reached_by(me, other) }
+}
+
+/// Why one reaches the other.
+#[must_use]
+pub fn reached_by(me: &KnownAgent, other: &KnownAgent) -> ReachedBy {
     let gated = [me, other].iter().any(|agent| agent.state.policy() == Policy::Allowlist);
-    let trust = if me.handle.owner() == other.handle.owner() {
+    if me.handle.owner() == other.handle.owner() {
         ReachedBy::SameOwner
     } else if gated {
         ReachedBy::Allowlisted
     } else {
         ReachedBy::Open
-    };
-    ReachableAgent { handle: other.handle.clone(), trust }
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use axum::extract::{
     Path, Query,
     rejection::{PathRejection, QueryRejection},
 };
-use plenary_kernel::{Malformed, Refusal};
+use plenary_kernel::{MalformedText, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub(crate) fn one<T: FromStr>(path: OnePath) -> Result<T, Refusal> {
 }
 
 /// What the path names, and what it names within that; the second is judged after the caller's right to the first.
-pub(crate) fn two<A: FromStr, B: FromStr<Err = Malformed>>(
+pub(crate) fn two<A: FromStr, B: FromStr<Err = MalformedText>>(
     path: TwoPath,
     code: &'static str,
 ) -> Result<(A, Result<B, Refusal>), Refusal> {
@@ -38,10 +38,10 @@ pub(crate) fn two<A: FromStr, B: FromStr<Err = Malformed>>(
 /// Which page of a list.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PageQuery {
-    /// How many rows at most.
+    /// Maximum number of rows.
     #[schemars(with = "Option<u32>", range(min = 1))]
     limit: Option<String>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Page<T> {
 
 /// Reads the query of a list whose pages have at most `limit_max` rows, which is also the default.
 pub(crate) fn page<T: FromStr>(query: PageSent, limit_max: usize) -> Result<Page<T>, Refusal> {
-    let Query(sent) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+    let Query(sent) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let limit = limit(sent.limit.as_deref(), limit_max, limit_max)?;
     Ok(Page { limit, after: cursor(sent.cursor.as_deref())? })
 }

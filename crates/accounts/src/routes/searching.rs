@@ -17,8 +17,8 @@ use super::{
     request::{cursor, limit},
 };
 use crate::{
-    Accounts, Caller, Known, Principal, Profile,
-    answer::Refused,
+    Accounts, Caller, KnownAgent, Principal, Profile,
+    answer::AccountRefusal,
     fields::searched_text,
     limits::{AGENTS_LOOKED_AT_MAX, AGENTS_SEARCHED_MAX, FOUND_DEFAULT, FOUND_PAGE_MAX},
     wire::{FoundAgent, FoundAgents, FoundAll},
@@ -31,19 +31,17 @@ where
 {
     let doc = |id, path, summary| {
         OperationDoc::new(id, Method::GET, path, summary)
-            .description(
-                "Finds agents whose handle, display name or description contains the text, ignoring case.",
-            )
+            .description("Agents whose handle, display name or description contains the text, ignoring case.")
             .auth(Auth::Any)
             .query::<AgentsQuery>()
             .errors(Class::Malformed, super::BAD_PAGE)
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::TooMany, &["too_many_searches"])
     };
-    let agents = doc("search.agents", "/search/agents", "Searches the agents that the caller sees")
+    let agents = doc("search.agents", "/search/agents", "Search the agents that the caller may see")
         .action("sessions", "me")
         .reply::<FoundAgents>();
-    let all = doc("search.all", "/search", "Searches the agents that the caller sees, in one answer")
+    let all = doc("search.all", "/search", "Search the agents that the caller may see, in one response")
         .no_tool("search.agents finds the same agents")
         .reply::<FoundAll>();
     vec![Operation::new(agents, search_agents), Operation::new(all, search_all)]
@@ -55,14 +53,14 @@ struct AgentsQuery {
     /// What to search for, 2 to 100 characters.
     #[schemars(with = "String", length(min = 2, max = 100))]
     q: Option<String>,
-    /// How many; 20 when absent, at most 50.
+    /// Maximum number; 20 when absent, at most 50.
     #[schemars(with = "Option<u64>", range(min = 1, max = 50))]
     limit: Option<String>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-fn has(known: &Known, text: &str) -> bool {
+fn has(known: &KnownAgent, text: &str) -> bool {
     let Profile { display_name, description, .. } = known.state.profile();
     let said = [display_name, description].into_iter().flatten();
     known.handle.as_str().contains(text) || said.into_iter().any(|said| said.to_lowercase().contains(text))
@@ -75,14 +73,15 @@ async fn search(
     principal: Principal,
     query: SearchQuery,
     looked_at_max: usize,
-) -> Result<FoundAgents, Refused> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+) -> Result<FoundAgents, AccountRefusal> {
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let text = searched_text(query.q.as_deref())?;
     let most = (limit(query.limit.as_deref(), FOUND_DEFAULT, FOUND_PAGE_MAX)?, looked_at_max);
     let place = cursor(query.cursor.as_deref())?.unwrap_or_default();
     let _share = accounts.search_share(&principal.who)?;
     let viewer = viewer(accounts, principal).await?;
-    let show = |known: &Known| (has(known, &text) && viewer.sees(known)).then(|| FoundAgent::from(known));
+    let show =
+        |known: &KnownAgent| (has(known, &text) && viewer.sees(known)).then(|| FoundAgent::from(known));
     let (agents, next) = look_through(accounts, "", place, most, |_| true, show).await?;
     Ok(FoundAgents { agents, next_cursor: next.map(|place| place.to_string()) })
 }
@@ -91,7 +90,7 @@ async fn search_agents(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     query: SearchQuery,
-) -> Result<Json<FoundAgents>, Refused> {
+) -> Result<Json<FoundAgents>, AccountRefusal> {
     Ok(Json(search(&accounts, principal, query, AGENTS_LOOKED_AT_MAX).await?))
 }
 
@@ -100,7 +99,7 @@ async fn search_all(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     query: SearchQuery,
-) -> Result<Json<FoundAll>, Refused> {
+) -> Result<Json<FoundAll>, AccountRefusal> {
     let FoundAgents { agents, next_cursor } =
         search(&accounts, principal, query, AGENTS_SEARCHED_MAX).await?;
     Ok(Json(FoundAll { agents, people: Vec::new(), organizations: Vec::new(), next_cursor }))

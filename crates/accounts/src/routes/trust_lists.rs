@@ -6,7 +6,7 @@ use axum::{
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, AllowEntry, Class};
 
 use super::{
@@ -14,12 +14,12 @@ use super::{
     request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two},
 };
 use crate::{
-    Accounts, Caller, Known,
+    Accounts, Caller, KnownAgent,
     agent::command::AgentEdit,
-    answer::Refused,
+    answer::AccountRefusal,
     fields::Fields,
     limits::BLOCKS_PAGE_MAX,
-    wire::{BlockPage, BlockView, EntriesView, NewBlock, NewEntries, Unblocked},
+    wire::{BlockPage, BlockView, EntriesView, NewBlock, NewEntries, UnblockReceipt},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -32,13 +32,13 @@ where
     const BLOCKS: &str = "/_admin/agents/{handle}/blocks";
     vec![
         Operation::new(
-            doc("agent.allowlist", Method::GET, LIST, "Shows an agent's allowlist")
+            doc("agent.allowlist", Method::GET, LIST, "Show an agent's allowlist")
                 .reply::<EntriesView>()
                 .answers_page(),
             allowlist,
         ),
         Operation::new(
-            doc("agent.allow", Method::POST, LIST, "Puts entries on an agent's allowlist")
+            doc("agent.allow", Method::POST, LIST, "Add entries to an agent's allowlist")
                 .request::<NewEntries>()
                 .reply::<EntriesView>()
                 .answers_page()
@@ -51,7 +51,7 @@ where
                 "agent.disallow",
                 Method::DELETE,
                 "/_admin/agents/{handle}/allowlist/{entry}",
-                "Takes an entry off an agent's allowlist; running sessions go on (ASP-16)",
+                "Remove an entry from an agent's allowlist; active sessions continue (ASP-16)",
             )
             .path_parameter::<AllowEntry>("entry", "The entry")
             .reply::<EntriesView>()
@@ -60,15 +60,17 @@ where
             disallow,
         ),
         Operation::new(
-            doc("agent.blocks", Method::GET, BLOCKS, "Lists whom an agent blocks, by handle")
+            doc("agent.blocks", Method::GET, BLOCKS, "List the agents that an agent blocks")
                 .query::<PageQuery>()
                 .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
         ),
         Operation::new(
-            doc("agent.block", Method::POST, BLOCKS, "Blocks another agent for an agent")
-                .description("Answered when the other one has left every session the two share.")
+            doc("agent.block", Method::POST, BLOCKS, "Block another agent for an agent")
+                .description(
+                    "The response comes when the blocked agent has left every session the two share.",
+                )
                 .success(StatusCode::CREATED)
                 .request::<NewBlock>()
                 .reply::<BlockView>()
@@ -81,10 +83,10 @@ where
                 "agent.unblock",
                 Method::DELETE,
                 "/_admin/agents/{handle}/blocks/{blocked}",
-                "Lifts a block of an agent",
+                "Remove a block of an agent",
             )
             .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
-            .reply::<Unblocked>()
+            .reply::<UnblockReceipt>()
             .errors(Class::Malformed, &["invalid_handle"]),
             unblock,
         ),
@@ -92,14 +94,14 @@ where
 }
 
 /// The block of one agent by another, as it stands now.
-pub(super) fn block_view(known: &Known, blocked: AgentHandle) -> BlockView {
+pub(super) fn block_view(known: &KnownAgent, blocked: AgentHandle) -> BlockView {
     let since = known.state.blocks_since(&blocked);
     let created_at = since.map_or(0, |since| since.at.0);
     BlockView { blocked_agent_id: blocked.clone(), blocked_handle: blocked, created_at }
 }
 
 /// A page of an agent's blocks, by handle.
-pub(super) fn block_page(known: &Known, query: PageSent) -> Result<BlockPage, Refused> {
+pub(super) fn block_page(known: &KnownAgent, query: PageSent) -> Result<BlockPage, AccountRefusal> {
     let page = page::<AgentHandle>(query, BLOCKS_PAGE_MAX)?;
     let behind = |handle: &&AgentHandle| page.after.as_ref().is_none_or(|after| *handle > after);
     let mut rows = known.state.blocked().keys().filter(behind);
@@ -114,7 +116,7 @@ async fn allowlist(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-) -> Result<Json<EntriesView>, Refused> {
+) -> Result<Json<EntriesView>, AccountRefusal> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
     Ok(Json(EntriesView::from(&*known.state)))
 }
@@ -123,8 +125,8 @@ async fn allow(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<Json<EntriesView>, Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<Json<EntriesView>, AccountRefusal> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
     let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
@@ -136,7 +138,7 @@ async fn disallow(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: TwoPath,
-) -> Result<Json<EntriesView>, Refused> {
+) -> Result<Json<EntriesView>, AccountRefusal> {
     let (handle, entry) = two::<AgentHandle, AllowEntry>(path, "invalid_allowlist_entry")?;
     let known = visible(&accounts, &principal, &handle).await?;
     let known = edit(&accounts, principal, known.handle, AgentEdit::Disallow(entry?)).await?;
@@ -148,7 +150,7 @@ async fn blocks(
     Caller(principal): Caller,
     path: OnePath,
     query: PageSent,
-) -> Result<Json<BlockPage>, Refused> {
+) -> Result<Json<BlockPage>, AccountRefusal> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
     Ok(Json(block_page(&known, query)?))
 }
@@ -157,8 +159,8 @@ async fn block(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    Received(body): Received,
-) -> Result<(StatusCode, Json<BlockView>), Refused> {
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<BlockView>), AccountRefusal> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
     let NewBlock { handle: blocked } = NewBlock::read(&Fields::of(&body)?)?;
@@ -170,9 +172,9 @@ async fn unblock(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: TwoPath,
-) -> Result<Json<Unblocked>, Refused> {
+) -> Result<Json<UnblockReceipt>, AccountRefusal> {
     let (handle, blocked) = two::<AgentHandle, AgentHandle>(path, "invalid_handle")?;
     let known = visible(&accounts, &principal, &handle).await?;
     edit(&accounts, principal, known.handle, AgentEdit::Unblock(blocked?)).await?;
-    Ok(Json(Unblocked { unblocked: true }))
+    Ok(Json(UnblockReceipt { unblocked: true }))
 }

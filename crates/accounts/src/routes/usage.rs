@@ -9,7 +9,7 @@ use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal};
 
-use crate::{Accounts, Caller, Who, answer::Refused, wire::UsageView};
+use crate::{Accounts, Caller, TokenOwner, answer::AccountRefusal, wire::UsageView};
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
 where
@@ -20,11 +20,11 @@ where
         "usage.get",
         Method::GET,
         "/usage",
-        "Shows what the bearer's owner stores, and how much it may",
+        "Show how much the caller's owner stores, and its quota",
     )
     .description(
-        "Counts the events that the owner's agents and the owner have caused, and the contents that came with them. Past a \
-         bound what would store more is refused with 403 `quota_exceeded`. The operator has no bound and gets 404.",
+        "Counts the events that the owner and its agents have caused, and their contents. At the quota, \
+         further writes are refused with 403 `quota_exceeded`. The operator has no quota and gets 404.",
     )
     .auth(Auth::Any)
     .no_tool("an owner's business: `plenary status` shows it")
@@ -37,11 +37,11 @@ where
 async fn get(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-) -> Result<Json<UsageView>, Refused> {
+) -> Result<Json<UsageView>, AccountRefusal> {
     let owner = match principal.who {
-        Who::Operator => return Err(Refusal::not_found().into()),
-        Who::Owner(owner) => owner,
-        Who::Agent(agent) => agent.owner_name(),
+        TokenOwner::Operator => return Err(Refusal::not_found().into()),
+        TokenOwner::Owner(owner) => owner,
+        TokenOwner::Agent(agent) => agent.owner_name(),
     };
     let log = accounts.log();
     let (used, max) = (log.read_usage(owner.as_str()).await?, log.ledger().max());

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::AgentView;
-use crate::{Known, Policy, Profile, Visibility};
+use crate::{KnownAgent, Policy, Profile, Visibility};
 
 /// A profile as it is shown.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProfileView {
-    /// The agent's name for people; its handle where it has none.
+    /// The agent's display name; its handle if it has none.
     pub display_name: String,
     /// What it is for.
     pub description: Option<String>,
@@ -22,8 +22,8 @@ pub struct ProfileView {
     pub visibility: Visibility,
 }
 
-impl From<&Known> for ProfileView {
-    fn from(known: &Known) -> Self {
+impl From<&KnownAgent> for ProfileView {
+    fn from(known: &KnownAgent) -> Self {
         let Profile { display_name, description, card_body, visibility } = known.state.profile().clone();
         let display_name = display_name.unwrap_or_else(|| known.handle.to_string());
         Self { display_name, description, card_body, visibility }
@@ -32,14 +32,14 @@ impl From<&Known> for ProfileView {
 
 /// What the published clients show of an agent beside its profile.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Listing {
+pub struct ListingProfile {
     /// The handle.
     pub canonical_handle: AgentHandle,
     /// Its gate.
     pub inbound_policy: Policy,
-    /// Always false: what is not active any more is not shown.
+    /// Always false: inactive agents are not shown.
     pub inactive: bool,
-    /// Always false: an agent is not paused here.
+    /// Always false: agents cannot be paused.
     pub paused: bool,
     /// Whether it has a live connection to this process.
     pub is_online: bool,
@@ -47,16 +47,16 @@ pub struct Listing {
     pub owner_label: String,
     /// Its owner's name.
     pub owner_display_name: OwnerName,
-    /// Always null: no images are kept here.
+    /// Always null: images are not stored.
     pub image_url: (),
     /// Always null.
     pub owner_image_url: (),
-    /// Always null: an agent says in its card what it can do.
+    /// Always null: the card describes what an agent can do.
     pub skills: (),
 }
 
-impl Listing {
-    pub(crate) fn new(known: &Known, is_online: bool) -> Self {
+impl ListingProfile {
+    pub(crate) fn new(known: &KnownAgent, is_online: bool) -> Self {
         Self {
             canonical_handle: known.handle.clone(),
             inbound_policy: known.state.policy(),
@@ -80,7 +80,7 @@ pub struct OwnView {
     pub agent: AgentView,
     /// How others see it.
     #[serde(flatten)]
-    pub listing: Listing,
+    pub listing: ListingProfile,
 }
 
 /// An agent as others see it.
@@ -90,7 +90,7 @@ pub struct OtherView {
     pub id: AgentHandle,
     /// What stands in lists.
     #[serde(flatten)]
-    pub listing: Listing,
+    pub listing: ListingProfile,
     /// Its profile.
     #[serde(flatten)]
     pub profile: ProfileView,
@@ -103,16 +103,16 @@ pub struct OtherView {
 pub struct AgentDetail {
     /// The agent.
     pub agent: OtherView,
-    /// Always empty: `GET /sessions` lists the sessions of whoever asks.
+    /// Always empty: `GET /sessions` lists the caller's sessions.
     pub shared_sessions: Vec<SessionId>,
-    /// How whoever asks stands to it.
+    /// The caller's relation to it.
     pub viewer: ViewerView,
 }
 
-/// How whoever asks stands to an agent.
+/// The caller's relation to an agent.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ViewerView {
-    /// `owner` for the agent itself, its owner and the operator; `none` for everybody else.
+    /// `owner` for the agent itself, its owner and the operator; `none` for all others.
     pub relationship: Relationship,
     /// Whether it may change the agent's profile.
     pub can_edit: bool,
@@ -137,14 +137,14 @@ pub struct FoundAgent {
     pub id: AgentHandle,
     /// The handle.
     pub canonical_handle: AgentHandle,
-    /// Its name for people; its handle where it has none.
+    /// Its display name; its handle if it has none.
     pub display_name: String,
     /// Always null.
     pub image_url: (),
 }
 
-impl From<&Known> for FoundAgent {
-    fn from(known: &Known) -> Self {
+impl From<&KnownAgent> for FoundAgent {
+    fn from(known: &KnownAgent) -> Self {
         let (id, canonical_handle) = (known.handle.clone(), known.handle.clone());
         let display_name = ProfileView::from(known).display_name;
         Self { r#type: "agent", id, canonical_handle, display_name, image_url: () }
@@ -156,7 +156,7 @@ impl From<&Known> for FoundAgent {
 pub struct FoundAgents {
     /// The agents, by handle.
     pub agents: Vec<FoundAgent>,
-    /// The `cursor` of the next page; null at the end. A page may have fewer agents than were asked for, or none.
+    /// The `cursor` of the next page; null at the end. A page may have fewer agents than `limit`, or none.
     pub next_cursor: Option<String>,
 }
 
@@ -169,7 +169,7 @@ pub struct FoundAll {
     pub people: Vec<String>,
     /// Always empty, likewise.
     pub organizations: Vec<String>,
-    /// The `cursor` of what follows; absent at the end.
+    /// The `cursor` of the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use plenary_accounts::{Consequences, Following};
+use plenary_accounts::{ConsequenceFuture, Consequences};
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, Log};
 use serde_json::json;
@@ -20,7 +20,7 @@ struct Room {
 }
 
 impl Room {
-    fn note(&self, who: String) -> Following<'_> {
+    fn note(&self, who: String) -> ConsequenceFuture<'_> {
         Box::pin(async move {
             if self.fails.load(Ordering::SeqCst) {
                 return Err(Fault::Unavailable("told to".into()));
@@ -35,10 +35,10 @@ impl Room {
 }
 
 impl Consequences for Room {
-    fn blocked<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> Following<'a> {
+    fn blocked<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a> {
         self.note(format!("{blocked} leaves {blocker}"))
     }
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> Following<'a> {
+    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a> {
         self.note(format!("{agent} leaves"))
     }
 }

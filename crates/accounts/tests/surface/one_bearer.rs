@@ -23,6 +23,7 @@ fn register(handle: &str, token: &str) -> RegisterAgent {
         allowlist: Vec::new(),
         self_service: false,
         token: TokenDigest::of(token),
+        kind: plenary_accounts::AgentKind::Agent,
         profile: plenary_accounts::ProfileChange::default(),
     }
 }

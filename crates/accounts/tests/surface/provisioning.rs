@@ -33,7 +33,10 @@ async fn asp_6_an_agent_is_made_closed_and_its_token_shown_once() {
         assert!(!answer.body.contains("pla_"), "{answer:?}");
     }
     let shown = house.get(OPERATOR, "/_admin/agents/%40alice.bot").await.ok(200);
-    assert_eq!(keys(&shown), with_profile(&["allowlist", "created_at", "handle", "policy", "self_service"]));
+    assert_eq!(
+        keys(&shown),
+        with_profile(&["allowlist", "created_at", "handle", "kind", "policy", "self_service"])
+    );
     assert_eq!(shown["self_service"], false);
 }
 
@@ -205,6 +208,7 @@ async fn a_page_of_agents_with_long_allowlists_ends_early() {
             allowlist: entries.collect(),
             self_service: false,
             token: Token::random(TokenKind::Agent).digest(),
+            kind: plenary_accounts::AgentKind::Agent,
             profile: plenary_accounts::ProfileChange::default(),
         };
         house.accounts.register_agent(command).await.unwrap();

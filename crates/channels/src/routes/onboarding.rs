@@ -14,28 +14,33 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Answer, Found, Surface, json, of_channel, query, typed};
+use super::{Answer, OpenChannel, Surface, json, of_channel, query, typed};
 use crate::{
     RECENT_EVENTS_MAX, RECENT_OCTETS_MAX,
-    caller::Asking,
-    reading::Wanted,
-    refusals::{self, Refused},
-    view::{Format, Seen, View},
+    caller::RequestCaller,
+    reading::EventQuery,
+    refusals::{self, ChannelRefusal},
+    view::{Format, View, ViewSource},
     wire::{Channel, Event, Presence, url},
 };
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
-    let show_doc = of_channel("channel.show", Method::GET, "/agent-channel/{id}", "Learn a channel from its URL")
-        .action("channels", "channel_view")
-        .description(
-            "What a channel is, who is here, the charter, the state, recent events, and commands to take part. As \
+    let show_doc = of_channel(
+        "channel.show",
+        Method::GET,
+        "/agent-channel/{id}",
+        "Show a channel and how to participate",
+    )
+    .action("channels", "channel_view")
+    .description(
+        "The charter, the state, the participants, recent events, and commands to participate. As \
              YAML or Markdown with `?format=` or `Accept`.",
-        )
-        .query::<ShowQuery>()
-        .reply::<View>()
-        .or_reply_type("application/yaml")
-        .or_reply_type("text/markdown")
-        .errors(Class::Unprocessable, &["invalid_query"]);
+    )
+    .query::<ShowQuery>()
+    .reply::<View>()
+    .or_reply_type("application/yaml")
+    .or_reply_type("text/markdown")
+    .errors(Class::Unprocessable, &["invalid_query"]);
     let newest = |id, path, summary| {
         of_channel(id, Method::GET, path, summary)
             .reply::<Map<String, Value>>()
@@ -45,11 +50,15 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         .action("channels", "channel_view");
     let state_doc = newest("channel.state", "/agent-channel/{id}/state", "Read the newest state")
         .action("channels", "channel_view");
-    let presence_doc =
-        of_channel("channel.presence", Method::GET, "/agent-channel/{id}/presence", "See who is alive")
-            .action("channels", "channel_view")
-            .description("From `status` events: silent for more than five cadences is presumed dead.")
-            .reply::<Presence>();
+    let presence_doc = of_channel(
+        "channel.presence",
+        Method::GET,
+        "/agent-channel/{id}/presence",
+        "Show which agents are alive",
+    )
+    .action("channels", "channel_view")
+    .description("By `status` events: an agent without one for five cadences is presumed dead.")
+    .reply::<Presence>();
     vec![
         Operation::new(show_doc, show),
         Operation::new(spec_doc, spec),
@@ -61,7 +70,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
 /// The query of `GET /agent-channel/{id}`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ShowQuery {
-    /// `json`, `yaml` or `yml`, `markdown` or `md`; wins over `Accept`.
+    /// `json`, `yaml` or `yml`, `markdown` or `md`; overrides `Accept`.
     format: Option<String>,
     /// The key of the channel's link; needed once per owner.
     #[expect(dead_code, reason = "read where the caller is")]
@@ -70,7 +79,7 @@ struct ShowQuery {
 
 async fn show(
     State(surface): State<Surface>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(id): Path<String>,
     sent: Result<Query<ShowQuery>, QueryRejection>,
     headers: HeaderMap,
@@ -84,17 +93,17 @@ async fn show(
     Ok(response)
 }
 
-async fn spec(State(surface): State<Surface>, asking: Asking, Path(id): Path<String>) -> Answer {
+async fn spec(State(surface): State<Surface>, asking: RequestCaller, Path(id): Path<String>) -> Answer {
     let found = surface.find(&asking, &id).await?;
     surface.newest(&found, found.state.spec, "spec").await
 }
 
-async fn state(State(surface): State<Surface>, asking: Asking, Path(id): Path<String>) -> Answer {
+async fn state(State(surface): State<Surface>, asking: RequestCaller, Path(id): Path<String>) -> Answer {
     let found = surface.find(&asking, &id).await?;
     surface.newest(&found, found.state.state, "state").await
 }
 
-async fn alive(State(surface): State<Surface>, asking: Asking, Path(id): Path<String>) -> Answer {
+async fn alive(State(surface): State<Surface>, asking: RequestCaller, Path(id): Path<String>) -> Answer {
     let found = surface.find(&asking, &id).await?;
     let channels = &surface.channels;
     let (presence, _) = channels.presence(&found.id, found.head, &found.state, channels.now());
@@ -103,17 +112,17 @@ async fn alive(State(surface): State<Surface>, asking: Asking, Path(id): Path<St
 
 impl Surface {
     /// The payload alone, as it was sent (CH-23).
-    async fn newest(&self, found: &Found, version: Version, kind: &'static str) -> Answer {
+    async fn newest(&self, found: &OpenChannel, version: Version, kind: &'static str) -> Answer {
         let event = self.channels.event_at(&found.id, version).await?;
         let event = event.ok_or_else(|| refusals::none_yet(kind))?;
         Ok(json(event.payload.get().to_owned()))
     }
 
     /// Everything that the view is made of.
-    async fn see(&self, asking: &Asking, found: Found) -> Result<Seen, Refused> {
-        let Found { id, state, head, .. } = found;
+    async fn see(&self, asking: &RequestCaller, found: OpenChannel) -> Result<ViewSource, ChannelRefusal> {
+        let OpenChannel { id, state, head, .. } = found;
         let (channels, config) = (&self.channels, self.channels.config());
-        let wanted = Wanted { kind: None, limit: RECENT_EVENTS_MAX, before: None, after: None };
+        let wanted = EventQuery { kind: None, limit: RECENT_EVENTS_MAX, before: None, after: None };
         let mut recent_events = channels.page(&id, head, wanted).await?.events;
         let mut octets = 0;
         let fits = |event: &Event| {
@@ -129,7 +138,7 @@ impl Surface {
         let caller = asking.caller();
         // Who has no token is remembered by nobody, and shows the key each time.
         let key = state.key.clone().filter(|_| caller.authority.is_none() && caller.key.is_some());
-        Ok(Seen {
+        Ok(ViewSource {
             channel,
             address: url(&asking.base_url, &id),
             key,

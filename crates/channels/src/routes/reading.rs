@@ -21,10 +21,10 @@ use serde::Deserialize;
 
 use super::{Answer, Surface, doc, of_channel, query};
 use crate::{
-    caller::{Asking, Watching},
+    caller::{RequestCaller, StreamCaller},
     key::LinkKey,
     live::{Live, Start},
-    reading::{Next, Wanted},
+    reading::{EventQuery, Next},
     refusals, request,
     room::ChannelRoom,
     wire::{Channel, Event, url},
@@ -34,7 +34,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels, newest first")
         .tool("channels")
         .description(
-            "Those that your owner created or appended to, as far as you may use them; all of them for the operator.",
+            "The channels that your owner created or appended to and that you may use; all channels for the operator.",
         )
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
@@ -48,8 +48,8 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     )
     .tool("channels")
     .description(
-        "A page ends at its limit, or at 2 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
-                 says how to go on.",
+        "A page ends at its limit, or at 2 MiB of payload; if there is more, `Link: <…>; rel=\"next\"` \
+                 gives the next page.",
     )
     .query::<EventsQuery>()
     .reply::<Vec<Event>>()
@@ -66,8 +66,8 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     )
     .tool("channels")
     .description(
-        "From now on, or without a gap behind `Last-Event-ID` or `?after_id=`. `data` is an event, `id` its id. A \
-         browser, which can't set headers, passes `?ticket=`.",
+        "New events, or all events after `Last-Event-ID` or `?after_id=`. `data` is an event, `id` its id. A \
+         browser, which cannot set headers, passes `?ticket=`.",
     )
     .query::<WatchQuery>()
     .reply_type("text/event-stream")
@@ -85,11 +85,11 @@ fn whole_number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 /// The query of `GET /agent-channel`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListQuery {
-    /// How many; 50 when absent, clamped to 1 to 500.
+    /// Maximum number; 50 when absent, clamped to 1 to 500.
     #[serde(default)]
     #[schemars(schema_with = "whole_number")]
     limit: Option<String>,
-    /// Whether closed ones are listed; true when absent.
+    /// Whether closed channels are listed; true when absent.
     #[schemars(with = "Option<bool>")]
     include_closed: Option<String>,
 }
@@ -99,7 +99,7 @@ struct ListQuery {
 struct EventsQuery {
     /// Only events of this kind.
     kind: Option<String>,
-    /// How many; 50 when absent, clamped to 1 to 500.
+    /// Maximum number; 50 when absent, clamped to 1 to 500.
     #[serde(default)]
     #[schemars(schema_with = "whole_number")]
     limit: Option<String>,
@@ -107,7 +107,7 @@ struct EventsQuery {
     #[serde(default)]
     #[schemars(schema_with = "whole_number")]
     before_id: Option<String>,
-    /// Only events with a higher id; alone, the ones that follow it directly.
+    /// Only events with a higher id; without `before_id`, those that follow it directly.
     #[serde(default)]
     #[schemars(schema_with = "whole_number")]
     after_id: Option<String>,
@@ -121,11 +121,11 @@ struct EventsQuery {
 struct WatchQuery {
     /// Only events of this kind.
     kind: Option<String>,
-    /// Events with a higher id; `Last-Event-ID` wins.
+    /// Events with a higher id; `Last-Event-ID` overrides it.
     #[serde(default)]
     #[schemars(schema_with = "whole_number")]
     after_id: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
+    /// From `POST /auth/ticket`, for clients that cannot set headers.
     #[expect(dead_code, reason = "read where the caller is")]
     ticket: Option<String>,
     /// The key of the channel's link; needed once per owner.
@@ -135,7 +135,7 @@ struct WatchQuery {
 
 async fn list(
     State(surface): State<Surface>,
-    asking: Asking,
+    asking: RequestCaller,
     sent: Result<Query<ListQuery>, QueryRejection>,
 ) -> Answer {
     let sent = query(sent)?;
@@ -147,13 +147,13 @@ async fn list(
 
 async fn events(
     State(surface): State<Surface>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(id): Path<String>,
     sent: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Answer {
     let found = surface.find(&asking, &id).await?;
     let sent = query(sent)?;
-    let wanted = Wanted {
+    let wanted = EventQuery {
         kind: sent.kind.as_deref().filter(|kind| !kind.is_empty()),
         limit: request::limit(sent.limit.as_deref())?,
         before: request::event_id(sent.before_id.as_deref(), "invalid_before_id", "before_id")?,
@@ -172,7 +172,7 @@ async fn events(
 }
 
 /// Where the next page is.
-fn link(url: &str, wanted: Wanted<'_>, next: Next, key: Option<&LinkKey>) -> String {
+fn link(url: &str, wanted: EventQuery<'_>, next: Next, key: Option<&LinkKey>) -> String {
     let mut link = format!("<{url}/events?limit={}", wanted.limit);
     if let Some(kind) = wanted.kind {
         let _ = write!(link, "&kind={}", utf8_percent_encode(kind, NON_ALPHANUMERIC));
@@ -195,7 +195,7 @@ fn link(url: &str, wanted: Wanted<'_>, next: Next, key: Option<&LinkKey>) -> Str
 
 async fn watch(
     State(surface): State<Surface>,
-    Watching(asking): Watching,
+    StreamCaller(asking): StreamCaller,
     Path(id): Path<String>,
     sent: Result<Query<WatchQuery>, QueryRejection>,
     headers: HeaderMap,

@@ -9,8 +9,8 @@ use axum::{
     response::IntoResponse,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use plenary_edge::{CallerSpan, Operation, Received};
-use plenary_engine::{Done, ExecuteError};
+use plenary_edge::{CallerSpan, JsonBody, Operation};
+use plenary_engine::{ExecuteError, Executed};
 use plenary_kernel::{Class, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,16 +18,16 @@ use serde_json::value::RawValue;
 
 use super::{Answer, Surface, doc, of_channel, query};
 use crate::{
-    caller::Asking,
-    command::{AppendEvent, Appended, ChangeKey, ChannelMade, CloseChannel, Draft},
+    caller::RequestCaller,
+    command::{AppendEvent, AppendReceipt, ChangeKey, ChannelMade, CloseChannel, Draft},
     decide::Rejection,
     id::ChannelId,
     key::LinkKey,
     lint::lint,
-    refusals::{self, Refused},
+    refusals::{self, ChannelRefusal},
     request::{self, AppendRequest, CreateRequest, Fields},
-    state::Created,
-    told::Told,
+    state::Creation,
+    told::CommittedAppend,
     wire::{Channel, Event, EventOrVerdict, Verdict},
 };
 
@@ -37,7 +37,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     let create_doc = doc("channel.create", Method::POST, "/agent-channel", "Create a channel")
         .tool("channels")
         .description(
-            "Its id is four characters. The URL in the answer has a key, and is all that another agent needs beside its \
+            "Its id has four characters. The URL in the response contains a key; another agent needs only it and its own \
              token.",
         )
         .optional_request::<CreateRequest>()
@@ -56,7 +56,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     )
     .tool("channels")
     .description(
-        "Any kind, any object. With `?validate=1` nothing is stored, and the answer is what is wrong with a \
+        "Any kind and any object. With `?validate=1` nothing is stored, and the response lists what is wrong with a \
              `spec`, `state` or `status`: {valid, stored, problems}.",
     )
     .query::<AppendQuery>()
@@ -78,7 +78,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     .errors(Class::Conflict, &["channel_closed", "idempotency_key_reused"]);
     let close_doc = of_channel("channel.close", Method::POST, "/agent-channel/{id}/close", "Close a channel")
         .tool("channels")
-        .description("It stays readable. Closing it again stamps it again.")
+        .description("A closed channel stays readable. Closing it again sets a new time.")
         .reply::<Channel>()
         .errors(Class::Malformed, &["invalid_json"])
         .errors(Class::Unprocessable, &["invalid_idempotency_key"])
@@ -86,8 +86,8 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     let key_doc = of_channel("channel.key", Method::POST, "/agent-channel/{id}/key", "Change a channel's key")
         .tool("channels")
         .description(
-            "By its owner. The answer's `url` has the new key; the former one is not valid any more. Owners that have \
-             shown it before stay.",
+            "For its owner. The `url` in the response has the new key; the former key is no longer valid. Owners that have \
+             used it before keep their access.",
         )
         .reply::<Channel>()
         .errors(Class::Malformed, &["invalid_json"])
@@ -112,25 +112,25 @@ fn answer(reply: impl IntoResponse, replayed: bool) -> Answer {
 
 async fn create(
     State(surface): State<Surface>,
-    asking: Asking,
+    asking: RequestCaller,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
     let (title, created_by) = Fields::read(body.bytes())?.create()?;
     let key = request::key(format!("channels/create/{}", asking.scope()), &headers, body.bytes())?;
     let caller = asking.caller();
     let creating = surface.channels.create(&caller, &title, created_by.as_deref(), key.as_ref());
-    let Done { reply, replayed, .. } = creating.await?;
+    let Executed { reply, replayed, .. } = creating.await?;
     let ChannelMade { id, title, created_by, at, key } = reply;
-    let created = Created { title, by: created_by, via: caller.via().cloned(), at };
+    let created = Creation { title, by: created_by, via: caller.via().cloned(), at };
     answer(Json(Channel::new(&asking.base_url, &id, &created, key.as_ref(), None)), replayed)
 }
 
 /// The query of `POST …/event`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct AppendQuery {
-    /// Only say what is wrong with the event, and store nothing.
+    /// Only validate the event and store nothing.
     #[schemars(with = "Option<bool>")]
     validate: Option<String>,
     /// The key of the channel's link; needed once per owner.
@@ -140,12 +140,12 @@ struct AppendQuery {
 
 async fn append(
     State(surface): State<Surface>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(id): Path<String>,
     sent: Result<Query<AppendQuery>, QueryRejection>,
     CallerSpan(span): CallerSpan,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let begun = Instant::now();
     let body = body?;
@@ -181,19 +181,19 @@ async fn append(
         }
     };
     if !done.replayed {
-        surface.channels.tell(Told { event: &event, parent: span, begun });
+        surface.channels.tell(CommittedAppend { event: &event, parent: span, begun });
     }
     answer(Json(event), done.replayed)
 }
 
 /// The event that was just written.
 fn fresh(
-    asking: &Asking,
+    asking: &RequestCaller,
     id: &ChannelId,
     position: u64,
-    done: Appended,
+    done: AppendReceipt,
     draft: &Draft,
-) -> Result<Event, Refused> {
+) -> Result<Event, ChannelRefusal> {
     let corrupt =
         |error: serde_json::Error| plenary_log::Fault::Corrupt(format!("a payload just read: {error}"));
     let payload: Box<RawValue> = serde_json::from_slice(&draft.payload).map_err(corrupt)?;
@@ -210,7 +210,12 @@ fn fresh(
 }
 
 /// What is wrong with an event, against the state as it is (CH-32).
-async fn validate(surface: &Surface, asking: &Asking, id: &str, draft: Result<Draft, Refused>) -> Answer {
+async fn validate(
+    surface: &Surface,
+    asking: &RequestCaller,
+    id: &str,
+    draft: Result<Draft, ChannelRefusal>,
+) -> Answer {
     let found = surface.find(asking, id).await?;
     let draft = draft?;
     let object = |payload: &[u8]| serde_json::from_slice(payload).unwrap_or_default();
@@ -225,10 +230,10 @@ async fn validate(surface: &Surface, asking: &Asking, id: &str, draft: Result<Dr
 /// Takes no body; one that is there must still be JSON.
 async fn close(
     State(surface): State<Surface>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
     let id = surface.to_write(&asking, &id).await?;
@@ -244,10 +249,10 @@ async fn close(
 /// Takes no body; one that is there must still be JSON.
 async fn change_key(
     State(surface): State<Surface>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
     let id = surface.to_write(&asking, &id).await?;
@@ -264,7 +269,7 @@ async fn change_key(
 impl Surface {
     /// An id that a command may go to. Whether the caller may use the channel is decided with the command, unless it shows
     /// a key, which is remembered first, or the budget of misses is used up.
-    async fn to_write(&self, asking: &Asking, id: &str) -> Result<ChannelId, Refused> {
+    async fn to_write(&self, asking: &RequestCaller, id: &str) -> Result<ChannelId, ChannelRefusal> {
         let over = self.channels.0.misses.left(&asking.guessers, self.channels.now()).is_err();
         match id.parse() {
             Ok(id) if !over && asking.caller().key.is_none() => Ok(id),
@@ -276,15 +281,15 @@ impl Surface {
     /// use the channel.
     async fn known<T>(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         id: &ChannelId,
-        asked: Result<Done<T>, ExecuteError<Rejection>>,
-    ) -> Result<Done<T>, Refused> {
+        asked: Result<Executed<T>, ExecuteError<Rejection>>,
+    ) -> Result<Executed<T>, ChannelRefusal> {
         match &asked {
             Err(ExecuteError::Rejected(Rejection::NoSuchChannel)) => {
                 self.channels.0.misses.count(&asking.guessers, self.channels.now())?;
             }
-            Ok(Done { replayed: true, .. }) | Err(ExecuteError::KeyReused) => {
+            Ok(Executed { replayed: true, .. }) | Err(ExecuteError::KeyReused) => {
                 self.find(asking, id.as_str()).await?;
             }
             Ok(_) | Err(_) => {}

@@ -8,8 +8,8 @@ use plenary_kernel::{Refusal, Stamp, TimestampMs, Version};
 use crate::{
     access::{Access, People, access},
     command::{
-        AdmitOwner, AppendEvent, Appended, Caller, ChangeKey, CloseChannel, Closed, CreateChannel, Draft,
-        KeyChanged,
+        AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, CloseChannel, CloseReceipt, CreateChannel,
+        Draft, KeyChanged,
     },
     decide::{self, Rejection},
     event::{ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins, OwnerAdmitted},
@@ -95,7 +95,7 @@ impl Scene {
         &self,
         at: u64,
         command: &AppendEvent,
-    ) -> Result<Decision<ChannelEvent, Appended>, Rejection> {
+    ) -> Result<Decision<ChannelEvent, AppendReceipt>, Rejection> {
         decide::append(&self.state, self.version, &people(), &stamp(at), command)
     }
 
@@ -110,7 +110,7 @@ impl Scene {
     pub(super) fn close(&mut self, at: u64, by: Caller) -> ChannelClosed {
         let decision =
             decide::close(&self.state, &people(), &stamp(at), &CloseChannel { caller: by }).unwrap();
-        assert_eq!(decision.reply, Closed { at: TimestampMs(at) });
+        assert_eq!(decision.reply, CloseReceipt { at: TimestampMs(at) });
         let [ChannelEvent::ChannelClosed(event)] = &decision.events[..] else { panic!("one event") };
         let event = event.clone();
         self.happens(at, decision);
@@ -199,7 +199,7 @@ fn ch_9_10_an_append_is_one_event_with_its_author_and_its_bearer() {
         ..append(caller("@o.ann"), "")
     };
     let decision = scene.decide(3_000, &named).unwrap();
-    assert_eq!(decision.reply, Appended { version: Version(3), at: TimestampMs(3_000) });
+    assert_eq!(decision.reply, AppendReceipt { version: Version(3), at: TimestampMs(3_000) });
     let [ChannelEvent::EventAppended(event)] = &decision.events[..] else { panic!("one event") };
     assert_eq!((event.author.as_str(), event.via.clone()), ("free form", Some("@o.ann".parse().unwrap())));
     assert_eq!(scene.append(3_000, anyone(), "log").author, "");

@@ -7,7 +7,7 @@ use crate::{
     AGENTS_REMEMBERED_MAX,
     command::{AppendEvent, Draft},
     event::ChannelEvent,
-    liveness::{Cadence, Noticed, is_ahead, presence},
+    liveness::{Cadence, ClockNotice, is_ahead, presence},
     state::folds,
     wire::AgentPresence,
 };
@@ -77,7 +77,7 @@ fn d_6_silence_behind_a_clock_that_went_back_is_counted_from_when_it_was_noticed
     let mut scene = Scene::created(caller("@o.ann"));
     status(&mut scene, 1_000_000, "a");
     assert!(is_ahead(&scene.state, None, TimestampMs(20_000)));
-    let noticed = Some(Noticed { version: scene.version, at: TimestampMs(20_000) });
+    let noticed = Some(ClockNotice { version: scene.version, at: TimestampMs(20_000) });
     assert!(!is_ahead(&scene.state, noticed, TimestampMs(20_000)));
     let silent = |scene: &Scene, now| {
         let seen = presence(&scene.state, Cadence(60), noticed, TimestampMs(now));

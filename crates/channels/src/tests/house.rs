@@ -106,6 +106,7 @@ impl House {
             policy: Policy::Open,
             allowlist: Vec::new(),
             self_service: false,
+            kind: plenary_accounts::AgentKind::Agent,
             profile: plenary_accounts::ProfileChange::default(),
         };
         self.accounts.register_agent(command).await.unwrap();

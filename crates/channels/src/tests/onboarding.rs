@@ -125,7 +125,7 @@ async fn ch_5_8_22_the_view_has_its_members_in_each_format() {
     let headings = [
         title.as_str(),
         "## Onboarding",
-        "## How to take part",
+        "## How to participate",
         "## Charter",
         "## Current state",
         "## Recent events",
@@ -181,7 +181,7 @@ async fn ch_33_a_holder_that_never_spoke_is_as_silent_as_the_state() {
     house.at(309_001);
     let text = view(&house, &channel, "json").await.ok()["onboarding"].to_string();
     assert!(
-        text.contains("PRESUMED DEAD") && text.contains(&format!("set to {BOB} and all else kept")),
+        text.contains("PRESUMED DEAD") && text.contains(&format!("set to {BOB} and everything else kept")),
         "{text}"
     );
 }
@@ -205,7 +205,7 @@ async fn what_agents_write_stays_within_its_place() {
     let markdown = view(&house, &channel, "markdown").await.body;
     let tops = markdown.lines().filter(|line| line.starts_with("# ")).count();
     assert_eq!(tops, 1, "{markdown}");
-    assert!(markdown.contains("\n`````json\n") && markdown.contains("... cut: "), "{markdown}");
+    assert!(markdown.contains("\n`````json\n") && markdown.contains("... cut; "), "{markdown}");
     // A holder's quotes end no word of the shell.
     let mut dead = state();
     dead["handoff"] = json!({"holder": ANN, "expected_action": "it's '; rm -rf / #"});

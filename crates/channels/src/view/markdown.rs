@@ -29,7 +29,7 @@ pub(super) fn render(view: &View) -> String {
         Some(at) => drop(writeln!(out, "; closed {at}")),
         None => out.push('\n'),
     }
-    let _ = writeln!(out, "\n## Onboarding\n\n{onboarding}\n\n## How to take part\n");
+    let _ = writeln!(out, "\n## Onboarding\n\n{onboarding}\n\n## How to participate\n");
     for (what, command) in [
         ("Read this again", &participate.read_this),
         ("The charter alone", &participate.read_spec),
@@ -71,7 +71,7 @@ fn cut(payload: &RawValue, chars_max: usize) -> String {
         return compact;
     }
     let shown: String = compact.chars().take(chars_max).collect();
-    format!("{shown}\n... cut: {} characters in all; read it as JSON", compact.chars().count())
+    format!("{shown}\n... cut; {} characters in total; read it as JSON", compact.chars().count())
 }
 
 /// The same JSON without white space between its parts.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{Participate, Seen, markdown::one_line};
+use super::{Participate, ViewSource, markdown::one_line};
 use crate::wire::AgentPresence;
 
 /// Most agents that are named; the rest is at `/presence`.
@@ -14,12 +14,12 @@ const AGENTS_NAMED_MAX: usize = 10;
 const TAKEOVER_CHARS_MAX: usize = 900;
 
 /// `curl` with the token, where one is needed.
-fn curl(seen: &Seen) -> &'static str {
+fn curl(seen: &ViewSource) -> &'static str {
     if seen.open { "curl -s" } else { "curl -s -H \"Authorization: Bearer $PLENARY_TOKEN\"" }
 }
 
 /// What the reader is called in examples.
-fn me(seen: &Seen) -> &str {
+fn me(seen: &ViewSource) -> &str {
     if seen.me.is_empty() { "YOUR-NAME" } else { &seen.me }
 }
 
@@ -29,7 +29,7 @@ fn shell_word(text: &str) -> String {
 }
 
 /// The command that appends an event of this kind.
-fn append(seen: &Seen, kind: &str, payload: &Value) -> String {
+fn append(seen: &ViewSource, kind: &str, payload: &Value) -> String {
     // Without an author it is signed with the handle.
     let author = if seen.me.is_empty() { ",\"author\":\"YOUR-NAME\"" } else { "" };
     let body = format!(r#"{{"kind":"{kind}"{author},"payload":{payload}}}"#);
@@ -37,7 +37,7 @@ fn append(seen: &Seen, kind: &str, payload: &Value) -> String {
 }
 
 /// An address below the channel's, as one word of a shell.
-fn at(seen: &Seen, rest: &str) -> String {
+fn at(seen: &ViewSource, rest: &str) -> String {
     let address = format!("{}{rest}", seen.address);
     match &seen.key {
         Some(key) => {
@@ -50,7 +50,7 @@ fn at(seen: &Seen, rest: &str) -> String {
 }
 
 /// The commands and what goes with them.
-pub(super) fn participate(seen: &Seen) -> Participate {
+pub(super) fn participate(seen: &ViewSource) -> Participate {
     let curl = curl(seen);
     let note = json!({"agent": me(seen), "phase": "working", "note": "what you do"});
     let auth = if seen.open {
@@ -59,7 +59,7 @@ pub(super) fn participate(seen: &Seen) -> Participate {
         "Set PLENARY_TOKEN to your token.".to_owned()
     };
     let your_name = if seen.me.is_empty() {
-        "Put the stable name that your runtime gives you into `author`; don't invent one.".to_owned()
+        "Put the stable name that your runtime gives you into `author`; do not invent one.".to_owned()
     } else {
         format!("You are {}, unless you give another stable name as `author`.", seen.me)
     };
@@ -76,24 +76,24 @@ pub(super) fn participate(seen: &Seen) -> Participate {
 }
 
 /// The text for a newcomer.
-pub(super) fn onboarding(seen: &Seen) -> String {
+pub(super) fn onboarding(seen: &ViewSource) -> String {
     let (cadence, silence) = (seen.cadence.0, seen.cadence.silence_seconds_max());
     let mut out = format!(
         "This is an Agent Channel: an append-only log over HTTP in which agents on different hosts pursue \
          shared goals. Agents hand each other concepts (goals), not commands. An event \
-         is {{kind, author, payload}}. Nothing is ever changed or deleted; lists are newest first.\n\n\
-         Kinds: `spec` is the charter and `state` says who holds the work and where each concept stands (of both the \
-         newest one counts, as a whole); `status` is a sign of life; `comms` are messages, results, artifacts; `log` \
-         is detail; others are allowed.\n\n\
+         is {{kind, author, payload}}. Events are never changed or deleted; lists are newest first.\n\n\
+         Kinds: `spec` is the charter, and `state` names the holder of the work and the status of each concept (of both, the \
+         newest one counts as a whole); `status` shows that you are alive; `comms` are messages, results, artifacts; `log` \
+         is for details; other kinds are allowed.\n\n\
          1. Post a `status` now, at every transition, and every {cadence} s while you hold work. Silent for over \
          {silence} s means presumed dead.\n\
          2. Talk and report with `comms`.\n\
          3. To take or hand over the work, post the next `state`: the newest one with `updated_by`, `handoff` and your \
-         changes, all else kept. Concepts go proposed -> in_progress -> done or abandoned and never change once \
+         changes, with everything else kept. Concepts go proposed -> in_progress -> done or abandoned and do not change once \
          finished. The handoff is a lock by agreement only.\n\
          4. When the mission is over: {curl} -X POST {close}\n\n\
          Also below this URL: /events/stream (live, SSE), /presence (who is alive), POST \
-         /event?validate=1 (checks, stores nothing). To let others in, hand over `url` whole.\n\n",
+         /event?validate=1 (checks, stores nothing). To give others access, send them the whole `url`.\n\n",
         curl = curl(seen),
         close = at(seen, "/close"),
     );
@@ -110,7 +110,7 @@ pub(super) fn onboarding(seen: &Seen) -> String {
     here(&mut out, seen);
     handoff(&mut out, seen);
     if let Some(at) = &seen.channel.closed_at {
-        let _ = write!(out, "\n\nThe channel was closed at {at}: the work here is over.");
+        let _ = write!(out, "\n\nThe channel was closed at {at}; the work is over.");
     }
     out
 }
@@ -124,7 +124,7 @@ fn standing(agent: &AgentPresence) -> String {
 }
 
 /// Who was heard, the latest first.
-fn here(out: &mut String, seen: &Seen) {
+fn here(out: &mut String, seen: &ViewSource) {
     let agents = &seen.presence.agents;
     if agents.is_empty() {
         out.push_str("Who is here: nobody has posted a status yet.");
@@ -135,12 +135,12 @@ fn here(out: &mut String, seen: &Seen) {
         let _ = write!(out, "\n- {}: {}", one_line(&agent.agent), standing(agent));
     }
     if let Some(more) = agents.len().checked_sub(AGENTS_NAMED_MAX).filter(|more| *more > 0) {
-        let _ = write!(out, "\n- and {more} more, who were heard before them");
+        let _ = write!(out, "\n- and {more} more, which posted earlier");
     }
 }
 
 /// Who holds the work, and what to do when it is presumed dead (CH-2, CH-33).
-fn handoff(out: &mut String, seen: &Seen) {
+fn handoff(out: &mut String, seen: &ViewSource) {
     let state = seen.state.as_ref().and_then(|event| serde_json::from_str::<Value>(event.payload.get()).ok());
     let Some(Value::Object(state)) = state else { return };
     let handoff = state.get("handoff").and_then(Value::as_object);
@@ -161,16 +161,14 @@ fn handoff(out: &mut String, seen: &Seen) {
     }
     let command = append(seen, "state", &taken_over(&state, holder, me(seen)));
     if command.chars().count() <= TAKEOVER_CHARS_MAX {
-        let _ = write!(
-            out,
-            " THE HOLDER IS PRESUMED DEAD. Whoever takes over posts this, then a `status`:\n{command}"
-        );
+        let _ =
+            write!(out, " THE HOLDER IS PRESUMED DEAD. To take over, post this, then a `status`:\n{command}");
     } else {
         let (url, me) = (&seen.address, me(seen));
         let _ = write!(
             out,
-            " THE HOLDER IS PRESUMED DEAD. Whoever takes over posts a `state`: the payload of {url}/state with \
-             `updated_by` and `handoff.holder` set to {me} and all else kept, then a `status`."
+            " THE HOLDER IS PRESUMED DEAD. To take over, post a `state`: the payload of {url}/state with \
+             `updated_by` and `handoff.holder` set to {me} and everything else kept, then a `status`."
         );
     }
 }

@@ -27,7 +27,7 @@ pub struct Agent {
     /// When it was made.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
-    /// Its name for people; its handle where it has none.
+    /// Its display name; its handle if it has none.
     #[serde(default)]
     pub display_name: Option<String>,
     /// What it is for.
@@ -39,6 +39,21 @@ pub struct Agent {
     /// Who may read its profile.
     #[serde(default)]
     pub visibility: Option<String>,
+    /// The last period in which it did not let everything disturb it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<Attention>,
+}
+
+/// A period in which an agent does not let everything disturb it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Attention {
+    /// `focus` or `dnd`.
+    pub level: String,
+    /// When it began.
+    pub since: TimestampMs,
+    /// When it ends or ended; none where no end was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<TimestampMs>,
 }
 
 /// The answer of `GET /_admin/agents`.

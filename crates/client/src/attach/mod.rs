@@ -11,7 +11,7 @@ use plenary_kernel::AgentHandle;
 use tokio::time::Instant;
 
 use crate::{Backoff, Client, Error, Result, client::segment};
-use socket::{Gone, Heard, Socket};
+use socket::{ConnectionEnd, Socket, SocketItem};
 
 /// The first wait before attaching again.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -91,16 +91,16 @@ impl Attachment {
                 }
             }
             State::Open(socket, since) => match socket.next().await {
-                Ok(Heard::Sent) => Ok(Signal::Sent),
-                Ok(Heard::Frame(frame)) => {
+                Ok(SocketItem::Sent) => Ok(Signal::Sent),
+                Ok(SocketItem::Frame(frame)) => {
                     self.backoff.reset();
                     Ok(Signal::Frame(frame))
                 }
-                Err(Gone { reason, is_let_go: true }) => {
+                Err(ConnectionEnd { reason, is_let_go: true }) => {
                     self.state = State::Due(Instant::now());
                     Ok(Signal::LetGo { reason })
                 }
-                Err(Gone { reason, is_let_go: false }) => {
+                Err(ConnectionEnd { reason, is_let_go: false }) => {
                     if since.elapsed() > LONGEST_WAIT {
                         self.backoff.reset();
                     }

@@ -24,7 +24,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 const LAST_FRAMES_TIME: Duration = Duration::from_millis(500);
 
 /// What [`Socket::next`] reports.
-pub(super) enum Heard {
+pub(super) enum SocketItem {
     /// A text frame.
     Frame(String),
     /// What was put is on its way.
@@ -32,14 +32,14 @@ pub(super) enum Heard {
 }
 
 /// The end of a connection.
-pub(super) struct Gone {
+pub(super) struct ConnectionEnd {
     /// Why, for people.
     pub(super) reason: String,
     /// Whether the server closed it in order: the agent is to be none of its any more.
     pub(super) is_let_go: bool,
 }
 
-impl<T: ToString> From<T> for Gone {
+impl<T: ToString> From<T> for ConnectionEnd {
     fn from(reason: T) -> Self {
         Self { reason: reason.to_string(), is_let_go: false }
     }
@@ -75,7 +75,7 @@ impl Socket {
 
     /// The next text frame, or why there will be none; what was put goes out meanwhile. The server's pings are answered
     /// by reading on.
-    pub(super) async fn next(&mut self) -> std::result::Result<Heard, Gone> {
+    pub(super) async fn next(&mut self) -> std::result::Result<SocketItem, ConnectionEnd> {
         loop {
             let silent = sleep_until(self.heard + SILENCE_MAX);
             let has_put = self.put.is_some();
@@ -94,17 +94,17 @@ impl Socket {
                     };
                     self.is_behind = true;
                     self.write.start_send_unpin(put)?;
-                    return Ok(Heard::Sent);
+                    return Ok(SocketItem::Sent);
                 }
-                () = silent => return Err("the server fell silent".into()),
+                () = silent => return Err("the server stopped sending".into()),
             };
             self.heard = Instant::now();
             match frame {
-                Some(Ok(Message::Text(text))) => return Ok(Heard::Frame(text.as_str().to_owned())),
+                Some(Ok(Message::Text(text))) => return Ok(SocketItem::Frame(text.as_str().to_owned())),
                 Some(Ok(Message::Close(frame))) => {
                     let is_let_go = frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Normal);
                     let reason = websocket::farewell(&mut self.read, frame).await;
-                    return Err(Gone { reason, is_let_go });
+                    return Err(ConnectionEnd { reason, is_let_go });
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => {}
                 Some(Err(error)) => return Err(error.into()),

@@ -109,7 +109,7 @@ async fn pings_are_answered() {
 async fn a_server_that_is_silent_is_lost() {
     let (_server, mut attachment) = attached().await;
     tokio::time::pause();
-    assert_eq!(lost(&mut attachment).await, "the server fell silent");
+    assert_eq!(lost(&mut attachment).await, "the server stopped sending");
 }
 
 #[tokio::test]

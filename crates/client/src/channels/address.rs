@@ -47,7 +47,7 @@ impl FromStr for ChannelAddress {
     fn from_str(text: &str) -> Result<Self> {
         let bad = || {
             Error::Invalid(format!(
-                "`{text}` names no channel; write its id, e.g. VHGC, or its URL, e.g. https://host{PATH}VHGC"
+                "`{text}` is not a channel; write its id, e.g. VHGC, or its URL, e.g. https://host{PATH}VHGC"
             ))
         };
         let text_only = text.trim();

@@ -16,13 +16,13 @@ pub struct Channel {
     pub id: String,
     /// What it is about; may be empty.
     pub title: String,
-    /// By whom it was created, in its own words.
+    /// The creator, by its stable name.
     pub created_by: String,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// RFC 3339, UTC; none while it is open.
     pub closed_at: Option<String>,
-    /// Its link: where it is, with the key that lets in whoever gets it.
+    /// Its link: the URL with the key that gives access.
     pub url: String,
 }
 
@@ -41,7 +41,7 @@ pub struct NewEvent {
 /// What is wrong with an event that was checked and not stored.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Verdict {
-    /// Whether nothing is wrong.
+    /// Whether the event is valid.
     pub valid: bool,
     /// Everything that is wrong.
     pub problems: Vec<Problem>,
@@ -82,7 +82,7 @@ impl ChannelFormat {
 pub struct EventsQuery {
     /// Only of this kind.
     pub kind: Option<String>,
-    /// At most so many, clamped to 1 to 500; absent: 50.
+    /// The maximum number, clamped to 1 to 500; absent: 50.
     pub limit: Option<u32>,
     /// Only with a lower id.
     pub before: Option<u64>,

@@ -13,9 +13,9 @@ pub struct ChannelEvent {
     pub id: u64,
     /// Its channel.
     pub channel_id: String,
-    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
+    /// A free string; `spec`, `state`, `status`, `comms` and `log` have a defined meaning.
     pub kind: String,
-    /// By whom, in its own words.
+    /// The author, by its stable name.
     pub author: String,
     /// Who that is by its token.
     #[serde(default)]
@@ -32,7 +32,7 @@ impl ChannelEvent {
     /// # Errors
     /// [`Error::Unreadable`] when it is none.
     pub fn read(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|e| Error::Unreadable(format!("no event of a channel ({e})")))
+        serde_json::from_str(json).map_err(|e| Error::Unreadable(format!("not an event of a channel ({e})")))
     }
 
     /// Its JSON, on one line; the payload as it was sent.

@@ -5,29 +5,29 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-/// Silent for more than so many cadences means dead (CH-2).
+/// An agent that is silent for more than this number of cadences is presumed dead (CH-2).
 const CADENCES: u64 = 5;
 
-/// `GET /agent-channel/{id}/presence`: who was heard, the latest first.
+/// `GET /agent-channel/{id}/presence`: the last status of each agent, latest first.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Presence {
-    /// How often an agent that holds work posts a `status`, in seconds.
+    /// The interval in seconds at which an agent that holds work posts a `status`.
     pub cadence_seconds: u64,
-    /// Everyone who ever posted one.
+    /// Every agent that ever posted a status.
     pub agents: Vec<AgentPresence>,
 }
 
-/// When one agent was last heard.
+/// The last status of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AgentPresence {
     /// The author of its statuses.
     pub agent: String,
-    /// Whose token the last one came with.
+    /// The holder of the token of its last status.
     #[serde(default)]
     pub via: Option<String>,
     /// RFC 3339, UTC.
     pub last_status_at: String,
-    /// How long ago that was, in whole seconds.
+    /// Its age in whole seconds.
     pub silent_seconds: u64,
     /// Silent for more than five cadences.
     pub presumed_dead: bool,

@@ -7,7 +7,7 @@ use super::ChannelEvent;
 use crate::{
     Client, Error, Result,
     client::segment,
-    feed::{Feed, Heard, Paths, StreamOptions},
+    feed::{Feed, FeedItem, Paths, StreamOptions},
 };
 
 /// Most bytes of one event: the largest body a server takes, twice.
@@ -60,10 +60,10 @@ impl ChannelStream {
     pub async fn next(&mut self) -> Result<Signal> {
         loop {
             match self.feed.next().await? {
-                Heard::Opened => return Ok(Signal::Opened),
-                Heard::Keepalive => return Ok(Signal::Keepalive),
-                Heard::Lost { reason, retry_in } => return Ok(Signal::Lost { reason, retry_in }),
-                Heard::Event(event) => match ChannelEvent::read(&event.data) {
+                FeedItem::Opened => return Ok(Signal::Opened),
+                FeedItem::Keepalive => return Ok(Signal::Keepalive),
+                FeedItem::Lost { reason, retry_in } => return Ok(Signal::Lost { reason, retry_in }),
+                FeedItem::Event(event) => match ChannelEvent::read(&event.data) {
                     Err(error) => return Ok(Signal::Unreadable(error)),
                     Ok(event) if event.id <= self.last => {}
                     Ok(event) => {

@@ -35,7 +35,7 @@ impl FromStr for BlobId {
     fn from_str(text: &str) -> Result<Self> {
         let mut octets = [0; 32];
         hex::decode_to_slice(text.strip_prefix("sha256:").unwrap_or(text), &mut octets)
-            .map_err(|_| Error::Invalid(format!("`{text}` is no SHA-256: 64 hex digits")))?;
+            .map_err(|_| Error::Invalid(format!("`{text}` is not a SHA-256 hash of 64 hex digits")))?;
         Ok(Self(octets))
     }
 }
@@ -74,7 +74,7 @@ impl Client {
         if BlobId::of(&content) == id {
             return Ok(content);
         }
-        Err(Error::Unreadable(format!("what came for {id} hashes to {}", BlobId::of(&content))))
+        Err(Error::Unreadable(format!("the content received for {id} has the hash {}", BlobId::of(&content))))
     }
 }
 

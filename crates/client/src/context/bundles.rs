@@ -84,7 +84,7 @@ pub struct Summary {
     /// By their states.
     #[serde(default)]
     pub by_status: BTreeMap<String, u64>,
-    /// The same in a sentence.
+    /// The same as a sentence.
     #[serde(default)]
     pub text: String,
     /// Whether a limit left something out.
@@ -128,7 +128,7 @@ pub struct Conformance {
     pub protocol_version: String,
     /// `L0` to `L3`.
     pub conformance_level: String,
-    /// What is there and what is not.
+    /// The capabilities of the server.
     #[serde(default)]
     pub capabilities: BTreeMap<String, Value>,
 }

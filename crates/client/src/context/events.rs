@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::path::{Query, project};
 use crate::{
     Client, Result,
-    feed::{Feed, Heard, Paths, StreamOptions},
+    feed::{Feed, FeedItem, Paths, StreamOptions},
     sse::SseEvent,
 };
 
@@ -46,6 +46,10 @@ pub enum Signal {
 pub struct ContextStream(Feed);
 
 impl ContextStream {
+    pub(crate) fn of(feed: Feed) -> Self {
+        Self(feed)
+    }
+
     /// The next thing to report. May be dropped and called again without losing anything.
     ///
     /// # Errors
@@ -53,10 +57,10 @@ impl ContextStream {
     /// never reached, [`crate::Error::Unreadable`] when what answers is no event stream.
     pub async fn next(&mut self) -> Result<Signal> {
         Ok(match self.0.next().await? {
-            Heard::Opened => Signal::Opened,
-            Heard::Keepalive => Signal::Keepalive,
-            Heard::Lost { reason, retry_in } => Signal::Lost { reason, retry_in },
-            Heard::Event(SseEvent { id, name, data }) => {
+            FeedItem::Opened => Signal::Opened,
+            FeedItem::Keepalive => Signal::Keepalive,
+            FeedItem::Lost { reason, retry_in } => Signal::Lost { reason, retry_in },
+            FeedItem::Event(SseEvent { id, name, data }) => {
                 Signal::Event(ContextEvent { id, name, json: data.replace(['\n', '\r'], " ") })
             }
         })

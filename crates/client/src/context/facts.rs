@@ -62,7 +62,7 @@ pub struct Fact {
     /// 0 to 1.
     #[serde(default)]
     pub confidence: Option<f64>,
-    /// By whom.
+    /// The actor.
     #[serde(default)]
     pub asserted_by: Option<Creator>,
     /// Whatever else it has.
@@ -89,7 +89,7 @@ pub struct FactQuery {
     pub predicate: Option<String>,
     /// What was current then: RFC 3339 UTC, or a day (AP-51).
     pub as_of: Option<String>,
-    /// Those that have ended too.
+    /// Include ended facts.
     pub include_ended: bool,
     /// Only of this confidence or more (AP-46).
     pub min_confidence: Option<f64>,
@@ -101,7 +101,7 @@ pub struct FactQuery {
 
 /// How many facts were ended (AP-66).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Invalidated {
+pub struct InvalidationCount {
     /// 0 where none was current.
     pub invalidated: u64,
 }
@@ -143,7 +143,7 @@ impl Client {
         subject: &str,
         predicate: &str,
         object: Option<&str>,
-    ) -> Result<Reply<Invalidated>> {
+    ) -> Result<Reply<InvalidationCount>> {
         let query = Query::default()
             .text("subject", Some(subject))
             .text("predicate", Some(predicate))

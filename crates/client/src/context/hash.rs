@@ -23,12 +23,12 @@ pub fn content_hash(package: &Value) -> String {
 pub(super) fn verified(reply: RawReply) -> Result<RawReply> {
     let Some(said) = reply.header("x-content-hash") else { return Ok(reply) };
     let package: Value = serde_json::from_slice(&reply.body)
-        .map_err(|error| Error::Unreadable(format!("the package is no JSON ({error})")))?;
+        .map_err(|error| Error::Unreadable(format!("the package is not JSON ({error})")))?;
     let is = content_hash(&package);
     if is == said {
         return Ok(reply);
     }
-    Err(Error::Unreadable(format!("the package hashes to {is}, but the server says {said}")))
+    Err(Error::Unreadable(format!("the hash of the package is {is}, but the server states {said}")))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The Agentic Protocol (wire.md 0, D.7): packages, facts, projects, sessions, bundles, blobs, and live events.
-//! Must not know: what a person is told about any of it, or where a package's content comes from.
+//! Must not know: the words for people about any of it, or where a package's content comes from.
 
 mod blobs;
 mod bundles;
@@ -17,7 +17,7 @@ pub use blobs::BlobId;
 pub use bundles::{Conformance, Digest, DigestProject, OpenQuestion, Orientation, Snippet, Summary};
 pub use creator::Creator;
 pub use events::{ContextEvent, ContextStream, Signal};
-pub use facts::{Fact, FactPage, FactQuery, Invalidated, NewFact};
+pub use facts::{Fact, FactPage, FactQuery, InvalidationCount, NewFact};
 pub use hash::content_hash;
 pub use package::{Deliverable, NewPackage, Package, RELAY_VERSION, new_package_id};
 pub use packages::{PackagePage, PackageQuery, RelevantPackage, RelevantPage, ReviewLog, ReviewStep};

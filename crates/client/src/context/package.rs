@@ -27,7 +27,7 @@ pub struct Deliverable {
     /// `sha256:<hex>`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// How large it is.
+    /// Its size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
 }
@@ -51,7 +51,7 @@ pub struct NewPackage {
     pub review_type: String,
     /// RFC 3339 UTC (AP-25).
     pub created_at: String,
-    /// By whom.
+    /// The actor.
     pub created_by: Creator,
     /// Prose about it.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -108,7 +108,7 @@ pub struct Package {
     pub review_type: String,
     /// RFC 3339 UTC.
     pub created_at: String,
-    /// By whom.
+    /// The actor.
     pub created_by: Creator,
     /// Prose about it.
     #[serde(default, deserialize_with = "or_default")]

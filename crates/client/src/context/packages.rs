@@ -18,11 +18,11 @@ use crate::{Client, Error, Reply, Result};
 pub struct PackageQuery {
     /// At most so many, up to 1,000; absent: 5 (AP-58).
     pub limit: Option<u32>,
-    /// Only those in this state.
+    /// Only packages with this status.
     pub status: Option<String>,
-    /// Only those of this type.
+    /// Only packages of this type.
     pub package_type: Option<String>,
-    /// Only those with this parent.
+    /// Only packages with this parent.
     pub parent: Option<String>,
     /// The `next_cursor` of an earlier page.
     pub cursor: Option<String>,
@@ -68,7 +68,7 @@ pub struct ReviewStep {
     pub action: String,
     /// Where from; none at the deposit.
     pub from: Option<String>,
-    /// Where to.
+    /// The new status.
     pub status: String,
     /// Who is to review it now.
     pub review_type: String,
@@ -78,7 +78,7 @@ pub struct ReviewStep {
     pub by: String,
     /// RFC 3339 UTC.
     pub at: String,
-    /// The content hash from then on.
+    /// The content hash after this step.
     pub content_hash: String,
 }
 

@@ -12,7 +12,7 @@ use crate::{Client, Reply, Result, client::segment};
 pub struct NewProject {
     /// Its id.
     pub project_id: String,
-    /// Whose it is to be; for the operator only.
+    /// The owner of the project; for the operator only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
     /// What it is about.
@@ -29,7 +29,7 @@ pub struct AboutProject {
     /// What it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whatever clients keep with it.
+    /// Data that clients store with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<Map<String, Value>>,
 }

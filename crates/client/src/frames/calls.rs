@@ -31,7 +31,7 @@ impl Seat {
         given
             .map(|(name, value)| {
                 let value = HeaderValue::from_str(value)
-                    .map_err(|_| Error::Invalid(format!("`{value}` cannot stand in {name}")))?;
+                    .map_err(|_| Error::Invalid(format!("`{value}` is not valid in {name}")))?;
                 Ok((name, value))
             })
             .collect()
@@ -48,7 +48,7 @@ impl Seat {
 
 /// What became of a submitted frame (FO-56).
 #[derive(Debug, Clone, Deserialize)]
-pub struct Emitted {
+pub struct FrameReceipt {
     /// The frame's own id.
     pub frame_id: String,
     /// Its id on the streams of the recipient's handle.
@@ -87,7 +87,7 @@ pub struct Member {
     pub started_at: Value,
 }
 
-/// How much of a handle's recent traffic the server keeps for whoever comes back (FO-60, FO-88).
+/// How much of a handle's recent traffic the server keeps for clients that reconnect (FO-60, FO-88).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Retention {
     /// So many frames,
@@ -107,7 +107,7 @@ impl Client {
         frame: &Frame,
         scope: Option<&Scope>,
         seat: &Seat,
-    ) -> Result<Reply<Emitted>> {
+    ) -> Result<Reply<FrameReceipt>> {
         let path = match scope {
             None => "/frames".to_owned(),
             Some(scope) => format!("/frames?scope={}", segment(scope.as_str())),

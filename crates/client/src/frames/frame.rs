@@ -74,7 +74,7 @@ impl Frame {
 
 /// A frame from a stream.
 #[derive(Debug, Clone)]
-pub struct Received {
+pub struct ReceivedFrame {
     /// The stream's id of it, a number that rises per handle; `None` where the server sent none.
     pub event_id: Option<u64>,
     /// The frame.
@@ -84,7 +84,7 @@ pub struct Received {
     json: Box<str>,
 }
 
-impl Received {
+impl ReceivedFrame {
     /// Reads a frame, as strictly as a receiver must: closed, of the one version, its payload fitting its kind
     /// (FO-1 to FO-6).
     ///
@@ -97,7 +97,7 @@ impl Received {
             return Err(bad(format!("envelope version {}", frame.envelope_version)));
         }
         if rfc3339::parse(&frame.created_at).is_none() {
-            return Err(bad("created_at is no RFC 3339 time with a zone".into()));
+            return Err(bad("created_at is not an RFC 3339 time with a zone".into()));
         }
         if frame.provenance_method.is_empty() {
             return Err(bad("provenance_method is empty".into()));
@@ -141,7 +141,7 @@ pub(super) mod tests {
         }
     }
 
-    fn changed(member: &str, value: Option<Value>) -> Result<Received> {
+    fn changed(member: &str, value: Option<Value>) -> Result<ReceivedFrame> {
         let payload =
             Payload::Advisory(super::super::Advisory { advisory_text: "x".into(), ..Default::default() });
         let mut whole = serde_json::to_value(frame(&payload, 5)).unwrap();
@@ -149,7 +149,7 @@ pub(super) mod tests {
             Some(value) => whole[member] = value,
             None => drop(whole.as_object_mut().unwrap().remove(member)),
         }
-        Received::read(Some(1), &whole.to_string())
+        ReceivedFrame::read(Some(1), &whole.to_string())
     }
 
     #[test]

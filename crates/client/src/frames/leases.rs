@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use plenary_kernel::{SovereignHandle, TimestampMs};
 
-use super::{LockRequest, Payload, Received, Uuid};
+use super::{LockRequest, Payload, ReceivedFrame, Uuid};
 
 /// Claims remembered; past it the one that ends first is forgotten.
 const LEASES_MAX: usize = 1_000;
@@ -16,7 +16,7 @@ const LEASES_MAX: usize = 1_000;
 pub struct Lease {
     /// What correlates its frames.
     pub lease_id: Uuid,
-    /// What is claimed.
+    /// The claimed resource.
     pub resource: String,
     /// By which principal.
     pub holder: SovereignHandle,
@@ -63,7 +63,7 @@ pub struct Leases {
 impl Leases {
     /// Takes a frame in, in the order of the stream. Frames of other kinds, and of claims that were not seen,
     /// change nothing.
-    pub fn take(&mut self, received: &Received) -> Option<Change> {
+    pub fn take(&mut self, received: &ReceivedFrame) -> Option<Change> {
         let frame = &received.frame;
         let key = |lease_id: &Uuid| (frame.sender_handle.clone(), lease_id.clone());
         if let Payload::LockRequest(request) = &received.payload {
@@ -82,7 +82,7 @@ impl Leases {
         None
     }
 
-    fn claim(&mut self, key: Key, request: &LockRequest, received: &Received) -> Change {
+    fn claim(&mut self, key: Key, request: &LockRequest, received: &ReceivedFrame) -> Change {
         self.arrived += 1;
         let made_at = received.frame.made_at();
         let expires_at = TimestampMs(made_at.0.saturating_add(request.ttl_ms));
@@ -179,7 +179,7 @@ mod tests {
             let mut frame = frame(payload, at);
             frame.sender_handle = sender.parse().unwrap();
             let json = serde_json::to_string(&frame).unwrap();
-            self.0.take(&Received::read(None, &json).unwrap())
+            self.0.take(&ReceivedFrame::read(None, &json).unwrap())
         }
 
         fn claim(&mut self, sender: &str, at: u64, id: &Uuid, resource: &str, ttl_ms: u64) -> Option<Change> {

@@ -1,6 +1,6 @@
 //! Agent-Channel Fan-Out (wire.md 1): frames, their submission, the per-handle stream, the roster, and what a
 //! listener makes of the lock-shaped frames it has seen.
-//! Must not know: what a person is told about a frame.
+//! Must not know: the words for people about a frame.
 
 mod calls;
 mod clock;
@@ -16,9 +16,9 @@ pub use crate::{
     feed::StreamOptions,
     sse::{EVENT_OCTETS_MAX, Item, Parser, SseEvent, TooLong},
 };
-pub use calls::{Emitted, Member, Retention, Roster, Seat};
+pub use calls::{FrameReceipt, Member, Retention, Roster, Seat};
 pub use clock::now;
-pub use frame::{DEFAULT_HORIZON_MS, Frame, Received, VERSION};
+pub use frame::{DEFAULT_HORIZON_MS, Frame, ReceivedFrame, VERSION};
 pub use leases::{Change, Lease, Leases, overlap};
 pub use payload::{
     Advisory, BindingMoment, Broadcast, DiagnosticRequest, DiagnosticResponse, FlushExecuted, Handover,

@@ -1,4 +1,4 @@
-//! Whom a frame is for: the scope, a string, and the principal it names (FO-43 to FO-52).
+//! The recipients of a frame: the scope, a string, and the principal it names (FO-43 to FO-52).
 //! Must not know: who is there; the server expands a scope when it delivers.
 
 use std::{fmt, str::FromStr};
@@ -53,7 +53,7 @@ impl FromStr for Scope {
     fn from_str(text: &str) -> Result<Self, Error> {
         let bad = || {
             Error::Invalid(format!(
-                "`{text}` is no recipient scope; write ~owner, ~owner/*, ~owner/cc-*, ~owner/instrument@session, \
+                "`{text}` is not a recipient scope; write ~owner, ~owner/*, ~owner/cc-*, ~owner/instrument@session, \
                  org:name/members/* or org:name/members/role/*"
             ))
         };

@@ -9,18 +9,18 @@ use std::{
 
 use plenary_kernel::SovereignHandle;
 
-use super::{Received, Seat, Uuid, now};
+use super::{ReceivedFrame, Seat, Uuid, now};
 use crate::{
     Client, Error, Result,
     client::segment,
-    feed::{Feed, Heard, Paths, StreamOptions},
+    feed::{Feed, FeedItem, Paths, StreamOptions},
     sse::{EVENT_OCTETS_MAX, SseEvent},
 };
 
 /// Frames remembered to drop their repeats; several times the default retention.
 const SEEN_MAX: usize = 4_096;
 
-/// What to listen to, and as whom.
+/// What to listen to, and as which session.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     /// The principal; the token's own.
@@ -49,7 +49,7 @@ pub enum Signal {
     /// The stream stands: frames submitted from now on come here.
     Opened,
     /// A frame, current and not seen before on this stream.
-    Frame(Box<Received>),
+    Frame(Box<ReceivedFrame>),
     /// A comment: the server is there, and has nothing more to say for now.
     Keepalive,
     /// An event that was not understood; the following goes on.
@@ -67,7 +67,7 @@ pub enum Signal {
 /// awaited.
 pub struct FrameStream {
     feed: Feed,
-    seen: Seen,
+    seen: SeenFrames,
 }
 
 impl FrameStream {
@@ -79,10 +79,10 @@ impl FrameStream {
     pub async fn next(&mut self) -> Result<Signal> {
         loop {
             match self.feed.next().await? {
-                Heard::Opened => return Ok(Signal::Opened),
-                Heard::Keepalive => return Ok(Signal::Keepalive),
-                Heard::Lost { reason, retry_in } => return Ok(Signal::Lost { reason, retry_in }),
-                Heard::Event(event) => {
+                FeedItem::Opened => return Ok(Signal::Opened),
+                FeedItem::Keepalive => return Ok(Signal::Keepalive),
+                FeedItem::Lost { reason, retry_in } => return Ok(Signal::Lost { reason, retry_in }),
+                FeedItem::Event(event) => {
                     if let Some(signal) = self.take(&event) {
                         return Ok(signal);
                     }
@@ -93,7 +93,7 @@ impl FrameStream {
 
     fn take(&mut self, event: &SseEvent) -> Option<Signal> {
         let number = event.id.as_ref().and_then(|id| id.parse().ok());
-        match Received::read(number, &event.data) {
+        match ReceivedFrame::read(number, &event.data) {
             Err(error) => Some(Signal::Unreadable(error)),
             Ok(received) if received.frame.is_stale(now()) => None,
             Ok(received) if !self.seen.insert(&received.frame.frame_id) => None,
@@ -116,12 +116,12 @@ impl Subscription {
 
 /// The frames handed on, by id; past the limit the oldest is forgotten, which can only let a repeat through.
 #[derive(Default)]
-struct Seen {
+struct SeenFrames {
     ids: HashSet<Uuid>,
     order: VecDeque<Uuid>,
 }
 
-impl Seen {
+impl SeenFrames {
     /// Takes an id in; false when it was there.
     fn insert(&mut self, id: &Uuid) -> bool {
         if !self.ids.insert(id.clone()) {
@@ -144,7 +144,7 @@ impl Client {
         let paths =
             Paths { first: subscription.path(subscription.retained), resumed: subscription.path(false) };
         let feed = Feed::new(self.clone(), paths, subscription.after, EVENT_OCTETS_MAX, options);
-        FrameStream { feed, seen: Seen::default() }
+        FrameStream { feed, seen: SeenFrames::default() }
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn fo_83_memory_of_repeats_is_bounded() {
-        let mut seen = Seen::default();
+        let mut seen = SeenFrames::default();
         let first = Uuid::random();
         assert!(seen.insert(&first) && !seen.insert(&first));
         assert!(!seen.insert(&first.as_str().to_uppercase().parse().unwrap()));

@@ -55,7 +55,7 @@ impl fmt::Display for Uuid {
 
 /// A text that is no version-4 UUID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no version-4 UUID, e.g. 0b9f0d3c-7c5e-4b0e-9a52-3d6a7f2f7a11")]
+#[error("`{0}` is not a version-4 UUID, e.g. 0b9f0d3c-7c5e-4b0e-9a52-3d6a7f2f7a11")]
 pub struct NoUuid(String);
 
 impl FromStr for Uuid {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A word outside a closed vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {what}; it is one of {known}")]
+#[error("`{text}` is not a {what}; the values are {known}")]
 pub struct UnknownWord {
     /// What was being read.
     pub what: &'static str,

@@ -12,7 +12,7 @@ use futures_util::Stream;
 use tokio::time::Instant;
 
 use crate::{Backoff, Client, Error, Event, Result};
-use seen::Seen;
+use seen::SeenEvents;
 use socket::Socket;
 
 /// The first wait before connecting again; kept short, for the server counts the grace (ASP-50).
@@ -57,7 +57,7 @@ pub struct Live {
     state: State,
     reached: bool,
     backoff: Backoff,
-    seen: Seen,
+    seen: SeenEvents,
 }
 
 impl Live {
@@ -68,7 +68,7 @@ impl Live {
             state: State::Due(Instant::now()),
             reached: false,
             backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
-            seen: Seen::default(),
+            seen: SeenEvents::default(),
         }
     }
 

@@ -47,13 +47,13 @@ impl Stretches {
 
 /// The memory of one following.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SeenEvents {
     sessions: HashMap<SessionId, Stretches>,
     order: VecDeque<SessionId>,
     loose: VecDeque<String>,
 }
 
-impl Seen {
+impl SeenEvents {
     /// Takes an event in; false when it was handed on before.
     pub(super) fn is_new(&mut self, event: &Event) -> bool {
         match (&event.session_id, event.sequence) {
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn asp_47_a_repeat_is_dropped_and_an_older_event_never_seen_is_not() {
-        let mut seen = Seen::default();
+        let mut seen = SeenEvents::default();
         let new: Vec<u64> =
             [2, 1, 2, 3, 5, 4, 5, 6, 1].into_iter().filter(|n| seen.is_new(&event("sess_A", *n))).collect();
         assert_eq!(new, [2, 1, 3, 5, 4, 6]);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut seen = Seen::default();
+        let mut seen = SeenEvents::default();
         for n in 0..SESSIONS_MAX + 10 {
             assert!(seen.is_new(&event(&format!("sess_{n}"), 1)));
         }

@@ -43,7 +43,7 @@ impl Socket {
                 frame = self.ws.next() => frame,
                 () = tokio::time::sleep_until(due) => {
                     if self.asked.is_some() {
-                        return Err("the server fell silent".into());
+                        return Err("the server stopped sending".into());
                     }
                     self.asked = Some(Instant::now());
                     self.ws.send(Message::Ping(Default::default())).await.map_err(|e| e.to_string())?;

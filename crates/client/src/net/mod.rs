@@ -20,7 +20,7 @@ use rustls_pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-pub(crate) use proving::Proving;
+pub(crate) use proving::ServerProof;
 pub(crate) use stream::Stream;
 pub use tls::Roots;
 
@@ -39,7 +39,7 @@ pub(crate) struct ConnectFault {
 pub(crate) struct Connector {
     tls: Option<Arc<rustls::ClientConfig>>,
     timeout: Duration,
-    proving: Option<Arc<Proving>>,
+    proving: Option<Arc<ServerProof>>,
 }
 
 impl Connector {
@@ -47,7 +47,7 @@ impl Connector {
     pub(crate) fn new(
         tls: Option<Arc<rustls::ClientConfig>>,
         timeout: Duration,
-        proving: Option<Proving>,
+        proving: Option<ServerProof>,
     ) -> Self {
         Self { tls, timeout, proving: proving.map(Arc::new) }
     }

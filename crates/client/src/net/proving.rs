@@ -16,7 +16,7 @@ const ANSWER_OCTETS_MAX: usize = 16 << 10;
 const END: &[u8] = b"\r\n\r\n";
 
 /// What a server must prove, and how it is asked.
-pub(crate) struct Proving {
+pub(crate) struct ServerProof {
     token: Token,
     authority: String,
     prefix: String,
@@ -30,7 +30,7 @@ struct Health {
     proof: Option<String>,
 }
 
-impl Proving {
+impl ServerProof {
     pub(crate) fn new(base: &BaseUrl, token: Token) -> Self {
         Self { token, authority: base.authority(), prefix: base.prefix().to_owned(), port: base.port() }
     }
@@ -48,13 +48,13 @@ impl Proving {
         stream.write_all(self.question(&challenge).as_bytes()).await.map_err(lost)?;
         let body = answer(stream).await.map_err(lost)?;
         let no = |why: &str| fault(FaultKind::Unproved, why.to_owned());
-        let body = body.ok_or_else(|| no("it is no Plenary server, or an older one"))?;
-        let health: Health =
-            serde_json::from_slice(&body).map_err(|_| no("it is no Plenary server, or an older one"))?;
+        let body = body.ok_or_else(|| no("it is not a Plenary server, or an older version"))?;
+        let health: Health = serde_json::from_slice(&body)
+            .map_err(|_| no("it is not a Plenary server, or an older version"))?;
         match health.proof {
             Some(proof) if challenge.is_answered_by(self.token.reveal(), &proof) => Ok(()),
             Some(_) => Err(no("its proof is wrong")),
-            None => Err(no("it does not know the token, or listens at another port")),
+            None => Err(no("it does not know the token, or it listens on another port")),
         }
     }
 
@@ -122,8 +122,8 @@ mod tests {
 
     const TOKEN: &str = "pla_0000000000000000";
 
-    fn proving() -> Proving {
-        Proving::new(&"http://127.0.0.1:7420/x".parse().unwrap(), Token::new(TOKEN).unwrap())
+    fn proving() -> ServerProof {
+        ServerProof::new(&"http://127.0.0.1:7420/x".parse().unwrap(), Token::new(TOKEN).unwrap())
     }
 
     /// What becomes of it when the server makes this of the request's first line.

@@ -7,7 +7,7 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{Accepted, Chat, Descriptor, Dismissal, Listed, RunEvent, RunReport, Thread, Wait};
+use super::{AgentPath, Chat, Descriptor, Dismissal, RunEvent, RunReceipt, RunReport, Thread, Wait};
 use crate::{
     Client, Error, IdempotencyKey, RawReply, Reply, Result,
     client::{json as octets, segment},
@@ -50,7 +50,7 @@ pub struct Artifact {
 }
 
 #[derive(Serialize)]
-struct Typed<'a, T> {
+struct TypedRequest<'a, T> {
     r#type: &'static str,
     #[serde(flatten)]
     request: &'a T,
@@ -67,13 +67,13 @@ fn since(link: &str) -> Option<String> {
     rel.contains("next").then(|| since.to_owned())
 }
 
-fn accepted(raw: &RawReply) -> Result<Accepted> {
+fn accepted(raw: &RawReply) -> Result<RunReceipt> {
     let header = |name: &str| {
         let missing = || Error::Unreadable(format!("HTTP {} without {name}", raw.status));
         raw.header(name).map(str::to_owned).ok_or_else(missing)
     };
     let replayed = raw.header("idempotency-replayed") == Some("true");
-    Ok(Accepted { run_id: header("x-run-id")?, thread_id: header("x-thread-id")?, replayed })
+    Ok(RunReceipt { run_id: header("x-run-id")?, thread_id: header("x-thread-id")?, replayed })
 }
 
 fn event(raw: &RawReply) -> Result<RunEvent> {
@@ -85,7 +85,7 @@ impl Client {
     ///
     /// # Errors
     /// As every call.
-    pub async fn run_agents(&self) -> Result<Reply<Vec<Listed>>> {
+    pub async fn run_agents(&self) -> Result<Reply<Vec<AgentPath>>> {
         self.get("/").await
     }
 
@@ -150,7 +150,7 @@ impl Client {
     ///
     /// # Errors
     /// As every call.
-    pub async fn start_run(&self, agent: &str, chat: &Chat, key: &IdempotencyKey) -> Result<Accepted> {
+    pub async fn start_run(&self, agent: &str, chat: &Chat, key: &IdempotencyKey) -> Result<RunReceipt> {
         accepted(&self.request_run(&at(agent, "run"), "ChatRequest", chat, key).await?)
     }
 
@@ -173,7 +173,12 @@ impl Client {
     ///
     /// # Errors
     /// As every call; 409 `run_not_active` where it does not wait.
-    pub async fn resume_run(&self, agent: &str, run: &str, answers: &Map<String, Value>) -> Result<Accepted> {
+    pub async fn resume_run(
+        &self,
+        agent: &str,
+        run: &str,
+        answers: &Map<String, Value>,
+    ) -> Result<RunReceipt> {
         let body = json!({"run_id": run, "request_keys": answers});
         let key = IdempotencyKey::random();
         accepted(&self.request_run(&at(agent, "run"), "ResumeWithInput", &body, &key).await?)
@@ -183,7 +188,7 @@ impl Client {
     ///
     /// # Errors
     /// As every call; 409 `run_not_active` where it is over.
-    pub async fn cancel_run(&self, agent: &str, run: &str) -> Result<Accepted> {
+    pub async fn cancel_run(&self, agent: &str, run: &str) -> Result<RunReceipt> {
         let key = IdempotencyKey::random();
         accepted(&self.request_run(&at(agent, "run"), "CancelRequest", &json!({"run_id": run}), &key).await?)
     }
@@ -195,7 +200,7 @@ impl Client {
         request: &T,
         key: &IdempotencyKey,
     ) -> Result<RawReply> {
-        self.post_once(path, Some(octets(&Typed { r#type: kind, request })?), key).await
+        self.post_once(path, Some(octets(&TypedRequest { r#type: kind, request })?), key).await
     }
 
     /// `GET …/runs/{run_id}` (SC-40).
@@ -277,7 +282,7 @@ mod tests {
     #[test]
     fn sc_23_a_request_says_its_type() {
         let chat = Chat { input: "hi".into(), ..Chat::default() };
-        let body = octets(&Typed { r#type: "ChatRequest", request: &chat }).unwrap();
+        let body = octets(&TypedRequest { r#type: "ChatRequest", request: &chat }).unwrap();
         assert_eq!(body, r#"{"type":"ChatRequest","input":"hi"}"#);
     }
 }

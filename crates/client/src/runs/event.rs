@@ -14,7 +14,7 @@ pub enum FinishReason {
     Success,
     /// It failed.
     Error,
-    /// It was told to stop.
+    /// It was canceled.
     Canceled,
 }
 
@@ -105,9 +105,9 @@ pub struct RunEvent {
     pub agent: String,
     /// Its type, e.g. `TextOutput`.
     pub kind: String,
-    /// Whose voice it is.
+    /// Its source.
     pub role: String,
-    /// How deep in a chain of callers it came from.
+    /// Its depth in the chain of callers.
     pub depth: u32,
     /// What it says.
     pub body: EventBody,
@@ -135,7 +135,7 @@ impl RunEvent {
     /// # Errors
     /// [`Error::Unreadable`] when it is none.
     pub fn read(json: &str) -> Result<Self> {
-        let bad = |e| Error::Unreadable(format!("no event of a run ({e})"));
+        let bad = |e| Error::Unreadable(format!("not an event of a run ({e})"));
         let Base { id, run_id, thread_id, agent, kind, role, depth } =
             serde_json::from_str(json).map_err(bad)?;
         let body = serde_json::from_str(json).map_err(bad)?;

@@ -1,6 +1,6 @@
 //! The Agent Protocol (wire.md 4, D.8): the agents behind a server, their runs and threads, and a run's events as they
 //! come.
-//! Must not know: what a person is told about a run.
+//! Must not know: the words for people about a run.
 
 mod calls;
 mod event;
@@ -10,6 +10,6 @@ mod stream;
 pub use calls::{Artifact, EventPage, Place, ThreadPage};
 pub use event::{EventBody, FinishReason, RunEvent};
 pub use shapes::{
-    Accepted, Chat, Descriptor, Dismissal, Listed, OperationOf, RunReport, RunStatus, Thread, Wait,
+    AgentPath, Chat, Descriptor, Dismissal, OperationOf, RunReceipt, RunReport, RunStatus, Thread, Wait,
 };
 pub use stream::{RunStream, Signal};

@@ -9,7 +9,7 @@ use super::FinishReason;
 
 /// An agent and its path, as `GET /` lists them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Listed(pub String, pub String);
+pub struct AgentPath(pub String, pub String);
 
 /// What an agent is (SC-20).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -94,7 +94,7 @@ impl Wait {
 
 /// A request was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accepted {
+pub struct RunReceipt {
     /// The run.
     pub run_id: String,
     /// Its thread.
@@ -163,7 +163,7 @@ pub struct RunReport {
     pub created_at: String,
     /// RFC 3339, UTC.
     pub updated_at: String,
-    /// The id of its last event; 0 while it is queued.
+    /// The id of its last event; 0 if it is queued.
     pub last_event_id: u64,
 }
 

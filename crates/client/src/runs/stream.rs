@@ -7,7 +7,7 @@ use super::{RunEvent, calls::at};
 use crate::{
     Client, Error, Result,
     client::segment,
-    feed::{Feed, Heard, Paths},
+    feed::{Feed, FeedItem, Paths},
     frames::StreamOptions,
 };
 
@@ -51,10 +51,10 @@ impl RunStream {
     pub async fn next(&mut self) -> Result<Option<Signal>> {
         while !self.over {
             let signal = match self.feed.next().await? {
-                Heard::Opened => Signal::Opened,
-                Heard::Keepalive => Signal::Keepalive,
-                Heard::Lost { reason, retry_in } => Signal::Lost { reason, retry_in },
-                Heard::Event(event) => match RunEvent::read(&event.data) {
+                FeedItem::Opened => Signal::Opened,
+                FeedItem::Keepalive => Signal::Keepalive,
+                FeedItem::Lost { reason, retry_in } => Signal::Lost { reason, retry_in },
+                FeedItem::Event(event) => match RunEvent::read(&event.data) {
                     Err(error) => Signal::Unreadable(error),
                     Ok(event) if event.id.is_some_and(|id| id <= self.last) => continue,
                     Ok(event) => {

@@ -5,7 +5,8 @@ use plenary_kernel::{AgentHandle, SessionId};
 use serde::Serialize;
 
 use super::{
-    CreateSession, Created, Done, EventPage, Invited, ReopenSession, SendMessage, Sent, Session, SessionList,
+    Acknowledgement, CreateSession, CreatedSession, EventPage, InviteReceipt, ReopenSession, SendMessage,
+    SendReceipt, Session, SessionList,
 };
 use crate::{Client, Reply, Result, client::segment};
 
@@ -14,7 +15,7 @@ use crate::{Client, Reply, Result, client::segment};
 pub struct EventsQuery {
     /// Only events after this sequence; 0 reads from the beginning.
     pub after_sequence: u64,
-    /// At most so many, 1 to 1000; absent: the server's default, 1000.
+    /// The maximum number, 1 to 1000; absent: the server's default, 1000.
     pub limit: Option<u32>,
 }
 
@@ -23,7 +24,7 @@ pub struct EventsQuery {
 pub struct SessionsQuery {
     /// Only sessions older than this one: the last page's `next_cursor`.
     pub before: Option<String>,
-    /// At most so many; absent: the server's default, 1000.
+    /// The maximum number; absent: the server's default, 1000.
     pub limit: Option<u32>,
 }
 
@@ -55,7 +56,7 @@ impl Client {
     ///
     /// # Errors
     /// As every call; 404 where an invitee cannot be reached, whatever the reason (ASP-18).
-    pub async fn create_session(&self, body: &CreateSession) -> Result<Reply<Created>> {
+    pub async fn create_session(&self, body: &CreateSession) -> Result<Reply<CreatedSession>> {
         match body.idempotency_key {
             Some(_) => self.post_keyed("/sessions", body).await,
             None => self.post("/sessions", body).await,
@@ -82,7 +83,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::session`]; 409 `session_ended`, or `not_joined` for one who left.
-    pub async fn join_session(&self, session: &SessionId) -> Result<Reply<Done>> {
+    pub async fn join_session(&self, session: &SessionId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&path(session, "/join")).await
     }
 
@@ -90,7 +91,11 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::session`]; 404 also where nobody could be invited.
-    pub async fn invite(&self, session: &SessionId, invitees: &[AgentHandle]) -> Result<Reply<Invited>> {
+    pub async fn invite(
+        &self,
+        session: &SessionId,
+        invitees: &[AgentHandle],
+    ) -> Result<Reply<InviteReceipt>> {
         #[derive(Serialize)]
         struct Body<'a> {
             invite: &'a [AgentHandle],
@@ -103,7 +108,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::session`]; 409 `not_joined`, `session_ended` or `idempotency_key_reused`.
-    pub async fn send(&self, session: &SessionId, message: &SendMessage) -> Result<Reply<Sent>> {
+    pub async fn send(&self, session: &SessionId, message: &SendMessage) -> Result<Reply<SendReceipt>> {
         let path = path(session, "/messages");
         match message.idempotency_key {
             Some(_) => self.post_keyed(&path, message).await,
@@ -115,7 +120,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::session`]; 409 `not_joined` or `session_ended`.
-    pub async fn leave_session(&self, session: &SessionId) -> Result<Reply<Done>> {
+    pub async fn leave_session(&self, session: &SessionId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&path(session, "/leave")).await
     }
 
@@ -123,7 +128,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::leave_session`].
-    pub async fn end_session(&self, session: &SessionId) -> Result<Reply<Done>> {
+    pub async fn end_session(&self, session: &SessionId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&path(session, "/end")).await
     }
 
@@ -131,7 +136,11 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::session`]; 409 `session_active` or `not_reopenable`.
-    pub async fn reopen_session(&self, session: &SessionId, body: &ReopenSession) -> Result<Reply<Done>> {
+    pub async fn reopen_session(
+        &self,
+        session: &SessionId,
+        body: &ReopenSession,
+    ) -> Result<Reply<Acknowledgement>> {
         self.post(&path(session, "/reopen"), body).await
     }
 

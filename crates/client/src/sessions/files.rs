@@ -47,7 +47,7 @@ pub struct UploadedFile {
     pub filename: String,
     /// Its media type.
     pub content_type: String,
-    /// How large it is.
+    /// Its size.
     pub size_bytes: u64,
     /// When it was uploaded, in epoch milliseconds.
     pub created_at: u64,
@@ -109,7 +109,7 @@ impl Client {
         let (pieces, sent) = mpsc::channel(PIECES_WAITING_MAX);
         tokio::spawn(send(content, head, tail, pieces));
         let key = HeaderValue::from_str(key.as_str())
-            .map_err(|_| Error::Invalid("the idempotency key cannot stand in a header".into()))?;
+            .map_err(|_| Error::Invalid("the idempotency key is not valid in a header".into()))?;
         let media_type = format!("multipart/form-data; boundary={boundary}");
         let reply = self.upload("/files", &media_type, &[(IDEMPOTENCY_KEY, key)], sent).await?;
         Reply::read(reply.into_success()?)

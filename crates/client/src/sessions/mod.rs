@@ -10,6 +10,7 @@ pub use calls::{EventsQuery, SessionsQuery};
 pub use content::{Content, Part};
 pub use files::{FileContent, LocalFile, UploadedFile};
 pub use shapes::{
-    CreateSession, Created, Done, EventPage, InitialMessage, Invited, Message, Participant,
-    ParticipantStatus, ReopenSession, SendMessage, Sent, Session, SessionList, SessionState,
+    Acknowledgement, CreateSession, CreatedSession, EventPage, InitialMessage, InviteReceipt, Message,
+    Participant, ParticipantStatus, ReopenSession, SendMessage, SendReceipt, Session, SessionList,
+    SessionState,
 };

@@ -13,7 +13,7 @@ use crate::{Event, IdempotencyKey};
 /// The body of `POST /sessions`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CreateSession {
-    /// Whom to invite.
+    /// The agents to invite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invite: Vec<AgentHandle>,
     /// What it is about; invitees see it.
@@ -46,7 +46,7 @@ pub struct InitialMessage {
 
 /// The answer of `POST /sessions`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Created {
+pub struct CreatedSession {
     /// The new session.
     pub session_id: SessionId,
     /// The initial message's place, where there was one.
@@ -76,16 +76,16 @@ impl SendMessage {
 
 /// The answer of `POST /sessions/{id}/messages` (ASP-67).
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Sent {
+pub struct SendReceipt {
     /// The message's id.
     pub message_id: MessageId,
-    /// Its place in the session.
+    /// Its sequence number in the session.
     pub sequence: u64,
 }
 
 /// The answer of `POST /sessions/{id}/invite`: who was newly invited (ASP-66).
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Invited {
+pub struct InviteReceipt {
     /// The newly invited.
     pub invited: Vec<AgentHandle>,
 }
@@ -93,7 +93,7 @@ pub struct Invited {
 /// The body of `POST /sessions/{id}/reopen`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ReopenSession {
-    /// Whom to invite; absent: all who were joined at the end (wire.md 2.5, 9).
+    /// The agents to invite; absent: all that were joined at the end (wire.md 2.5, 9).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invite: Option<Vec<AgentHandle>>,
     /// The first message after it.
@@ -103,7 +103,7 @@ pub struct ReopenSession {
 
 /// `{"ok":true}` (ASP-65).
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Done {
+pub struct Acknowledgement {
     /// Whether it was done.
     pub ok: bool,
 }
@@ -204,7 +204,7 @@ pub struct Message {
     pub session_id: Option<SessionId>,
     /// Who sent it: always the token's agent (ASP-4).
     pub sender: AgentHandle,
-    /// Its place in the session.
+    /// Its sequence number in the session.
     pub sequence: u64,
     /// What it says.
     pub content: Content,

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::{
     FetchedContents, OnProgress,
-    contents::{Named, fetch},
+    contents::{NamedContents, fetch},
     export::each_line,
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
     record::{Namesakes, Record},
@@ -30,7 +30,7 @@ struct Files {
     open: HashMap<&'static str, BufWriter<File>>,
     project_ids: Vec<String>,
     /// What deliverables name, where that is wanted.
-    named: Option<Named>,
+    named: Option<NamedContents>,
     namesakes: Namesakes,
 }
 
@@ -42,7 +42,7 @@ impl Files {
             let path = dir.join(name);
             open.insert(name, BufWriter::new(File::create(&path).map_err(fault(&path))?));
         }
-        let named = with_contents.then(|| Named::of(projects));
+        let named = with_contents.then(|| NamedContents::of(projects));
         let namesakes = Namesakes::of(projects);
         Ok(Self { dir: dir.to_owned(), open, project_ids: Vec::new(), named, namesakes })
     }
@@ -84,7 +84,7 @@ impl Files {
         Ok(())
     }
 
-    fn finish(self) -> Result<(Vec<String>, Option<Named>)> {
+    fn finish(self) -> Result<(Vec<String>, Option<NamedContents>)> {
         for (name, file) in self.open {
             let path = self.dir.join(name);
             let file = file.into_inner().map_err(|error| fault(&path)(error.into_error()))?;

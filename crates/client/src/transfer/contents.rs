@@ -36,14 +36,14 @@ struct Entry {
 
 /// The contents that deliverables of packages name.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(super) struct NamedContents {
     contents: BTreeSet<(String, BlobId)>,
     namesakes: Namesakes,
 }
 
 /// What of a package names contents.
 #[derive(Deserialize)]
-struct Naming {
+struct NamingRecord {
     project_id: String,
     #[serde(default)]
     deliverables: Vec<Deliverable>,
@@ -54,7 +54,7 @@ struct Deliverable {
     hash: Option<String>,
 }
 
-impl Named {
+impl NamedContents {
     /// Those of an export of these projects, or of all.
     pub(super) fn of(projects: &[String]) -> Self {
         Self { namesakes: Namesakes::of(projects), ..Self::default() }
@@ -68,8 +68,8 @@ impl Named {
         if record.record != "package" {
             return Ok(());
         }
-        let naming: Naming = serde_json::from_str(record.data.get())
-            .map_err(|error| Error::Unreadable(format!("a package of the export is none ({error})")))?;
+        let naming: NamingRecord = serde_json::from_str(record.data.get())
+            .map_err(|error| Error::Unreadable(format!("a package of the export is not valid ({error})")))?;
         let hashes = naming.deliverables.into_iter().filter_map(|deliverable| deliverable.hash);
         let ids = hashes.filter(|hash| hash.starts_with("sha256:")).filter_map(|hash| hash.parse().ok());
         let project = self.namesakes.name(record, &naming.project_id);
@@ -135,7 +135,7 @@ fn write(path: &Path, octets: &[u8]) -> Result<()> {
 /// Fetches contents into a directory, each held against its name. What a server does not have is told of.
 pub(super) async fn fetch(
     client: &Client,
-    named: &Named,
+    named: &NamedContents,
     dir: &Path,
     progress: OnProgress<'_>,
 ) -> Result<FetchedContents> {
@@ -207,14 +207,14 @@ fn kept(dir: &Path, entry: &Entry) -> std::result::Result<Bytes, (&'static str, 
         fs::read(&path).map_err(|error| ("blob_not_found", format!("{}: {error}", path.display())))?;
     match BlobId::of(&content) {
         found if found == id => Ok(Bytes::from(content)),
-        found => Err(wrong(format!("{} hashes to sha256:{found}", path.display()))),
+        found => Err(wrong(format!("{} has the hash sha256:{found}", path.display()))),
     }
 }
 
 /// One line as an import.
-struct Once(Option<Bytes>);
+struct SinglePiece(Option<Bytes>);
 
-impl Pieces for Once {
+impl Pieces for SinglePiece {
     async fn next(&mut self) -> Result<Option<Bytes>> {
         Ok(self.0.take())
     }
@@ -251,7 +251,7 @@ impl Client {
         let mut restored = RestoredContents::default();
         for (project_id, entries) in read(&beside.dir)?.unwrap_or_default() {
             let may_open = !beside.projects_before.contains(&project_id);
-            let mut putting = Putting { client: self, dry_run, may_open, opened: None, restored };
+            let mut putting = Upload { client: self, dry_run, may_open, opened: None, restored };
             let put = putting.all(&beside.dir, &entries, progress).await;
             putting.close(&project_id).await?;
             restored = putting.restored;
@@ -262,7 +262,7 @@ impl Client {
 }
 
 /// Contents on their way into one project.
-struct Putting<'a> {
+struct Upload<'a> {
     client: &'a Client,
     dry_run: bool,
     /// Whether the import made the project: then it takes contents, also where it came archived.
@@ -272,7 +272,7 @@ struct Putting<'a> {
     restored: RestoredContents,
 }
 
-impl Putting<'_> {
+impl Upload<'_> {
     async fn all(&mut self, dir: &Path, entries: &[Entry], progress: OnProgress<'_>) -> Result<()> {
         let mut octets = 0;
         for (nth, entry) in entries.iter().enumerate() {
@@ -321,13 +321,13 @@ impl Putting<'_> {
     async fn close(&mut self, project_id: &str) -> Result<()> {
         let Some(project) = self.opened.take() else { return Ok(()) };
         let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false };
-        let mut line = Once(Some(enveloped("project", &project, None, None)));
+        let mut line = SinglePiece(Some(enveloped("project", &project, None, None)));
         let report = send(self.client, &options, &mut line, |_| {}).await?.value;
         if report.overwritten == 1 {
             return Ok(());
         }
         Err(Error::Invalid(format!(
-            "the project `{project_id}` was opened for its contents and is not archived again"
+            "the project `{project_id}` was opened for its contents and could not be archived again"
         )))
     }
 }
@@ -351,7 +351,7 @@ mod tests {
             let data = serde_json::json!({"project_id": project, "deliverables": deliverables, "x": 1});
             enveloped("package", &data.to_string(), None, None)
         };
-        let mut named = Named::default();
+        let mut named = NamedContents::default();
         let first = [format!("sha256:{one}"), format!("sha256:{one}"), "md5:ab".into(), "sha256:ab".into()];
         for line in [
             package("p", &first),

@@ -11,8 +11,8 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 
 use super::{
-    Counts, Exported, FetchedContents, OnProgress, Progress,
-    contents::{Named, fetch},
+    Counts, ExportSummary, FetchedContents, OnProgress, Progress,
+    contents::{NamedContents, fetch},
     record::{END, Record, end_line},
 };
 use crate::{Backoff, Client, Error, FaultKind, NetworkFault, Result, client::segment};
@@ -44,10 +44,10 @@ impl Lines {
             }
             self.looked = self.held.len();
             if self.looked > LINE_OCTETS_MAX {
-                return Err(format!("a line of the export is over {LINE_OCTETS_MAX} bytes"));
+                return Err(format!("a line of the export is larger than {LINE_OCTETS_MAX} bytes"));
             }
             match timeout(SILENCE_MAX, self.body.frame()).await {
-                Err(_) => return Err("the server fell silent".to_owned()),
+                Err(_) => return Err("the server stopped sending".to_owned()),
                 Ok(None) => return Ok(None),
                 Ok(Some(Err(error))) => return Err(error.to_string()),
                 Ok(Some(Ok(frame))) => {
@@ -70,7 +70,7 @@ pub(super) struct Export {
     cuts: u32,
     backoff: Backoff,
     counts: Counts,
-    end: Option<Exported>,
+    end: Option<ExportSummary>,
 }
 
 impl Export {
@@ -110,7 +110,7 @@ impl Export {
             let line = match lines.next().await {
                 Ok(Some(line)) => line,
                 Ok(None) => {
-                    self.cut("it ended without its end").await?;
+                    self.cut("the last line is missing").await?;
                     continue;
                 }
                 Err(reason) => {
@@ -121,7 +121,7 @@ impl Export {
             let record = Record::read(&line)?;
             if record.record == END {
                 let end = record.end()?;
-                self.end = Some(Exported { counts: self.counts, since: end.since });
+                self.end = Some(ExportSummary { counts: self.counts, since: end.since });
                 break;
             }
             record.verify()?;
@@ -134,8 +134,8 @@ impl Export {
     }
 
     /// What was exported, once the end is there.
-    pub(super) fn into_end(self) -> Result<Exported> {
-        self.end.ok_or_else(|| Error::Unreadable("the export has no end".to_owned()))
+    pub(super) fn into_end(self) -> Result<ExportSummary> {
+        self.end.ok_or_else(|| Error::Unreadable("the export has no last line".to_owned()))
     }
 
     async fn cut(&mut self, reason: &str) -> Result<()> {
@@ -143,7 +143,7 @@ impl Export {
         self.cuts += 1;
         if self.cuts > CUTS_MAX {
             let server = self.client.base().to_string();
-            let detail = format!("the export was cut: {reason}");
+            let detail = format!("the export was interrupted: {reason}");
             return Err(NetworkFault { kind: FaultKind::Lost, server, detail }.into());
         }
         tokio::time::sleep(self.backoff.next_wait()).await;
@@ -174,8 +174,8 @@ pub(super) async fn each_line(
     since: Option<&str>,
     progress: OnProgress<'_>,
     mut take: impl FnMut(&Bytes) -> Result<()>,
-) -> Result<Exported> {
-    let mut whole = Exported::default();
+) -> Result<ExportSummary> {
+    let mut whole = ExportSummary::default();
     let (mut records, mut octets) = (0, 0);
     let one: Vec<Option<&str>> =
         if projects.is_empty() { vec![None] } else { projects.iter().map(|id| Some(id.as_str())).collect() };
@@ -210,8 +210,9 @@ impl Client {
         since: Option<&str>,
         to: &mut (dyn Write + Send),
         progress: OnProgress<'_>,
-    ) -> Result<Exported> {
-        let written = |error: std::io::Error| Error::Invalid(format!("the export can't be written: {error}"));
+    ) -> Result<ExportSummary> {
+        let written =
+            |error: std::io::Error| Error::Invalid(format!("the export cannot be written: {error}"));
         let whole =
             each_line(self, projects, since, progress, |line| to.write_all(line).map_err(written)).await?;
         to.write_all(&end_line(&whole)?).and_then(|()| to.flush()).map_err(written)?;
@@ -229,9 +230,10 @@ impl Client {
         to: &mut (dyn Write + Send),
         contents: &Path,
         progress: OnProgress<'_>,
-    ) -> Result<(Exported, FetchedContents)> {
-        let written = |error: std::io::Error| Error::Invalid(format!("the export can't be written: {error}"));
-        let mut named = Named::of(projects);
+    ) -> Result<(ExportSummary, FetchedContents)> {
+        let written =
+            |error: std::io::Error| Error::Invalid(format!("the export cannot be written: {error}"));
+        let mut named = NamedContents::of(projects);
         let take = |line: &Bytes| {
             named.take(&Record::read(line)?)?;
             to.write_all(line).map_err(written)

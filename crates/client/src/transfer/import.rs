@@ -28,7 +28,7 @@ struct File(Box<dyn BufRead + Send>);
 
 impl Pieces for File {
     async fn next(&mut self) -> Result<Option<Bytes>> {
-        let unread = |error: std::io::Error| Error::Invalid(format!("the import can't be read: {error}"));
+        let unread = |error: std::io::Error| Error::Invalid(format!("the import cannot be read: {error}"));
         let octets = self.0.fill_buf().map_err(unread)?;
         let piece = Bytes::copy_from_slice(&octets[..octets.len().min(PIECE_OCTETS)]);
         self.0.consume(piece.len());
@@ -45,7 +45,7 @@ pub(super) async fn send(
 ) -> Result<Reply<ImportReport>> {
     let path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
     let stalled = || {
-        let (server, detail) = (client.base().to_string(), "the server takes nothing in".to_owned());
+        let (server, detail) = (client.base().to_string(), "the server does not read the import".to_owned());
         Error::from(NetworkFault { kind: FaultKind::TimedOut, server, detail })
     };
     let (tx, rx) = mpsc::channel(PIECES_WAITING_MAX);

@@ -86,15 +86,18 @@ impl Manifest {
 
     /// Reads a manifest; another format or protocol is refused.
     pub(super) fn read(octets: &[u8]) -> Result<Self> {
-        let manifest: Self = serde_json::from_slice(octets)
-            .map_err(|error| Error::Invalid(format!("{MANIFEST} is none of a backup: {error}")))?;
+        let manifest: Self = serde_json::from_slice(octets).map_err(|error| {
+            Error::Invalid(format!("{MANIFEST} is not the manifest of a backup: {error}"))
+        })?;
         if manifest.backup_format_version != FORMAT {
             let found = &manifest.backup_format_version;
-            return Err(Error::Invalid(format!("the backup is of format {found}; format {FORMAT} is read")));
+            return Err(Error::Invalid(format!(
+                "the backup has format {found}; this program reads format {FORMAT}"
+            )));
         }
         if !manifest.protocol_version.starts_with("0.") {
             let found = &manifest.protocol_version;
-            return Err(Error::Invalid(format!("the backup is of protocol {found}; 0.x is read")));
+            return Err(Error::Invalid(format!("the backup has protocol {found}; this program reads 0.x")));
         }
         Ok(manifest)
     }

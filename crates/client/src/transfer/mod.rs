@@ -21,13 +21,13 @@ pub use sync::{SyncReport, SyncState, sync};
 
 use crate::Error;
 
-/// What becomes of a record whose place is taken by something else.
+/// What to do with a record whose id exists with other content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Conflict {
-    /// What is there stays.
+    /// The existing record stays.
     #[default]
     Skip,
-    /// What is there is continued where the record only goes on from it; otherwise the record is refused.
+    /// The existing record is continued if the imported one extends it; otherwise the record is refused.
     Overwrite,
     /// A package gets an id of its own.
     Rename,
@@ -55,7 +55,7 @@ impl FromStr for Conflict {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self, Error> {
         let all = [Self::Skip, Self::Overwrite, Self::Rename];
-        let wrong = || Error::Invalid(format!("`{text}` is none of skip, overwrite, rename"));
+        let wrong = || Error::Invalid(format!("`{text}` is not skip, overwrite or rename"));
         all.into_iter().find(|conflict| conflict.as_str() == text).ok_or_else(wrong)
     }
 }
@@ -113,14 +113,14 @@ impl Counts {
 
 /// An export that is whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exported {
+pub struct ExportSummary {
     /// What was exported.
     pub counts: Counts,
     /// Given back as `since`, it brings what is new from then on.
     pub since: String,
 }
 
-/// A record that was not taken.
+/// A record that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedLine {
     /// From 1; 0 where it is none of an import's.
@@ -135,7 +135,7 @@ pub struct RefusedLine {
     pub message: String,
 }
 
-/// A package that got another id.
+/// A package that was given another id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rename {
     /// The project.
@@ -146,18 +146,18 @@ pub struct Rename {
     pub renamed_to: String,
 }
 
-/// What came of an import. Each record counts once, as imported, skipped, overwritten, renamed or refused.
+/// The result of an import. Each record counts once, as imported, skipped, overwritten, renamed or refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportReport {
-    /// Records that were not there.
+    /// New records.
     pub imported: u64,
-    /// Records that are there already, and those that differ from what is there and were left out.
+    /// Records that exist already, including those that differ and were left out.
     pub skipped: u64,
-    /// How many of the skipped differ.
+    /// The number of skipped records that differ.
     pub conflicts: u64,
-    /// Records by which something that was there was continued.
+    /// Records that continued an existing one.
     pub overwritten: u64,
-    /// Packages that got another id.
+    /// Packages that were given another id.
     pub renamed: u64,
     /// Records of kinds that the server does not know.
     pub ignored: u64,
@@ -165,7 +165,7 @@ pub struct ImportReport {
     pub refused_count: u64,
     /// The first thousand of them.
     pub refused: Vec<RefusedLine>,
-    /// The first thousand packages that got another id.
+    /// The first thousand packages that were given another id.
     pub renames: Vec<Rename>,
     /// Whether the end of the export was there and its counts were true; none where records came without an end.
     pub complete: Option<bool>,

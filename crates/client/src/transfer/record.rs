@@ -8,7 +8,7 @@ use plenary_kernel::json::{Nulls, canonical, digest};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Counts, Exported};
+use super::{Counts, ExportSummary};
 use crate::{Error, Result};
 
 /// The record that ends an export.
@@ -74,18 +74,18 @@ impl Namesakes {
 impl<'a> Record<'a> {
     pub(super) fn read(line: &'a [u8]) -> Result<Self> {
         serde_json::from_slice(line)
-            .map_err(|error| Error::Unreadable(format!("a line of the export is none ({error})")))
+            .map_err(|error| Error::Unreadable(format!("a line of the export is not valid ({error})")))
     }
 
     pub(super) fn ids(&self) -> Result<Ids> {
         serde_json::from_str(self.data.get())
-            .map_err(|error| Error::Unreadable(format!("a record of the export has no ids ({error})")))
+            .map_err(|error| Error::Unreadable(format!("a record of the export has no valid ids ({error})")))
     }
 
     /// What the record that ends an export says.
-    pub(super) fn end(&self) -> Result<Exported> {
+    pub(super) fn end(&self) -> Result<ExportSummary> {
         serde_json::from_str(self.data.get())
-            .map_err(|error| Error::Unreadable(format!("the end of the export is none ({error})")))
+            .map_err(|error| Error::Unreadable(format!("the last line of the export is not valid ({error})")))
     }
 
     /// Holds a package to the hash that came with it.
@@ -97,7 +97,7 @@ impl<'a> Record<'a> {
         }
         let id = self.ids()?.package_id;
         Err(Error::Unreadable(format!(
-            "the package `{id}` hashes to {hash}, not to {claimed} as the server says"
+            "the hash of the package `{id}` is {hash}, but the server states {claimed}"
         )))
     }
 
@@ -117,12 +117,12 @@ impl<'a> Record<'a> {
 /// The content hash of a package.
 pub(super) fn hash(package: &str) -> Result<String> {
     let value = serde_json::from_str(package)
-        .map_err(|error| Error::Unreadable(format!("a package of the export is no JSON ({error})")))?;
+        .map_err(|error| Error::Unreadable(format!("a package of the export is not JSON ({error})")))?;
     Ok(format!("sha256:{}", hex::encode(digest(&canonical(&value, Nulls::Drop)))))
 }
 
 /// The line that ends an export.
-pub(super) fn end_line(exported: &Exported) -> Result<Bytes> {
+pub(super) fn end_line(exported: &ExportSummary) -> Result<Bytes> {
     let line = serde_json::json!({"record": END, "data": exported});
     Ok(Bytes::from(format!("{line}\n")))
 }
@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn the_end_is_read_as_it_is_written() {
-        let exported = Exported { counts: Counts { packages: 3, ..Counts::default() }, since: "7-ab".into() };
+        let exported =
+            ExportSummary { counts: Counts { packages: 3, ..Counts::default() }, since: "7-ab".into() };
         assert_eq!(Record::read(&end_line(&exported).unwrap()).unwrap().end().unwrap(), exported);
     }
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    Counts, Exported, ImportOptions, ImportReport, OnProgress, Progress,
+    Counts, ExportSummary, ImportOptions, ImportReport, OnProgress, Progress,
     backup::fault,
     import::{Pieces, send},
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
@@ -22,7 +22,7 @@ use crate::{Client, Error, Result};
 
 /// What stands beside a package.
 #[derive(Debug, Deserialize)]
-struct Beside {
+struct PackageSidecar {
     project_id: String,
     package_id: String,
     content_hash: Option<String>,
@@ -82,7 +82,7 @@ impl Backup {
             sessions: counts.sessions,
             damaged: 0,
         };
-        let end = end_line(&Exported { counts, since: String::new() })?;
+        let end = end_line(&ExportSummary { counts, since: String::new() })?;
         let hashes = Lines::open(dir.join(HASHES))?;
         Ok(Self { files: files.collect::<Result<_>>()?, nth: 0, hashes, end: Some(end) })
     }
@@ -103,7 +103,7 @@ impl Backup {
     fn package(&mut self, data: &str) -> Result<Bytes> {
         let Some(line) = self.hashes.next()? else { return Ok(enveloped("package", data, None, None)) };
         let wrong = |what: String| Error::Invalid(format!("{}: {what}", self.hashes.path.display()));
-        let beside: Beside = serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
+        let beside: PackageSidecar = serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
         if is_enveloped(data) {
             return Ok(Bytes::from(format!("{data}\n")));
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Conflict, Counts, Exported, ImportOptions, OnProgress, Progress, RefusedLine,
+    Conflict, Counts, ExportSummary, ImportOptions, OnProgress, Progress, RefusedLine,
     export::Export,
     import::{Pieces, send},
     record::{Record, end_line},
@@ -31,11 +31,11 @@ pub struct SyncReport {
     pub projects: u64,
     /// What was sent.
     pub sent: Counts,
-    /// Records that were not there.
+    /// New records.
     pub imported: u64,
     /// Records that were there already.
     pub skipped: u64,
-    /// Records by which something that was there was continued.
+    /// Records that continued an existing one.
     pub overwritten: u64,
     /// How many records were refused: what is there differs, and stays.
     pub refused_count: u64,
@@ -69,24 +69,24 @@ impl Pieces for Pipe {
         if std::mem::replace(&mut self.is_over, true) {
             return Ok(None);
         }
-        end_line(&Exported { counts: self.sent, since: String::new() }).map(Some)
+        end_line(&ExportSummary { counts: self.sent, since: String::new() }).map(Some)
     }
 }
 
 #[derive(Deserialize)]
 struct Projects {
-    projects: Vec<Listed>,
+    projects: Vec<ListedPackage>,
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct ListedPackage {
     project_id: String,
     owner_id: Option<String>,
     #[serde(rename = "ref")]
     reference: Option<String>,
 }
 
-impl Listed {
+impl ListedPackage {
     /// The name by which both servers mean it: ids alone may mean another project there.
     fn name(&self) -> String {
         let named = self.owner_id.as_ref().map(|owner| format!("{owner}:{}", self.project_id));
@@ -111,7 +111,8 @@ pub async fn sync(
     let all = match projects {
         [] => from.get::<Projects>("/v1/projects").await?.value.projects,
         some => {
-            let listed = |id: &String| Listed { project_id: id.clone(), owner_id: None, reference: None };
+            let listed =
+                |id: &String| ListedPackage { project_id: id.clone(), owner_id: None, reference: None };
             some.iter().map(listed).collect()
         }
     };
@@ -145,7 +146,7 @@ pub async fn sync(
     Ok(report)
 }
 
-struct Done {
+struct SyncResult {
     report: SyncReport,
     /// Absent where something was refused.
     since: Option<String>,
@@ -157,7 +158,7 @@ async fn one(
     project_id: &str,
     since: Option<&str>,
     told: &mut (impl FnMut(&Bytes) + Send),
-) -> Result<Done> {
+) -> Result<SyncResult> {
     let project = match to.get::<Value>(&format!("/v1/projects/{}", segment(project_id))).await {
         Ok(project) => Some(project.value),
         Err(Error::Refused(refused)) if refused.status == 404 => None,
@@ -168,7 +169,7 @@ async fn one(
     let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false };
     let taken = send(to, &options, &mut pipe, told).await?.value;
     if taken.complete != Some(true) {
-        return Err(Error::Unreadable(format!("the import of `{project_id}` did not come through whole")));
+        return Err(Error::Unreadable(format!("the import of `{project_id}` is incomplete")));
     }
     let mut report = SyncReport {
         projects: 1,
@@ -187,9 +188,10 @@ async fn one(
             record: "project".to_owned(),
             id: project_id.to_owned(),
             code: "project_differs".to_owned(),
-            message: "The project is described otherwise there; its name, description and settings stay."
-                .to_owned(),
+            message:
+                "The project has another description there; its name, description and settings there stay."
+                    .to_owned(),
         });
     }
-    Ok(Done { report, since })
+    Ok(SyncResult { report, since })
 }

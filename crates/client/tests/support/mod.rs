@@ -15,18 +15,18 @@ use tokio::{
 
 /// One request as it came.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct RecordedRequest {
     pub head: String,
     pub body: String,
 }
 
-pub struct Canned {
+pub struct CannedServer {
     pub client: Client,
-    pub seen: Arc<Mutex<Vec<Seen>>>,
+    pub seen: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
-impl Canned {
-    pub fn seen(&self) -> Vec<Seen> {
+impl CannedServer {
+    pub fn seen(&self) -> Vec<RecordedRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -36,7 +36,7 @@ pub fn client_at(port: u16) -> Client {
 }
 
 /// Answers the `n`th request with `answer(n)`; an empty answer hangs up.
-pub async fn canned(answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> Canned {
+pub async fn canned(answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> CannedServer {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = client_at(listener.local_addr().unwrap().port());
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -57,7 +57,7 @@ pub async fn canned(answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -
             }
         }
     });
-    Canned { client, seen }
+    CannedServer { client, seen }
 }
 
 /// A status line and a JSON body.
@@ -67,7 +67,7 @@ pub fn json(status: &str, body: &str) -> Vec<u8> {
         .into()
 }
 
-async fn read_request(tcp: &mut TcpStream) -> Option<Seen> {
+async fn read_request(tcp: &mut TcpStream) -> Option<RecordedRequest> {
     let mut bytes = Vec::new();
     loop {
         if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
@@ -80,7 +80,7 @@ async fn read_request(tcp: &mut TcpStream) -> Option<Seen> {
                 .unwrap_or(0);
             if bytes.len() >= end + 4 + length {
                 let body = String::from_utf8_lossy(&bytes[end + 4..end + 4 + length]).into_owned();
-                return Some(Seen { head, body });
+                return Some(RecordedRequest { head, body });
             }
         }
         if tcp.read_buf(&mut bytes).await.ok()? == 0 {

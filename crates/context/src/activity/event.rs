@@ -1,4 +1,4 @@
-//! What stands on a project's stream of notes, and its stored form. The form is frozen. Pure.
+//! The events of a project's stream of notes, and their stored form. The form is frozen. Pure.
 //! Must not know: what is told of it.
 
 use plenary_engine::stored::{read, unknown, written};
@@ -20,7 +20,7 @@ words! {
         ProjectUnarchived = "project.unarchived",
         /// Somebody has a role in it.
         MemberSet = "project.member_set",
-        /// Somebody has none any more.
+        /// A member lost its role.
         MemberRemoved = "project.member_removed",
         /// A package was deposited.
         PackageDeposited = "package.deposited",
@@ -60,7 +60,7 @@ pub struct ActivityNoted {
     pub on: String,
     /// Its version there.
     pub version: u64,
-    /// Whose draft it is, where it is one: nobody else is told of it.
+    /// The author, if it is a draft: only the author is notified of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_of: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A project that is followed live: what stands behind a cursor, and then what comes; and who is woken when.
+//! A project followed live: the events after a cursor, then new ones; and the wake-ups of readers.
 //! Must not know: how the connection is kept.
 
 use std::{future::Future, pin::Pin};
@@ -8,7 +8,7 @@ use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_kernel::Version;
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Followed, Looked};
+use plenary_room::{Catchup, LiveSource};
 
 use super::{
     event::{Activity, ActivityNoted},
@@ -20,21 +20,21 @@ use crate::{Context, project::room::ProjectRoom, reading::Drafts};
 const NOTES: usize = 128;
 
 /// One live stream.
-pub(crate) struct Following {
+pub(crate) struct ActivityStream {
     pub(crate) context: Context,
     pub(crate) principal: Principal,
     pub(crate) by: Actor,
     /// The part of the project, and its id.
     pub(crate) project: String,
     pub(crate) project_id: String,
-    /// What is told; everything where it is empty.
+    /// The reported types; all if it is empty.
     pub(crate) wanted: Vec<Activity>,
     pub(crate) stream: StreamName,
     /// Up to where everything was looked at.
     pub(crate) at: Version,
 }
 
-impl Followed for Following {
+impl LiveSource for ActivityStream {
     async fn is_allowed(&self) -> Result<bool, Fault> {
         if !self.context.accounts().is_valid(&self.principal).await? {
             return Ok(false);
@@ -46,8 +46,8 @@ impl Followed for Following {
         self.at.0
     }
 
-    async fn look(&mut self) -> Result<Looked, Fault> {
-        let mut looked = Looked::default();
+    async fn look(&mut self) -> Result<Catchup, Fault> {
+        let mut looked = Catchup::default();
         let notes = self.context.log().read_stream(&self.stream, self.at, NOTES).await?;
         looked.more = notes.len() == NOTES;
         for stored in &notes {
@@ -67,7 +67,7 @@ impl Followed for Following {
     }
 }
 
-impl Following {
+impl ActivityStream {
     fn is_wanted(&self, noted: &ActivityNoted) -> bool {
         let is_shown = noted.draft_of.as_ref().is_none_or(|actor| Drafts::Own(&self.by).show(actor));
         is_shown && (self.wanted.is_empty() || self.wanted.contains(&noted.activity))
@@ -80,7 +80,7 @@ impl Context {
         Ok(self.activity().fresh(project).await?.1)
     }
 
-    /// Wakes whoever an event is for, after everything has taken note of it.
+    /// Wakes the readers of an event, after the room has recorded it.
     fn wake(&self, event: &StoredEvent) {
         match event.stream.category() {
             ActivityRoom::CATEGORY => self.watchers().wake(&event.stream, event.version),

@@ -26,7 +26,7 @@ use crate::{
         room::{PackageRoom, deposit_of},
     },
     project::{
-        event::{About, ProjectEvent},
+        event::{ProjectDescription, ProjectEvent},
         room::ProjectRoom,
         state::ProjectState,
     },
@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// Whose token it was, and what is to be said of it as JSON members; none where it can't be said.
-type Said = (String, Option<String>);
+type Attribution = (String, Option<String>);
 
 impl Context {
     /// The JSON of a note, `{type, project_id, at, by, …}`. A package that is damaged is not told of.
@@ -95,7 +95,7 @@ impl Context {
         found.into_iter().next().ok_or_else(|| Fault::Corrupt(format!("{stream} lacks what is noted of it")))
     }
 
-    async fn package_said(&self, id: &str, event: PackageEvent) -> Result<Said, Fault> {
+    async fn package_said(&self, id: &str, event: PackageEvent) -> Result<Attribution, Fault> {
         let (action, moved) = match event {
             PackageEvent::PackageDeposited(event) => {
                 let text = std::str::from_utf8(&event.raw).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Context {
         Ok((by.to_string(), said))
     }
 
-    async fn fact_said(&self, noted: &ActivityNoted, event: FactEvent) -> Result<Said, Fault> {
+    async fn fact_said(&self, noted: &ActivityNoted, event: FactEvent) -> Result<Attribution, Fault> {
         let activity = noted.activity;
         let (by, since, end) = match event {
             FactEvent::FactAsserted(event) => {
@@ -186,7 +186,12 @@ impl Context {
         document.ok_or_else(|| Fault::Corrupt(format!("{stream} lacks the fact that held since {since}")))
     }
 
-    async fn session_said(&self, project_id: &str, id: &str, event: SessionEvent) -> Result<Said, Fault> {
+    async fn session_said(
+        &self,
+        project_id: &str,
+        id: &str,
+        event: SessionEvent,
+    ) -> Result<Attribution, Fault> {
         let (by, session) = match event {
             SessionEvent::SessionStarted(started) => {
                 let by = started.by.to_string();
@@ -230,11 +235,11 @@ fn package(id: &str, text: &str, hash: ContentHash) -> Option<String> {
     if ContentHash::of_text(text) == Some(hash) {
         return Some(with_hash(text, hash));
     }
-    tracing::error!(package = id, "a stored package is not what its hash says; it is quarantined");
+    tracing::error!(package = id, "a stored package does not match its hash; it is quarantined");
     None
 }
 
-fn project_said(stored: &StoredEvent, event: ProjectEvent) -> Said {
+fn project_said(stored: &StoredEvent, event: ProjectEvent) -> Attribution {
     let at = Utc(stored.at).to_string();
     let (by, said) = match event {
         ProjectEvent::ProjectCreated(created) => {
@@ -244,7 +249,7 @@ fn project_said(stored: &StoredEvent, event: ProjectEvent) -> Said {
             (by, json!({"project": Project::from(&state)}))
         }
         ProjectEvent::ProjectDescribed(event) => {
-            let mut changed = json!(About { extensions: Map::new(), ..event.about.clone() });
+            let mut changed = json!(ProjectDescription { extensions: Map::new(), ..event.about.clone() });
             changed
                 .as_object_mut()
                 .into_iter()

@@ -1,4 +1,4 @@
-//! What stands on a content's stream, and its stored form. The form is frozen. Pure.
+//! The events of a content's stream, and their stored form. The form is frozen. Pure.
 //! Must not know: what follows from it.
 
 use plenary_accounts::Actor;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct BlobKept {
     /// Who put it.
     pub by: Actor,
-    /// How large it is.
+    /// Its size.
     pub octets: u64,
 }
 

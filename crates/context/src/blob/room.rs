@@ -48,14 +48,14 @@ impl Room for BlobRoom {
 }
 
 /// `KeepBlob` with what it asks.
-pub(crate) struct Keeping<'a> {
+pub(crate) struct KeepBlobWith<'a> {
     pub(crate) context: &'a Context,
     /// The part of the project.
     pub(crate) project: &'a str,
     pub(crate) command: &'a KeepBlob,
 }
 
-impl Command<BlobRoom> for Keeping<'_> {
+impl Command<BlobRoom> for KeepBlobWith<'_> {
     const NAME: &'static str = "keep";
     type Reply = bool;
     type Rejection = Rejection;

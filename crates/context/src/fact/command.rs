@@ -3,7 +3,7 @@
 
 use plenary_accounts::Authority;
 
-use super::document::Asserted;
+use super::document::Assertion;
 use crate::{attribution::Attribution, moment::Moment, naming::Home};
 
 /// Asserts a fact (section 8.6).
@@ -14,7 +14,7 @@ pub struct AssertFact {
     /// The project, which comes into being there if there is none.
     pub home: Home,
     /// The fact.
-    pub fact: Asserted,
+    pub fact: Assertion,
     /// Whether tokens are held to their own actors.
     pub attribution: Attribution,
     /// Whether an unknown project comes into being.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source, now},
-    document::Ours,
+    document::ServerMembers,
     event::{FactAsserted, FactEvent, FactInvalidated},
     state::{FactState, value_digest},
 };
@@ -30,7 +30,7 @@ pub struct NewFact {
 
 /// What a decider of facts knows of other streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Around {
+pub struct FactContext {
     /// The project.
     pub project: InProject,
     /// The package that the fact comes from.
@@ -40,7 +40,7 @@ pub struct Around {
 /// Decides `AssertFact`.
 pub fn assert(
     state: &FactState,
-    around: &Around,
+    around: &FactContext,
     command: &AssertFact,
     stamp: &Stamp,
 ) -> Result<Decision<FactEvent, NewFact>, Rejection> {
@@ -63,7 +63,7 @@ pub fn assert(
     };
     let valid_from = valid_from(state, fact.valid_from, now(stamp))?;
     let fact_id = format!("fact_{:032x}", u128::from(stamp.ulid(0)));
-    let ours = Ours {
+    let ours = ServerMembers {
         fact_id: &fact_id,
         project_id: &command.home.project_id,
         valid_from,

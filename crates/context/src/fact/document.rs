@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     limits::{FACT_OCTETS_MAX, TERM_OCTETS_MAX, VALUE_OCTETS_MAX},
-    malformed::Malformed,
+    malformed::ContextFault,
     members::{Object, appended, quoted},
     moment::Moment,
     schema::{Creator, creator},
@@ -20,7 +20,7 @@ const KNOWN: [&str; 7] =
 
 /// What a client asserts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asserted {
+pub struct Assertion {
     /// The entity.
     pub subject: String,
     /// The property.
@@ -39,17 +39,17 @@ pub struct Asserted {
     raw: String,
 }
 
-impl Asserted {
+impl Assertion {
     /// Reads what is to be asserted in a project, which it may name so. `text` has passed the strict check of JSON.
     ///
     /// # Errors
     /// `invalid_schema` with the first field that does not fit.
-    pub fn read(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, Malformed> {
+    pub fn read(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, ContextFault> {
         let value: Value =
-            serde_json::from_str(text).map_err(|_| Malformed::whole("The body must be a JSON object."))?;
+            serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
         let shape = Shape::root(&value)?;
         if text.len() > FACT_OCTETS_MAX {
-            return Err(Malformed::whole("The fact is larger than a fact may be."));
+            return Err(ContextFault::whole("The fact is larger than the maximum."));
         }
         if shape.any("project_id").is_some() && !is_project(shape.text("project_id")?) {
             return shape.wrong("project_id", "the project of the path");
@@ -92,18 +92,18 @@ impl Asserted {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_open(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, Malformed> {
+    pub fn read_open(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, ContextFault> {
         let asserted = Self::read(text, is_project)?;
         match Object::parse(text).and_then(|object| object.get("valid_to")) {
             None | Some("null") => Ok(asserted),
-            Some(_) => Err(Malformed::field("valid_to", "null or absent in an assertion")),
+            Some(_) => Err(ContextFault::field("valid_to", "null or absent in an assertion")),
         }
     }
 
     /// The fact as it is kept: every member it was sent with, the defaults of the others (AP-44), what the server says,
     /// and no `valid_to`.
     #[must_use]
-    pub fn document(&self, ours: &Ours<'_>) -> String {
+    pub fn document(&self, ours: &ServerMembers<'_>) -> String {
         let sent = Object::parse(&self.raw);
         let sent =
             |name: &str| sent.as_ref().and_then(|object| object.get(name)).filter(|raw| *raw != "null");
@@ -135,7 +135,7 @@ impl Asserted {
 
 /// What the server says of a fact.
 #[derive(Debug, Clone, Copy)]
-pub struct Ours<'a> {
+pub struct ServerMembers<'a> {
     /// Its id.
     pub fact_id: &'a str,
     /// Its project.
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn refused(value: &Value) -> String {
-        Asserted::read(&value.to_string(), |id| id == "p").unwrap_err().field.unwrap()
+        Assertion::read(&value.to_string(), |id| id == "p").unwrap_err().field.unwrap()
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
             ("asserted_by", json!(null)),
             ("project_id", json!("p")),
         ] {
-            Asserted::read(&with(name, value).to_string(), |id| id == "p").unwrap();
+            Assertion::read(&with(name, value).to_string(), |id| id == "p").unwrap();
         }
     }
 
@@ -226,11 +226,16 @@ mod tests {
     fn ap_44_ap_89_defaults_are_shown_and_further_members_kept() {
         let by = r#"{"id":"nick","type":"human"}"#;
         let at = Moment::parse("2026-04-10T12:00:00Z").unwrap();
-        let ours =
-            Ours { fact_id: "fact_1", project_id: "p", valid_from: at, created_at: at, asserted_by: by };
+        let ours = ServerMembers {
+            fact_id: "fact_1",
+            project_id: "p",
+            valid_from: at,
+            created_at: at,
+            asserted_by: by,
+        };
         let text = r#"{"value":"\u0039","subject":"s","predicate":"p","x-a":{"b":[1.50]},"fact_id":"mine","tags":null}"#;
         let text = text.replace(",\"tags\":null", "");
-        let document = Asserted::read(&text, |_| true).unwrap().document(&ours);
+        let document = Assertion::read(&text, |_| true).unwrap().document(&ours);
         assert_eq!(
             shown(&document, None),
             concat!(

@@ -1,4 +1,4 @@
-//! What stands on a fact's stream, and its stored form. The forms are frozen. Pure.
+//! The events of a fact's stream, and their stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use bytes::Bytes;
@@ -65,7 +65,7 @@ pub struct FactMerged {
     pub text: String,
     /// When it ended; absent of the one that is current.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Ended>,
+    pub ended: Option<FactEnd>,
     /// Whether no fact begins later: then it says what is current.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_last: bool,
@@ -74,7 +74,7 @@ pub struct FactMerged {
     pub outranked: Option<String>,
     /// The fact that begins at the same moment and that it outranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outranks: Option<Outranked>,
+    pub outranks: Option<OutrankedFact>,
     /// The fact, without the moment it ends.
     #[serde(skip)]
     pub document: Bytes,
@@ -82,7 +82,7 @@ pub struct FactMerged {
 
 /// The end of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct FactEnd {
     /// When.
     pub at: Moment,
     /// The same as another server wrote it.
@@ -91,7 +91,7 @@ pub struct Ended {
 
 /// A fact that holds at no moment, because another one begins when it does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outranked {
+pub struct OutrankedFact {
     /// Its id.
     pub fact_id: String,
     /// The fact, without the moment it ends.
@@ -108,7 +108,7 @@ pub struct FactShortened {
     /// When it had ended.
     pub was: Moment,
     /// When it ends.
-    pub ended: Ended,
+    pub ended: FactEnd,
     /// Whether another one begins later: then this is not the end of the last one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_followed: bool,

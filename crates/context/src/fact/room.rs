@@ -2,15 +2,15 @@
 //! Must not know: HTTP.
 
 use bytes::Bytes;
-use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source},
-    decide::{self, Around, NewFact},
-    document::{Asserted, id_of},
-    event::{FactEvent, FactMerged, Outranked},
+    decide::{self, FactContext, NewFact},
+    document::{Assertion, id_of},
+    event::{FactEvent, FactMerged, OutrankedFact},
     state::FactState,
 };
 use crate::{
@@ -103,7 +103,7 @@ fn merged(id: &str, event: &FactMerged) -> Vec<IndexOp> {
         return place(beside(event.valid_from, fact_id), document()).collect();
     }
     let mut ops = Vec::new();
-    if let Some(Outranked { fact_id, document }) = &event.outranks {
+    if let Some(OutrankedFact { fact_id, document }) = &event.outranks {
         ops.extend(place(beside(event.valid_from, fact_id), document.clone().into()));
     }
     ops.extend(place(event.valid_from.as_str().to_owned(), document()));
@@ -150,7 +150,7 @@ impl OnFacts<'_, AssertFact> {
     /// The row of a new fact's id.
     fn claim(&self, fact: &NewFact, since: Moment) -> Option<RowOp> {
         let id = id_of(&fact.document)?;
-        let Asserted { subject, predicate, .. } = &self.command.fact;
+        let Assertion { subject, predicate, .. } = &self.command.fact;
         let key = key::join(&[&stream_id(self.project, subject, predicate), since.as_str()]);
         Some(RowOp { name: id_row(self.project, &id), expected: None, value: Some(key.into()) })
     }
@@ -160,9 +160,9 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
     const NAME: &'static str = "assert";
     type Reply = NewFact;
     type Rejection = Rejection;
-    type Facts = Around;
+    type Facts = FactContext;
 
-    async fn facts(&self, _: &FactState) -> Result<Facts<Around>, Fault> {
+    async fn facts(&self, _: &FactState) -> Result<Facts<FactContext>, Fault> {
         let mut conditions = Vec::new();
         let project = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
         // A package is never taken away and keeps its author: what is known of it needs no condition.
@@ -170,22 +170,22 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
             None => Source::Unnamed,
             Some(id) => self.context.author(self.project, id).await?.map_or(Source::Absent, Source::By),
         };
-        Ok(Facts { value: Around { project, source }, conditions })
+        Ok(Facts { value: FactContext { project, source }, conditions })
     }
     fn decide(
         &self,
         state: &FactState,
         _: Version,
-        around: &Around,
+        around: &FactContext,
         stamp: &Stamp,
     ) -> Result<Decision<FactEvent, NewFact>, Rejection> {
         decide::assert(state, around, self.command, stamp)
     }
-    fn beside(&self, decided: &Decision<FactEvent, NewFact>, _: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<FactEvent, NewFact>, _: &Stamp) -> SideEvents {
         let mut beside = if decided.reply.makes_project {
             made_beside(self.project, &self.command.home, &self.command.authority.by)
         } else {
-            Beside::default()
+            SideEvents::default()
         };
         let asserted = decided.events.iter().filter_map(|event| match event {
             FactEvent::FactAsserted(event) => Some(event.valid_from),

@@ -27,7 +27,7 @@ pub struct DepositPackage {
 pub struct MovePackage {
     /// In whose name.
     pub authority: Authority,
-    /// Where to.
+    /// The new status.
     pub step: Step,
     /// Why, for the review log (wire.md 0.4 row 18).
     pub note: Option<String>,

@@ -21,7 +21,7 @@ use crate::{
 
 /// What came of a deposit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deposited {
+pub struct DepositOutcome {
     /// Whether the package is new; otherwise it is an equal one that was there.
     pub is_new: bool,
     /// Whether the project is new.
@@ -32,7 +32,7 @@ pub struct Deposited {
 
 /// What a step brought a package to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct StepOutcome {
     /// Its state.
     pub status: Status,
     /// Who is to review it.
@@ -46,7 +46,7 @@ pub fn deposit(
     state: &PackageState,
     facts: &InProject,
     command: &DepositPackage,
-) -> Result<Decision<PackageEvent, Deposited>, Rejection> {
+) -> Result<Decision<PackageEvent, DepositOutcome>, Rejection> {
     let DepositPackage { authority, package, .. } = command;
     let makes_project = enter(facts, &authority.by, command.makes_projects, |access| access.write)?;
     let head = &package.head;
@@ -58,7 +58,7 @@ pub fn deposit(
         if present.deposited != package.hash {
             return Err(Rejection::DuplicatePackageId);
         }
-        return Ok(Decision::unchanged(Deposited { is_new: false, makes_project, hash: present.hash }));
+        return Ok(Decision::unchanged(DepositOutcome { is_new: false, makes_project, hash: present.hash }));
     }
     if facts.project.archived_at.is_some() {
         return Err(Rejection::ProjectArchived);
@@ -79,7 +79,7 @@ pub fn deposit(
         imported_by: None,
         raw: package.raw.clone(),
     };
-    let reply = Deposited { is_new: true, makes_project, hash: package.hash };
+    let reply = DepositOutcome { is_new: true, makes_project, hash: package.hash };
     Ok(Decision::new(vec![PackageEvent::PackageDeposited(event)], reply))
 }
 
@@ -109,7 +109,7 @@ pub fn go(
     facts: &InProject,
     deposited: &str,
     command: &MovePackage,
-) -> Result<Decision<PackageEvent, Moved>, Rejection> {
+) -> Result<Decision<PackageEvent, StepOutcome>, Rejection> {
     let by = &command.authority.by;
     enter(facts, by, false, |access| match command.step {
         Step::Flag(_) => access.flag,
@@ -150,5 +150,5 @@ pub fn go(
         Step::Flag(_) => PackageEvent::PackageFlagged(event),
         Step::Review(_) => PackageEvent::PackageReviewed(event),
     };
-    Ok(Decision::new(vec![event], Moved { status, review_type, hash }))
+    Ok(Decision::new(vec![event], StepOutcome { status, review_type, hash }))
 }

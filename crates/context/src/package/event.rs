@@ -1,4 +1,4 @@
-//! What stands on a package's stream, and its stored form. The forms are frozen. Pure.
+//! The events of a package's stream, and their stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use bytes::Bytes;
@@ -28,7 +28,7 @@ pub enum PackageEvent {
 /// See [`PackageEvent::PackageDeposited`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageDeposited {
-    /// Who did it, whoever the package says that it is by.
+    /// The caller, whatever author the package names.
     pub by: Actor,
     /// Its id.
     pub package_id: String,
@@ -72,7 +72,7 @@ pub struct PackageMoved {
     pub by: Actor,
     /// Where from.
     pub from: Status,
-    /// Where to.
+    /// The new status.
     pub status: Status,
     /// Who is to review it now.
     pub review_type: ReviewType,

@@ -2,13 +2,13 @@
 //! Must not know: HTTP.
 
 use bytes::Bytes;
-use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{DepositPackage, MovePackage},
-    decide::{self, Deposited, Moved},
+    decide::{self, DepositOutcome, StepOutcome},
     event::{PackageDeposited, PackageEvent},
     state::PackageState,
 };
@@ -133,7 +133,7 @@ fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<Inde
 }
 
 /// `DepositPackage` with what it asks.
-pub(crate) struct Depositing<'a> {
+pub(crate) struct DepositWith<'a> {
     pub(crate) context: &'a Context,
     /// The project's key.
     pub(crate) project: &'a str,
@@ -142,9 +142,9 @@ pub(crate) struct Depositing<'a> {
     pub(crate) command: &'a DepositPackage,
 }
 
-impl Command<PackageRoom> for Depositing<'_> {
+impl Command<PackageRoom> for DepositWith<'_> {
     const NAME: &'static str = "deposit";
-    type Reply = Deposited;
+    type Reply = DepositOutcome;
     type Rejection = Rejection;
     type Facts = InProject;
 
@@ -159,28 +159,28 @@ impl Command<PackageRoom> for Depositing<'_> {
         _: Version,
         facts: &InProject,
         _: &Stamp,
-    ) -> Result<Decision<PackageEvent, Deposited>, Rejection> {
+    ) -> Result<Decision<PackageEvent, DepositOutcome>, Rejection> {
         decide::deposit(state, facts, self.command)
     }
-    fn beside(&self, decided: &Decision<PackageEvent, Deposited>, _: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<PackageEvent, DepositOutcome>, _: &Stamp) -> SideEvents {
         if !decided.reply.makes_project {
-            return Beside::default();
+            return SideEvents::default();
         }
         made_beside(self.project, self.home, &self.command.authority.by)
     }
 }
 
 /// `MovePackage` with what it asks.
-pub(crate) struct Moving<'a> {
+pub(crate) struct MoveWith<'a> {
     pub(crate) context: &'a Context,
     /// The stream's id.
     pub(crate) id: &'a str,
     pub(crate) command: &'a MovePackage,
 }
 
-impl Command<PackageRoom> for Moving<'_> {
+impl Command<PackageRoom> for MoveWith<'_> {
     const NAME: &'static str = "move";
-    type Reply = Moved;
+    type Reply = StepOutcome;
     type Rejection = Rejection;
     /// The project, and the package as it was sent.
     type Facts = (InProject, String);
@@ -199,7 +199,7 @@ impl Command<PackageRoom> for Moving<'_> {
         _: Version,
         (project, deposited): &(InProject, String),
         _: &Stamp,
-    ) -> Result<Decision<PackageEvent, Moved>, Rejection> {
+    ) -> Result<Decision<PackageEvent, StepOutcome>, Rejection> {
         decide::go(state, project, deposited, self.command)
     }
 }

@@ -4,7 +4,7 @@
 use plenary_accounts::Authority;
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 
-use super::{decide::nobodys, event::About};
+use super::{decide::nobodys, event::ProjectDescription};
 use crate::access::Role;
 
 /// Makes a project.
@@ -17,7 +17,7 @@ pub struct CreateProject {
     /// Whose it is to be, where that is not the bearer's owner; only the operator may say so.
     pub owner: Option<OwnerName>,
     /// What it is about.
-    pub about: About,
+    pub about: ProjectDescription,
 }
 
 impl CreateProject {
@@ -41,10 +41,10 @@ pub struct EditProject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// What it is about.
-    Describe(About),
+    Describe(ProjectDescription),
     /// Somebody's role.
     Share(AllowEntry, Role),
-    /// Nobody's role any more.
+    /// Removes a role.
     Unshare(AllowEntry),
     /// Takes no more writes; since when, where that was on another server.
     Archive(Option<TimestampMs>),

@@ -7,10 +7,13 @@ use plenary_kernel::OwnerName;
 
 use super::{
     command::{CreateProject, Edit, EditProject},
-    event::{About, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectEvent, Switched},
+    event::{
+        ArchiveChange, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectDescription,
+        ProjectEvent,
+    },
     state::ProjectState,
 };
-use crate::{limits::MEMBERS_MAX, malformed::Malformed, naming::Home, rejection::Rejection};
+use crate::{limits::MEMBERS_MAX, malformed::ContextFault, naming::Home, rejection::Rejection};
 
 /// What a decider in a project knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,13 +37,13 @@ pub fn made_for(home: &Home, by: &Actor) -> ProjectEvent {
         by: by.clone(),
         owner: Some(home.owner.clone()),
         made_at: None,
-        about: About::default(),
+        about: ProjectDescription::default(),
     })
 }
 
 /// More members of implementations than a project keeps.
 pub(crate) fn too_many_extensions() -> Rejection {
-    Malformed::field("x-…", "at most 16384 bytes together").into()
+    ContextFault::field("x-…", "at most 16384 bytes together").into()
 }
 
 /// Decides `CreateProject`.
@@ -89,7 +92,7 @@ pub fn edit(
     }
     let event = match &command.edit {
         Edit::Describe(_) if state.archived_at.is_some() => return Err(Rejection::ProjectArchived),
-        Edit::Describe(about) if *about == About::default() => None,
+        Edit::Describe(about) if *about == ProjectDescription::default() => None,
         Edit::Describe(about) if state.overflows_with(about) => return Err(too_many_extensions()),
         Edit::Describe(about) => {
             Some(ProjectEvent::ProjectDescribed(ProjectDescribed { by, about: about.clone() }))
@@ -108,11 +111,11 @@ pub fn edit(
             .contains_key(member)
             .then(|| ProjectEvent::MemberRemoved(MemberRemoved { by, member: member.clone() })),
         Edit::Archive(at) => {
-            let event = ProjectEvent::ProjectArchived(Switched { by, at: *at });
+            let event = ProjectEvent::ProjectArchived(ArchiveChange { by, at: *at });
             state.archived_at.is_none().then_some(event)
         }
         Edit::Unarchive => {
-            let event = ProjectEvent::ProjectUnarchived(Switched { by, at: None });
+            let event = ProjectEvent::ProjectUnarchived(ArchiveChange { by, at: None });
             state.archived_at.is_some().then_some(event)
         }
     };

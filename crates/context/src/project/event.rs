@@ -1,4 +1,4 @@
-//! What stands on a project's stream, and its stored form. The forms are frozen. Pure.
+//! The events of a project's stream, and their stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use plenary_accounts::Actor;
@@ -19,24 +19,24 @@ pub enum ProjectEvent {
     ProjectDescribed(ProjectDescribed),
     /// Somebody has a role in it.
     MemberSet(MemberSet),
-    /// Somebody has none any more.
+    /// A member lost its role.
     MemberRemoved(MemberRemoved),
     /// It takes no writes.
-    ProjectArchived(Switched),
+    ProjectArchived(ArchiveChange),
     /// It takes writes again.
-    ProjectUnarchived(Switched),
+    ProjectUnarchived(ArchiveChange),
 }
 
 /// What a project is about. What is absent stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct ProjectDescription {
     /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whatever clients keep with it.
+    /// Data that clients store with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Map<String, Value>>,
     /// Members of implementations, `x-…` (AP-89); each stays until it is set again.
@@ -59,7 +59,7 @@ pub struct ProjectCreated {
     pub made_at: Option<TimestampMs>,
     /// What it is about.
     #[serde(flatten)]
-    pub about: About,
+    pub about: ProjectDescription,
 }
 
 /// See [`ProjectEvent::ProjectDescribed`].
@@ -69,7 +69,7 @@ pub struct ProjectDescribed {
     pub by: Actor,
     /// What has changed.
     #[serde(flatten)]
-    pub about: About,
+    pub about: ProjectDescription,
 }
 
 /// See [`ProjectEvent::MemberSet`].
@@ -94,7 +94,7 @@ pub struct MemberRemoved {
 
 /// Archived or unarchived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Switched {
+pub struct ArchiveChange {
     /// Who did it.
     pub by: Actor,
     /// When, where that was on another server.

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Authority;
-use plenary_engine::{Beside, Command, Decision, Facts, LookedUp, Room};
+use plenary_engine::{Command, Decision, Facts, LookedUp, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
@@ -82,11 +82,11 @@ impl Room for ProjectRoom {
 }
 
 /// A project that comes into being in the append of what is put into it. The append is held to its absence.
-pub(crate) fn made_beside(id: &str, home: &Home, by: &plenary_accounts::Actor) -> Beside {
+pub(crate) fn made_beside(id: &str, home: &Home, by: &plenary_accounts::Actor) -> SideEvents {
     let event = decide::made_for(home, by);
     let made = (ProjectRoom::stream(id), event.encode());
     let noted = ProjectRoom::follow(id, Version::ZERO.next(), &event);
-    Beside {
+    SideEvents {
         events: [made].into_iter().chain(noted).collect(),
         index: ProjectRoom::index(id, &event),
         rows: Vec::new(),

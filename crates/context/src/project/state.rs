@@ -8,7 +8,7 @@ use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::event::{About, ProjectEvent};
+use super::event::{ProjectDescription, ProjectEvent};
 use crate::{
     access::{Access, Role},
     shape::are_too_large,
@@ -27,7 +27,7 @@ pub struct ProjectState {
     pub name: Option<String>,
     /// What it is.
     pub description: String,
-    /// Whatever clients keep with it.
+    /// Data that clients store with it.
     pub settings: Map<String, Value>,
     /// Members of implementations, `x-…`.
     #[serde(default)]
@@ -54,8 +54,8 @@ impl ProjectState {
         Access::of(by, self.owner.as_ref(), self.members.iter())
     }
 
-    fn describe(&mut self, about: &About) {
-        let About { name, description, settings, extensions } = about.clone();
+    fn describe(&mut self, about: &ProjectDescription) {
+        let ProjectDescription { name, description, settings, extensions } = about.clone();
         self.name = name.or(self.name.take());
         self.description = description.unwrap_or_else(|| std::mem::take(&mut self.description));
         self.settings = settings.unwrap_or_else(|| std::mem::take(&mut self.settings));
@@ -64,7 +64,7 @@ impl ProjectState {
 
     /// Whether there would be more members of implementations than are kept.
     #[must_use]
-    pub fn overflows_with(&self, about: &About) -> bool {
+    pub fn overflows_with(&self, about: &ProjectDescription) -> bool {
         let mut extensions = self.extensions.clone();
         extensions.extend(about.extensions.clone());
         are_too_large(&extensions)

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use plenary_blobs::BlobId;
 use plenary_edge::{
     Operation, OperationDoc,
-    ranges::{Asked, asked, is_known},
+    ranges::{ByteRange, asked, is_known},
     read_stream,
 };
 use plenary_kernel::Class;
@@ -22,8 +22,8 @@ use super::{Bearer, Path, in_project};
 use crate::{
     Context,
     contents::BlobFailure,
-    malformed::Malformed,
-    refusals::Refused,
+    malformed::ContextFault,
+    refusals::ContextRefusal,
     rejection::{BlobRejection, Rejection},
     wire::Blob,
 };
@@ -36,12 +36,12 @@ fn of_blob(id: &'static str, method: Method, summary: &'static str) -> Operation
 }
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
-    let put_doc = of_blob("context.put_blob", Method::PUT, "Keep the content of a deliverable")
+    let put_doc = of_blob("context.put_blob", Method::PUT, "Store the content of a deliverable")
         .no_tool("bytes of any kind")
         .without_key()
         .description(
-            "The body is the content itself, of any type. 201 when it is new to the project, 200 when it is not. A \
-             content whose SHA-256 is another is refused, and nothing of it is kept.",
+            "The body is the content itself, of any type. 201 if it is new to the project, otherwise 200. A \
+             body with another SHA-256 is refused, and nothing is stored.",
         )
         .success(StatusCode::CREATED)
         .or_status(StatusCode::OK)
@@ -54,8 +54,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let get_doc = of_blob("context.get_blob", Method::GET, "Get the content of a deliverable")
         .no_tool("bytes of any kind")
         .description(
-            "As an attachment without a type; `HEAD` gives its size. A range may be asked for. A content that is damaged \
-             never comes whole: 500, or a connection that breaks off before the last bytes.",
+            "As an attachment without a type. `HEAD` gives its size; ranges are supported. Damaged content \
+             is never sent whole: the response is 500, or the connection closes before the last bytes.",
         )
         .reply_type("application/octet-stream")
         .or_status(StatusCode::PARTIAL_CONTENT)
@@ -66,7 +66,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     vec![Operation::new(put_doc, put), Operation::new(get_doc, get)]
 }
 
-impl From<BlobFailure> for Refused {
+impl From<BlobFailure> for ContextRefusal {
     fn from(failure: BlobFailure) -> Self {
         match failure {
             BlobFailure::Failure(failure) => failure.into(),
@@ -84,8 +84,8 @@ impl From<BlobFailure> for Refused {
     }
 }
 
-fn blob_id(text: &str) -> Result<BlobId, Malformed> {
-    text.parse().map_err(|_| Malformed::parameter("sha256", "64 lower-case hex digits"))
+fn blob_id(text: &str) -> Result<BlobId, ContextFault> {
+    text.parse().map_err(|_| ContextFault::parameter("sha256", "64 lower-case hex digits"))
 }
 
 async fn put(
@@ -94,7 +94,7 @@ async fn put(
     Path((project_id, sha256)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, Json<Blob>), Refused> {
+) -> Result<(StatusCode, Json<Blob>), ContextRefusal> {
     let id = blob_id(&sha256)?;
     let project = context.may_put(&project_id, &authority).await?;
     let content = read_stream(&headers, body, context.config().blob_octets_max)?;
@@ -130,7 +130,7 @@ async fn get(
     Path((project_id, sha256)): Path<(String, String)>,
     method: Method,
     sent: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let id = blob_id(&sha256)?;
     let octets = context.blob_size(&project_id, &authority.by, &id).await?;
     let etag = format!("\"sha256:{id}\"");
@@ -143,11 +143,11 @@ async fn get(
         return Ok((headers, Body::empty()).into_response());
     }
     let (status, range) = match asked(&sent, &etag, octets) {
-        Asked::Whole => (StatusCode::OK, None),
-        Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
-        Asked::Nothing => {
+        ByteRange::Whole => (StatusCode::OK, None),
+        ByteRange::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
+        ByteRange::Nothing => {
             let mut refused =
-                Refused::from(Malformed::parameter("Range", "within the content")).into_response();
+                ContextRefusal::from(ContextFault::parameter("Range", "within the content")).into_response();
             *refused.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
             refused.headers_mut().insert(header::CONTENT_RANGE, number(format!("bytes */{octets}")));
             return Ok(refused);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::lifecycle::{ReviewType, Status};
 
-/// A package, and its hash beside its members.
+/// A package with its hash.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what is kept as bytes")]
 pub(super) struct ContextPackage {
@@ -28,7 +28,7 @@ pub(super) struct ContextPackage {
     created_at: String,
     /// `{id, type, session_id?}`.
     created_by: Map<String, Value>,
-    /// In answers: `sha256:<hex>`. In a deposit: a claim that is verified.
+    /// In responses: `sha256:<hex>`. In a deposit: a claim that the server verifies.
     #[schemars(skip_serializing_if = "Option::is_none")]
     content_hash: Option<String>,
     /// Every other member is kept as it is.
@@ -41,8 +41,8 @@ pub(super) struct ContextPackage {
 #[expect(dead_code, reason = "describes what is kept as bytes")]
 pub(super) struct Packages {
     /// Newest first, without their hashes.
-    packages: Vec<Listed>,
-    /// Where the list goes on; absent at its end.
+    packages: Vec<ListedItem>,
+    /// The cursor of the next page; absent at the end.
     #[schemars(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -52,12 +52,12 @@ pub(super) struct Packages {
 #[serde(untagged)]
 #[schemars(rename = "ListedPackage")]
 #[expect(dead_code, reason = "describes what is kept as bytes")]
-enum Listed {
+enum ListedItem {
     /// With `mode=relevant`.
     Found {
         /// The package.
         package: ContextPackage,
-        /// How near it is; the nearest is the highest.
+        /// The score; higher is a better match.
         score: f64,
     },
     /// Otherwise.
@@ -81,9 +81,9 @@ pub(super) struct AwaitingQuery {
     /// 1 to 1000; 5 when absent.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u64>,
-    /// Only those of this type.
+    /// Only packages of this type.
     package_type: Option<String>,
-    /// Only those with this parent.
+    /// Only packages with this parent.
     parent: Option<String>,
     /// The `next_cursor` of an earlier page.
     cursor: Option<String>,
@@ -93,20 +93,20 @@ pub(super) struct AwaitingQuery {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 pub(super) struct ListQuery {
-    /// `latest`, or `relevant`: those nearest to `query`, each as `{package, score}`.
+    /// `latest`, or `relevant`: the best matches for `query`, each as `{package, score}`.
     mode: Option<ListMode>,
-    /// What `mode=relevant` looks for: any of its words, and its meaning where there is a model.
+    /// The text that `mode=relevant` searches for: any of its words, and its meaning if there is a model.
     query: Option<String>,
-    /// `lexical`, `semantic` or `hybrid`; when absent `hybrid` where a model works, else `lexical`.
+    /// `lexical`, `semantic` or `hybrid`; when absent `hybrid` if a model is available, else `lexical`.
     ranking: Option<String>,
     /// 1 to 1000; 5 when absent.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u64>,
-    /// Only those in this state.
+    /// Only packages with this status.
     status: Option<Status>,
-    /// Only those of this type.
+    /// Only packages of this type.
     package_type: Option<String>,
-    /// Only those with this parent.
+    /// Only packages with this parent.
     parent: Option<String>,
     /// The `next_cursor` of an earlier page.
     cursor: Option<String>,
@@ -116,7 +116,7 @@ pub(super) struct ListQuery {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 pub(super) struct OfProject {
-    /// The project, where the id stands in several.
+    /// The project, if several have a package with this id.
     project: Option<String>,
 }
 
@@ -126,7 +126,7 @@ pub(super) struct OfProject {
 pub(super) struct Flag {
     /// `human` or `agent`.
     review_type: ReviewType,
-    /// Why; kept in the review log.
+    /// The reason, stored in the review log.
     note: Option<String>,
 }
 
@@ -136,6 +136,6 @@ pub(super) struct Flag {
 pub(super) struct Review {
     /// `complete`, `revision_requested` or `awaiting_review`.
     status: Status,
-    /// Why; kept in the review log.
+    /// The reason, stored in the review log.
     note: Option<String>,
 }

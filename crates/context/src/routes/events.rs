@@ -15,10 +15,10 @@ use schemars::JsonSchema;
 use super::{Path, in_project};
 use crate::{
     Context,
-    activity::{event::Activity, following::Following, room::ActivityRoom},
-    malformed::Malformed,
+    activity::{event::Activity, following::ActivityStream, room::ActivityRoom},
+    malformed::ContextFault,
     parameters::Parameters,
-    refusals::Refused,
+    refusals::ContextRefusal,
     rejection::Rejection,
 };
 
@@ -26,11 +26,12 @@ use crate::{
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct EventsQuery {
-    /// Only what comes behind this id; `Last-Event-ID` wins. 0 is the beginning; from now on when both are absent.
+    /// Only events after this id; `Last-Event-ID` overrides it. 0 starts at the beginning; new events only when both
+    /// are absent.
     after: Option<u64>,
-    /// Only these, separated by commas: whole names, or what stands before the dot: `package,fact.asserted`.
+    /// Only these types or families, separated by commas: `package,fact.asserted`.
     types: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
+    /// From `POST /auth/ticket`, for clients that cannot set headers.
     ticket: Option<String>,
 }
 
@@ -39,8 +40,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let doc = in_project("context.events", Method::GET, path, "Follow a project live (server-sent events)")
         .tool("context")
         .description(
-            "From now on, or without a gap behind `Last-Event-ID` or `?after=`. `event` is the type, `id` rises by one \
-             with everything that happens in the project, `data` is JSON. A browser, which can't set headers, passes \
+            "New events, or all events after `Last-Event-ID` or `?after=`. `event` is the type, `id` increases by one \
+             with each event of the project, `data` is JSON. A browser, which cannot set headers, passes \
              `?ticket=`.",
         )
         .query::<EventsQuery>()
@@ -55,14 +56,14 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
 struct Reader(Principal);
 
 impl FromRequestParts<Context> for Reader {
-    type Rejection = Refused;
-    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Refused> {
+    type Rejection = ContextRefusal;
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ContextRefusal> {
         Ok(Self(identify(parts, context.accounts(), Credentials::HeaderOrTicket).await?))
     }
 }
 
 /// What is behind this id; `None` for what comes from now on.
-fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, Malformed> {
+fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, ContextFault> {
     let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("-").trim());
     let (name, text) = match header.filter(|id| !id.is_empty()) {
         Some(id) => ("Last-Event-ID", Some(id)),
@@ -72,16 +73,16 @@ fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, Ma
     let is_number = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
     match text.parse().ok().filter(|_| is_number) {
         Some(id) => Ok(Some(id)),
-        None => Err(Malformed::parameter(name, "an id that was received, or 0")),
+        None => Err(ContextFault::parameter(name, "an id that was received, or 0")),
     }
 }
 
-fn wanted(types: Option<&str>) -> Result<Vec<Activity>, Malformed> {
+fn wanted(types: Option<&str>) -> Result<Vec<Activity>, ContextFault> {
     let mut wanted = Vec::new();
     for word in types.into_iter().flat_map(|types| types.split(',')) {
         let named: Vec<_> = Activity::ALL.iter().filter(|activity| activity.is_named(word)).collect();
         if named.is_empty() {
-            return Err(Malformed::parameter("types", "types of events, separated by commas"));
+            return Err(ContextFault::parameter("types", "types of events, separated by commas"));
         }
         wanted.extend(named);
     }
@@ -94,7 +95,7 @@ async fn follow(
     Path(project_id): Path<String>,
     headers: HeaderMap,
     parameters: Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let (after, wanted) = (after(&headers, &parameters)?, wanted(parameters.one("types")?)?);
     let by = Authority::from(principal.clone()).by;
     let (project, state) = context.readable(&project_id, &by).await?;
@@ -109,5 +110,5 @@ async fn follow(
     // Nothing stands past the last one, so nobody can have more.
     let at = after.map_or(head, |after| Version(after).min(head));
     let project_id = state.project_id.clone();
-    Ok(live(Following { context, principal, by, project, project_id, wanted, stream, at }, watch))
+    Ok(live(ActivityStream { context, principal, by, project, project_id, wanted, stream, at }, watch))
 }

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, response::Response};
 use http::{Method, StatusCode};
-use plenary_edge::{Operation, Received};
+use plenary_edge::{JsonBody, Operation};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -13,18 +13,18 @@ use crate::{
     cursor::{is_of_all_facts, is_of_current_facts},
     fact::{
         command::{AssertFact, InvalidateFact},
-        document::{Asserted, shown},
+        document::{Assertion, shown},
     },
-    history::Asked,
+    history::FactSelection,
     limits::LIST_MAX,
-    malformed::Malformed,
+    malformed::ContextFault,
     members::Object,
     parameters::Parameters,
-    refusals::Refused,
-    wire::Invalidated,
+    refusals::ContextRefusal,
+    wire::InvalidationCount,
 };
 
-/// What is asserted. Every other member is kept.
+/// The asserted fact. Other members are stored unchanged.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Asserted` reads")]
 struct NewFact {
@@ -38,7 +38,7 @@ struct NewFact {
     source_package_id: Option<String>,
     /// 0 to 1; 1 when absent.
     confidence: Option<f64>,
-    /// `{id, type, session_id?}`; the source's author when absent, else the token's bearer.
+    /// `{id, type, session_id?}`; when absent, the source's author, else the holder of the token.
     asserted_by: Option<Map<String, Value>>,
     /// Free labels.
     tags: Option<Vec<String>>,
@@ -69,7 +69,7 @@ struct Fact {
 struct Facts {
     /// By subject, predicate and time.
     facts: Vec<Fact>,
-    /// Where the list goes on; absent at its end.
+    /// The cursor of the next page; absent at the end.
     #[schemars(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -82,11 +82,11 @@ struct FactQuery {
     subject: Option<String>,
     /// Only with this predicate.
     predicate: Option<String>,
-    /// What was current then: RFC 3339 UTC, or a day.
+    /// Facts that were current at this time: RFC 3339 UTC, or a day.
     as_of: Option<String>,
-    /// Those that have ended too.
+    /// Include ended facts.
     include_ended: Option<bool>,
-    /// Only of this confidence or more.
+    /// Only facts with at least this confidence.
     min_confidence: Option<f64>,
     /// Only with this tag.
     tag: Option<String>,
@@ -118,17 +118,18 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .request::<NewFact>()
             .reply::<Fact>()
             .errors(Class::Malformed, &["invalid_valid_from"]);
-    let list_doc = in_project("context.facts", Method::GET, facts, "List facts: now, at a moment, or ever")
-        .tool("context")
-        .query::<FactQuery>()
-        .reply::<Facts>()
-        .answers_page()
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+    let list_doc =
+        in_project("context.facts", Method::GET, facts, "List facts: current, at a given time, or all")
+            .tool("context")
+            .query::<FactQuery>()
+            .reply::<Facts>()
+            .answers_page()
+            .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let end_doc =
-        in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a successor")
+        in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a new value")
             .tool("context")
             .query::<InvalidateQuery>()
-            .reply::<Invalidated>()
+            .reply::<InvalidationCount>()
             .errors(Class::Malformed, &["invalid_parameter"])
             .errors(Class::Forbidden, &["unauthorized", "project_archived"]);
     vec![
@@ -142,14 +143,14 @@ async fn assert(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: Received,
-) -> Result<Response, Refused> {
+    received: JsonBody,
+) -> Result<Response, ContextRefusal> {
     let text = text(received)?;
     let by = &authority.by;
     let place = context.place(by, &project_id, asserter(&text).as_deref()).await?;
-    let fact = Asserted::read_open(&text, |named| place.is_named(named, &project_id))?;
+    let fact = Assertion::read_open(&text, |named| place.is_named(named, &project_id))?;
     if project_id.is_empty() || project_id.len() > crate::limits::ID_OCTETS_MAX {
-        return Err(Malformed::field("project_id", "a string of 1 to 1024 bytes").into());
+        return Err(ContextFault::field("project_id", "a string of 1 to 1024 bytes").into());
     }
     let config = context.config();
     let command = AssertFact {
@@ -174,14 +175,14 @@ async fn ask(
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
     parameters: Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let least = |text: &str| {
         let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-        number.ok_or_else(|| Malformed::parameter("min_confidence", "a number from 0 to 1"))
+        number.ok_or_else(|| ContextFault::parameter("min_confidence", "a number from 0 to 1"))
     };
     let (as_of, include_ended) = (parameters.moment("as_of")?, parameters.switch("include_ended")?);
     let is_of_list = if include_ended || as_of.is_some() { is_of_all_facts } else { is_of_current_facts };
-    let asked = Asked {
+    let asked = FactSelection {
         subject: parameters.one("subject")?,
         predicate: parameters.one("predicate")?,
         as_of,
@@ -201,11 +202,11 @@ async fn invalidate(
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Invalidated>, Refused> {
+) -> Result<Json<InvalidationCount>, ContextRefusal> {
     let of = (parameters.required("subject")?, parameters.required("predicate")?);
     parameters.only(&["subject", "predicate", "object"])?;
     let command = InvalidateFact { authority, object: parameters.one("object")?.map(str::to_owned) };
     let place = context.place(&command.authority.by, &project_id, None).await?;
     let invalidated = context.invalidate_fact(&place.key, of, &command).await?;
-    Ok(Json(Invalidated { invalidated }))
+    Ok(Json(InvalidationCount { invalidated }))
 }

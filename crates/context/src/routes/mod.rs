@@ -18,12 +18,12 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{Accounts, AnsweredOnce, Authority, Credentials, identify, once};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
+use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault, StrictJson};
 use plenary_kernel::{Class, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Context, malformed::Malformed, refusals::Refused, wire::ContextError};
+use crate::{Context, malformed::ContextFault, refusals::ContextRefusal, wire::ContextError};
 
 impl FromRef<Context> for Accounts {
     fn from_ref(context: &Context) -> Self {
@@ -40,7 +40,7 @@ pub fn routes(context: Context, metrics: &Metrics) -> Result<Router, RegistryFau
 
 /// Contents are named by what they are, and an import takes each record once: repeated, both change nothing.
 const ONCE: AnsweredOnce = AnsweredOnce {
-    form: |refusal| Refused::from(refusal).into_response(),
+    form: |refusal| ContextRefusal::from(refusal).into_response(),
     apart: &[(Method::PUT, "/v1/projects/{project_id}/blobs/{sha256}"), (Method::POST, "/v1/import")],
     secret: &[],
 };
@@ -86,8 +86,8 @@ fn writing(doc: OperationDoc) -> OperationDoc {
 pub(super) struct Bearer(Authority);
 
 impl FromRequestParts<Context> for Bearer {
-    type Rejection = Refused;
-    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Refused> {
+    type Rejection = ContextRefusal;
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ContextRefusal> {
         Ok(Self(identify(parts, context.accounts(), Credentials::Header).await?.into()))
     }
 }
@@ -96,34 +96,35 @@ impl FromRequestParts<Context> for Bearer {
 pub(super) struct Path<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<Context> for Path<T> {
-    type Rejection = Refused;
-    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Refused> {
+    type Rejection = ContextRefusal;
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ContextRefusal> {
         match axum::extract::Path::from_request_parts(parts, context).await {
             Ok(axum::extract::Path(named)) => Ok(Self(named)),
-            Err(_) => Err(Malformed::parameter("path", "UTF-8, percent-encoded").into()),
+            Err(_) => Err(ContextFault::parameter("path", "UTF-8, percent-encoded").into()),
         }
     }
 }
 
 /// The text of a body that has to be there.
-fn text(received: Received) -> Result<String, Refused> {
+fn text(received: JsonBody) -> Result<String, ContextRefusal> {
     let body: StrictJson = received.0?;
     if body.is_empty() {
         return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
     }
-    String::from_utf8(body.bytes().to_vec()).map_err(|_| Malformed::whole("The body must be UTF-8.").into())
+    String::from_utf8(body.bytes().to_vec())
+        .map_err(|_| ContextFault::whole("The body must be UTF-8.").into())
 }
 
 /// A body that has to be there, as a value.
-fn value(received: Received) -> Result<Value, Refused> {
+fn value(received: JsonBody) -> Result<Value, ContextRefusal> {
     let text = text(received)?;
-    serde_json::from_str(&text).map_err(|_| Malformed::whole("The body must be a JSON object.").into())
+    serde_json::from_str(&text).map_err(|_| ContextFault::whole("The body must be a JSON object.").into())
 }
 
 /// A body that may be left out.
-fn value_or_empty(received: Received) -> Result<Value, Refused> {
+fn value_or_empty(received: JsonBody) -> Result<Value, ContextRefusal> {
     let body = received.0?;
-    if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { value(Received(Ok(body))) }
+    if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { value(JsonBody(Ok(body))) }
 }
 
 /// JSON as it is.

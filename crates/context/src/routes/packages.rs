@@ -2,7 +2,7 @@
 
 use axum::{Json, body::Body, extract::State, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use plenary_edge::{Operation, OperationDoc, Received, ranges::is_known};
+use plenary_edge::{JsonBody, Operation, OperationDoc, ranges::is_known};
 use plenary_kernel::Class;
 
 use super::described::{AwaitingQuery, ContextPackage, Flag, ListQuery, OfProject, Packages, Review};
@@ -15,16 +15,16 @@ use crate::{
     key,
     lifecycle::{ReviewType, Status},
     limits::{LATEST_DEFAULT, LIST_MAX, NOTE_OCTETS_MAX},
-    malformed::Malformed,
+    malformed::ContextFault,
     package::{
         command::{DepositPackage, MovePackage, Step},
-        decide::Moved,
+        decide::StepOutcome,
         event::PackageEvent,
         room::deposit_of,
     },
     parameters::Parameters,
-    reading::Listing,
-    refusals::Refused,
+    reading::PackageQuery,
+    refusals::ContextRefusal,
     rejection::Rejection,
     reviews::step_of,
     schema::Package,
@@ -50,8 +50,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
 fn single() -> Vec<Operation<Context>> {
     let deposit_doc = writing(in_project("context.deposit", Method::POST, PACKAGES, "Deposit a package").tool("context"))
         .description(
-            "Kept, hashed and returned exactly as sent. The same id again: 200 with an equal package, else 409. 201 \
-             when it is new.",
+            "Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409. 201 \
+             if it is new.",
         )
         .success(StatusCode::CREATED)
         .or_status(StatusCode::OK)
@@ -136,12 +136,12 @@ async fn deposit(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: Received,
-) -> Result<Response, Refused> {
+    received: JsonBody,
+) -> Result<Response, ContextRefusal> {
     let package = Package::read(&text(received)?)?;
     let place = context.place(&authority.by, &project_id, Some(&package.head.created_by.id)).await?;
     if !place.is_named(&package.head.project_id, &project_id) {
-        return Err(Malformed::field("project_id", "the project of the path").into());
+        return Err(ContextFault::field("project_id", "the project of the path").into());
     }
     let config = context.config();
     let command = DepositPackage {
@@ -167,14 +167,14 @@ async fn page(
     project_id: &str,
     parameters: &Parameters,
     status: Option<Status>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
-    let listing = Listing {
+    let listing = PackageQuery {
         status,
         package_type: parameters.one("package_type")?,
         parent: parameters.one("parent")?,
         cursor: parameters.cursor(is_by_time)?,
-        ..Listing::default()
+        ..PackageQuery::default()
     };
     let (project, _) = context.readable(project_id, &authority.by).await?;
     let page = context.list(&project, &listing, limit).await?;
@@ -187,21 +187,21 @@ async fn pull(
     bearer: Bearer,
     Path(project_id): Path<String>,
     parameters: Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     match parameters.one("mode")? {
         None | Some("latest") => {}
         Some("relevant") => {
             return relevant::pull(&context, bearer, &project_id, &parameters).await;
         }
-        Some(_) => return Err(Malformed::parameter("mode", "latest or relevant").into()),
+        Some(_) => return Err(ContextFault::parameter("mode", "latest or relevant").into()),
     }
     let status = wanted_status(&parameters)?;
     page(&context, bearer, &project_id, &parameters, status).await
 }
 
-pub(super) fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, Malformed> {
+pub(super) fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, ContextFault> {
     let wrong =
-        || Malformed::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
+        || ContextFault::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
     parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()
 }
 
@@ -211,7 +211,7 @@ async fn awaiting(
     bearer: Bearer,
     Path(project_id): Path<String>,
     parameters: Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     page(&context, bearer, &project_id, &parameters, Some(Status::AwaitingReview)).await
 }
 
@@ -221,7 +221,7 @@ async fn get(
     Path(package_id): Path<String>,
     parameters: Parameters,
     sent: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
     let held = context.package(&id).await?;
     let mut response = shown(StatusCode::OK, &held.text, held.present.hash);
@@ -240,9 +240,9 @@ async fn step(
     package_id: &str,
     parameters: &Parameters,
     (step, note): (Step, Option<String>),
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let id = context.locate(package_id, parameters.one("project")?, &authority.by).await?;
-    let Moved { status, review_type, hash } =
+    let StepOutcome { status, review_type, hash } =
         context.move_package(&id, &MovePackage { authority, step, note }).await?;
     let deposited = deposit_of(context, &id).await?;
     let text = Document { deposited: &deposited, status, review_type }.text();
@@ -252,7 +252,7 @@ async fn step(
     Ok(shown(StatusCode::OK, &text, hash))
 }
 
-fn note(shape: &Shape<'_>) -> Result<Option<String>, Malformed> {
+fn note(shape: &Shape<'_>) -> Result<Option<String>, ContextFault> {
     let note = shape.text_or_null("note")?;
     if note.is_some_and(|note| note.len() > NOTE_OCTETS_MAX) {
         return shape.wrong("note", "a string of at most 16384 bytes");
@@ -265,8 +265,8 @@ async fn flag(
     bearer: Bearer,
     Path(package_id): Path<String>,
     parameters: Parameters,
-    received: Received,
-) -> Result<Response, Refused> {
+    received: JsonBody,
+) -> Result<Response, ContextRefusal> {
     let body = value(received)?;
     let shape = Shape::root(&body)?;
     let reviewer =
@@ -281,8 +281,8 @@ async fn review(
     bearer: Bearer,
     Path(package_id): Path<String>,
     parameters: Parameters,
-    received: Received,
-) -> Result<Response, Refused> {
+    received: JsonBody,
+) -> Result<Response, ContextRefusal> {
     let body = value(received)?;
     let shape = Shape::root(&body)?;
     let expected = "one of complete, revision_requested, awaiting_review";
@@ -295,7 +295,7 @@ async fn log(
     Bearer(authority): Bearer,
     Path(package_id): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Reviews>, Refused> {
+) -> Result<Json<Reviews>, ContextRefusal> {
     let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
     let mut reviews = Vec::new();
     for stored in context.history(&id).await? {

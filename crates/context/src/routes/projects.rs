@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
-use plenary_edge::{Operation, Received};
+use plenary_edge::{JsonBody, Operation};
 use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -13,13 +13,13 @@ use crate::{
     Context,
     access::Role,
     limits::{ABOUT_OCTETS_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
-    malformed::Malformed,
+    malformed::ContextFault,
     naming::{Place, ambiguous},
     project::{
         command::{CreateProject, Edit, EditProject},
-        event::About,
+        event::ProjectDescription,
     },
-    refusals::Refused,
+    refusals::ContextRefusal,
     shape::Shape,
     wire::{Member, Members, Project, Projects, written},
 };
@@ -30,14 +30,14 @@ use crate::{
 struct NewProject {
     /// Its id.
     project_id: String,
-    /// Whose it is to be; for the operator only.
+    /// The owner of the project; for the operator only.
     owner_id: Option<OwnerName>,
     /// What it is about.
     #[serde(flatten)]
     about: AboutProject,
 }
 
-/// What a project is about; what is absent stays.
+/// The fields of a project; absent fields do not change.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Shape` reads")]
 struct AboutProject {
@@ -45,7 +45,7 @@ struct AboutProject {
     name: Option<String>,
     /// What it is.
     description: Option<String>,
-    /// Whatever clients keep with it.
+    /// Data that clients store with it.
     settings: Option<Map<String, Value>>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let (project, members) = ("/v1/projects/{project_id}", "/v1/projects/{project_id}/members");
     let member = "/v1/projects/{project_id}/members/{member}";
     let create_doc = writing(
-        doc("context.create_project", Method::POST, "/v1/projects", "Make a project")
+        doc("context.create_project", Method::POST, "/v1/projects", "Create a project")
             .action("context", "context_projects"),
     )
     .success(StatusCode::CREATED)
@@ -69,7 +69,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .reply::<Project>()
     .errors(Class::Conflict, &["project_exists"]);
     let list_doc =
-        doc("context.projects", Method::GET, "/v1/projects", "List the projects that one may read")
+        doc("context.projects", Method::GET, "/v1/projects", "List the projects that the caller may read")
             .action("context", "context_projects")
             .reply::<Projects>()
             .answers_page();
@@ -85,12 +85,12 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .path_parameter::<AllowEntry>("member", "`@owner.name`, or `@owner.*`")
             .errors(Class::Forbidden, &["unauthorized"])
     };
-    let share_doc = of_member("context.share", Method::PUT, "Give somebody a role in a project")
+    let share_doc = of_member("context.share", Method::PUT, "Give an agent a role in a project")
         .request::<NewRole>()
         .reply::<Member>()
         .errors(Class::Malformed, &["invalid_schema"])
         .errors(Class::Conflict, &["project_full"]);
-    let unshare_doc = of_member("context.unshare", Method::DELETE, "Take somebody's role away")
+    let unshare_doc = of_member("context.unshare", Method::DELETE, "Remove an agent's role in a project")
         .success(StatusCode::NO_CONTENT)
         .errors(Class::Malformed, &["invalid_schema"]);
     let switch = |id, path, summary| {
@@ -110,7 +110,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         ),
         Operation::new(edit_doc, describe),
         Operation::new(
-            in_project("context.members", Method::GET, members, "List who has a role")
+            in_project("context.members", Method::GET, members, "List the members of a project")
                 .action("context", "context_projects")
                 .reply::<Members>(),
             roles,
@@ -118,24 +118,24 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         Operation::new(share_doc, share),
         Operation::new(unshare_doc, unshare),
         Operation::new(
-            switch("context.archive", "/v1/projects/{project_id}/archive", "Take no more writes"),
+            switch("context.archive", "/v1/projects/{project_id}/archive", "Archive a project"),
             archive,
         ),
         Operation::new(
-            switch("context.unarchive", "/v1/projects/{project_id}/unarchive", "Take writes again"),
+            switch("context.unarchive", "/v1/projects/{project_id}/unarchive", "Restore an archived project"),
             unarchive,
         ),
     ]
 }
 
-fn one_line(shape: &Shape<'_>, member: &str, text: Option<&str>) -> Result<(), Malformed> {
+fn one_line(shape: &Shape<'_>, member: &str, text: Option<&str>) -> Result<(), ContextFault> {
     match text.map(check_line) {
         Some(Err(why)) => shape.wrong(member, why.trim_start_matches("must be ")),
         Some(Ok(())) | None => Ok(()),
     }
 }
 
-fn about(shape: &Shape<'_>) -> Result<About, Malformed> {
+fn about(shape: &Shape<'_>) -> Result<ProjectDescription, ContextFault> {
     let name = shape.text_if("name")?;
     if name.is_some_and(|name| !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count())) {
         return shape.wrong("name", "1 to 200 characters");
@@ -156,19 +156,19 @@ fn about(shape: &Shape<'_>) -> Result<About, Malformed> {
         return shape.wrong("settings", "an object of at most 16384 bytes");
     }
     let (name, description) = (name.map(str::to_owned), description.map(str::to_owned));
-    Ok(About { name, description, settings, extensions: shape.extensions()? })
+    Ok(ProjectDescription { name, description, settings, extensions: shape.extensions()? })
 }
 
 /// A project after it was changed.
-async fn shown(context: &Context, id: &str) -> Result<Json<Project>, Refused> {
+async fn shown(context: &Context, id: &str) -> Result<Json<Project>, ContextRefusal> {
     Ok(Json((&*context.project(id).await?).into()))
 }
 
 async fn create(
     State(context): State<Context>,
     Bearer(authority): Bearer,
-    received: Received,
-) -> Result<(StatusCode, Json<Project>), Refused> {
+    received: JsonBody,
+) -> Result<(StatusCode, Json<Project>), ContextRefusal> {
     let body = value(received)?;
     let shape = Shape::root(&body)?;
     let project_id = shape.id("project_id")?.to_owned();
@@ -182,7 +182,10 @@ async fn create(
     Ok((StatusCode::CREATED, shown(&context, &key).await?))
 }
 
-async fn list(State(context): State<Context>, Bearer(authority): Bearer) -> Result<Json<Projects>, Refused> {
+async fn list(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+) -> Result<Json<Projects>, ContextRefusal> {
     let visible = context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?;
     let references = ambiguous(&authority.by, &visible);
     let (mut projects, mut bytes) = (Vec::<Project>::new(), 0);
@@ -203,7 +206,7 @@ async fn get(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-) -> Result<Json<Project>, Refused> {
+) -> Result<Json<Project>, ContextRefusal> {
     let (_, project) = context.readable(&project_id, &authority.by).await?;
     Ok(Json((&*project).into()))
 }
@@ -213,7 +216,7 @@ async fn edit(
     authority: Authority,
     project_id: &str,
     edit: Edit,
-) -> Result<Json<Project>, Refused> {
+) -> Result<Json<Project>, ContextRefusal> {
     let Place { key, .. } = context.place(&authority.by, project_id, None).await?;
     context.edit_project(&key, &EditProject { authority, edit }).await?;
     shown(context, &key).await
@@ -223,8 +226,8 @@ async fn describe(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: Received,
-) -> Result<Json<Project>, Refused> {
+    received: JsonBody,
+) -> Result<Json<Project>, ContextRefusal> {
     let body = value(received)?;
     let about = about(&Shape::root(&body)?)?;
     edit(&context, authority, &project_id, Edit::Describe(about)).await
@@ -234,7 +237,7 @@ async fn archive(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-) -> Result<Json<Project>, Refused> {
+) -> Result<Json<Project>, ContextRefusal> {
     edit(&context, authority, &project_id, Edit::Archive(None)).await
 }
 
@@ -242,7 +245,7 @@ async fn unarchive(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-) -> Result<Json<Project>, Refused> {
+) -> Result<Json<Project>, ContextRefusal> {
     edit(&context, authority, &project_id, Edit::Unarchive).await
 }
 
@@ -250,22 +253,22 @@ async fn roles(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-) -> Result<Json<Members>, Refused> {
+) -> Result<Json<Members>, ContextRefusal> {
     let (_, project) = context.readable(&project_id, &authority.by).await?;
     let member = |(member, role): (&AllowEntry, &Role)| Member { member: member.to_string(), role: *role };
     Ok(Json(Members { members: project.members.iter().map(member).collect() }))
 }
 
-fn entry(text: &str) -> Result<AllowEntry, Malformed> {
-    text.parse().map_err(|_| Malformed::field("member", "@owner.name or @owner.*"))
+fn entry(text: &str) -> Result<AllowEntry, ContextFault> {
+    text.parse().map_err(|_| ContextFault::field("member", "@owner.name or @owner.*"))
 }
 
 async fn share(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path((project_id, member)): Path<(String, String)>,
-    received: Received,
-) -> Result<Json<Member>, Refused> {
+    received: JsonBody,
+) -> Result<Json<Member>, ContextRefusal> {
     let body = value(received)?;
     let role = Shape::root(&body)?.word("role", Role::parse, "one of reader, writer, reviewer")?;
     let member = entry(&member)?;
@@ -279,7 +282,7 @@ async fn unshare(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path((project_id, member)): Path<(String, String)>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, ContextRefusal> {
     let edit = Edit::Unshare(entry(&member)?);
     let Place { key, .. } = context.place(&authority.by, &project_id, None).await?;
     context.edit_project(&key, &EditProject { authority, edit }).await?;

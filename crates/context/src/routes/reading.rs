@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use super::{Bearer, Path, doc, in_project, relevant::too_long};
 use crate::{
     Context,
-    bundles::Wanted,
+    bundles::DigestSelection,
     limits::{SNIPPETS_DEFAULT, SNIPPETS_MAX, WINDOW_DAYS_DEFAULT, WINDOW_DAYS_MAX},
-    malformed::Malformed,
+    malformed::ContextFault,
     parameters::Parameters,
-    refusals::Refused,
+    refusals::ContextRefusal,
     schema::RELAY_VERSION,
     wire::{Capabilities, Conformance, Digest, Implementation, Orientation, SearchState},
 };
@@ -33,16 +33,16 @@ struct OrientQuery {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct DigestQuery {
-    /// The project; all that one may read when absent.
+    /// The project; when absent, all that the caller may read.
     project: Option<String>,
-    /// What the snippets are to be about.
+    /// The focus of the snippets.
     focus: Option<String>,
     /// 0 to 200; 25 when absent.
     snippets: Option<u64>,
     /// How many days to look back on; 14 when absent.
     #[schemars(range(min = 1, max = 36500))]
     window_days: Option<u64>,
-    /// Archived projects too, where it is over all.
+    /// Include archived projects, if the digest covers all projects.
     include_archived: Option<bool>,
 }
 
@@ -51,14 +51,14 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "context.orient",
         Method::GET,
         "/v1/projects/{project_id}/orient",
-        "What a new session begins with",
+        "Show a briefing for a new session",
     )
     .tool("context")
     .query::<OrientQuery>()
     .reply::<Orientation>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_parameter"]);
-    let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "A digest across packages")
+    let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "Show a digest of packages")
         .tool("context")
         .query::<DigestQuery>()
         .reply::<Digest>()
@@ -71,7 +71,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "context.conformance",
         Method::GET,
         "/v1/conformance",
-        "Which parts of the Agentic Protocol this server supports",
+        "Show which parts of the Agentic Protocol this server implements",
     )
     .no_tool("for programs that choose a server")
     .auth(Auth::None)
@@ -88,7 +88,7 @@ async fn orient(
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Orientation>, Refused> {
+) -> Result<Json<Orientation>, ContextRefusal> {
     let window_days = parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?;
     let (id, project) = context.readable(&project_id, &authority.by).await?;
     Ok(Json(context.orient((&id, &project), &authority.by, window_days).await?))
@@ -98,8 +98,8 @@ async fn orchestrate(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     parameters: Parameters,
-) -> Result<Json<Digest>, Refused> {
-    let wanted = Wanted {
+) -> Result<Json<Digest>, ContextRefusal> {
+    let wanted = DigestSelection {
         focus: focus(parameters.one("focus")?)?,
         window_days: parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?,
         snippets: parameters.count("snippets", SNIPPETS_DEFAULT, 0, SNIPPETS_MAX)?,
@@ -117,7 +117,7 @@ async fn orchestrate(
 }
 
 /// A focus that says nothing is none.
-fn focus(text: Option<&str>) -> Result<Option<Query>, Malformed> {
+fn focus(text: Option<&str>) -> Result<Option<Query>, ContextFault> {
     match text.map(Query::read) {
         None | Some(Err(QueryFault::Empty)) => Ok(None),
         Some(Ok(focus)) => Ok(Some(focus)),

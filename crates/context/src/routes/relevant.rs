@@ -8,16 +8,16 @@ use super::{Bearer, list, packages::wanted_status};
 use crate::{
     Context,
     limits::{LATEST_DEFAULT, LIST_MAX},
-    malformed::Malformed,
+    malformed::ContextFault,
     parameters::Parameters,
-    reading::Listing,
-    refusals::Refused,
+    reading::PackageQuery,
+    refusals::ContextRefusal,
     search::Ranking,
 };
 
 /// A query of more bytes than one may have.
-pub(super) fn too_long(name: &str) -> Malformed {
-    Malformed::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
+pub(super) fn too_long(name: &str) -> ContextFault {
+    ContextFault::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
 }
 
 /// AP-60.
@@ -26,25 +26,25 @@ pub(super) async fn pull(
     Bearer(authority): Bearer,
     project_id: &str,
     parameters: &Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let (project, _) = context.readable(project_id, &authority.by).await?;
     let query = Query::read(parameters.one("query")?.unwrap_or_default()).map_err(|fault| match fault {
-        QueryFault::Empty => Malformed::parameter("query", "given"),
+        QueryFault::Empty => ContextFault::parameter("query", "given"),
         QueryFault::TooLong => too_long("query"),
     })?;
     for name in ["parent", "cursor"] {
         if parameters.one(name)?.is_some() {
-            return Err(Malformed::parameter(name, "left out where mode is relevant").into());
+            return Err(ContextFault::parameter(name, "left out where mode is relevant").into());
         }
     }
-    let wrong = || Malformed::parameter("ranking", "lexical, semantic or hybrid");
+    let wrong = || ContextFault::parameter("ranking", "lexical, semantic or hybrid");
     let ranking =
         parameters.one("ranking")?.map(|word| Ranking::parse(word).ok_or_else(wrong)).transpose()?;
     let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
-    let listing = Listing {
+    let listing = PackageQuery {
         status: wanted_status(parameters)?,
         package_type: parameters.one("package_type")?,
-        ..Listing::default()
+        ..PackageQuery::default()
     };
     let _searching = context.under_way().search(&authority.by).await?;
     let found = context.relevant(&project, (&query, ranking), &listing, limit).await?;

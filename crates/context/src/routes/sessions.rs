@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
-use plenary_edge::{Operation, Received};
+use plenary_edge::{JsonBody, Operation};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 
@@ -15,7 +15,7 @@ use crate::{
     limits::LIST_MAX,
     naming::Place,
     parameters::Parameters,
-    refusals::Refused,
+    refusals::ContextRefusal,
     rejection::Rejection,
     session::{
         callsign::callsign,
@@ -29,7 +29,7 @@ use crate::{
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Shape` reads")]
 struct NewSession {
-    /// Who works in it; the token's bearer when absent.
+    /// The actor; when absent, the holder of the token.
     actor_id: Option<String>,
     /// What that is.
     actor_type: Option<ActorType>,
@@ -60,7 +60,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let (sessions, session) =
         ("/v1/projects/{project_id}/sessions", "/v1/projects/{project_id}/sessions/{session_id}");
     let start_doc = writing(
-        in_project("context.start_session", Method::POST, sessions, "Begin a session")
+        in_project("context.start_session", Method::POST, sessions, "Start a session")
             .action("context", "context_sessions"),
     )
     .success(StatusCode::CREATED)
@@ -96,8 +96,8 @@ async fn start(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: Received,
-) -> Result<(StatusCode, Json<Session>), Refused> {
+    received: JsonBody,
+) -> Result<(StatusCode, Json<Session>), ContextRefusal> {
     let body = value_or_empty(received)?;
     let shape = Shape::root(&body)?;
     let bits = u128::from(context.clock().stamp().ulid(0));
@@ -125,7 +125,7 @@ async fn list(
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Sessions>, Refused> {
+) -> Result<Json<Sessions>, ContextRefusal> {
     let limit = parameters.count("limit", 100, 1, LIST_MAX)?;
     let (callsign, cursor) = (parameters.one("callsign")?, parameters.cursor(is_by_time)?);
     let (project, _) = context.readable(&project_id, &authority.by).await?;
@@ -136,7 +136,7 @@ async fn get(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path((project_id, session_id)): Path<(String, String)>,
-) -> Result<Json<Session>, Refused> {
+) -> Result<Json<Session>, ContextRefusal> {
     let (project, _) = context.readable(&project_id, &authority.by).await?;
     let session = context.session(&project, &key::part(&session_id)).await?;
     Ok(Json(session.ok_or(Rejection::SessionNotFound)?))
@@ -146,8 +146,8 @@ async fn end(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path((project_id, session_id)): Path<(String, String)>,
-    received: Received,
-) -> Result<Json<Session>, Refused> {
+    received: JsonBody,
+) -> Result<Json<Session>, ContextRefusal> {
     let body = value_or_empty(received)?;
     let shape = Shape::root(&body)?;
     let ended_at = shape.any("ended_at").map(|_| shape.moment("ended_at")).transpose()?;

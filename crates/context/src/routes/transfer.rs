@@ -17,9 +17,9 @@ use super::{Bearer, Path, doc, in_project};
 use crate::{
     Context,
     limits::{EXPORT_PROJECTS_MAX, LINE_OCTETS_MAX},
-    malformed::Malformed,
+    malformed::ContextFault,
     parameters::Parameters,
-    refusals::Refused,
+    refusals::ContextRefusal,
     rejection::Rejection,
     transfer::{Exporter, Import, Importer, Mode, Place, Report, Since},
 };
@@ -30,9 +30,9 @@ const NDJSON: &str = "application/x-ndjson";
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct ExportQuery {
-    /// The `cursor` of the last record that came: go on behind it.
+    /// The `cursor` of the last record that was received: the export continues after it.
     after: Option<String>,
-    /// The `since` of an earlier export's end: only what is new.
+    /// The `since` of the last line of an earlier export: only newer records.
     since: Option<String>,
 }
 
@@ -42,7 +42,7 @@ struct ExportQuery {
 struct ImportQuery {
     /// `skip`, `overwrite` or `rename`; `skip` when absent.
     conflict: Option<Mode>,
-    /// Tell what would come of it, and write nothing.
+    /// Report what the import would do, and write nothing.
     dry_run: Option<bool>,
 }
 
@@ -50,27 +50,28 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let export_doc =
         in_project("context.export", Method::GET, "/v1/projects/{project_id}/export", "Export a project").no_tool("whole projects, line by line, for programs")
             .description(
-                "Lines `{record, data, content_hash?, reviews?, cursor}`, the last one `end` with the counts; an export \
-                 without it was cut.",
+                "Lines `{record, data, content_hash?, reviews?, cursor}`; the last one is `end` with the counts. An export \
+                 without it is incomplete.",
             )
             .query::<ExportQuery>()
             .reply_type(NDJSON)
             .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
             .errors(Class::TooMany, &["too_many_exports"]);
-    let all_doc = doc("context.export_all", Method::GET, "/v1/export", "Export every project one may read")
-        .no_tool("whole projects, line by line, for programs")
-        .answers_page()
-        .query::<ExportQuery>()
-        .reply_type(NDJSON)
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
-        .errors(Class::TooMany, &["too_many_exports"])
-        .errors(Class::Conflict, &["too_many_projects"]);
-    let import_doc = doc("context.import", Method::POST, "/v1/import", "Import what was exported")
+    let all_doc =
+        doc("context.export_all", Method::GET, "/v1/export", "Export every project that the caller may read")
+            .no_tool("whole projects, line by line, for programs")
+            .answers_page()
+            .query::<ExportQuery>()
+            .reply_type(NDJSON)
+            .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
+            .errors(Class::TooMany, &["too_many_exports"])
+            .errors(Class::Conflict, &["too_many_projects"]);
+    let import_doc = doc("context.import", Method::POST, "/v1/import", "Import an export")
         .no_tool("whole projects, line by line, for programs")
         .without_key()
         .description(
-            "The body is newline-delimited JSON of any length. Records that are there already are skipped, so that an \
-             import can be repeated. For the operator, and for owners within their own projects and names.",
+            "The body is newline-delimited JSON of any length. Records that exist are skipped, so an \
+             import can be repeated. For the operator, and for owners with their own projects and names.",
         )
         .query::<ImportQuery>()
         .request_type(NDJSON)
@@ -90,7 +91,7 @@ async fn export(
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
     parameters: Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let project = context.readable(&project_id, &authority.by).await?;
     let share = context.under_way().export(&authority.by)?;
     stream(context, share, vec![project], &parameters).await
@@ -100,7 +101,7 @@ async fn export_all(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     parameters: Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let projects = context.visible(&authority.by, EXPORT_PROJECTS_MAX + 1).await?;
     if projects.len() > EXPORT_PROJECTS_MAX {
         return Err(Rejection::TooManyProjects.into());
@@ -114,7 +115,7 @@ async fn stream(
     share: Share<String>,
     projects: Vec<(String, std::sync::Arc<crate::project::state::ProjectState>)>,
     parameters: &Parameters,
-) -> Result<Response, Refused> {
+) -> Result<Response, ContextRefusal> {
     let since = match parameters.one("since")? {
         Some(text) => Some(Since::read(context.log(), text).await??),
         None => None,
@@ -122,7 +123,10 @@ async fn stream(
     let after = parameters.one("after")?.map(Place::read).transpose()?;
     let exporter = Exporter::new(context, projects, since, after).await?;
     let pieces = try_unfold((exporter, share), |(mut exporter, share)| async move {
-        let next = exporter.next().await.inspect_err(|fault| tracing::error!(%fault, "an export was cut"))?;
+        let next = exporter
+            .next()
+            .await
+            .inspect_err(|fault| tracing::error!(%fault, "an export was interrupted"))?;
         Ok::<_, plenary_log::Fault>(next.map(|piece| (Bytes::from(piece), (exporter, share))))
     });
     let mut response = Response::new(Body::from_stream(pieces));
@@ -136,11 +140,11 @@ async fn import(
     Bearer(authority): Bearer,
     parameters: Parameters,
     request: Request,
-) -> Result<Json<Report>, Refused> {
+) -> Result<Json<Report>, ContextRefusal> {
     let mode = match parameters.one("conflict")? {
         None => Mode::Skip,
         Some(word) => Mode::parse(word)
-            .ok_or_else(|| Malformed::parameter("conflict", "one of skip, overwrite, rename"))?,
+            .ok_or_else(|| ContextFault::parameter("conflict", "one of skip, overwrite, rename"))?,
     };
     let dry_run = parameters.switch("dry_run")?;
     if matches!(authority.by, Actor::Agent(_) | Actor::Seed) {

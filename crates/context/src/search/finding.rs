@@ -15,7 +15,7 @@ use crate::{
     lifecycle::Status,
     limits::{FOCUS_PACKAGES_MAX, FOCUS_WAITING_MAX, LIST_OCTETS_MAX, READS_AT_ONCE},
     moment::Moment,
-    reading::{Held, Listing},
+    reading::{PackageQuery, StoredPackage},
     rounds::Rounds,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 const SPARE: usize = 8;
 
 /// A package, and how near it is.
-pub(crate) type Relevant = (Held, f64);
+pub(crate) type Relevant = (StoredPackage, f64);
 
 impl Context {
     /// Packages of a project that have to do with a query, the nearest first (AP-60). Drafts and damage as in lists.
@@ -31,7 +31,7 @@ impl Context {
         &self,
         project: &str,
         (query, ranking): (&Query, Option<Ranking>),
-        listing: &Listing<'_>,
+        listing: &PackageQuery<'_>,
         limit: usize,
     ) -> Result<Vec<Relevant>, Failure> {
         let most = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use plenary_engine::Room as _;
 use plenary_kernel::Position;
 use plenary_log::{Fault, PageSize, StoredEvent};
-use plenary_retrieval::{Change, Put};
+use plenary_retrieval::{Change, PutOutcome};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{Search, documents::document};
@@ -63,7 +63,7 @@ impl Context {
                     // A model may be away for hours: the same trouble is said once.
                     let trouble = fault.to_string();
                     if trouble != said {
-                        tracing::warn!(%fault, "the search index does not follow; it is tried again");
+                        tracing::warn!(%fault, "the search index cannot follow the log; it is tried again");
                     }
                     said = trouble;
                 }
@@ -88,7 +88,7 @@ impl Context {
             let head = self.log().head().await?;
             search.recent.seen(head);
             if stands > head {
-                tracing::warn!(%stands, "the search index is ahead of the log and is built again from it");
+                tracing::warn!(%stands, "the search index is ahead of the log and is rebuilt from it");
                 search.index.clear().await.map_err(unavailable)?;
                 continue;
             }
@@ -114,7 +114,7 @@ impl Context {
             }
             let (is_full, until) = (batch.is_full(search.changes_max), batch.until);
             let written = search.index.put(batch.changes, stands, until).await.map_err(unavailable)?;
-            let Put::Done = written else { return Ok(()) };
+            let PutOutcome::Done = written else { return Ok(()) };
             stands = until;
             batch = Batch::from(until);
             search.reached(until, true);
@@ -156,7 +156,7 @@ impl Context {
         let decoded = match PackageEvent::decode(event) {
             Ok(decoded) => decoded,
             Err(fault) => {
-                tracing::error!(%fault, "a package's event can't be read and is not searched");
+                tracing::error!(%fault, "the event of a package cannot be read and is not indexed");
                 return Ok(None);
             }
         };

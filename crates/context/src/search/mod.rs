@@ -41,12 +41,12 @@ impl From<Arc<dyn Index>> for Indexes {
 }
 
 /// The index by meaning, which follows the log by itself: it is slower, and holds nothing up.
-pub(crate) struct Meaning {
+pub(crate) struct SemanticSearch {
     pub(crate) search: Search,
     pub(crate) semantic: Arc<dyn Semantic>,
 }
 
-impl Meaning {
+impl SemanticSearch {
     pub(crate) fn new(semantic: Arc<dyn Semantic>) -> Self {
         let index: Arc<dyn Index> = semantic.clone();
         Self { search: Search::bounded(index, SEMANTIC_CHANGES_MAX), semantic }

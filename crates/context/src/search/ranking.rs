@@ -8,7 +8,7 @@ use plenary_log::Fault;
 use plenary_retrieval::{Evidence, HITS_MAX, Hit, PartHit, Query, Scope, fuse};
 
 use super::{
-    Meaning,
+    SemanticSearch,
     documents::{day, sections},
     following::unavailable,
 };
@@ -48,7 +48,7 @@ impl Ranking {
 
 impl Context {
     /// The index by meaning, if it may be asked now.
-    fn working(&self) -> Option<&Meaning> {
+    fn working(&self) -> Option<&SemanticSearch> {
         self.meaning().filter(|meaning| meaning.semantic.works())
     }
 

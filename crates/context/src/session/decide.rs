@@ -11,14 +11,14 @@ use super::{
 };
 use crate::{
     attribution::{itself, speaks_as},
-    malformed::Malformed,
+    malformed::ContextFault,
     moment::Moment,
     package::decide::enter,
     project::decide::InProject,
     rejection::Rejection,
 };
 
-/// Decides `StartSession`: for whoever may deposit (AP-13, AP-14).
+/// Decides `StartSession`: for every caller that may deposit (AP-13, AP-14).
 pub fn start(
     project: &InProject,
     command: &StartSession,
@@ -46,7 +46,7 @@ pub fn start(
     Ok(Decision::new(vec![SessionEvent::SessionStarted(event)], command.session_id.clone()))
 }
 
-/// Decides `EndSession`: for whoever it is, and once. The same end again is no error.
+/// Decides `EndSession`: for the session's actor, once. The same end again is no error.
 pub fn end(
     state: &SessionState,
     project: &InProject,
@@ -69,7 +69,7 @@ pub fn end(
     }
     let ended_at = command.ended_at.unwrap_or_else(|| Moment::of(stamp.now).max(started.started_at));
     if ended_at < started.started_at {
-        return Err(Malformed::field("ended_at", "not before the session's start").into());
+        return Err(ContextFault::field("ended_at", "not before the session's start").into());
     }
     let event = SessionEnded { by: by.clone(), ended_at, extensions: command.extensions.clone() };
     let session_id = started.session_id.clone();

@@ -1,4 +1,4 @@
-//! What stands on a session's stream, and its stored form. The forms are frozen. Pure.
+//! The events of a session's stream, and their stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use plenary_accounts::Actor;

@@ -7,8 +7,8 @@ use crate::{
     attribution::Attribution,
     fact::{
         command::{AssertFact, InvalidateFact, Source},
-        decide::{Around, assert as decide_assertion, invalidate},
-        document::Asserted,
+        decide::{FactContext, assert as decide_assertion, invalidate},
+        document::Assertion,
         event::FactEvent,
         state::FactState,
     },
@@ -28,14 +28,14 @@ fn asserting(by: &str, further: &Value) -> AssertFact {
     AssertFact {
         authority: authority(by),
         home: Home { owner: "nick".parse().unwrap(), project_id: "proj_dev_relay".into() },
-        fact: Asserted::read(&fact.to_string(), |_| true).unwrap(),
+        fact: Assertion::read(&fact.to_string(), |_| true).unwrap(),
         attribution: Attribution::Own,
         makes_projects: true,
     }
 }
 
-fn around(source: Source) -> Around {
-    Around { project: inside(project()), source }
+fn around(source: Source) -> FactContext {
+    FactContext { project: inside(project()), source }
 }
 
 /// Asserts at a time, and gives the fact back.
@@ -155,7 +155,7 @@ fn ap_45_ap_57_who_asserts() {
 
 #[test]
 fn ap_56_an_archived_project_takes_no_facts() {
-    let closed = Around { project: inside(archived()), source: Source::Unnamed };
+    let closed = FactContext { project: inside(archived()), source: Source::Unnamed };
     let refused =
         decide_assertion(&FactState::default(), &closed, &asserting("@nick.a", &json!({})), &stamp(NOW));
     assert_eq!(refused, Err(Rejection::ProjectArchived));

@@ -11,7 +11,7 @@ use crate::{
     limits::STEPS_MAX,
     package::{
         command::{DepositPackage, MovePackage, Step},
-        decide::{Deposited, deposit, go},
+        decide::{DepositOutcome, deposit, go},
         event::PackageEvent,
         state::PackageState,
     },
@@ -55,7 +55,7 @@ fn ap_53_ap_35_a_deposit_keeps_the_octets_and_the_hash() {
     let command = depositing("@nick.a", &package());
     let decision = deposit(&PackageState::default(), &inside(project()), &command).unwrap();
     let hash = ContentHash::of_text(&package().to_string()).unwrap();
-    assert_eq!(decision.reply, Deposited { is_new: true, makes_project: false, hash });
+    assert_eq!(decision.reply, DepositOutcome { is_new: true, makes_project: false, hash });
     let [PackageEvent::PackageDeposited(event)] = &decision.events[..] else { panic!("{decision:?}") };
     assert_eq!((event.hash, &*event.raw), (hash, package().to_string().as_bytes()));
 }
@@ -68,7 +68,7 @@ fn ap_83_ap_84_the_same_id_again() {
     let mut same = package();
     same["topic"] = Value::Null;
     let again = deposit(&state, &facts, &depositing("@nick.a", &same)).unwrap();
-    assert_eq!(again, Decision::unchanged(Deposited { is_new: false, ..first.reply }));
+    assert_eq!(again, Decision::unchanged(DepositOutcome { is_new: false, ..first.reply }));
     let mut other = package();
     other["title"] = json!("another");
     let refused = deposit(&state, &facts, &depositing("@nick.a", &other));

@@ -10,7 +10,7 @@ use crate::{
     project::{
         command::{CreateProject, Edit, EditProject},
         decide::{create, edit},
-        event::{About, ProjectEvent},
+        event::{ProjectDescription, ProjectEvent},
         state::ProjectState,
     },
     rejection::Rejection,
@@ -21,12 +21,12 @@ fn creating(by: &str, owner: Option<&str>) -> CreateProject {
         authority: authority(by),
         project_id: "p".into(),
         owner: owner.map(|owner| owner.parse().unwrap()),
-        about: About { name: Some("P".into()), ..About::default() },
+        about: ProjectDescription { name: Some("P".into()), ..ProjectDescription::default() },
     }
 }
 
 fn named(name: &str) -> Edit {
-    Edit::Describe(About { name: Some(name.into()), ..About::default() })
+    Edit::Describe(ProjectDescription { name: Some(name.into()), ..ProjectDescription::default() })
 }
 
 fn changed(state: &ProjectState, by: &str, change: Edit) -> Result<ProjectState, Rejection> {
@@ -92,7 +92,7 @@ fn a_project_has_no_more_members_than_it_may_have() {
 fn ap_89_members_of_implementations_stay_until_they_are_set_again_and_are_bounded() {
     let described = |extensions: serde_json::Value| {
         let extensions = extensions.as_object().cloned().unwrap();
-        Edit::Describe(About { extensions, ..About::default() })
+        Edit::Describe(ProjectDescription { extensions, ..ProjectDescription::default() })
     };
     let first = changed(&project(), "@nick.a", described(json!({"x-a": {"b": null}, "x-b": 1}))).unwrap();
     let second = changed(&first, "@nick.a", described(json!({"x-b": [2]}))).unwrap();

@@ -9,7 +9,7 @@ use super::samples::{archived, authority, inside, project, stamp};
 use crate::{
     attribution::Attribution,
     lifecycle::ActorType,
-    malformed::Malformed,
+    malformed::ContextFault,
     moment::Moment,
     project::{decide::InProject, state::ProjectState},
     rejection::Rejection,
@@ -130,7 +130,7 @@ fn ap_13_given_any_project_when_a_session_begins_then_only_writers_of_an_open_on
 
 #[test]
 fn ap_13_given_any_state_when_a_session_is_ended_then_it_ends_once_and_by_its_own() {
-    let early = || Rejection::from(Malformed::field("ended_at", "not before the session's start"));
+    let early = || Rejection::from(ContextFault::field("ended_at", "not before the session's start"));
     for by in BEARERS {
         let is_its_own = matches!(by, "@nick.a" | "operator");
         for (state, name) in states().iter().zip(["none", "running", "ended"]) {

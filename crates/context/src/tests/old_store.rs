@@ -15,10 +15,10 @@ use crate::{
     naming::Place,
     package::{event::PackageDeposited, event::PackageEvent, room::PackageRoom},
     project::{
-        event::{About, MemberSet, ProjectCreated, ProjectEvent},
+        event::{MemberSet, ProjectCreated, ProjectDescription, ProjectEvent},
         room::ProjectRoom,
     },
-    reading::Listing,
+    reading::PackageQuery,
     rejection::Rejection,
     schema::Package,
 };
@@ -29,7 +29,7 @@ fn created(id: &str, owner: Option<&str>) -> ProjectEvent {
         by: Actor::Operator,
         owner: owner.map(|owner| owner.parse().unwrap()),
         made_at: None,
-        about: About::default(),
+        about: ProjectDescription::default(),
     })
 }
 
@@ -103,7 +103,7 @@ async fn ap_1_projects_of_an_old_store_are_where_they_were() {
         let Place { key: found, state, .. } = context.place(&by(actor), name, None).await.unwrap();
         assert_eq!((found.as_str(), state.exists()), (key, true), "{actor} {name}");
     }
-    let page = context.list("parser", &Listing::default(), 9).await.unwrap();
+    let page = context.list("parser", &PackageQuery::default(), 9).await.unwrap();
     assert_eq!(page.held.len(), 1);
     assert_eq!(context.locate("old", None, &by("@acme.w")).await.unwrap(), "parser/old");
     assert_eq!(context.visible(&by("@acme.w"), 9).await.unwrap().len(), 1);

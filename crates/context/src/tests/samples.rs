@@ -8,7 +8,7 @@ use crate::{
     access::Role,
     project::{
         decide::InProject,
-        event::{About, MemberSet, ProjectCreated, ProjectEvent, Switched},
+        event::{ArchiveChange, MemberSet, ProjectCreated, ProjectDescription, ProjectEvent},
         state::ProjectState,
     },
 };
@@ -42,7 +42,7 @@ pub(super) fn project() -> ProjectState {
         by: by(),
         owner: Some("nick".parse().unwrap()),
         made_at: None,
-        about: About::default(),
+        about: ProjectDescription::default(),
     };
     state.evolve(TimestampMs(1), &ProjectEvent::ProjectCreated(owned));
     for (member, role) in [("@acme.w", Role::Writer), ("@acme.v", Role::Reviewer), ("@acme.r", Role::Reader)]
@@ -56,7 +56,10 @@ pub(super) fn project() -> ProjectState {
 /// The same, archived.
 pub(super) fn archived() -> ProjectState {
     let mut state = project();
-    state.evolve(TimestampMs(3), &ProjectEvent::ProjectArchived(Switched { by: Actor::Operator, at: None }));
+    state.evolve(
+        TimestampMs(3),
+        &ProjectEvent::ProjectArchived(ArchiveChange { by: Actor::Operator, at: None }),
+    );
     state
 }
 

@@ -6,11 +6,11 @@ use super::samples::package;
 use crate::{
     hash::ContentHash,
     limits::ID_OCTETS_MAX,
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
     schema::{PACKAGE_TYPES, Package},
 };
 
-fn read(value: &Value) -> Result<Package, Malformed> {
+fn read(value: &Value) -> Result<Package, ContextFault> {
     Package::read(&value.to_string())
 }
 

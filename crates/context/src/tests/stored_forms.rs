@@ -9,13 +9,16 @@ use crate::{
     access::Role,
     activity::event::{Activity, ActivityNoted},
     blob::event::BlobKept,
-    fact::event::{Ended, FactAsserted, FactEvent, FactInvalidated, FactMerged, FactShortened, Outranked},
+    fact::event::{
+        FactAsserted, FactEnd, FactEvent, FactInvalidated, FactMerged, FactShortened, OutrankedFact,
+    },
     hash::ContentHash,
     lifecycle::{ActorType, ReviewType, Status},
     moment::Moment,
     package::event::{PackageDeposited, PackageEvent, PackageMoved},
     project::event::{
-        About, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectEvent, Switched,
+        ArchiveChange, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectDescription,
+        ProjectEvent,
     },
     schema::Creator,
     session::event::{SessionEnded, SessionEvent, SessionStarted},
@@ -228,10 +231,10 @@ fn facts_of_other_servers() {
             valid_from: moment("2026-04-18T20:00:00Z"),
             text: "2026-04-18T20:00:00+00:00".into(),
             ended: full
-                .then(|| Ended { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() }),
+                .then(|| FactEnd { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() }),
             is_last: full,
             outranked: full.then(|| "fact_1".into()),
-            outranks: full.then(|| Outranked { fact_id: "fact_2".into(), document: "{}".into() }),
+            outranks: full.then(|| OutrankedFact { fact_id: "fact_2".into(), document: "{}".into() }),
             document: "{\"value\":\"1\"}".into(),
         })
     };
@@ -254,7 +257,7 @@ fn facts_of_other_servers() {
         by: agent(),
         valid_from: moment("2026-04-18T20:00:00Z"),
         was: moment("2026-04-18T22:00:00Z"),
-        ended: Ended { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() },
+        ended: FactEnd { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() },
     };
     let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","was":"2026-04-18T22:00:00Z""#;
     for (is_followed, tail) in [(false, "}"), (true, r#","is_followed":true}"#)] {
@@ -269,14 +272,14 @@ fn facts_of_other_servers() {
 
 #[test]
 fn projects() {
-    let about = About {
+    let about = ProjectDescription {
         name: Some("P".into()),
         description: Some("d".into()),
         settings: json!({"a": 1}).as_object().cloned(),
         extensions: Map::new(),
     };
-    let extended = About { extensions: extensions(), ..About::default() };
-    let created = |owner: Option<&str>, about: &About| {
+    let extended = ProjectDescription { extensions: extensions(), ..ProjectDescription::default() };
+    let created = |owner: Option<&str>, about: &ProjectDescription| {
         ProjectEvent::ProjectCreated(ProjectCreated {
             project_id: "p".into(),
             by: Actor::Operator,
@@ -288,7 +291,11 @@ fn projects() {
     let full = r#"{"project_id":"p","by":"operator","owner":"nick","made_at":7,"name":"P","description":"d","settings":{"a":1}}"#;
     let member = || "@acme.*".parse().unwrap();
     let forms = [
-        (created(None, &About::default()), "ProjectCreated", r#"{"project_id":"p","by":"operator"}"#),
+        (
+            created(None, &ProjectDescription::default()),
+            "ProjectCreated",
+            r#"{"project_id":"p","by":"operator"}"#,
+        ),
         (created(Some("nick"), &about), "ProjectCreated", full),
         (
             ProjectEvent::ProjectDescribed(ProjectDescribed { by: agent(), about }),
@@ -311,17 +318,17 @@ fn projects() {
             r#"{"by":"@nick.a","member":"@acme.*"}"#,
         ),
         (
-            ProjectEvent::ProjectArchived(Switched { by: agent(), at: None }),
+            ProjectEvent::ProjectArchived(ArchiveChange { by: agent(), at: None }),
             "ProjectArchived",
             r#"{"by":"@nick.a"}"#,
         ),
         (
-            ProjectEvent::ProjectArchived(Switched { by: agent(), at: Some(TimestampMs(7)) }),
+            ProjectEvent::ProjectArchived(ArchiveChange { by: agent(), at: Some(TimestampMs(7)) }),
             "ProjectArchived",
             r#"{"by":"@nick.a","at":7}"#,
         ),
         (
-            ProjectEvent::ProjectUnarchived(Switched { by: agent(), at: None }),
+            ProjectEvent::ProjectUnarchived(ArchiveChange { by: agent(), at: None }),
             "ProjectUnarchived",
             r#"{"by":"@nick.a"}"#,
         ),

@@ -1,5 +1,5 @@
 //! Records as they come in, read whole: a package with its history, a fact with its end, a session, a project.
-//! Must not know: what is there already.
+//! Must not know: what the store contains.
 
 use plenary_accounts::Actor;
 use plenary_kernel::{OwnerName, TimestampMs, rfc3339};
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use super::{
     fact::ArrivingFact,
     history::{self, History},
-    record::{Incoming, Kind},
+    record::{IncomingRecord, Kind},
     reference,
 };
 use crate::{
     hash::ContentHash,
     lifecycle::ActorType,
     limits::ABOUT_OCTETS_MAX,
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
     members::{Object, quoted},
     moment::Moment,
-    project::event::About,
+    project::event::ProjectDescription,
     schema::{CONTENT_HASH, Package},
     session::event::SessionStarted,
     shape::Shape,
@@ -26,7 +26,7 @@ use crate::{
 
 /// A record that is what it says it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Arriving {
+pub(crate) enum ArrivingRecord {
     Project(Box<ArrivingProject>),
     Package(Box<ArrivingPackage>),
     Fact(Box<ArrivingFact>),
@@ -38,7 +38,7 @@ pub(crate) enum Arriving {
 pub(crate) struct ArrivingProject {
     pub(crate) project_id: String,
     pub(crate) owner: Option<OwnerName>,
-    pub(crate) about: About,
+    pub(crate) about: ProjectDescription,
     pub(crate) created_at: Option<TimestampMs>,
     pub(crate) archived_at: Option<TimestampMs>,
 }
@@ -60,12 +60,12 @@ pub(crate) struct ArrivingSession {
     pub(crate) ended_at: Option<Moment>,
 }
 
-impl Arriving {
+impl ArrivingRecord {
     /// Reads a record. `by` is who imports.
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub(crate) fn read(record: &Incoming, by: &Actor) -> Result<Self, Malformed> {
+    pub(crate) fn read(record: &IncomingRecord, by: &Actor) -> Result<Self, ContextFault> {
         match record.kind {
             Kind::Project => project(&record.data).map(|project| Self::Project(Box::new(project))),
             Kind::Package => {
@@ -81,7 +81,7 @@ impl Arriving {
     }
 
     /// The id of a record for a report, however little of it can be read.
-    pub(crate) fn id(record: &Incoming) -> String {
+    pub(crate) fn id(record: &IncomingRecord) -> String {
         let name = match record.kind {
             Kind::Project => "project_id",
             Kind::Package => "package_id",
@@ -97,9 +97,9 @@ impl Arriving {
 /// Reads data as it is, or where that fails with the published implementation's names mapped.
 fn or_mapped<T>(
     data: &str,
-    read: impl Fn(&str) -> Result<T, Malformed>,
+    read: impl Fn(&str) -> Result<T, ContextFault>,
     map: impl Fn(&str) -> Option<String>,
-) -> Result<T, Malformed> {
+) -> Result<T, ContextFault> {
     read(data).or_else(|wrong| match map(data) {
         Some(mapped) => read(&mapped),
         None => Err(wrong),
@@ -107,7 +107,7 @@ fn or_mapped<T>(
 }
 
 impl ArrivingPackage {
-    fn read(record: &Incoming, by: &Actor) -> Result<Self, Malformed> {
+    fn read(record: &IncomingRecord, by: &Actor) -> Result<Self, ContextFault> {
         // What was hashed is what was sent: a claim is held to that, before any name is mapped.
         if let Some(claim) = record.claim {
             claimed(&record.data, claim)?;
@@ -123,10 +123,10 @@ impl ArrivingPackage {
     }
 
     /// The same under another id, or below another parent.
-    pub(crate) fn moved(&self, package_id: &str, parent: Option<&str>) -> Result<Self, Malformed> {
+    pub(crate) fn moved(&self, package_id: &str, parent: Option<&str>) -> Result<Self, ContextFault> {
         let raw = history::text(&self.package)?;
         let object =
-            Object::parse(raw).ok_or_else(|| Malformed::whole("A package must be a JSON object."))?;
+            Object::parse(raw).ok_or_else(|| ContextFault::whole("A package must be a JSON object."))?;
         let (id, parent) = (quoted(package_id), parent.map(quoted));
         let values = [("package_id", Some(id.as_str())), ("parent_package_id", parent.as_deref())];
         let values: Vec<_> = values.iter().filter_map(|(name, value)| Some((*name, (*value)?))).collect();
@@ -136,24 +136,24 @@ impl ArrivingPackage {
     }
 }
 
-fn claimed(data: &str, claim: ContentHash) -> Result<(), Malformed> {
+fn claimed(data: &str, claim: ContentHash) -> Result<(), ContextFault> {
     let bare = Object::parse(data).map(|object| object.without(CONTENT_HASH));
     let hash = bare.as_deref().and_then(ContentHash::of_text);
     if hash == Some(claim) {
         return Ok(());
     }
     let hash = hash.map_or_else(String::new, |hash| hash.to_string());
-    Err(Malformed {
+    Err(ContextFault {
         code: Code::HashMismatch,
         field: Some(CONTENT_HASH.to_owned()),
-        message: format!("The package hashes to {hash}; what is claimed is another."),
+        message: format!("The hash of the package is {hash}; the request claims another."),
     })
 }
 
-fn project(data: &str) -> Result<ArrivingProject, Malformed> {
+fn project(data: &str) -> Result<ArrivingProject, ContextFault> {
     let data = reference::project(data).unwrap_or_else(|| data.to_owned());
     let value: Value =
-        serde_json::from_str(&data).map_err(|_| Malformed::whole("A project must be an object."))?;
+        serde_json::from_str(&data).map_err(|_| ContextFault::whole("A project must be an object."))?;
     let shape = Shape::root(&value)?;
     let project_id = shape.id("project_id")?.to_owned();
     let settings = match shape.any("settings") {
@@ -177,7 +177,7 @@ fn project(data: &str) -> Result<ArrivingProject, Malformed> {
     };
     Ok(ArrivingProject {
         owner,
-        about: About {
+        about: ProjectDescription {
             name: name.map(str::to_owned),
             description: Some(description),
             settings: Some(settings),
@@ -189,18 +189,18 @@ fn project(data: &str) -> Result<ArrivingProject, Malformed> {
     })
 }
 
-fn at(shape: &Shape<'_>, name: &str) -> Result<Option<TimestampMs>, Malformed> {
+fn at(shape: &Shape<'_>, name: &str) -> Result<Option<TimestampMs>, ContextFault> {
     if shape.text_or_null(name)?.is_none() {
         return Ok(None);
     }
     shape.moment(name)?;
     let ms = rfc3339::parse(shape.text(name)?).and_then(|ms| u64::try_from(ms).ok());
-    ms.map(|ms| Some(TimestampMs(ms))).ok_or_else(|| Malformed::field(name, "a time since 1970"))
+    ms.map(|ms| Some(TimestampMs(ms))).ok_or_else(|| ContextFault::field(name, "a time since 1970"))
 }
 
-fn session(data: &str, by: &Actor) -> Result<ArrivingSession, Malformed> {
+fn session(data: &str, by: &Actor) -> Result<ArrivingSession, ContextFault> {
     let value: Value =
-        serde_json::from_str(data).map_err(|_| Malformed::whole("A session must be an object."))?;
+        serde_json::from_str(data).map_err(|_| ContextFault::whole("A session must be an object."))?;
     let shape = Shape::root(&value)?;
     let started_at = shape.moment("started_at")?;
     let ended_at = shape.text_or_null("ended_at")?.map(|_| shape.moment("ended_at")).transpose()?;

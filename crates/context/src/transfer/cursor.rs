@@ -5,7 +5,7 @@ use plenary_kernel::{Position, json::digest};
 use plenary_log::{Fault, Log, StoredEvent};
 
 use super::record::Kind;
-use crate::malformed::{Code, Malformed};
+use crate::malformed::{Code, ContextFault};
 
 /// Up to where an export has everything: a place in the log, with the mark of the event that stands there, so that
 /// another store's is told apart.
@@ -29,7 +29,7 @@ impl Since {
     }
 
     /// Reads what an earlier export ended with, and whether it is of this store.
-    pub(crate) async fn read(log: &Log, text: &str) -> Result<Result<Self, Malformed>, Fault> {
+    pub(crate) async fn read(log: &Log, text: &str) -> Result<Result<Self, ContextFault>, Fault> {
         let position = text.split_once('-').and_then(|(position, _)| position.parse().ok()).map(Position);
         if let Some(position) = position
             && position <= log.head().await?
@@ -52,8 +52,12 @@ fn mark(event: &StoredEvent) -> String {
     hex::encode(&digest(text.as_bytes())[..8])
 }
 
-fn unknown(name: &str, why: &str) -> Malformed {
-    Malformed { code: Code::InvalidCursor, field: Some(name.to_owned()), message: format!("`{name}` {why}.") }
+fn unknown(name: &str, why: &str) -> ContextFault {
+    ContextFault {
+        code: Code::InvalidCursor,
+        field: Some(name.to_owned()),
+        message: format!("`{name}` {why}."),
+    }
 }
 
 /// Behind which record an export goes on.
@@ -76,7 +80,7 @@ impl Place {
 
     /// # Errors
     /// `invalid_cursor`
-    pub(crate) fn read(text: &str) -> Result<Self, Malformed> {
+    pub(crate) fn read(text: &str) -> Result<Self, ContextFault> {
         let parts: Vec<&str> = text.splitn(4, '.').collect();
         let place = || {
             let [head, since, kind, key] = parts[..] else { return None };

@@ -19,7 +19,7 @@ use crate::{
     fact::event::FactEvent,
     hash::ContentHash,
     limits::IMPORT_AHEAD_MS_MAX,
-    malformed::Malformed,
+    malformed::ContextFault,
     moment::Moment,
     naming::Home,
     package::{decide::enter, event::PackageEvent, state::PackageState},
@@ -60,14 +60,15 @@ pub(crate) struct Import<'a> {
     pub(crate) attribution: Attribution,
 }
 
-type Decided<E> = Result<Decision<E, Outcome>, Rejection>;
+type TransferDecision<E> = Result<Decision<E, Outcome>, Rejection>;
 
-fn nothing<E>(outcome: Outcome) -> Decided<E> {
+fn nothing<E>(outcome: Outcome) -> TransferDecision<E> {
     Ok(Decision::unchanged(outcome))
 }
 
 impl Import<'_> {
-    /// Only whoever governs a project imports into it, and only what it may attribute (wire.md D.4, D.7).
+    /// Only the owner of a project and the operator import into it, and only what they may attribute (wire.md D.4,
+    /// D.7).
     fn enter(&self, project: &InProject, actor: Option<(&str, &'static str)>) -> Result<(), Rejection> {
         let by = &self.authority.by;
         enter(project, by, false, |access| access.govern)?;
@@ -77,7 +78,7 @@ impl Import<'_> {
         }
     }
 
-    fn writes<E>(&self, project: &InProject, events: Vec<E>, outcome: Outcome) -> Decided<E> {
+    fn writes<E>(&self, project: &InProject, events: Vec<E>, outcome: Outcome) -> TransferDecision<E> {
         if project.project.archived_at.is_some() {
             return Err(Rejection::ProjectArchived);
         }
@@ -90,7 +91,7 @@ impl Import<'_> {
         state: &PackageState,
         (project, earlier): (&InProject, &[ContentHash]),
         arriving: &ArrivingPackage,
-    ) -> Decided<PackageEvent> {
+    ) -> TransferDecision<PackageEvent> {
         let ArrivingPackage { package, history, renamed_from } = arriving;
         self.enter(project, Some((&package.head.created_by.id, "created_by.id")))?;
         let by = &self.authority.by;
@@ -118,14 +119,14 @@ impl Import<'_> {
         FactAround { project, neighbours, asserted_by, taken }: FactAround<'_>,
         arriving: &ArrivingFact,
         now: TimestampMs,
-    ) -> Decided<FactEvent> {
+    ) -> TransferDecision<FactEvent> {
         // What begins or ends later than that would push whatever is asserted here behind it (wire.md D.7).
         let latest = Moment::of(TimestampMs(now.0.saturating_add(IMPORT_AHEAD_MS_MAX)));
         if arriving.valid_from > latest {
             return Err(Rejection::InvalidValidFrom("not in the future"));
         }
         if arriving.ended.as_ref().is_some_and(|ended| ended.at > latest) {
-            return Err(Malformed::field("valid_to", "not in the future").into());
+            return Err(ContextFault::field("valid_to", "not in the future").into());
         }
         self.enter(
             project,
@@ -148,7 +149,7 @@ impl Import<'_> {
         state: &SessionState,
         project: &InProject,
         arriving: &ArrivingSession,
-    ) -> Decided<SessionEvent> {
+    ) -> TransferDecision<SessionEvent> {
         let ArrivingSession { started, ended_at, .. } = arriving;
         self.enter(project, Some((&started.actor_id, "actor_id")))?;
         let ends = |ended_at: Moment, extensions| {
@@ -190,7 +191,7 @@ impl Import<'_> {
         holds: bool,
         home: &Home,
         arriving: Option<&ArrivingProject>,
-    ) -> Decided<ProjectEvent> {
+    ) -> TransferDecision<ProjectEvent> {
         if !holds {
             return Err(Rejection::Revoked);
         }

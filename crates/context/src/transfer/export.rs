@@ -1,5 +1,5 @@
 //! An export: piece by piece as it is asked for, so that it costs no more memory than one piece however much there is.
-//! Must not know: HTTP, or who asks.
+//! Must not know: HTTP, or the caller.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use plenary_log::{Fault, IndexRow, Order};
 
 use super::{
     cursor::{Place, Since},
-    record::{Counts, DAMAGED, END, Kind, Outgoing},
+    record::{Counts, DAMAGED, END, Kind, OutgoingRecord},
 };
 use crate::{
     Context,
@@ -102,7 +102,7 @@ impl Exporter {
         let since = Since::at(self.context.log(), self.place.head).await?;
         let counts = serde_json::to_string(&self.counts).expect("numbers can be written");
         let data = format!("{{\"counts\":{counts},\"since\":{}}}", quoted(since.as_str()));
-        Outgoing {
+        OutgoingRecord {
             kind: END,
             project: None,
             data: &data,
@@ -185,7 +185,7 @@ impl Exporter {
         if let Some(hash) = package.hash {
             self.counts.add(Kind::Package);
             let (cursor, project) = (self.place.write(), self.named(&package.project));
-            Outgoing {
+            OutgoingRecord {
                 kind: Kind::Package.as_str(),
                 project: project.as_deref(),
                 data: &package.text,
@@ -200,7 +200,7 @@ impl Exporter {
         self.counts.damaged += 1;
         let cursor = self.place.write();
         let (data, project) = (&package.text, self.named(&package.project));
-        Outgoing {
+        OutgoingRecord {
             kind: DAMAGED,
             project: project.as_deref(),
             data,
@@ -224,7 +224,7 @@ impl Exporter {
         let (cursor, project) = (self.place.write(), self.named(project));
         let (kind, project, cursor) = (kind.as_str(), project.as_deref(), Some(cursor.as_str()));
         let (hash, reviews, renamed_from) = (None, None, None);
-        Outgoing { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
+        OutgoingRecord { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
     }
 
     /// A project's name that says whose it is, by its key.
@@ -270,10 +270,7 @@ pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePac
     let created_at = present.created_at.as_str().to_owned();
     let project = id.split_once('/').map_or(id, |(project, _)| project).to_owned();
     if ContentHash::of_text(&text) != Some(present.hash) {
-        tracing::error!(
-            package = id,
-            "a stored package is not what its hash says; it is left out of an export"
-        );
+        tracing::error!(package = id, "a stored package does not match its hash; the export leaves it out");
         let state = context.project(&project).await?;
         let ids = (quoted(&deposited.package_id), quoted(&state.project_id));
         let text = format!("{{\"package_id\":{},\"project_id\":{}}}", ids.0, ids.1);

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::{
-    fact::{document::Asserted, event::Ended},
+    fact::{document::Assertion, event::FactEnd},
     limits::FACT_OCTETS_MAX,
-    malformed::Malformed,
+    malformed::ContextFault,
     members::{Object, appended},
     moment::Moment,
     schema::Creator,
@@ -26,7 +26,7 @@ pub(crate) struct ArrivingFact {
     /// The same as it was written.
     pub(crate) from_text: String,
     /// When it ended, and the same as it was written.
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<FactEnd>,
     /// The fact without its end, with the defaults of what it lacks, but for who asserted it.
     pub(crate) document: String,
 }
@@ -36,12 +36,12 @@ impl ArrivingFact {
     ///
     /// # Errors
     /// `invalid_schema` with the first field that does not fit.
-    pub(crate) fn read(data: &str) -> Result<Self, Malformed> {
+    pub(crate) fn read(data: &str) -> Result<Self, ContextFault> {
         let value: Value =
-            serde_json::from_str(data).map_err(|_| Malformed::whole("A fact must be an object."))?;
+            serde_json::from_str(data).map_err(|_| ContextFault::whole("A fact must be an object."))?;
         let shape = Shape::root(&value)?;
         if data.len() > FACT_OCTETS_MAX {
-            return Err(Malformed::whole("The fact is larger than a fact may be."));
+            return Err(ContextFault::whole("The fact is larger than a fact may be."));
         }
         for name in ["fact_id", "project_id", "subject", "predicate", "value", "valid_from", "created_at"] {
             shape.required(name)?;
@@ -51,14 +51,14 @@ impl ArrivingFact {
         shape.moment("created_at")?;
         let ended = match shape.text_or_null("valid_to")? {
             None => None,
-            Some(text) => Some(Ended { at: shape.moment("valid_to")?, text: text.to_owned() }),
+            Some(text) => Some(FactEnd { at: shape.moment("valid_to")?, text: text.to_owned() }),
         };
         // One that another fact outranks, because it begins at the same moment, ends where it begins.
         if ended.as_ref().is_some_and(|ended| ended.at < valid_from) {
             return shape.wrong("valid_to", "not before valid_from");
         }
-        let asserted = Asserted::read(data, |id| id == project_id)?;
-        let object = Object::parse(data).ok_or_else(|| Malformed::whole("A fact must be an object."))?;
+        let asserted = Assertion::read(data, |id| id == project_id)?;
+        let object = Object::parse(data).ok_or_else(|| ContextFault::whole("A fact must be an object."))?;
         let mut document = object.without("valid_to");
         for (name, value) in [("source_package_id", "null"), ("confidence", "1.0"), ("tags", "[]")] {
             if object.get(name).is_none() {

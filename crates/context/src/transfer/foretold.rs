@@ -15,11 +15,11 @@ use super::{
     decide::Outcome,
     fact::ArrivingFact,
     merge::{FoundFact, Neighbours},
-    placing::{Named, Placing},
+    placing::{NamedProject, Placement},
 };
 use crate::{
     Context, Failure,
-    fact::{event::Ended, room::FactRoom, state::FactState},
+    fact::{event::FactEnd, room::FactRoom, state::FactState},
     limits::FORETOLD_MAX,
     moment::Moment,
     package::{room::PackageRoom, state::PackageState},
@@ -38,19 +38,19 @@ pub(super) struct Foretold {
     /// Which fact has an id, by the project's key and that id: the id of its stream, and since when it holds.
     fact_ids: HashMap<(String, String), (String, Moment)>,
     /// The facts of a stream that would be new or end otherwise.
-    held: HashMap<String, Held>,
+    held: HashMap<String, FactTimeline>,
 }
 
 /// Facts of one subject and predicate.
 #[derive(Default)]
-struct Held {
+struct FactTimeline {
     /// By the moment at which they begin.
     holders: BTreeMap<Moment, FoundFact>,
     /// Those that another one outranks, by that moment and their ids.
     outranked: BTreeMap<(Moment, String), String>,
 }
 
-impl Held {
+impl FactTimeline {
     /// What is on disk around a fact, with what would be there.
     fn add_to(&self, around: &mut Neighbours, arriving: &ArrivingFact) {
         let since = arriving.valid_from;
@@ -60,7 +60,7 @@ impl Held {
         let outranked = self.outranked.get(&(since, arriving.fact_id.clone()));
         around.outranked = around.outranked.take().or_else(|| outranked.cloned());
         let later = (Bound::Excluded(since), Bound::Unbounded);
-        let after = self.holders.range(later).next().map(|(at, _)| Ended { at: *at, text: at.micros() });
+        let after = self.holders.range(later).next().map(|(at, _)| FactEnd { at: *at, text: at.micros() });
         around.after = around.after.take().into_iter().chain(after).min_by_key(|after| after.at);
         if let (Some(same), Some(after)) = (&mut around.same, &around.after) {
             same.ended = Some(same.ended.map_or(after.at, |ended| ended.min(after.at)));
@@ -130,16 +130,19 @@ impl Foretold {
         }
     }
 
-    pub(super) async fn project(&mut self, placing: &Placing<'_, Named<'_>>) -> Result<Outcome, Failure> {
-        let Placing { context, id, .. } = *placing;
+    pub(super) async fn project(
+        &mut self,
+        placing: &Placement<'_, NamedProject<'_>>,
+    ) -> Result<Outcome, Failure> {
+        let Placement { context, id, .. } = *placing;
         meet::<ProjectRoom, _>(context, context.projects(), (id, &mut self.projects), placing, |_| {}).await
     }
 
     pub(super) async fn package(
         &mut self,
-        placing: &Placing<'_, ArrivingPackage>,
+        placing: &Placement<'_, ArrivingPackage>,
     ) -> Result<Outcome, Failure> {
-        let Placing { context, id, .. } = *placing;
+        let Placement { context, id, .. } = *placing;
         let mut states = std::mem::take(&mut self.packages);
         let within = |facts: &mut (InProject, Vec<_>)| self.within(id, &mut facts.0);
         let met =
@@ -148,8 +151,8 @@ impl Foretold {
         met
     }
 
-    pub(super) async fn fact(&mut self, placing: &Placing<'_, ArrivingFact>) -> Result<Outcome, Failure> {
-        let Placing { context, id, .. } = *placing;
+    pub(super) async fn fact(&mut self, placing: &Placement<'_, ArrivingFact>) -> Result<Outcome, Failure> {
+        let Placement { context, id, .. } = *placing;
         let mut states = std::mem::take(&mut self.facts);
         let holder = self.fact_ids.get(&id_of(id, &placing.record.fact_id)).cloned();
         let key = (id.to_owned(), placing.record.valid_from);
@@ -178,9 +181,9 @@ impl Foretold {
 
     pub(super) async fn session(
         &mut self,
-        placing: &Placing<'_, ArrivingSession>,
+        placing: &Placement<'_, ArrivingSession>,
     ) -> Result<Outcome, Failure> {
-        let Placing { context, id, .. } = *placing;
+        let Placement { context, id, .. } = *placing;
         let mut states = std::mem::take(&mut self.sessions);
         let within = |project: &mut InProject| self.within(id, project);
         let met =

@@ -1,6 +1,6 @@
 //! How a package came to its present state: the deposit and every step, each with the hash that it led to. A log that
 //! does not lead to the package as it stands is refused.
-//! Must not know: what is there already.
+//! Must not know: what the store contains.
 
 use plenary_accounts::Actor;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::{
     hash::ContentHash,
     lifecycle::{ReviewType, Status},
     limits::{NOTE_OCTETS_MAX, STEPS_MAX},
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
     moment::Moment,
     package::event::{PackageDeposited, PackageEvent, PackageMoved},
     schema::Package,
@@ -39,17 +39,17 @@ pub(crate) struct History {
 }
 
 /// A package as it stands.
-pub(crate) fn text(package: &Package) -> Result<&str, Malformed> {
-    std::str::from_utf8(&package.raw).map_err(|_| Malformed::whole("A package must be UTF-8."))
+pub(crate) fn text(package: &Package) -> Result<&str, ContextFault> {
+    std::str::from_utf8(&package.raw).map_err(|_| ContextFault::whole("A package must be UTF-8."))
 }
 
 fn stated(
     package: &Package,
     status: Status,
     review_type: ReviewType,
-) -> Result<(String, ContentHash), Malformed> {
+) -> Result<(String, ContentHash), ContextFault> {
     let text = Document { deposited: text(package)?, status, review_type }.text();
-    let hash = ContentHash::of_text(&text).ok_or_else(|| Malformed::whole("A package must be JSON."))?;
+    let hash = ContentHash::of_text(&text).ok_or_else(|| ContextFault::whole("A package must be JSON."))?;
     Ok((text, hash))
 }
 
@@ -70,8 +70,8 @@ impl History {
 
     /// Reads the log that came with a package. Who took a step is believed to the operator; others may only bring
     /// steps of their own.
-    pub(crate) fn read(package: &Package, reviews: &str, by: &Actor) -> Result<Self, Malformed> {
-        let wrong = || Malformed::field("reviews", "the steps of the package, the deposit first");
+    pub(crate) fn read(package: &Package, reviews: &str, by: &Actor) -> Result<Self, ContextFault> {
+        let wrong = || ContextFault::field("reviews", "the steps of the package, the deposit first");
         let items: Vec<Value> = serde_json::from_str(reviews).map_err(|_| wrong())?;
         if items.is_empty() || items.len() > STEPS_MAX as usize + 2 {
             return Err(wrong());
@@ -81,13 +81,13 @@ impl History {
             let at = format!("reviews[{nth}]");
             let step = step(&Shape::at(&at, item)?)?;
             if !may_bring(by, &step.by) {
-                return Err(Malformed::field(format!("{at}.by"), "the importer's own"));
+                return Err(ContextFault::field(format!("{at}.by"), "the importer's own"));
             }
             if let Some(before) = steps.last() {
                 let stays = before.status == Status::AwaitingReview && step.is_flag;
                 if !stays && !before.status.leads_to(step.status) {
                     let words = (before.status.as_str(), step.status.as_str());
-                    return Err(Malformed::field(
+                    return Err(ContextFault::field(
                         at,
                         &format!("a step that there is; none leads from {} to {}", words.0, words.1),
                     ));
@@ -95,7 +95,7 @@ impl History {
             }
             let (_, hash) = stated(package, step.status, step.review_type)?;
             if hash != step.hash {
-                return Err(Malformed {
+                return Err(ContextFault {
                     code: Code::HashMismatch,
                     field: Some(format!("{at}.content_hash")),
                     message: format!(
@@ -106,13 +106,13 @@ impl History {
             steps.push(step);
         }
         if steps.last().map(|last| last.hash) != Some(package.hash) {
-            return Err(Malformed::field("reviews", "steps that lead to the package as it stands"));
+            return Err(ContextFault::field("reviews", "steps that lead to the package as it stands"));
         }
         Ok(Self { steps, is_known: true })
     }
 
     /// The same steps of a package that was changed.
-    pub(crate) fn of(&self, package: &Package) -> Result<Self, Malformed> {
+    pub(crate) fn of(&self, package: &Package) -> Result<Self, ContextFault> {
         let mut history = self.clone();
         for step in &mut history.steps {
             step.hash = stated(package, step.status, step.review_type)?.1;
@@ -136,7 +136,7 @@ impl History {
         package: &Package,
         renamed_from: Option<&str>,
         by: &Actor,
-    ) -> Result<Vec<PackageEvent>, Malformed> {
+    ) -> Result<Vec<PackageEvent>, ContextFault> {
         let Some(first) = self.steps.first() else { return Ok(Vec::new()) };
         let (raw, hash) = stated(package, first.status, first.review_type)?;
         let head = &package.head;
@@ -212,7 +212,7 @@ fn may_bring(by: &Actor, of: &Actor) -> bool {
     }
 }
 
-fn step(shape: &Shape<'_>) -> Result<Step, Malformed> {
+fn step(shape: &Shape<'_>) -> Result<Step, ContextFault> {
     let note = shape.text_or_null("note")?;
     if note.is_some_and(|note| note.len() > NOTE_OCTETS_MAX) {
         return shape.wrong("note", "a string of at most 16384 bytes");

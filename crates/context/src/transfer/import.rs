@@ -8,11 +8,11 @@ use futures_util::future::join_all;
 use plenary_kernel::TimestampMs;
 
 use super::{
-    arriving::{Arriving, ArrivingProject},
+    arriving::{ArrivingProject, ArrivingRecord},
     decide::{Import, Outcome},
     foretold::Foretold,
-    placing::{Named, Placing},
-    record::{Counts, Incoming, Kind, Said, read},
+    placing::{NamedProject, Placement},
+    record::{Counts, ImportLine, IncomingRecord, Kind, read},
     report::{Mode, Report},
 };
 use crate::{
@@ -20,15 +20,15 @@ use crate::{
     fact::room::stream_id,
     key,
     limits::{EXPORT_PROJECTS_MAX, IMPORT_OCTETS_WAITING_MAX, IMPORTS_AT_ONCE},
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
     naming::{Home, Place, split},
     project::command::{Edit, EditProject},
-    refusals::Refused,
+    refusals::ContextRefusal,
     rejection::Rejection,
 };
 
 /// A record that waits to be written.
-pub(super) struct Waiting {
+pub(super) struct PendingRecord {
     line: u64,
     kind: Kind,
     /// The record's own id.
@@ -36,7 +36,7 @@ pub(super) struct Waiting {
     /// The project's key, and the id of the stream.
     pub(super) project: String,
     pub(super) stream: String,
-    arriving: Arriving,
+    arriving: ArrivingRecord,
 }
 
 /// An import that goes on.
@@ -45,7 +45,7 @@ pub(crate) struct Importer<'a> {
     pub(super) import: Import<'a>,
     pub(super) dry_run: Option<Foretold>,
     pub(super) report: Report,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingRecord>,
     octets_waiting: usize,
     /// Projects, by their keys, that are there.
     known: HashSet<String>,
@@ -84,7 +84,7 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     /// When the import cannot go on.
-    pub(crate) async fn line(&mut self, nth: u64, octets: Option<&[u8]>) -> Result<(), Refused> {
+    pub(crate) async fn line(&mut self, nth: u64, octets: Option<&[u8]>) -> Result<(), ContextRefusal> {
         let said = match octets {
             None => Err(too_long()),
             Some(octets) if octets.trim_ascii().is_empty() => return Ok(()),
@@ -92,24 +92,24 @@ impl<'a> Importer<'a> {
         };
         match said {
             Err(malformed) => self.report.refuse((nth, "", ""), &malformed.into()),
-            Ok(Said::Other) => {
+            Ok(ImportLine::Other) => {
                 self.report.ignored += 1;
                 self.has_envelopes = true;
             }
-            Ok(Said::End(counts)) => {
+            Ok(ImportLine::End(counts)) => {
                 let ends = self.ends.get_or_insert_default();
                 ends.projects += counts.projects;
                 ends.packages += counts.packages;
                 ends.facts += counts.facts;
                 ends.sessions += counts.sessions;
             }
-            Ok(Said::Record(record)) => {
+            Ok(ImportLine::Record(record)) => {
                 self.has_envelopes |= record.has_envelope;
                 self.seen.add(record.kind);
-                match Arriving::read(&record, &self.import.authority.by) {
+                match ArrivingRecord::read(&record, &self.import.authority.by) {
                     Ok(arriving) => self.record(nth, &record, arriving).await?,
                     Err(malformed) => {
-                        let of = (nth, record.kind.as_str(), Arriving::id(&record));
+                        let of = (nth, record.kind.as_str(), ArrivingRecord::id(&record));
                         self.report.refuse((of.0, of.1, &of.2), &malformed.into());
                     }
                 }
@@ -118,16 +118,21 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    async fn record(&mut self, line: u64, record: &Incoming, arriving: Arriving) -> Result<(), Refused> {
+    async fn record(
+        &mut self,
+        line: u64,
+        record: &IncomingRecord,
+        arriving: ArrivingRecord,
+    ) -> Result<(), ContextRefusal> {
         if self.waiting.first().is_some_and(|first| first.kind != record.kind) {
             self.flush().await?;
         }
-        let name = Arriving::id(record);
+        let name = ArrivingRecord::id(record);
         let (project, home) = match self.home(record, &arriving).await {
             Ok(Place { key, home, .. }) => (key, home),
             Err(failure) => return self.note((line, record.kind, &name), Err(failure)),
         };
-        if let Arriving::Project(record) = &arriving {
+        if let ArrivingRecord::Project(record) = &arriving {
             let outcome = self.project((&project, &home), Some(record)).await;
             return self.note((line, Kind::Project, &name), outcome);
         }
@@ -140,7 +145,7 @@ impl<'a> Importer<'a> {
             Ok(arriving) => arriving,
             Err(failure) => return self.note((line, record.kind, &name), Err(failure)),
         };
-        if let Arriving::Package(package) = &arriving
+        if let ArrivingRecord::Package(package) = &arriving
             && package.renamed_from.is_some()
         {
             // What it was made of may wait to be written.
@@ -150,7 +155,7 @@ impl<'a> Importer<'a> {
             }
         }
         let stream = arriving.stream(&project);
-        self.waiting.push(Waiting { line, kind: record.kind, name, project, stream, arriving });
+        self.waiting.push(PendingRecord { line, kind: record.kind, name, project, stream, arriving });
         self.octets_waiting += record.data.len();
         let is_alone = self.import.mode == Mode::Rename && record.kind == Kind::Package;
         if is_alone
@@ -164,13 +169,13 @@ impl<'a> Importer<'a> {
 
     /// Where a record belongs: an owner's records in its own namespace, the operator's where they say, or where the
     /// first one of the project's id went.
-    async fn home(&mut self, record: &Incoming, arriving: &Arriving) -> Result<Place, Failure> {
+    async fn home(&mut self, record: &IncomingRecord, arriving: &ArrivingRecord) -> Result<Place, Failure> {
         let (context, named) = (self.context, arriving.project_id());
         if let Some(Home { owner, project_id }) = &record.project {
             let is_its_id = named == project_id || split(named).is_some_and(|(_, id)| id == project_id);
             if !is_its_id {
                 return Err(
-                    Rejection::from(Malformed::field("project_id", "the project of the record")).into()
+                    Rejection::from(ContextFault::field("project_id", "the project of the record")).into()
                 );
             }
             if self.import.authority.by.owner().is_some_and(|own| own != *owner) {
@@ -182,8 +187,8 @@ impl<'a> Importer<'a> {
             return Ok(context.place_of(&own, named).await?);
         }
         let owner = match arriving {
-            Arriving::Project(project) => project.owner.clone(),
-            Arriving::Package(_) | Arriving::Fact(_) | Arriving::Session(_) => None,
+            ArrivingRecord::Project(project) => project.owner.clone(),
+            ArrivingRecord::Package(_) | ArrivingRecord::Fact(_) | ArrivingRecord::Session(_) => None,
         };
         let place = match (owner, self.homes.get(named)) {
             (Some(owner), _) => context.place_of(&owner, named).await?,
@@ -196,7 +201,7 @@ impl<'a> Importer<'a> {
         Ok(place)
     }
 
-    async fn is_known(&mut self, project: &str) -> Result<bool, Refused> {
+    async fn is_known(&mut self, project: &str) -> Result<bool, ContextRefusal> {
         let mut known = self.known.contains(project)
             || self.dry_run.as_ref().is_some_and(|foretold| foretold.has_project(project));
         if !known && self.context.project(project).await?.exists() {
@@ -220,8 +225,8 @@ impl<'a> Importer<'a> {
         if record.is_none() && !self.context.config().auto_create_projects {
             return Err(Rejection::ProjectNotFound.into());
         }
-        let named = Named { home, record };
-        let placing = Placing { context: self.context, import: &self.import, id, record: &named };
+        let named = NamedProject { home, record };
+        let placing = Placement { context: self.context, import: &self.import, id, record: &named };
         let outcome = match &mut self.dry_run {
             Some(foretold) => foretold.project(&placing).await?,
             None => self.context.projects().execute(id, &placing, None).await?.reply,
@@ -235,10 +240,10 @@ impl<'a> Importer<'a> {
     }
 
     /// Writes what waits: what concerns one thing in order, everything else at once.
-    async fn flush(&mut self) -> Result<(), Refused> {
+    async fn flush(&mut self) -> Result<(), ContextRefusal> {
         let waiting = std::mem::take(&mut self.waiting);
         self.octets_waiting = 0;
-        let mut groups = BTreeMap::<String, Vec<Waiting>>::new();
+        let mut groups = BTreeMap::<String, Vec<PendingRecord>>::new();
         for one in waiting {
             groups.entry(one.stream.clone()).or_default().push(one);
         }
@@ -264,7 +269,9 @@ impl<'a> Importer<'a> {
         done.sort_by_key(|(one, _)| one.line);
         for (one, outcome) in done {
             match (&one.arriving, &outcome) {
-                (Arriving::Package(package), Ok(Outcome::Differs)) if self.import.mode == Mode::Rename => {
+                (ArrivingRecord::Package(package), Ok(Outcome::Differs))
+                    if self.import.mode == Mode::Rename =>
+                {
                     let outcome = self.rename(&one, package).await;
                     self.note((one.line, one.kind, &one.name), outcome)?;
                 }
@@ -278,7 +285,7 @@ impl<'a> Importer<'a> {
         &mut self,
         (line, kind, name): (u64, Kind, &str),
         outcome: Result<Outcome, Failure>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ContextRefusal> {
         match outcome {
             Ok(outcome) => self.report.count(outcome),
             Err(Failure::Rejected(Rejection::Revoked)) => return Err(Rejection::Revoked.into()),
@@ -297,7 +304,7 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     /// When the import cannot go on.
-    pub(crate) async fn finish(mut self) -> Result<Report, Refused> {
+    pub(crate) async fn finish(mut self) -> Result<Report, ContextRefusal> {
         self.flush().await?;
         if self.dry_run.is_none() {
             for (project, at) in std::mem::take(&mut self.archived) {
@@ -317,16 +324,16 @@ impl<'a> Importer<'a> {
     }
 }
 
-fn too_long() -> Malformed {
+fn too_long() -> ContextFault {
     let octets_max = crate::limits::LINE_OCTETS_MAX;
-    Malformed {
+    ContextFault {
         code: Code::LineTooLong,
         field: None,
-        message: format!("The line is over {octets_max} bytes."),
+        message: format!("The line is larger than {octets_max} bytes."),
     }
 }
 
-impl Arriving {
+impl ArrivingRecord {
     pub(super) fn project_id(&self) -> &str {
         match self {
             Self::Project(project) => &project.project_id,
@@ -361,12 +368,12 @@ pub(super) async fn place(
     context: &Context,
     import: &Import<'_>,
     id: &str,
-    arriving: &Arriving,
+    arriving: &ArrivingRecord,
     foretold: Option<&mut Foretold>,
 ) -> Result<Outcome, Failure> {
     macro_rules! place {
         ($record:expr, $streams:expr, $foretell:ident) => {{
-            let placing = Placing { context, import, id, record: &**$record };
+            let placing = Placement { context, import, id, record: &**$record };
             match foretold {
                 Some(foretold) => foretold.$foretell(&placing).await?,
                 None => $streams.execute(id, &placing, None).await?.reply,
@@ -374,9 +381,9 @@ pub(super) async fn place(
         }};
     }
     Ok(match arriving {
-        Arriving::Project(_) => Outcome::Same,
-        Arriving::Package(record) => place!(record, context.packages(), package),
-        Arriving::Fact(record) => place!(record, context.fact_states(), fact),
-        Arriving::Session(record) => place!(record, context.session_states(), session),
+        ArrivingRecord::Project(_) => Outcome::Same,
+        ArrivingRecord::Package(record) => place!(record, context.packages(), package),
+        ArrivingRecord::Fact(record) => place!(record, context.fact_states(), fact),
+        ArrivingRecord::Session(record) => place!(record, context.session_states(), session),
     })
 }

@@ -8,7 +8,9 @@ use plenary_accounts::Actor;
 
 use super::fact::ArrivingFact;
 use crate::{
-    fact::event::{Ended, FactAsserted, FactEvent, FactInvalidated, FactMerged, FactShortened, Outranked},
+    fact::event::{
+        FactAsserted, FactEnd, FactEvent, FactInvalidated, FactMerged, FactShortened, OutrankedFact,
+    },
     hash::ContentHash,
     moment::Moment,
 };
@@ -23,7 +25,7 @@ pub(crate) struct Neighbours {
     /// The last fact that begins earlier: since when it holds, and when it ended.
     pub(crate) before: Option<(Moment, Option<Moment>)>,
     /// Where the first fact that begins later begins.
-    pub(crate) after: Option<Ended>,
+    pub(crate) after: Option<FactEnd>,
 }
 
 /// A fact that is here.
@@ -77,11 +79,11 @@ fn beside(
     by: &Actor,
     arriving: &ArrivingFact,
     document: String,
-    (holder, after): (&FoundFact, Option<&Ended>),
+    (holder, after): (&FoundFact, Option<&FactEnd>),
 ) -> Vec<FactEvent> {
     let is_outranked = arriving.fact_id < holder.fact_id;
-    let at_once = || Ended { at: arriving.valid_from, text: arriving.from_text.clone() };
-    let outranked = Outranked { fact_id: holder.fact_id.clone(), document: holder.document.clone() };
+    let at_once = || FactEnd { at: arriving.valid_from, text: arriving.from_text.clone() };
+    let outranked = OutrankedFact { fact_id: holder.fact_id.clone(), document: holder.document.clone() };
     vec![FactEvent::FactMerged(FactMerged {
         by: by.clone(),
         valid_from: arriving.valid_from,
@@ -96,7 +98,7 @@ fn beside(
 
 /// A fact that begins at a moment of its own.
 fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neighbours) -> Vec<FactEvent> {
-    let begins = Ended { at: arriving.valid_from, text: arriving.from_text.clone() };
+    let begins = FactEnd { at: arriving.valid_from, text: arriving.from_text.clone() };
     let before_ended = around.before.and_then(|(since, ended)| Some((since, ended?)));
     let cut = before_ended.filter(|(_, was)| *was > begins.at);
     let is_followed = around.after.is_some();
@@ -126,16 +128,21 @@ fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neigh
     events
 }
 
-fn earliest(one: Option<&Ended>, other: Option<&Ended>) -> Option<Ended> {
+fn earliest(one: Option<&FactEnd>, other: Option<&FactEnd>) -> Option<FactEnd> {
     [one, other].into_iter().flatten().min_by_key(|ended| ended.at).cloned()
 }
 
-fn ends(by: &Actor, valid_from: Moment, ended: &Ended) -> FactEvent {
+fn ends(by: &Actor, valid_from: Moment, ended: &FactEnd) -> FactEvent {
     let (valid_to, text) = (ended.at, Some(ended.text.clone()));
     FactEvent::FactInvalidated(FactInvalidated { by: by.clone(), valid_from, valid_to, text })
 }
 
-fn shortened(by: &Actor, (valid_from, is_followed): (Moment, bool), was: Moment, ended: &Ended) -> FactEvent {
+fn shortened(
+    by: &Actor,
+    (valid_from, is_followed): (Moment, bool),
+    was: Moment,
+    ended: &FactEnd,
+) -> FactEvent {
     let (by, ended) = (by.clone(), ended.clone());
     FactEvent::FactShortened(FactShortened { by, valid_from, was, ended, is_followed })
 }

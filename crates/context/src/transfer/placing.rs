@@ -1,7 +1,7 @@
 //! Records as commands of the engine: what each asks of other streams, and what is decided on it.
 //! Must not know: HTTP, or how many records there are.
 
-use plenary_engine::{Beside, Command, Decision, Facts};
+use plenary_engine::{Command, Decision, Facts, SideEvents};
 use plenary_kernel::{Stamp, Version};
 use plenary_log::{Batch, Condition, Fault, IndexRow, Order, RowOp};
 
@@ -16,7 +16,7 @@ use crate::{
     attribution::itself,
     fact::{
         document::id_of,
-        event::{Ended, FactEvent},
+        event::{FactEnd, FactEvent},
         room::{FactRoom, id_row},
         state::FactState,
     },
@@ -33,21 +33,21 @@ use crate::{
 };
 
 /// A record with what it asks. `id` is its stream's.
-pub(crate) struct Placing<'a, T> {
+pub(crate) struct Placement<'a, T> {
     pub(crate) context: &'a Context,
     pub(crate) import: &'a Import<'a>,
     pub(crate) id: &'a str,
     pub(crate) record: &'a T,
 }
 
-impl<T> Placing<'_, T> {
+impl<T> Placement<'_, T> {
     async fn project(&self, conditions: &mut Vec<Condition>) -> Result<InProject, Fault> {
         let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
         self.context.in_project(project, self.import.authority, conditions).await
     }
 }
 
-impl Placing<'_, ArrivingPackage> {
+impl Placement<'_, ArrivingPackage> {
     /// The hashes that the package that is there has had.
     async fn earlier(&self, state: &PackageState) -> Result<Vec<ContentHash>, Fault> {
         let is_other = state.0.as_ref().is_some_and(|present| present.hash != self.record.package.hash);
@@ -90,12 +90,12 @@ fn moment(prefix: &str, row: &IndexRow) -> Result<Moment, Fault> {
 }
 
 /// Where a fact begins.
-fn begins(prefix: &str, row: &IndexRow) -> Result<Ended, Fault> {
+fn begins(prefix: &str, row: &IndexRow) -> Result<FactEnd, Fault> {
     let at = moment(prefix, row)?;
-    Ok(Ended { at, text: began(&text(row)?).unwrap_or_else(|| at.micros()) })
+    Ok(FactEnd { at, text: began(&text(row)?).unwrap_or_else(|| at.micros()) })
 }
 
-impl Command<PackageRoom> for Placing<'_, ArrivingPackage> {
+impl Command<PackageRoom> for Placement<'_, ArrivingPackage> {
     const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;
@@ -117,7 +117,7 @@ impl Command<PackageRoom> for Placing<'_, ArrivingPackage> {
     }
 }
 
-impl Placing<'_, ArrivingFact> {
+impl Placement<'_, ArrivingFact> {
     /// What there is around it.
     async fn neighbours(&self, state: &FactState) -> Result<Neighbours, Fault> {
         let (since, current) = (self.record.valid_from, state.current.as_ref().map(|one| one.valid_from));
@@ -215,7 +215,7 @@ impl Placing<'_, ArrivingFact> {
     }
 }
 
-impl Command<FactRoom> for Placing<'_, ArrivingFact> {
+impl Command<FactRoom> for Placement<'_, ArrivingFact> {
     const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;
@@ -241,18 +241,18 @@ impl Command<FactRoom> for Placing<'_, ArrivingFact> {
         let around = FactAround { project, neighbours, asserted_by, taken: taken.as_deref() };
         self.import.fact(around, self.record, stamp.now)
     }
-    fn beside(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> SideEvents {
         let rows = match decided.reply {
             Outcome::New => vec![self.claim()],
             Outcome::Same | Outcome::Continued | Outcome::Differs | Outcome::Renamed | Outcome::Ahead => {
                 Vec::new()
             }
         };
-        Beside { rows, ..Beside::default() }
+        SideEvents { rows, ..SideEvents::default() }
     }
 }
 
-impl Command<SessionRoom> for Placing<'_, ArrivingSession> {
+impl Command<SessionRoom> for Placement<'_, ArrivingSession> {
     const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;
@@ -275,12 +275,12 @@ impl Command<SessionRoom> for Placing<'_, ArrivingSession> {
 }
 
 /// A project by where it belongs, and its record where there is one.
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedProject<'a> {
     pub(crate) home: &'a Home,
     pub(crate) record: Option<&'a ArrivingProject>,
 }
 
-impl Command<ProjectRoom> for Placing<'_, Named<'_>> {
+impl Command<ProjectRoom> for Placement<'_, NamedProject<'_>> {
     const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;

@@ -10,7 +10,7 @@ use crate::{
     hash::ContentHash,
     lifecycle::words,
     limits::ID_OCTETS_MAX,
-    malformed::{Code, Malformed},
+    malformed::{Code, ContextFault},
     members::{Object, quoted},
     naming::{Home, split},
     schema::CONTENT_HASH,
@@ -60,7 +60,7 @@ impl Counts {
 
 /// A record on its way out.
 #[derive(Debug, Clone)]
-pub(crate) struct Outgoing<'a> {
+pub(crate) struct OutgoingRecord<'a> {
     pub(crate) kind: &'static str,
     /// The project that it is of, as `OWNER:ID`; none for the end.
     pub(crate) project: Option<&'a str>,
@@ -74,7 +74,7 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) cursor: Option<&'a str>,
 }
 
-impl Outgoing<'_> {
+impl OutgoingRecord<'_> {
     /// The line with its line feed. A line feed within the data is white space between its members, and becomes a
     /// blank: the content and its hash stay as they are (AP-77).
     pub(crate) fn write(&self, out: &mut String) {
@@ -107,7 +107,7 @@ impl Outgoing<'_> {
 
 /// A record that came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Incoming {
+pub(crate) struct IncomingRecord {
     pub(crate) kind: Kind,
     /// The project that it says that it is of, where it says whose.
     pub(crate) project: Option<Home>,
@@ -125,8 +125,8 @@ pub(crate) struct Incoming {
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
-    Record(Box<Incoming>),
+pub(crate) enum ImportLine {
+    Record(Box<IncomingRecord>),
     /// The export is whole, and this is what it has.
     End(Counts),
     /// A kind of record that is not known here.
@@ -137,49 +137,57 @@ pub(crate) enum Said {
 ///
 /// # Errors
 /// `invalid_json`, `invalid_schema`.
-pub(crate) fn read(octets: &[u8]) -> Result<Said, Malformed> {
-    let no_json = |why: String| Malformed {
+pub(crate) fn read(octets: &[u8]) -> Result<ImportLine, ContextFault> {
+    let no_json = |why: String| ContextFault {
         code: Code::InvalidJson,
         field: None,
         message: format!("The line is not acceptable JSON: {why}."),
     };
     json::check(octets).map_err(|fault| no_json(fault.to_string()))?;
     let text = std::str::from_utf8(octets).map_err(|fault| no_json(fault.to_string()))?;
-    let object = Object::parse(text).ok_or_else(|| Malformed::whole("A line must be a JSON object."))?;
+    let object = Object::parse(text).ok_or_else(|| ContextFault::whole("A line must be a JSON object."))?;
     let Some(word) = object.get("record") else { return bare(&object) };
-    let word: String = serde_json::from_str(word).map_err(|_| Malformed::field("record", "a string"))?;
+    let word: String = serde_json::from_str(word).map_err(|_| ContextFault::field("record", "a string"))?;
     let data = object.get("data").filter(|data| data.starts_with('{'));
     if word == END {
         let counts =
             data.and_then(Object::parse).and_then(|data| serde_json::from_str(data.get("counts")?).ok());
         return counts
-            .map(Said::End)
-            .ok_or_else(|| Malformed::field("data.counts", "the counts of the export"));
+            .map(ImportLine::End)
+            .ok_or_else(|| ContextFault::field("data.counts", "the counts of the export"));
     }
-    let Some(kind) = Kind::parse(&word) else { return Ok(Said::Other) };
-    let data = data.ok_or_else(|| Malformed::field("data", "an object"))?.to_owned();
+    let Some(kind) = Kind::parse(&word) else { return Ok(ImportLine::Other) };
+    let data = data.ok_or_else(|| ContextFault::field("data", "an object"))?.to_owned();
     let claim = match object.get(CONTENT_HASH) {
         None | Some("null") => None,
         Some(claim) => Some(
             serde_json::from_str(claim)
-                .map_err(|_| Malformed::field(CONTENT_HASH, "sha256:<64 hex digits>"))?,
+                .map_err(|_| ContextFault::field(CONTENT_HASH, "sha256:<64 hex digits>"))?,
         ),
     };
     let project = match object.get("project") {
         None | Some("null") => None,
-        Some(text) => Some(home(text).ok_or_else(|| Malformed::field("project", "OWNER:ID"))?),
+        Some(text) => Some(home(text).ok_or_else(|| ContextFault::field("project", "OWNER:ID"))?),
     };
     let reviews = object.get("reviews").filter(|reviews| *reviews != "null").map(str::to_owned);
     let renamed_from = match object.get("renamed_from") {
         None | Some("null") => None,
-        Some(id) => Some(origin(id).ok_or_else(|| Malformed::field("renamed_from", "a package's id"))?),
+        Some(id) => Some(origin(id).ok_or_else(|| ContextFault::field("renamed_from", "a package's id"))?),
     };
     let has_envelope = true;
-    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, renamed_from, has_envelope })))
+    Ok(ImportLine::Record(Box::new(IncomingRecord {
+        kind,
+        project,
+        data,
+        claim,
+        reviews,
+        renamed_from,
+        has_envelope,
+    })))
 }
 
-/// A record without an envelope is told by its members.
-fn bare(object: &Object<'_>) -> Result<Said, Malformed> {
+/// A record without an envelope is recognised by its members.
+fn bare(object: &Object<'_>) -> Result<ImportLine, ContextFault> {
     let has = |name| object.get(name).is_some();
     let kind = if has("fact_id") {
         Kind::Fact
@@ -190,11 +198,19 @@ fn bare(object: &Object<'_>) -> Result<Said, Malformed> {
     } else if has("project_id") || has("id") {
         Kind::Project
     } else {
-        return Err(Malformed::missing("record"));
+        return Err(ContextFault::missing("record"));
     };
     let data = object.text().to_owned();
     let (project, claim, reviews, renamed_from, has_envelope) = (None, None, None, None, false);
-    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, renamed_from, has_envelope })))
+    Ok(ImportLine::Record(Box::new(IncomingRecord {
+        kind,
+        project,
+        data,
+        claim,
+        reviews,
+        renamed_from,
+        has_envelope,
+    })))
 }
 
 /// The id of a package, as a JSON string.

@@ -6,10 +6,10 @@ use plenary_kernel::json::digest;
 use plenary_log::{Batch, Charge, Fault, Order, RowOp, Usage};
 
 use super::{
-    arriving::{Arriving, ArrivingPackage},
+    arriving::{ArrivingPackage, ArrivingRecord},
     decide::Outcome,
-    import::{Importer, Waiting, place},
-    report::Renamed,
+    import::{Importer, PendingRecord, place},
+    report::RenamedPackage,
 };
 use crate::{
     Context, Failure,
@@ -42,24 +42,30 @@ impl Context {
 
 impl Importer<'_> {
     /// A record that refers to what has another id here refers to that.
-    pub(super) async fn relinked(&self, project: &str, arriving: Arriving) -> Result<Arriving, Failure> {
+    pub(super) async fn relinked(
+        &self,
+        project: &str,
+        arriving: ArrivingRecord,
+    ) -> Result<ArrivingRecord, Failure> {
         Ok(match arriving {
-            Arriving::Package(package) => {
+            ArrivingRecord::Package(package) => {
                 let head = &package.package.head;
                 match self.id_here(project, head.parent_package_id.as_deref()).await? {
                     Some(parent) => {
                         let moved =
                             package.moved(&head.package_id, Some(&parent)).map_err(Rejection::from)?;
-                        Arriving::Package(Box::new(moved))
+                        ArrivingRecord::Package(Box::new(moved))
                     }
-                    None => Arriving::Package(package),
+                    None => ArrivingRecord::Package(package),
                 }
             }
-            Arriving::Fact(fact) => match self.id_here(project, fact.source_package_id.as_deref()).await? {
-                Some(source) => Arriving::Fact(Box::new(fact.with_source(&source))),
-                None => Arriving::Fact(fact),
-            },
-            Arriving::Project(_) | Arriving::Session(_) => arriving,
+            ArrivingRecord::Fact(fact) => {
+                match self.id_here(project, fact.source_package_id.as_deref()).await? {
+                    Some(source) => ArrivingRecord::Fact(Box::new(fact.with_source(&source))),
+                    None => ArrivingRecord::Fact(fact),
+                }
+            }
+            ArrivingRecord::Project(_) | ArrivingRecord::Session(_) => arriving,
         })
     }
 
@@ -85,7 +91,7 @@ impl Importer<'_> {
         let there = self.context.hashes(&key::join(&[project, &key::part(id)])).await?;
         let is_another = !there.is_empty() && !there.contains(&package.package.hash);
         let Ok(original) = package.moved(origin, None) else { return Ok(None) };
-        let arriving = Arriving::Package(Box::new(original));
+        let arriving = ArrivingRecord::Package(Box::new(original));
         let stream = arriving.stream(project);
         if is_another || self.context.hashes(&stream).await?.is_empty() {
             return Ok(None);
@@ -138,7 +144,7 @@ impl Importer<'_> {
     /// Gives a package an id of its own: always the same for the same package, so that another import finds it.
     pub(super) async fn rename(
         &mut self,
-        one: &Waiting,
+        one: &PendingRecord,
         package: &ArrivingPackage,
     ) -> Result<Outcome, Failure> {
         if self.is_here_below_another(one, package).await? {
@@ -149,7 +155,7 @@ impl Importer<'_> {
         self.remember(&one.project, &one.name, &renamed_to)?;
         let mut moved = package.moved(&renamed_to, None).map_err(Rejection::from)?;
         moved.renamed_from.get_or_insert_with(|| one.name.clone());
-        let arriving = Arriving::Package(Box::new(moved));
+        let arriving = ArrivingRecord::Package(Box::new(moved));
         let stream = arriving.stream(&one.project);
         let outcome = place(self.context, &self.import, &stream, &arriving, self.dry_run.as_mut()).await?;
         if outcome == Outcome::Differs {
@@ -157,7 +163,7 @@ impl Importer<'_> {
         }
         if outcome == Outcome::New {
             let project_id = head.project_id.clone();
-            self.report.list_renamed(Renamed { project_id, package_id: one.name.clone(), renamed_to });
+            self.report.list_renamed(RenamedPackage { project_id, package_id: one.name.clone(), renamed_to });
             return Ok(Outcome::Renamed);
         }
         Ok(outcome)
@@ -165,7 +171,7 @@ impl Importer<'_> {
 
     /// The id of its own that a package has here or is given. It follows from the first hash of the package, which stays
     /// when the package is reviewed; imports before this one may have taken a later one.
-    async fn own_id(&self, one: &Waiting, package: &ArrivingPackage) -> Result<String, Fault> {
+    async fn own_id(&self, one: &PendingRecord, package: &ArrivingPackage) -> Result<String, Fault> {
         let head = &package.package.head;
         let mut first = None;
         for hash in package.history.hashes() {
@@ -180,7 +186,11 @@ impl Importer<'_> {
     }
 
     /// Whether the package is here below another parent, which was made of the one that it names.
-    async fn is_here_below_another(&self, one: &Waiting, package: &ArrivingPackage) -> Result<bool, Failure> {
+    async fn is_here_below_another(
+        &self,
+        one: &PendingRecord,
+        package: &ArrivingPackage,
+    ) -> Result<bool, Failure> {
         let head = &package.package.head;
         let Some(parent) = &head.parent_package_id else { return Ok(false) };
         let prefix = format!("{}/", key::join(&[&one.project, &key::part(parent)]));

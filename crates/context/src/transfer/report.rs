@@ -5,26 +5,26 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::decide::Outcome;
-use crate::{lifecycle::words, limits::REFUSED_LISTED_MAX, refusals::Refused};
+use crate::{lifecycle::words, limits::REFUSED_LISTED_MAX, refusals::ContextRefusal};
 
 words! {
-    /// What becomes of a record whose place is taken by something else.
+    /// What to do with a record whose id exists with other content.
     Mode {
-        /// What is there stays.
+        /// The existing record stays.
         Skip = "skip",
-        /// What is there is continued where the record only goes on from it; otherwise the record is refused.
+        /// The existing record is continued if the imported one extends it; otherwise the record is refused.
         Overwrite = "overwrite",
-        /// A package gets an id of its own; for the rest as `skip`.
+        /// A package gets a new id; other records are treated as with `skip`.
         Rename = "rename",
     }
 }
 
-/// A record that was not taken.
+/// A record that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RefusedLine {
     /// From 1.
     pub(crate) line: u64,
-    /// What the record is of; empty where that cannot be told.
+    /// The kind of the record; empty if it cannot be determined.
     pub(crate) record: String,
     /// Its id, as far as it can be read.
     pub(crate) id: String,
@@ -34,9 +34,9 @@ pub(crate) struct RefusedLine {
     pub(crate) message: String,
 }
 
-/// A package that got another id.
+/// A package that was given another id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Renamed {
+pub(crate) struct RenamedPackage {
     pub(crate) project_id: String,
     /// Its id in the import.
     pub(crate) package_id: String,
@@ -44,28 +44,29 @@ pub(crate) struct Renamed {
     pub(crate) renamed_to: String,
 }
 
-/// What came of an import. Each record counts once, as imported, skipped, overwritten, renamed or refused.
+/// The result of an import. Each record counts once, as imported, skipped, overwritten, renamed or refused.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub(crate) struct Report {
-    /// Records that were not there.
+    /// New records.
     pub(crate) imported: u64,
-    /// Records that are there already, and those that differ from what is there and were left out.
+    /// Records that exist already, including those that differ and were left out.
     pub(crate) skipped: u64,
-    /// How many of the skipped differ.
+    /// The number of skipped records that differ.
     pub(crate) conflicts: u64,
-    /// Records by which something that was there was continued.
+    /// Records that continued an existing one.
     pub(crate) overwritten: u64,
-    /// Packages that got another id.
+    /// Packages that were given another id.
     pub(crate) renamed: u64,
-    /// Records of kinds that are not known here.
+    /// Records of unknown kinds.
     pub(crate) ignored: u64,
     /// How many records were refused.
     pub(crate) refused_count: u64,
     /// The first thousand of them.
     pub(crate) refused: Vec<RefusedLine>,
-    /// The first thousand packages that got another id.
-    pub(crate) renames: Vec<Renamed>,
-    /// Whether the end of the export was there, and its counts were true; null where records came without an end.
+    /// The first thousand packages that were given another id.
+    pub(crate) renames: Vec<RenamedPackage>,
+    /// Whether the last line of the export was present and its counts matched; null if records came without a last
+    /// line.
     pub(crate) complete: Option<bool>,
     /// Whether nothing was written.
     pub(crate) dry_run: bool,
@@ -85,13 +86,13 @@ impl Report {
         }
     }
 
-    pub(crate) fn list_renamed(&mut self, renamed: Renamed) {
+    pub(crate) fn list_renamed(&mut self, renamed: RenamedPackage) {
         if self.renames.len() < REFUSED_LISTED_MAX {
             self.renames.push(renamed);
         }
     }
 
-    pub(crate) fn refuse(&mut self, (line, record, id): (u64, &str, &str), refused: &Refused) {
+    pub(crate) fn refuse(&mut self, (line, record, id): (u64, &str, &str), refused: &ContextRefusal) {
         self.refused_count += 1;
         if self.refused.len() < REFUSED_LISTED_MAX {
             self.refused.push(RefusedLine {

@@ -20,7 +20,7 @@ pub enum Fault {
     #[error("the request line is malformed")]
     RequestLine,
     /// HTTP/0.9, 2 or something else.
-    #[error("only HTTP/1.1 and HTTP/1.0 are spoken here")]
+    #[error("this server speaks only HTTP/1.1 and HTTP/1.0")]
     Version,
     /// CONNECT: this is no proxy.
     #[error("this server is not a proxy")]
@@ -29,19 +29,19 @@ pub enum Fault {
     #[error("a header is folded over several lines")]
     FoldedHeader,
     /// White space between a header's name and its colon.
-    #[error("white space stands before the colon of a header")]
+    #[error("there is white space before the colon of a header")]
     SpaceBeforeColon,
     /// A header line without a colon, or with a name that is no token.
     #[error("a header name is malformed")]
     HeaderName,
     /// NUL, CR or another control character in a header value.
-    #[error("a header value holds a control character")]
+    #[error("a header value contains a control character")]
     HeaderValue,
     /// HTTP/1.1 without Host.
     #[error("the Host header is missing")]
     HostMissing,
     /// More than one Host.
-    #[error("the Host header stands more than once")]
+    #[error("there is more than one Host header")]
     HostRepeated,
     /// A Host that is no host.
     #[error("the Host header is malformed")]
@@ -50,34 +50,34 @@ pub enum Fault {
     #[error("Content-Length and Transfer-Encoding exclude each other")]
     LengthAndCoding,
     /// More than one Content-Length, equal or not.
-    #[error("the Content-Length header stands more than once")]
+    #[error("there is more than one Content-Length header")]
     LengthRepeated,
     /// A Content-Length that is not one decimal number.
     #[error("the Content-Length header is malformed")]
     Length,
     /// More than one Transfer-Encoding, one other than `chunked`, or one in HTTP/1.0.
-    #[error("the only transfer coding spoken here is one `chunked`, in HTTP/1.1")]
+    #[error("the only transfer coding accepted is a single `chunked`, in HTTP/1.1")]
     Coding,
     /// A WebSocket handshake with a body.
     #[error("a WebSocket handshake has no body")]
     UpgradeBody,
     /// The head is over its size.
-    #[error("the header section is over {HEAD_OCTETS_MAX} bytes")]
+    #[error("the header section is larger than {HEAD_OCTETS_MAX} bytes")]
     HeadTooLarge,
     /// The head has too many lines.
     #[error("the header section has more than {HEADERS_MAX} headers")]
     HeadersTooMany,
     /// The head did not arrive in time.
-    #[error("the header section came too slowly")]
+    #[error("the header section arrived too slowly")]
     HeadTooSlow,
     /// The chunked framing is broken.
     #[error("the chunked framing of the body is malformed")]
     Chunk,
     /// The trailer section is over its size.
-    #[error("the trailer section is over {TRAILER_OCTETS_MAX} bytes")]
+    #[error("the trailer section is larger than {TRAILER_OCTETS_MAX} bytes")]
     TrailersTooLarge,
     /// The body did not arrive in time.
-    #[error("the body came too slowly")]
+    #[error("the body arrived too slowly")]
     BodyTooSlow,
 }
 

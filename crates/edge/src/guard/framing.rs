@@ -18,7 +18,7 @@ enum State {
 
 /// The requests of one connection, as far as their bytes have come.
 #[derive(Debug)]
-pub(super) struct Framing {
+pub(super) struct RequestScanner {
     state: State,
     /// Heads that were let pass.
     heads: u32,
@@ -28,14 +28,14 @@ pub(super) struct Framing {
 
 /// What a scan came to; `passed` bytes from the start are good to hand on.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Scanned {
+pub(super) struct ScanResult {
     pub(super) passed: usize,
-    pub(super) then: Then,
+    pub(super) then: NextStep,
 }
 
 /// What to do with the bytes behind those that passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum NextStep {
     /// There are none.
     Go,
     /// They begin a head; hold them until it is complete, and give them again from its first byte.
@@ -48,7 +48,7 @@ pub(super) enum Then {
     RefuseBody(Fault),
 }
 
-impl Framing {
+impl RequestScanner {
     pub(super) fn new() -> Self {
         Self { state: State::Head(HeadScan::default()), heads: 0, body_octets: 0 }
     }
@@ -71,26 +71,26 @@ impl Framing {
         self.state = State::Head(HeadScan::default());
     }
 
-    pub(super) fn scan(&mut self, bytes: &[u8]) -> Scanned {
+    pub(super) fn scan(&mut self, bytes: &[u8]) -> ScanResult {
         let mut passed = 0;
         let then = loop {
             let rest = &bytes[passed..];
             if let State::Upgrade = self.state {
-                break Then::Upgrade;
+                break NextStep::Upgrade;
             }
             if rest.is_empty() {
-                break Then::Go;
+                break NextStep::Go;
             }
             match &mut self.state {
-                State::Upgrade => break Then::Upgrade,
+                State::Upgrade => break NextStep::Upgrade,
                 State::Head(head) => match head.advance(rest) {
-                    Ok(None) => break Then::Hold,
+                    Ok(None) => break NextStep::Hold,
                     Ok(Some((length, body))) => {
                         passed += length;
                         self.heads = self.heads.wrapping_add(1);
                         self.state = Self::behind_head(body);
                     }
-                    Err(fault) => break Then::RefuseHead(fault),
+                    Err(fault) => break NextStep::RefuseHead(fault),
                 },
                 State::Length(left) => {
                     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
@@ -111,12 +111,12 @@ impl Framing {
                     }
                     Err((good, fault)) => {
                         passed += good;
-                        break Then::RefuseBody(fault);
+                        break NextStep::RefuseBody(fault);
                     }
                 },
             }
         };
-        Scanned { passed, then }
+        ScanResult { passed, then }
     }
 
     fn behind_head(body: Body) -> State {

@@ -5,31 +5,31 @@ use proptest::prelude::*;
 
 use super::{
     Fault,
-    framing::{Framing, Scanned, Then},
+    framing::{NextStep, RequestScanner, ScanResult},
 };
 
 const GOOD_HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
 
 /// Everything that passes when the bytes come in these pieces, and what it ends with.
-fn run<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, Then) {
-    let mut framing = Framing::new();
+fn run<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, NextStep) {
+    let mut framing = RequestScanner::new();
     let (mut passed, mut held) = (Vec::new(), Vec::new());
-    let mut last = Then::Go;
+    let mut last = NextStep::Go;
     for piece in pieces {
         held.extend_from_slice(piece);
-        let Scanned { passed: good, then } = framing.scan(&held);
+        let ScanResult { passed: good, then } = framing.scan(&held);
         passed.extend(held.drain(..good));
         last = then;
         match last {
-            Then::Go => assert!(held.is_empty()),
-            Then::Hold => assert!(!held.is_empty()),
-            Then::Upgrade | Then::RefuseHead(_) | Then::RefuseBody(_) => break,
+            NextStep::Go => assert!(held.is_empty()),
+            NextStep::Hold => assert!(!held.is_empty()),
+            NextStep::Upgrade | NextStep::RefuseHead(_) | NextStep::RefuseBody(_) => break,
         }
     }
     (passed, last)
 }
 
-fn whole(bytes: &[u8]) -> (Vec<u8>, Then) {
+fn whole(bytes: &[u8]) -> (Vec<u8>, NextStep) {
     run([bytes])
 }
 
@@ -178,17 +178,17 @@ fn passing() -> Vec<String> {
 #[test]
 fn what_is_well_framed_passes_unchanged() {
     for text in passing() {
-        assert_eq!(whole(text.as_bytes()), (text.clone().into_bytes(), Then::Go), "{text}");
+        assert_eq!(whole(text.as_bytes()), (text.clone().into_bytes(), NextStep::Go), "{text}");
     }
 }
 
 #[test]
 fn a_refused_head_passes_not_at_all_and_what_stands_before_it_passes() {
     for (text, fault) in refused_heads() {
-        assert_eq!(whole(text.as_bytes()), (Vec::new(), Then::RefuseHead(fault)), "{text}");
+        assert_eq!(whole(text.as_bytes()), (Vec::new(), NextStep::RefuseHead(fault)), "{text}");
         let before = with("Content-Length: 2\r\n") + "ab";
         let pipelined = format!("{before}{text}");
-        assert_eq!(whole(pipelined.as_bytes()), (before.into_bytes(), Then::RefuseHead(fault)), "{text}");
+        assert_eq!(whole(pipelined.as_bytes()), (before.into_bytes(), NextStep::RefuseHead(fault)), "{text}");
     }
 }
 
@@ -196,7 +196,7 @@ fn a_refused_head_passes_not_at_all_and_what_stands_before_it_passes() {
 fn a_refused_body_passes_up_to_the_fault() {
     for (text, fault) in refused_bodies() {
         let (passed, then) = whole(text.as_bytes());
-        assert_eq!(then, Then::RefuseBody(fault), "{text}");
+        assert_eq!(then, NextStep::RefuseBody(fault), "{text}");
         assert!(text.as_bytes().starts_with(&passed), "{text}");
     }
 }
@@ -205,8 +205,8 @@ fn a_refused_body_passes_up_to_the_fault() {
 fn nothing_passes_behind_a_websocket_handshake() {
     let handshake = with("Connection: Upgrade\r\nUpgrade: WebSocket\r\n");
     let early = format!("{handshake}{}", with(""));
-    assert_eq!(whole(early.as_bytes()), (handshake.clone().into_bytes(), Then::Upgrade));
-    assert_eq!(whole(handshake.as_bytes()), (handshake.into_bytes(), Then::Upgrade));
+    assert_eq!(whole(early.as_bytes()), (handshake.clone().into_bytes(), NextStep::Upgrade));
+    assert_eq!(whole(handshake.as_bytes()), (handshake.into_bytes(), NextStep::Upgrade));
 }
 
 proptest! {

@@ -17,7 +17,7 @@ use crate::answers::Payer;
 
 /// What the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waiting {
+pub(crate) enum GuardState {
     /// The first byte of a head.
     Nothing,
     /// The rest of a head.
@@ -56,12 +56,12 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn report(&self, waiting: Waiting, heads: u32, body_octets: u64) {
+    pub(super) fn report(&self, waiting: GuardState, heads: u32, body_octets: u64) {
         let code = match waiting {
-            Waiting::Nothing => 0,
-            Waiting::Head => 1,
-            Waiting::Body => 2,
-            Waiting::Ours => 3,
+            GuardState::Nothing => 0,
+            GuardState::Head => 1,
+            GuardState::Body => 2,
+            GuardState::Ours => 3,
         };
         self.waiting.store(code, Relaxed);
         self.heads.store(heads, Relaxed);
@@ -70,13 +70,13 @@ impl Wire {
     }
 
     /// What the peer owes at this moment: nothing of its next request while this one is being answered.
-    pub(crate) fn waiting(&self) -> Waiting {
+    pub(crate) fn waiting(&self) -> GuardState {
         match self.waiting.load(Relaxed) {
-            0 | 1 if self.serving.load(Relaxed) => Waiting::Ours,
-            0 => Waiting::Nothing,
-            1 => Waiting::Head,
-            2 => Waiting::Body,
-            _ => Waiting::Ours,
+            0 | 1 if self.serving.load(Relaxed) => GuardState::Ours,
+            0 => GuardState::Nothing,
+            1 => GuardState::Head,
+            2 => GuardState::Body,
+            _ => GuardState::Ours,
         }
     }
 
@@ -147,7 +147,7 @@ impl Wire {
         }
     }
 
-    /// Remembers whom to wake when the handshake is answered.
+    /// Remembers the task to wake when the handshake is answered.
     pub(super) fn on_upgrade(&self, waker: &Waker) {
         *self.upgrade_waker.lock() = Some(waker.clone());
     }

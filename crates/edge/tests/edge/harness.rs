@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{any, get, post},
 };
-use plenary_edge::{Config, Listener, Metrics, Peer, Received, Stopped, refusal_response, with_fallbacks};
+use plenary_edge::{Config, JsonBody, Listener, Metrics, Peer, StopReport, refusal_response, with_fallbacks};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
@@ -30,14 +30,14 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) metrics: Metrics,
     pub(crate) stop: CancellationToken,
-    pub(crate) served: JoinHandle<Stopped>,
+    pub(crate) served: JoinHandle<StopReport>,
     /// `GET /gate` answers once for each permit.
     pub(crate) gate: Arc<Semaphore>,
     /// One permit for each request that has arrived at the gate.
     pub(crate) arrived: Arc<Semaphore>,
 }
 
-async fn echo(Received(body): Received) -> Response {
+async fn echo(JsonBody(body): JsonBody) -> Response {
     match body {
         Ok(json) => json.bytes().clone().into_response(),
         Err(refusal) => refusal_response(&refusal),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plenary_edge::{Config, Stopped};
+use plenary_edge::{Config, StopReport};
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::harness::{PATIENCE, request, start};
@@ -25,7 +25,7 @@ async fn a_request_in_flight_finishes_and_its_connection_closes() {
     let reply = busy.reply().await;
     assert_eq!((reply.body.as_str(), reply.header("connection")), ("through", Some("close")));
     busy.closed().await;
-    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), Stopped { cut: 0 });
+    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), StopReport { cut: 0 });
     assert!(TcpStream::connect(server.address).await.is_err());
 }
 
@@ -36,7 +36,7 @@ async fn what_outlasts_the_deadline_is_cut() {
     stuck.send(&request("GET", "/gate", "", "")).await;
     server.arrival().await;
     server.stop.cancel();
-    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), Stopped { cut: 1 });
+    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), StopReport { cut: 1 });
     stuck.closed().await;
 }
 
@@ -44,5 +44,5 @@ async fn what_outlasts_the_deadline_is_cut() {
 async fn a_server_stopped_at_once_serves_nobody() {
     let server = start(Config::default());
     server.stop.cancel();
-    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), Stopped { cut: 0 });
+    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), StopReport { cut: 0 });
 }

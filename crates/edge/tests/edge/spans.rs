@@ -8,7 +8,7 @@ use std::{
 use axum::{body::Body, response::IntoResponse};
 use http::{Method, Request, StatusCode};
 use plenary_edge::{CallerSpan, Metrics, Operation, OperationDoc, routes, with_fallbacks};
-use plenary_telemetry::{Kept, Kind, Spans, Value};
+use plenary_telemetry::{Kind, MemoryCollector, Spans, Value};
 use tower::ServiceExt;
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -39,7 +39,7 @@ fn router(spans: Spans) -> axum::Router {
     with_fallbacks(routes(operations, &metrics).unwrap(), &metrics)
 }
 
-fn on() -> (axum::Router, Kept) {
+fn on() -> (axum::Router, MemoryCollector) {
     let (spans, kept) = Spans::kept(16);
     (router(spans), kept)
 }

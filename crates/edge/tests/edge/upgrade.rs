@@ -1,7 +1,7 @@
 //! WebSockets through the guard: accepted, declined, and how they count.
 
 use futures_util::{SinkExt, StreamExt};
-use plenary_edge::{Config, Stopped};
+use plenary_edge::{Config, StopReport};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -72,5 +72,5 @@ async fn a_websocket_counts_as_a_connection_and_holds_the_shutdown() {
     );
     socket.close(None).await.unwrap();
     while socket.next().await.is_some() {}
-    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), Stopped { cut: 0 });
+    assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), StopReport { cut: 0 });
 }

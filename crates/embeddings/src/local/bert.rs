@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     functions::{gelu, normalise, relu, softmax},
-    matrix::{Packed, Rows},
+    matrix::{PackedFactor, Rows},
     weights::Weights,
 };
 
@@ -93,11 +93,11 @@ struct Norm {
 
 struct Layer {
     /// Queries, keys and values side by side.
-    attended: Packed,
-    joined: Packed,
+    attended: PackedFactor,
+    joined: PackedFactor,
     joined_norm: Norm,
-    inner: Packed,
-    outer: Packed,
+    inner: PackedFactor,
+    outer: PackedFactor,
     outer_norm: Norm,
 }
 
@@ -170,8 +170,8 @@ impl Norm {
 #[derive(Default)]
 struct Room {
     attended: Vec<f32>,
-    keys: Packed,
-    values: Packed,
+    keys: PackedFactor,
+    values: PackedFactor,
     scores: Vec<f32>,
     context: Vec<f32>,
     inner: Vec<f32>,
@@ -189,10 +189,13 @@ impl Layer {
         }
         let linear = |part: &str, outputs, inputs| {
             let matrix = weights.matrix(&format!("{name}.{part}.weight"), outputs, inputs)?;
-            Ok::<_, String>(Packed::layer(&matrix, &weights.vector(&format!("{name}.{part}.bias"), outputs)?))
+            Ok::<_, String>(PackedFactor::layer(
+                &matrix,
+                &weights.vector(&format!("{name}.{part}.bias"), outputs)?,
+            ))
         };
         Ok(Self {
-            attended: Packed::layer(&all, &biases),
+            attended: PackedFactor::layer(&all, &biases),
             joined: linear("attention.output.dense", width, width)?,
             joined_norm: Norm::read(weights, &format!("{name}.attention.output"), config)?,
             inner: linear("intermediate.dense", inner, width)?,
@@ -237,7 +240,7 @@ fn attend(bert: &Bert, room: &mut Room) {
     }
 }
 
-fn multiply(right: &Packed, left: &[f32], stride: usize, out: &mut Vec<f32>) {
+fn multiply(right: &PackedFactor, left: &[f32], stride: usize, out: &mut Vec<f32>) {
     let count = left.len() / stride;
     out.resize(count * right.width(), 0.0);
     right.multiply(Rows { numbers: left, stride, count }, out, right.width());

@@ -16,7 +16,7 @@ const TOKENS_MAX: usize = 512;
 
 /// How the states of the tokens become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pooling {
+pub(super) enum PoolingMode {
     Mean,
     First,
 }
@@ -41,7 +41,7 @@ impl Prompts {
 pub(super) struct Recipe {
     pub(super) config: Config,
     pub(super) tokenizer: Vec<u8>,
-    pub(super) pooling: Pooling,
+    pub(super) pooling: PoolingMode,
     pub(super) prompts: Prompts,
     pub(super) tokens_max: usize,
 }
@@ -141,7 +141,7 @@ impl Recipe {
     }
 }
 
-fn pooling_of(directory: &Path, file: &PoolingFile) -> Result<Pooling, Fault> {
+fn pooling_of(directory: &Path, file: &PoolingFile) -> Result<PoolingMode, Fault> {
     let others = [
         file.pooling_mode_max_tokens,
         file.pooling_mode_mean_sqrt_len_tokens,
@@ -149,8 +149,8 @@ fn pooling_of(directory: &Path, file: &PoolingFile) -> Result<Pooling, Fault> {
         file.pooling_mode_lasttoken,
     ];
     match (file.pooling_mode_mean_tokens, file.pooling_mode_cls_token) {
-        (true, false) if !others.contains(&true) => Ok(Pooling::Mean),
-        (false, true) if !others.contains(&true) => Ok(Pooling::First),
+        (true, false) if !others.contains(&true) => Ok(PoolingMode::Mean),
+        (false, true) if !others.contains(&true) => Ok(PoolingMode::First),
         _ => Err(foreign(directory, "its pooling is neither the mean nor the first token")),
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Rows<'a> {
 
 /// The factor on the right, and what is added to each row of the product.
 #[derive(Default)]
-pub(super) struct Packed {
+pub(super) struct PackedFactor {
     depth: usize,
     width: usize,
     /// One panel behind the other; in a panel one line of [`PANEL`] columns for each row. Missing columns are 0.
@@ -25,7 +25,7 @@ pub(super) struct Packed {
     bias: Vec<f32>,
 }
 
-impl Packed {
+impl PackedFactor {
     /// A linear layer: a row of `weights` for each output, and its bias.
     pub(super) fn layer(weights: &[f32], bias: &[f32]) -> Self {
         let mut packed = Self::default();
@@ -80,7 +80,7 @@ impl Packed {
 
 struct Product<'a> {
     left: Rows<'a>,
-    right: &'a Packed,
+    right: &'a PackedFactor,
     out: &'a mut [f32],
     stride: usize,
 }
@@ -184,7 +184,7 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    fn multiplied(left: Rows<'_>, right: &Packed) -> Vec<f32> {
+    fn multiplied(left: Rows<'_>, right: &PackedFactor) -> Vec<f32> {
         let mut out = vec![9.0; left.count * right.width()];
         right.multiply(left, &mut out, right.width());
         out
@@ -198,7 +198,7 @@ mod tests {
             let (left, weights) = (numbers(count * depth, 1), numbers(width * depth, 2));
             let bias = numbers(width, 3);
             let left = Rows { numbers: &left, stride: depth, count };
-            let found = multiplied(left, &Packed::layer(&weights, &bias));
+            let found = multiplied(left, &PackedFactor::layer(&weights, &bias));
             for (at, found) in found.iter().enumerate() {
                 let (row, column) = (at / width, at % width);
                 let products =
@@ -220,7 +220,7 @@ mod tests {
         for (at, number) in turned.iter_mut().enumerate() {
             *number = right[at % rows * stride + at / rows];
         }
-        let (mut plain, mut transposed) = (Packed::default(), Packed::default());
+        let (mut plain, mut transposed) = (PackedFactor::default(), PackedFactor::default());
         plain.rows(Rows { numbers: &right, stride, count: rows }, columns);
         transposed.transposed(Rows { numbers: &turned, stride: rows, count: columns }, rows);
         let left = numbers(9 * rows, 5);
@@ -232,7 +232,7 @@ mod tests {
     fn a_row_does_not_depend_on_the_rows_beside_it() {
         let (depth, width) = (50, 70);
         let left = numbers(40 * depth, 6);
-        let right = Packed::layer(&numbers(width * depth, 7), &numbers(width, 8));
+        let right = PackedFactor::layer(&numbers(width * depth, 7), &numbers(width, 8));
         let all = multiplied(Rows { numbers: &left, stride: depth, count: 40 }, &right);
         for nth in 0..40 {
             let one = multiplied(Rows { numbers: &left[nth * depth..], stride: depth, count: 1 }, &right);

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use crate::{Embedder, Fault, Purpose, normalise};
 use bert::Bert;
-use directory::{Pooling, Prompts, Recipe};
+use directory::{PoolingMode, Prompts, Recipe};
 
 /// Threads that embed documents: the rest of the machine belongs to requests.
 const DOCUMENT_THREADS: usize = 1;
@@ -56,7 +56,7 @@ impl Lane {
 struct Model {
     tokenizer: Tokenizer,
     bert: Bert,
-    pooling: Pooling,
+    pooling: PoolingMode,
     prompts: Prompts,
     tokens_max: usize,
 }
@@ -130,8 +130,8 @@ impl Model {
         let states = states.map_err(|why| Fault::Unusable(format!("the model failed: {why}")))?;
         let width = self.bert.width();
         let mut vector = match self.pooling {
-            Pooling::First => states[..width].to_vec(),
-            Pooling::Mean => mean(&states, width),
+            PoolingMode::First => states[..width].to_vec(),
+            PoolingMode::Mean => mean(&states, width),
         };
         normalise(&mut vector);
         Ok(vector)

@@ -4,14 +4,14 @@
 use plenary_kernel::{Stamp, Version};
 use plenary_log::{
     Fault,
-    rigged::{Counted, Failing, Process, Store},
+    rigged::{InjectedFault, Process, ReadCounts, Store},
 };
 
 use super::hall::{
-    Hall, HallEvent, HallState, Halls, ID, No, add, ask, closing, halls, idle, opened, refused, rigged, take,
-    written,
+    Hall, HallEvent, HallState, Halls, ID, SeatRefusal, add, ask, closing, halls, idle, opened, refused,
+    rigged, take, written,
 };
-use crate::{Command, Decision, Done, ExecuteError, Facts, KeyUse, Room};
+use crate::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, Room};
 
 /// Opens a hall that is not there yet; the answer says whether it was this one, and how many seats there are.
 pub(super) struct Open(pub(super) usize);
@@ -19,7 +19,7 @@ pub(super) struct Open(pub(super) usize);
 impl Command<Hall> for Open {
     const NAME: &'static str = "open";
     type Reply = (bool, usize);
-    type Rejection = No;
+    type Rejection = SeatRefusal;
     type Facts = ();
     async fn facts(&self, _: &HallState) -> Result<Facts<()>, Fault> {
         Ok(Facts::none())
@@ -30,17 +30,17 @@ impl Command<Hall> for Open {
         at: Version,
         (): &(),
         _: &Stamp,
-    ) -> Result<Decision<HallEvent, (bool, usize)>, No> {
+    ) -> Result<Decision<HallEvent, (bool, usize)>, SeatRefusal> {
         assert_eq!(at == Version::ZERO, *state == HallState::default(), "a state of its version");
         match state {
-            HallState { closed: true, .. } => Err(No::Closed),
+            HallState { closed: true, .. } => Err(SeatRefusal::Closed),
             HallState { seats: 0, .. } => Ok(Decision::new(vec![HallEvent::Opened(self.0)], (true, self.0))),
             HallState { seats, .. } => Ok(Decision::unchanged((false, *seats))),
         }
     }
 }
 
-pub(super) type Began = Result<Done<(bool, usize)>, ExecuteError<No>>;
+pub(super) type Began = Result<Executed<(bool, usize)>, ExecuteError<SeatRefusal>>;
 
 /// Begins in a task of its own, and lets it get as far as it can.
 pub(super) async fn begin(
@@ -77,7 +77,7 @@ async fn a_new_stream_is_begun_and_gone_on_with_without_a_read() {
     assert_eq!(halls.observed(ID).await.unwrap().1, Version(1));
     assert_eq!(reply(halls.begin(ID, &Open(3), None).await), (false, 2));
     halls.execute(ID, &closing(), None).await.unwrap();
-    assert_eq!(rigging.counted(), Counted::default());
+    assert_eq!(rigging.counted(), ReadCounts::default());
     assert_eq!(written(&log).await, ["Opened 2", "Closed "]);
 }
 
@@ -103,7 +103,7 @@ async fn a_refusal_of_the_empty_state_is_none() {
     assert_eq!(two.begin(ID, &seat, None).await.unwrap().reply, Version(2), "empty, it would be full");
     let (three, _) = rigged(&Store::new(), false);
     let nowhere = take(three.log(), "ann");
-    assert_eq!(refused(three.begin(ID, &nowhere, None).await), No::Full, "there is no hall");
+    assert_eq!(refused(three.begin(ID, &nowhere, None).await), SeatRefusal::Full, "there is no hall");
     assert_eq!(written(three.log()).await, [""; 0]);
 }
 
@@ -125,7 +125,7 @@ async fn what_was_decided_on_a_state_that_is_not_so_is_seen_by_nobody() {
     rigging.release();
     assert_eq!(reply(began.await.unwrap()), (false, 1));
     assert_eq!(ann.await.unwrap().unwrap().reply, Version(2));
-    assert_eq!(refused(bob.await.unwrap()), No::Full);
+    assert_eq!(refused(bob.await.unwrap()), SeatRefusal::Full);
     assert_eq!(written(halls.log()).await, ["Opened 1", "Taken ann"]);
 }
 
@@ -145,7 +145,7 @@ async fn a_stream_that_is_being_begun_is_not_there_yet() {
     let written = written(halls.log()).await;
     match seat.await.unwrap() {
         // It was refused on the empty stream before that was begun: nobody was told of it yet.
-        Err(ExecuteError::Rejected(No::Full)) => assert_eq!(written, ["Opened 2", "Closed "]),
+        Err(ExecuteError::Rejected(SeatRefusal::Full)) => assert_eq!(written, ["Opened 2", "Closed "]),
         answer => panic!("{answer:?}"),
     }
 }
@@ -196,7 +196,7 @@ async fn asp_35_of_many_equal_requests_that_begin_a_stream_one_is_carried_out() 
 async fn a_beginning_that_was_not_written_leaves_nothing() {
     let (halls, rigging) = rigged(&Store::new(), false);
     let gone = Fault::Unavailable("gone".into());
-    rigging.fail_writes([Failing::Before(gone.clone())]);
+    rigging.fail_writes([InjectedFault::Before(gone.clone())]);
     let failed = halls.begin(ID, &Open(1), None).await;
     assert!(matches!(failed, Err(ExecuteError::Fault(fault)) if fault == gone));
     assert_eq!(halls.state(ID).await.unwrap().1, Version::ZERO);
@@ -207,7 +207,7 @@ async fn a_beginning_that_was_not_written_leaves_nothing() {
 #[tokio::test]
 async fn a_beginning_whose_outcome_is_unknown_is_looked_for() {
     let (halls, rigging) = rigged(&Store::new(), false);
-    rigging.fail_writes([Failing::After(Fault::OutcomeUnknown("the answer was lost".into()))]);
+    rigging.fail_writes([InjectedFault::After(Fault::OutcomeUnknown("the answer was lost".into()))]);
     assert!(halls.begin(ID, &Open(1), None).await.is_err());
     assert_eq!(reply(halls.begin(ID, &Open(2), None).await), (false, 1));
     assert_eq!(halls.state(ID).await.unwrap().1, Version(1));
@@ -237,5 +237,5 @@ async fn what_others_write_while_a_stream_is_begun_is_not_missed() {
     let (state, version) = one.state(ID).await.unwrap();
     assert_eq!((state.taken.len(), version), (1, Version(2)));
     add(&log, &Hall::stream(ID), "Closed", "").await;
-    assert_eq!(refused(one.begin(ID, &Open(5), None).await), No::Closed);
+    assert_eq!(refused(one.begin(ID, &Open(5), None).await), SeatRefusal::Closed);
 }

@@ -1,7 +1,7 @@
 //! What the store does not do: nothing of it is taken for done, and the next command starts from what is there.
 
 use plenary_kernel::Version;
-use plenary_log::{Fault, rigged::Failing, rigged::Store};
+use plenary_log::{Fault, rigged::InjectedFault, rigged::Store};
 
 use super::hall::{ID, add, ask, hall, opened, rigged, take, written};
 use crate::{ExecuteError, Room, tests::hall::Hall};
@@ -12,7 +12,7 @@ async fn a_write_that_failed_leaves_the_state_as_it_was() {
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     let full = Fault::Full("no room".into());
-    rigging.fail_writes([Failing::Before(full.clone())]);
+    rigging.fail_writes([InjectedFault::Before(full.clone())]);
     let answer = halls.execute(ID, &take(halls.log(), "ann"), None).await;
     assert!(matches!(answer, Err(ExecuteError::Fault(fault)) if fault == full));
     assert_eq!(halls.state(ID).await.unwrap().1, Version(1));
@@ -26,7 +26,7 @@ async fn what_was_decided_on_a_write_that_failed_is_decided_again() {
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(1), None).await.unwrap();
     rigging.hold();
-    rigging.fail_writes([Failing::Before(Fault::Unavailable("gone".into()))]);
+    rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("gone".into()))]);
     let ann = ask(&halls, take(halls.log(), "ann"), None).await;
     let bob = ask(&halls, take(halls.log(), "bob"), None).await;
     rigging.release();
@@ -39,7 +39,7 @@ async fn a_write_whose_outcome_is_unknown_is_looked_for_before_the_next_decision
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
-    rigging.fail_writes([Failing::After(Fault::OutcomeUnknown("the answer was lost".into()))]);
+    rigging.fail_writes([InjectedFault::After(Fault::OutcomeUnknown("the answer was lost".into()))]);
     let answer = halls.execute(ID, &take(halls.log(), "ann"), None).await;
     assert!(matches!(answer, Err(ExecuteError::Fault(Fault::OutcomeUnknown(_)))));
     let next = halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();

@@ -14,11 +14,11 @@ use bytes::Bytes;
 use plenary_kernel::{Clock, OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{
     Batch, Condition, Fault, IndexOp, Log, NewEvent, Outcome, RowOp, StoredEvent, StreamName, open_memory,
-    rigged::{Process, Rigging, Store},
+    rigged::{FaultControl, Process, Store},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, LookedUp, Room, Streams};
+use crate::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, LookedUp, Room, SideEvents, Streams};
 
 pub(super) const ID: &str = "main";
 
@@ -99,7 +99,7 @@ impl Room for Hall {
 
 /// Why somebody gets no seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum No {
+pub(super) enum SeatRefusal {
     Closed,
     Full,
     Banned,
@@ -146,8 +146,8 @@ pub(super) async fn add(log: &Log, stream: &StreamName, kind: &'static str, text
 impl Command<Hall> for Take {
     const NAME: &'static str = "take";
     type Reply = Version;
-    type Rejection = No;
-    /// Whether the one who asks is banned.
+    type Rejection = SeatRefusal;
+    /// Whether the caller is banned.
     type Facts = bool;
 
     async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
@@ -168,20 +168,20 @@ impl Command<Hall> for Take {
         at: Version,
         banned: &bool,
         _: &Stamp,
-    ) -> Result<Decision<HallEvent, Version>, No> {
+    ) -> Result<Decision<HallEvent, Version>, SeatRefusal> {
         match state {
-            _ if *banned => Err(No::Banned),
-            HallState { closed: true, .. } => Err(No::Closed),
-            HallState { seats, taken, .. } if taken.len() >= *seats => Err(No::Full),
+            _ if *banned => Err(SeatRefusal::Banned),
+            HallState { closed: true, .. } => Err(SeatRefusal::Closed),
+            HallState { seats, taken, .. } if taken.len() >= *seats => Err(SeatRefusal::Full),
             _ => Ok(Decision::new(vec![HallEvent::Taken(self.who.clone())], at.next())),
         }
     }
-    fn beside(&self, decided: &Decision<HallEvent, Version>, stamp: &Stamp) -> Beside {
+    fn beside(&self, decided: &Decision<HallEvent, Version>, stamp: &Stamp) -> SideEvents {
         let ticket = Bytes::from(stamp.now.0.to_string());
         let index = vec![IndexOp::Put { name: "toy.tickets", key: self.who.clone(), value: ticket.clone() }];
         let rows = vec![RowOp { name: format!("ticket/{}", self.who), expected: None, value: Some(ticket) }];
         let events = vec![(StreamName::new("toy.ledger", ID), new("Paid", &decided.reply.to_string()))];
-        Beside { events, index, rows }
+        SideEvents { events, index, rows }
     }
 }
 
@@ -213,7 +213,7 @@ pub(super) struct OpenFor(pub(super) Halls, pub(super) &'static str);
 impl Command<Hall> for OpenFor {
     const NAME: &'static str = "open_for";
     type Reply = ();
-    type Rejection = No;
+    type Rejection = SeatRefusal;
     /// Whether that one has a seat.
     type Facts = bool;
     async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
@@ -227,8 +227,8 @@ impl Command<Hall> for OpenFor {
         _: Version,
         has_seat: &bool,
         _: &Stamp,
-    ) -> Result<Decision<HallEvent, ()>, No> {
-        if *has_seat { Ok(Decision::new(vec![HallEvent::Opened(1)], ())) } else { Err(No::Banned) }
+    ) -> Result<Decision<HallEvent, ()>, SeatRefusal> {
+        if *has_seat { Ok(Decision::new(vec![HallEvent::Opened(1)], ())) } else { Err(SeatRefusal::Banned) }
     }
 }
 
@@ -242,9 +242,9 @@ pub(super) fn closing() -> Do {
 
 /// A millisecond goes by with every stamp.
 #[derive(Debug, Default)]
-pub(super) struct Counting(AtomicU64);
+pub(super) struct CountingClock(AtomicU64);
 
-impl Clock for Counting {
+impl Clock for CountingClock {
     fn now(&self) -> TimestampMs {
         TimestampMs(self.0.load(Ordering::Relaxed))
     }
@@ -256,10 +256,10 @@ impl Clock for Counting {
 pub(super) type Halls = Arc<Streams<Hall>>;
 
 pub(super) fn halls(log: &Log) -> Halls {
-    Arc::new(Streams::new(log.clone(), Arc::new(Counting::default())))
+    Arc::new(Streams::new(log.clone(), Arc::new(CountingClock::default())))
 }
 
-/// One process on a store of its own, with a hall of so many seats.
+/// One process on a store of its own, with a hall of this number of seats.
 pub(super) async fn hall(seats: usize) -> Halls {
     let halls = halls(&open_memory().log);
     halls.execute(ID, &opened(seats), None).await.unwrap();
@@ -267,7 +267,7 @@ pub(super) async fn hall(seats: usize) -> Halls {
 }
 
 /// One process on a rigged store.
-pub(super) fn rigged(store: &Store, shared: bool) -> (Halls, Rigging) {
+pub(super) fn rigged(store: &Store, shared: bool) -> (Halls, FaultControl) {
     let Process { log, rigging, .. } = store.process(shared);
     (halls(&log), rigging)
 }
@@ -277,7 +277,7 @@ pub(super) async fn ask<C: Command<Hall> + 'static>(
     halls: &Halls,
     command: C,
     key: Option<KeyUse>,
-) -> tokio::task::JoinHandle<Result<Done<C::Reply>, ExecuteError<C::Rejection>>>
+) -> tokio::task::JoinHandle<Result<Executed<C::Reply>, ExecuteError<C::Rejection>>>
 where
     C::Reply: Send,
 {
@@ -311,7 +311,7 @@ pub(super) async fn written(log: &Log) -> Vec<String> {
 }
 
 /// What was refused, and nothing else.
-pub(super) fn refused<T: std::fmt::Debug, J>(answer: Result<Done<T>, ExecuteError<J>>) -> J {
+pub(super) fn refused<T: std::fmt::Debug, J>(answer: Result<Executed<T>, ExecuteError<J>>) -> J {
     match answer {
         Err(ExecuteError::Rejected(no)) => no,
         Err(ExecuteError::Fault(fault)) => panic!("{fault}"),

@@ -2,18 +2,18 @@
 //! it, and everybody is told the same of it.
 
 use plenary_kernel::Version;
-use plenary_log::rigged::{Rigging, Store};
+use plenary_log::rigged::{FaultControl, Store};
 use tokio::task::JoinHandle;
 
 use super::{
     beginning::{Began, Open, begin},
-    hall::{Halls, ID, No, ask, idle, refused, rigged, take, written},
+    hall::{Halls, ID, SeatRefusal, ask, idle, refused, rigged, take, written},
 };
-use crate::{Done, ExecuteError};
+use crate::{ExecuteError, Executed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// A process begins the stream, with so many seats.
+    /// A process begins the stream with this number of seats.
     Begin(usize, usize),
     /// A process opens it the ordinary way.
     Execute(usize, usize),
@@ -39,17 +39,17 @@ fn orders(steps: &[Step]) -> Vec<Vec<Step>> {
     all
 }
 
-struct Played {
-    processes: [(Halls, Rigging); 2],
+struct Interleaving {
+    processes: [(Halls, FaultControl); 2],
     opened: Vec<JoinHandle<Began>>,
-    taken: Vec<JoinHandle<Result<Done<Version>, ExecuteError<No>>>>,
+    taken: Vec<JoinHandle<Result<Executed<Version>, ExecuteError<SeatRefusal>>>>,
     /// The seats that somebody saw.
     seen: Vec<usize>,
     /// Those who are shown what is on disk, and may have to wait for it.
     shown: Vec<JoinHandle<usize>>,
 }
 
-impl Played {
+impl Interleaving {
     fn new() -> Self {
         let store = Store::new();
         let processes = [rigged(&store, true), rigged(&store, true)];
@@ -100,7 +100,7 @@ impl Played {
                     expected.push("Taken ann".into());
                     assert_eq!(done.reply.0, expected.len() as u64, "{order:?}");
                 }
-                answer => assert_eq!(refused(answer), No::Full, "{order:?}"),
+                answer => assert_eq!(refused(answer), SeatRefusal::Full, "{order:?}"),
             }
         }
         for (halls, _) in &self.processes {
@@ -113,7 +113,7 @@ impl Played {
 
 async fn play(steps: &[Step]) {
     for order in orders(steps) {
-        let mut played = Played::new();
+        let mut played = Interleaving::new();
         for step in &order {
             played.step(*step).await;
         }

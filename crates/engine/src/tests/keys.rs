@@ -4,14 +4,18 @@ use plenary_kernel::Version;
 
 use plenary_log::rigged::Store;
 
-use super::hall::{Halls, ID, No, ask, closing, hall, opened, refused, rigged, take, written};
-use crate::{Done, ExecuteError, KeyUse, Once};
+use super::hall::{Halls, ID, SeatRefusal, ask, closing, hall, opened, refused, rigged, take, written};
+use crate::{ExecuteError, Executed, IdempotentRequest, KeyUse};
 
 fn key(key: &str, digest: u8) -> KeyUse {
     KeyUse { scope: "take/main".into(), key: key.into(), digest: [digest; 32] }
 }
 
-async fn seat(halls: &Halls, who: &str, key: &KeyUse) -> Result<Done<Version>, ExecuteError<No>> {
+async fn seat(
+    halls: &Halls,
+    who: &str,
+    key: &KeyUse,
+) -> Result<Executed<Version>, ExecuteError<SeatRefusal>> {
     halls.execute(ID, &take(halls.log(), who), Some(key)).await
 }
 
@@ -21,7 +25,7 @@ async fn asp_35_an_equal_request_gets_the_first_answer_and_writes_nothing() {
     let first = seat(&halls, "ann", &key("k", 1)).await.unwrap();
     let again = seat(&halls, "ann", &key("k", 1)).await.unwrap();
     assert!(!first.replayed && first.position.is_some());
-    assert_eq!(again, Done { reply: first.reply, replayed: true, position: None });
+    assert_eq!(again, Executed { reply: first.reply, replayed: true, position: None });
     assert_eq!(written(halls.log()).await, ["Opened 9", "Taken ann"]);
     let third = seat(&halls, "bob", &key("other", 1)).await.unwrap();
     assert_eq!(third.reply, Version(3), "a repeated request leaves no trace in memory");
@@ -31,7 +35,7 @@ async fn asp_35_an_equal_request_gets_the_first_answer_and_writes_nothing() {
 async fn asp_35_the_first_answer_stays_whatever_has_become_of_things() {
     let halls = hall(1).await;
     let first = seat(&halls, "ann", &key("k", 1)).await.unwrap();
-    assert_eq!(refused(seat(&halls, "bob", &key("b", 1)).await), No::Full);
+    assert_eq!(refused(seat(&halls, "bob", &key("b", 1)).await), SeatRefusal::Full);
     assert_eq!(seat(&halls, "ann", &key("k", 1)).await.unwrap().reply, first.reply, "though it is full");
     halls.execute(ID, &closing(), None).await.unwrap();
     assert_eq!(seat(&halls, "ann", &key("k", 1)).await.unwrap().reply, first.reply, "though it is closed");
@@ -53,7 +57,7 @@ async fn asp_35_another_request_under_the_same_key_is_a_reuse_in_every_state() {
 #[tokio::test]
 async fn asp_35_a_refused_request_leaves_the_key_free() {
     let halls = hall(0).await;
-    assert_eq!(refused(seat(&halls, "ann", &key("k", 1)).await), No::Full);
+    assert_eq!(refused(seat(&halls, "ann", &key("k", 1)).await), SeatRefusal::Full);
     halls.execute(ID, &opened(1), None).await.unwrap();
     let done = seat(&halls, "bob", &key("k", 2)).await.unwrap();
     assert!(!done.replayed);
@@ -105,11 +109,11 @@ async fn a_kept_answer_that_can_not_be_read_is_a_fault() {
     let halls = hall(9).await;
     halls.execute(ID, &opened(5), Some(&key("k", 1))).await.unwrap();
     // The same scope and key under a command with another answer.
-    struct Other;
-    impl crate::Command<super::hall::Hall> for Other {
+    struct OtherCommand;
+    impl crate::Command<super::hall::Hall> for OtherCommand {
         const NAME: &'static str = "other";
         type Reply = String;
-        type Rejection = No;
+        type Rejection = SeatRefusal;
         type Facts = ();
         async fn facts(&self, _: &super::hall::HallState) -> Result<crate::Facts<()>, plenary_log::Fault> {
             Ok(crate::Facts::none())
@@ -120,11 +124,11 @@ async fn a_kept_answer_that_can_not_be_read_is_a_fault() {
             _: Version,
             (): &(),
             _: &plenary_kernel::Stamp,
-        ) -> Result<crate::Decision<super::hall::HallEvent, String>, No> {
+        ) -> Result<crate::Decision<super::hall::HallEvent, String>, SeatRefusal> {
             Ok(crate::Decision::unchanged(String::new()))
         }
     }
-    let answer = halls.execute(ID, &Other, Some(&key("k", 1))).await;
+    let answer = halls.execute(ID, &OtherCommand, Some(&key("k", 1))).await;
     assert!(matches!(answer, Err(ExecuteError::Fault(plenary_log::Fault::Corrupt(_)))), "{answer:?}");
 }
 
@@ -141,7 +145,7 @@ async fn a_request_that_was_cut_goes_on_where_it_was_cut() {
             }
             replies
         };
-        Once::new(key("k", digest), None).carry_out(commands).await
+        IdempotentRequest::new(key("k", digest), None).carry_out(commands).await
     };
     let first = seats(&halls, 1, &["ann"]).await.remove(0).unwrap();
     let afresh = super::hall::halls(halls.log());

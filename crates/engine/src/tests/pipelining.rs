@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use plenary_kernel::{Position, Version};
-use plenary_log::{Fault, Order, rigged::Failing, rigged::Store};
+use plenary_log::{Fault, Order, rigged::InjectedFault, rigged::Store};
 
 use super::hall::{
-    HallEvent, ID, No, add, ask, ban, bans, closing, hall, idle, opened, refused, rigged, take, written,
+    HallEvent, ID, SeatRefusal, add, ask, ban, bans, closing, hall, idle, opened, refused, rigged, take,
+    written,
 };
 use crate::{ExecuteError, tests::hall::Hall};
 
@@ -51,7 +52,7 @@ async fn a_command_sees_what_was_decided_before_it_though_nothing_is_on_disk() {
         match task.await.unwrap() {
             Ok(_) => {}
             answer => {
-                assert_eq!(refused(answer), No::Full);
+                assert_eq!(refused(answer), SeatRefusal::Full);
                 full += 1;
             }
         }
@@ -64,7 +65,7 @@ async fn what_stands_beside_is_written_with_the_command_or_not_at_all() {
     let halls = hall(1).await;
     let done = halls.execute(ID, &take(halls.log(), "ann"), None).await.unwrap();
     assert_eq!(done.position, Some(Position(3)), "the position of the last event, beside included");
-    assert_eq!(refused(halls.execute(ID, &take(halls.log(), "bob"), None).await), No::Full);
+    assert_eq!(refused(halls.execute(ID, &take(halls.log(), "bob"), None).await), SeatRefusal::Full);
     let log = halls.log();
     let keys = |rows: Vec<plenary_log::IndexRow>| rows.into_iter().map(|row| row.key).collect::<Vec<_>>();
     assert_eq!(
@@ -88,7 +89,7 @@ async fn a_refusal_waits_until_what_it_is_founded_on_is_on_disk() {
     assert!(!no.is_finished(), "nobody knows yet whether the hall is closed");
     rigging.release();
     closed.await.unwrap().unwrap();
-    assert_eq!(refused(no.await.unwrap()), No::Closed);
+    assert_eq!(refused(no.await.unwrap()), SeatRefusal::Closed);
 }
 
 #[tokio::test]
@@ -97,7 +98,7 @@ async fn a_refusal_that_was_founded_on_a_failed_write_is_decided_again() {
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
-    rigging.fail_writes([Failing::Before(Fault::Unavailable("no".into()))]);
+    rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("no".into()))]);
     let closed = ask(&halls, closing(), None).await;
     let seat = ask(&halls, take(halls.log(), "ann"), None).await;
     rigging.release();
@@ -132,8 +133,8 @@ async fn nothing_is_decided_on_what_a_caller_left_behind() {
         ask(&halls, take(halls.log(), "bob"), None).await,
     );
     rigging.release();
-    assert_eq!(refused(ann.await.unwrap()), No::Closed);
-    assert_eq!(refused(bob.await.unwrap()), No::Closed);
+    assert_eq!(refused(ann.await.unwrap()), SeatRefusal::Closed);
+    assert_eq!(refused(bob.await.unwrap()), SeatRefusal::Closed);
     assert_eq!(written(halls.log()).await, ["Opened 9", "Closed "]);
 }
 
@@ -153,7 +154,7 @@ async fn a_change_of_trust_before_hundreds_of_commands_makes_each_decide_again()
     for (nth, task) in asked.into_iter().enumerate() {
         match task.await.unwrap() {
             Ok(_) => assert_ne!(nth, 7),
-            answer => assert_eq!((nth, refused(answer)), (7, No::Banned)),
+            answer => assert_eq!((nth, refused(answer)), (7, SeatRefusal::Banned)),
         }
     }
     assert_eq!(written(halls.log()).await.len(), 500);
@@ -170,7 +171,7 @@ async fn past_its_attempts_a_command_is_refused_as_overloaded_with_nothing_writt
     impl crate::Command<Hall> for Restless {
         const NAME: &'static str = "restless";
         type Reply = Version;
-        type Rejection = No;
+        type Rejection = SeatRefusal;
         type Facts = bool;
         async fn facts(&self, state: &super::hall::HallState) -> Result<crate::Facts<bool>, Fault> {
             let facts = self.0.facts(state).await;
@@ -183,7 +184,7 @@ async fn past_its_attempts_a_command_is_refused_as_overloaded_with_nothing_writt
             at: Version,
             facts: &bool,
             stamp: &plenary_kernel::Stamp,
-        ) -> Result<crate::Decision<HallEvent, Version>, No> {
+        ) -> Result<crate::Decision<HallEvent, Version>, SeatRefusal> {
             self.0.decide(state, at, facts, stamp)
         }
     }
@@ -207,7 +208,7 @@ async fn readers_are_shown_nothing_that_may_yet_not_be_written() {
     });
     idle().await;
     assert!(!reading.is_finished(), "it waits for the disk");
-    rigging.fail_writes([Failing::Before(Fault::Full("no room".into()))]);
+    rigging.fail_writes([InjectedFault::Before(Fault::Full("no room".into()))]);
     rigging.release();
     assert!(taken.await.unwrap().is_err());
     let (state, version) = reading.await.unwrap().unwrap();

@@ -2,12 +2,12 @@
 
 use plenary_kernel::Version;
 use plenary_log::{
-    Exceeded, Fault, Usage, UsageMax,
-    rigged::{Failing, Store},
+    ExceededQuota, Fault, Usage, UsageMax,
+    rigged::{InjectedFault, Store},
 };
 
 use super::hall::{Do, Hall, HallEvent, Halls, ID, closing, hall, opened, rigged, take, written};
-use crate::{Done, ExecuteError, KeyUse, Room as _, recount};
+use crate::{ExecuteError, Executed, KeyUse, Room as _, recount};
 
 /// What a seat costs: the event, and the one beside it.
 const EVENTS: u64 = 2;
@@ -24,7 +24,9 @@ fn limit(halls: &Halls, bytes: u64, events: u64) {
     halls.log().ledger().limit(UsageMax { bytes, events });
 }
 
-fn over<T: std::fmt::Debug, J: std::fmt::Debug>(answer: Result<Done<T>, ExecuteError<J>>) -> Exceeded {
+fn over<T: std::fmt::Debug, J: std::fmt::Debug>(
+    answer: Result<Executed<T>, ExecuteError<J>>,
+) -> ExceededQuota {
     match answer {
         Err(ExecuteError::OverQuota(exceeded)) => exceeded,
         other => panic!("{other:?}"),
@@ -51,7 +53,7 @@ async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
         halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
     }
     let refused = over(halls.execute(ID, &take(halls.log(), "ann"), None).await);
-    assert_eq!(refused, Exceeded::Events { used: 4, max: 4 });
+    assert_eq!(refused, ExceededQuota::Events { used: 4, max: 4 });
     halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
     // What nobody pays for goes on.
     halls.execute(ID, &closing(), None).await.unwrap();
@@ -72,7 +74,7 @@ async fn a_request_that_was_carried_out_is_answered_again_past_the_bound() {
     let again = halls.execute(ID, &take(halls.log(), "ann"), Some(&key("k"))).await.unwrap();
     assert_eq!((again.reply, again.replayed), (first.reply, true));
     let refused = over(halls.execute(ID, &take(halls.log(), "ann"), Some(&key("l"))).await);
-    assert_eq!(refused, Exceeded::Bytes { used: BYTES, max: BYTES });
+    assert_eq!(refused, ExceededQuota::Bytes { used: BYTES, max: BYTES });
     assert_eq!(used(&halls, "ann").await, Usage { bytes: BYTES, events: EVENTS }, "a repeat costs nothing");
 }
 
@@ -110,7 +112,7 @@ async fn an_append_that_failed_is_not_counted() {
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     limit(&halls, 1_000, EVENTS);
-    rigging.fail_writes([Failing::Before(Fault::Overloaded)]);
+    rigging.fail_writes([InjectedFault::Before(Fault::Overloaded)]);
     let failed = halls.execute(ID, &take(halls.log(), "ann"), None).await;
     assert!(matches!(failed, Err(ExecuteError::Fault(Fault::Overloaded))));
     assert_eq!(used(&halls, "ann").await, Usage::default());

@@ -6,7 +6,7 @@ use plenary_kernel::Version;
 use plenary_log::rigged::{Process, Store};
 
 use super::hall::{
-    ID, No, OpenFor, add, ask, ban, closing, halls, idle, opened, refused, rigged, take, written,
+    ID, OpenFor, SeatRefusal, add, ask, ban, closing, halls, idle, opened, refused, rigged, take, written,
 };
 use crate::{Room, tests::hall::Hall};
 
@@ -26,7 +26,7 @@ async fn two_processes_fill_one_hall_without_overbooking() {
     for task in asked {
         match task.await.unwrap() {
             Ok(_) => seated += 1,
-            answer => assert_eq!(refused(answer), No::Full),
+            answer => assert_eq!(refused(answer), SeatRefusal::Full),
         }
     }
     assert_eq!((seated, written(one.log()).await.len()), (40, 41));
@@ -41,7 +41,7 @@ async fn a_command_is_decided_again_on_what_another_process_wrote() {
     assert_eq!(two.state(ID).await.unwrap().1, Version(1));
     one.execute(ID, &take(one.log(), "ann"), None).await.unwrap();
     let late = take(two.log(), "bob");
-    assert_eq!(refused(two.execute(ID, &late, None).await), No::Full);
+    assert_eq!(refused(two.execute(ID, &late, None).await), SeatRefusal::Full);
     assert_eq!(late.attempts(), 2);
 }
 
@@ -51,7 +51,7 @@ async fn a_refusal_is_checked_against_what_another_process_wrote() {
     let (one, _) = rigged(&store, true);
     let (two, _) = rigged(&store, true);
     one.execute(ID, &opened(0), None).await.unwrap();
-    assert_eq!(refused(two.execute(ID, &take(two.log(), "bob"), None).await), No::Full);
+    assert_eq!(refused(two.execute(ID, &take(two.log(), "bob"), None).await), SeatRefusal::Full);
     one.execute(ID, &opened(1), None).await.unwrap();
     two.execute(ID, &take(two.log(), "bob"), None).await.unwrap();
 }
@@ -68,8 +68,8 @@ async fn nothing_is_written_on_top_of_a_batch_that_lost_to_another_process() {
         (ask(&one, take(one.log(), "ann"), None).await, ask(&one, take(one.log(), "bob"), None).await);
     two.execute(ID, &closing(), None).await.unwrap();
     rigging.release();
-    assert_eq!(refused(ann.await.unwrap()), No::Closed);
-    assert_eq!(refused(bob.await.unwrap()), No::Closed);
+    assert_eq!(refused(ann.await.unwrap()), SeatRefusal::Closed);
+    assert_eq!(refused(bob.await.unwrap()), SeatRefusal::Closed);
     assert_eq!(written(one.log()).await, ["Opened 9", "Closed "]);
 }
 
@@ -87,8 +87,8 @@ async fn nothing_is_written_on_a_fact_of_another_stream_that_never_came_to_be() 
     idle().await;
     two.execute(ID, &closing(), None).await.unwrap();
     rigging.release();
-    assert_eq!(refused(ann.await.unwrap()), No::Closed);
-    assert_eq!(refused(annex.await.unwrap()), No::Banned, "ann got no seat");
+    assert_eq!(refused(ann.await.unwrap()), SeatRefusal::Closed);
+    assert_eq!(refused(annex.await.unwrap()), SeatRefusal::Banned, "ann got no seat");
     assert_eq!(one.state("annex").await.unwrap().1, Version::ZERO);
 }
 
@@ -108,6 +108,59 @@ async fn an_observed_event_of_another_process_is_loaded() {
         }
     }
     assert_eq!(one.state(ID).await.unwrap().1, Version(2));
+}
+
+#[tokio::test]
+async fn observed_events_of_another_process_are_folded_without_a_read() {
+    let store = Store::new();
+    let Process { log, mut feed, rigging } = store.process(true);
+    let (one, (two, _)) = (halls(&log), rigged(&store, true));
+    one.execute(ID, &opened(9), None).await.unwrap();
+    for guest in ["ann", "bob", "cy"] {
+        two.execute(ID, &take(two.log(), guest), None).await.unwrap();
+    }
+    rigging.fail_reads(Some(plenary_log::Fault::Unavailable("no read is needed".into())));
+    while one.observed(ID).await.unwrap().1 < Version(4) {
+        feed.next().await.unwrap().iter().for_each(|event| one.observe(event));
+    }
+    let (state, version) = one.state(ID).await.unwrap();
+    assert_eq!(version, Version(4));
+    rigging.fail_reads(None);
+    assert_eq!(*state, *two.state(ID).await.unwrap().0);
+}
+
+/// What is decided on a folded state is decided on what the other process wrote, at the first attempt.
+#[tokio::test]
+async fn a_command_after_folded_events_is_decided_once() {
+    let store = Store::new();
+    let Process { log, mut feed, .. } = store.process(true);
+    let (one, (two, _)) = (halls(&log), rigged(&store, true));
+    one.execute(ID, &opened(1), None).await.unwrap();
+    two.execute(ID, &take(two.log(), "ann"), None).await.unwrap();
+    while one.observed(ID).await.unwrap().1 < Version(2) {
+        feed.next().await.unwrap().iter().for_each(|event| one.observe(event));
+    }
+    let late = take(one.log(), "bob");
+    assert_eq!(refused(one.execute(ID, &late, None).await), SeatRefusal::Full);
+    assert_eq!(late.attempts(), 1);
+}
+
+/// A gap in what was observed makes the state stale, and the store is read.
+#[tokio::test]
+async fn an_observed_event_beyond_a_gap_is_not_folded() {
+    let store = Store::new();
+    let Process { log, mut feed, .. } = store.process(true);
+    let (one, (two, _)) = (halls(&log), rigged(&store, true));
+    one.execute(ID, &opened(9), None).await.unwrap();
+    for guest in ["ann", "bob"] {
+        two.execute(ID, &take(two.log(), guest), None).await.unwrap();
+    }
+    while one.observed(ID).await.unwrap().1 < Version(3) {
+        let heard = feed.next().await.unwrap();
+        heard.iter().filter(|event| event.version == Version(3)).for_each(|event| one.observe(event));
+    }
+    let (state, version) = one.state(ID).await.unwrap();
+    assert_eq!((version, &*state), (Version(3), &*two.state(ID).await.unwrap().0));
 }
 
 #[tokio::test]
@@ -148,7 +201,7 @@ async fn facts_that_changed_between_the_look_and_the_append_are_looked_at_again(
         let log = elsewhere.clone();
         Box::pin(async move { ban(&log, "ann").await })
     }));
-    assert_eq!(refused(one.execute(ID, &seat, None).await), No::Banned);
+    assert_eq!(refused(one.execute(ID, &seat, None).await), SeatRefusal::Banned);
     assert_eq!(seat.attempts(), 2);
     assert_eq!(written(one.log()).await, ["Opened 9"]);
 }
@@ -160,7 +213,7 @@ async fn an_event_that_was_written_past_the_room_is_reckoned_with() {
     one.execute(ID, &opened(9), None).await.unwrap();
     add(one.log(), &Hall::stream(ID), "Closed", "").await;
     idle().await;
-    assert_eq!(refused(one.execute(ID, &take(one.log(), "ann"), None).await), No::Closed);
+    assert_eq!(refused(one.execute(ID, &take(one.log(), "ann"), None).await), SeatRefusal::Closed);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use plenary_accounts::{Who, org::state::OrgState};
+use plenary_accounts::{TokenOwner, org::state::OrgState};
 use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs};
 use serde_json::json;
 
@@ -12,11 +12,11 @@ use crate::{
     frame::Frame,
     rejection::Rejection,
     scope::{Scope, Sessions},
-    session::{Named, Session},
+    session::{Session, SessionNames},
 };
 
-fn agent(handle: &str) -> Who {
-    Who::Agent(handle.parse().unwrap())
+fn agent(handle: &str) -> TokenOwner {
+    TokenOwner::Agent(handle.parse().unwrap())
 }
 
 fn to(recipient: &str) -> Frame {
@@ -25,7 +25,7 @@ fn to(recipient: &str) -> Frame {
 
 #[test]
 fn fo_9_77_a_frame_speaks_for_the_tokens_own_principal_alone() {
-    let field = |frame: &Frame, who: &Who| match identity(frame, who) {
+    let field = |frame: &Frame, who: &TokenOwner| match identity(frame, who) {
         Ok(_) => String::new(),
         Err(Rejection::SenderIdentityMismatch { field }) => field,
         Err(other) => panic!("{other:?}"),
@@ -33,8 +33,8 @@ fn fo_9_77_a_frame_speaks_for_the_tokens_own_principal_alone() {
     let own = read(&advisory()).unwrap();
     assert_eq!(field(&own, &agent("@nick.bot")), "");
     assert_eq!(field(&own, &agent("@nicky.bot")), "sender_handle");
-    assert_eq!(field(&own, &Who::Owner("nick".parse().unwrap())), "sender_handle");
-    assert_eq!(field(&own, &Who::Operator), "sender_handle");
+    assert_eq!(field(&own, &TokenOwner::Owner("nick".parse().unwrap())), "sender_handle");
+    assert_eq!(field(&own, &TokenOwner::Operator), "sender_handle");
     let acted = read(&with(advisory(), "acted_by", "~alice")).unwrap();
     assert_eq!(field(&acted, &agent("@nick.bot")), "acted_by");
     let declared = with(payload("intent_declare").into(), "acted_by", "~alice");
@@ -67,7 +67,7 @@ fn fo_47_a_principal_none_of_whose_agents_can_be_reached_is_the_same_as_none() {
     assert_eq!(reached(Sessions::All, Arc::from([])), Err(Rejection::ScopeUnauthorised));
     let audience = reached(Sessions::All, Arc::from(["@a.x".parse().unwrap()])).unwrap();
     let session = |handle: &str| {
-        Session::named(handle.parse::<AgentHandle>().unwrap(), &Named::default(), "s").unwrap()
+        Session::named(handle.parse::<AgentHandle>().unwrap(), &SessionNames::default(), "s").unwrap()
     };
     assert!(audience.admits(&session("@a.x")) && !audience.admits(&session("@a.y")));
     let every = Audience { sessions: Sessions::Prefix("x".into()), agents: Agents::Every };

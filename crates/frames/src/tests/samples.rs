@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::{frame::Frame, malformed::Malformed};
+use crate::{frame::Frame, malformed::FrameFault};
 
 pub(super) const UUID: &str = "7d9a0c9e-3f6b-4c1e-9a51-0c2f6f2f6b11";
 pub(super) const TIME: &str = "2026-05-22T10:00:00Z";
@@ -105,7 +105,7 @@ pub(super) fn without(mut value: Value, name: &str) -> Value {
     value
 }
 
-pub(super) fn read(value: &Value) -> Result<Frame, Malformed> {
+pub(super) fn read(value: &Value) -> Result<Frame, FrameFault> {
     Frame::read(&Bytes::from(serde_json::to_vec(value).unwrap()))
 }
 

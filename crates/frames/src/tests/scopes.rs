@@ -1,11 +1,11 @@
-//! What is a scope, and whom it names (FO-44 to FO-46, section 6).
+//! Scopes and their recipients (FO-44 to FO-46, section 6).
 
 use proptest::prelude::*;
 
 use super::samples::octets;
 use crate::{
     scope::{Scope, Sessions},
-    session::{Instrument, Named, Session},
+    session::{Instrument, Session, SessionNames},
 };
 
 fn read(text: &str) -> Option<Scope> {
@@ -13,7 +13,7 @@ fn read(text: &str) -> Option<Scope> {
 }
 
 fn session(instrument: &str, id: &str) -> Session {
-    let named = Named { instrument: Some(instrument), tool: None, session_id: Some(id) };
+    let named = SessionNames { instrument: Some(instrument), tool: None, session_id: Some(id) };
     Session::named("@nick.bot".parse().unwrap(), &named, "unused").unwrap()
 }
 
@@ -111,22 +111,22 @@ fn what_is_none_of_the_forms_is_refused() {
 #[test]
 fn what_a_session_leaves_out_is_its_agents() {
     let agent = || "@nick.cc-laptop".parse().unwrap();
-    let read = |named: Named<'_>| Session::named(agent(), &named, "fresh");
-    let session = read(Named::default()).unwrap();
+    let read = |named: SessionNames<'_>| Session::named(agent(), &named, "fresh");
+    let session = read(SessionNames::default()).unwrap();
     assert_eq!(
         (session.instrument.as_str(), session.tool.as_str(), session.id.as_str()),
         ("cc-laptop", "cc", "fresh")
     );
-    let session = read(Named { instrument: Some("codex"), ..Named::default() }).unwrap();
+    let session = read(SessionNames { instrument: Some("codex"), ..SessionNames::default() }).unwrap();
     assert_eq!((session.instrument.as_str(), session.tool.as_str()), ("codex", "codex"));
-    let session = read(Named { tool: Some("cursor"), ..Named::default() }).unwrap();
+    let session = read(SessionNames { tool: Some("cursor"), ..SessionNames::default() }).unwrap();
     assert_eq!((session.instrument.as_str(), session.tool.as_str()), ("cc-laptop", "cursor"));
     for (named, field) in [
-        (Named { instrument: Some("CC"), ..Named::default() }, "instrument"),
-        (Named { instrument: Some(""), ..Named::default() }, "instrument"),
-        (Named { tool: Some("a/b"), ..Named::default() }, "tool"),
-        (Named { session_id: Some(""), ..Named::default() }, "session_id"),
-        (Named { session_id: Some("a@b"), ..Named::default() }, "session_id"),
+        (SessionNames { instrument: Some("CC"), ..SessionNames::default() }, "instrument"),
+        (SessionNames { instrument: Some(""), ..SessionNames::default() }, "instrument"),
+        (SessionNames { tool: Some("a/b"), ..SessionNames::default() }, "tool"),
+        (SessionNames { session_id: Some(""), ..SessionNames::default() }, "session_id"),
+        (SessionNames { session_id: Some("a@b"), ..SessionNames::default() }, "session_id"),
     ] {
         let fault = read(named).unwrap_err();
         assert_eq!((fault.code.as_str(), fault.field.as_deref()), ("field-invalid", Some(field)));

@@ -6,12 +6,12 @@ use serde_json::json;
 use super::samples::{advisory, frame, octets, payload, with};
 use crate::{
     limits::FRAME_OCTETS_MAX,
-    malformed::Malformed,
+    malformed::FrameFault,
     scope::{Scope, Sessions},
     submission::Submission,
 };
 
-fn read(body: &impl ToString, scope: Option<&str>) -> Result<Submission, Malformed> {
+fn read(body: &impl ToString, scope: Option<&str>) -> Result<Submission, FrameFault> {
     Submission::read(&Bytes::from(body.to_string()), scope)
 }
 

@@ -18,7 +18,7 @@ use crate::{
     program::{
         Program, ending,
         lines::{Line, Lines},
-        process::{self, Group, Started},
+        process::{self, ChildProcess, Group},
         stderr::{self, LastWords},
     },
     spoken::Foreign,
@@ -43,7 +43,7 @@ pub(super) enum Message {
 }
 
 #[derive(Deserialize)]
-struct Read {
+struct IncomingMessage {
     #[serde(default)]
     id: Option<Value>,
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Read {
 
 /// A line as a message.
 pub(super) fn read(line: &[u8]) -> Result<Message, &'static str> {
-    let read: Read = serde_json::from_slice(line).map_err(|_| "it is no JSON-RPC message")?;
+    let read: IncomingMessage = serde_json::from_slice(line).map_err(|_| "it is not a JSON-RPC message")?;
     match (read.method, read.id) {
         (Some(method), Some(id)) => Ok(Message::Request { id, method, params: read.params }),
         (Some(method), None) => Ok(Message::Notice { method, params: read.params }),
@@ -95,7 +95,7 @@ impl Link {
         request: &RunRequest,
         opening_max: Duration,
     ) -> Result<Self, String> {
-        let Started { child, stdin, stdout, stderr, group } = process::start(program)?;
+        let ChildProcess { child, stdin, stdout, stderr, group } = process::start(program)?;
         let (to_program, lines) = mpsc::channel(MESSAGES_WAITING_MAX);
         tokio::spawn(write(lines, stdin));
         let mut link = Self {
@@ -112,8 +112,8 @@ impl Link {
         match timeout(opening_max, link.begin(program)).await {
             Ok(Ok(())) => Ok(link),
             Ok(Err(None)) => Err(link.gone().await),
-            Ok(Err(Some(why))) => Err(format!("the agent began no session: {why}")),
-            Err(_) => Err(format!("the agent began no session within {} s", opening_max.as_secs_f64())),
+            Ok(Err(Some(why))) => Err(format!("the agent started no session: {why}")),
+            Err(_) => Err(format!("the agent started no session within {} s", opening_max.as_secs_f64())),
         }
     }
 

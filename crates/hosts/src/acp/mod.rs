@@ -13,13 +13,13 @@ mod turn;
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_runs::{Card, Ended, Run, RunRequest, Runner, Running};
+use plenary_runs::{Card, Run, RunEnd, RunFuture, RunRequest, Runner};
 use serde::Deserialize;
 
 use self::{
     link::Link,
-    parked::Parked,
-    turn::{Over, Turn},
+    parked::ParkedSessions,
+    turn::{Turn, TurnEnd},
 };
 use crate::{ConfigFault, Launcher, config, program::Program, until_canceled};
 
@@ -63,7 +63,7 @@ pub struct Acp {
     program: Program,
     rest: Duration,
     opening_max: Duration,
-    resting: Mutex<Parked>,
+    resting: Mutex<ParkedSessions>,
 }
 
 impl Acp {
@@ -80,28 +80,28 @@ impl Acp {
         Ok(Self { settings, program, rest, opening_max, resting: Mutex::default() })
     }
 
-    async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> RunEnd {
         let Run { output, mut input } = run;
         let Some(text) = request.input.clone() else {
-            return Ended::error("the request has no `input` to prompt the agent with");
+            return RunEnd::error("the request has no `input` to prompt the agent with");
         };
         let link = tokio::select! {
             biased;
-            () = until_canceled(&mut input) => return Ended::canceled(),
+            () = until_canceled(&mut input) => return RunEnd::canceled(),
             link = self.link(request) => link,
         };
         let mut link = match link {
             Ok(link) => link,
-            Err(why) => return Ended::error(why),
+            Err(why) => return RunEnd::error(why),
         };
         let over = Turn::new(&mut link, output).carry_out(&text, &mut input).await;
         match over {
-            Over::Ended(ended) => {
+            TurnEnd::Ended(ended) => {
                 self.resting().park(request.thread_id, link, self.rest);
                 ended
             }
-            Over::Lost(ended) => ended,
-            Over::Gone => Ended::error(link.gone().await),
+            TurnEnd::Lost(ended) => ended,
+            TurnEnd::Gone => RunEnd::error(link.gone().await),
         }
     }
 
@@ -116,7 +116,7 @@ impl Acp {
         Link::open(&self.program, request, self.opening_max).await
     }
 
-    fn resting(&self) -> MutexGuard<'_, Parked> {
+    fn resting(&self) -> MutexGuard<'_, ParkedSessions> {
         self.resting.lock()
     }
 }
@@ -132,7 +132,7 @@ impl Runner for Acp {
         }
     }
 
-    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
         Box::pin(async move { self.carry_out(&request, run).await })
     }
 }

@@ -13,20 +13,20 @@ use super::{
 
 /// The sessions of one agent that rest. Dropped, their processes end.
 #[derive(Debug, Default)]
-pub(super) struct Parked {
+pub(super) struct ParkedSessions {
     parked: u64,
-    resting: HashMap<ThreadId, Resting>,
+    resting: HashMap<ThreadId, ParkedSession>,
 }
 
 #[derive(Debug)]
-struct Resting {
+struct ParkedSession {
     /// The lower, the longer.
     number: u64,
     wake: oneshot::Sender<()>,
     link: JoinHandle<Option<Link>>,
 }
 
-impl Parked {
+impl ParkedSessions {
     /// Lets a session rest, for at most so long.
     pub(super) fn park(&mut self, thread: ThreadId, mut link: Link, rest: Duration) {
         self.resting.retain(|_, resting| !resting.link.is_finished());
@@ -46,12 +46,12 @@ impl Parked {
             };
             is_wanted.then_some(link)
         });
-        self.resting.insert(thread, Resting { number: self.parked, wake, link });
+        self.resting.insert(thread, ParkedSession { number: self.parked, wake, link });
     }
 
     /// The session of a thread, where it still rests.
     pub(super) fn wake(&mut self, thread: ThreadId) -> Option<impl Future<Output = Option<Link>> + use<>> {
-        let Resting { wake, link, .. } = self.resting.remove(&thread)?;
+        let ParkedSession { wake, link, .. } = self.resting.remove(&thread)?;
         // It may just have ended; then there is no link.
         let _ = wake.send(());
         Some(async move { link.await.ok().flatten() })

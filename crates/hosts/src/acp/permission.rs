@@ -42,7 +42,7 @@ impl Question {
     }
 }
 
-/// The outcome where nobody answers any more.
+/// The outcome if nobody can answer.
 pub(super) fn cancelled() -> Value {
     json!({"outcome": {"outcome": "cancelled"}})
 }

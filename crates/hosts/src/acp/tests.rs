@@ -24,7 +24,7 @@ fn agent(turn: &str) -> Arc<Acp> {
     Arc::new(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).unwrap())
 }
 
-fn start(agent: &Arc<Acp>) -> (JoinHandle<Ended>, Ears) {
+fn start(agent: &Arc<Acp>) -> (JoinHandle<RunEnd>, Ears) {
     let request = request(&json!({"input": "hi"}));
     let (run, ears) = run(&request);
     (tokio::spawn(agent.clone().run(request, run)), ears)
@@ -44,7 +44,7 @@ async fn a_thread_is_a_session_and_a_turn_a_run() {
     for turn in ["turn 1", "turn 2"] {
         let (running, mut ears) = start(&agent);
         assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": turn}))]);
-        assert_eq!(running.await.unwrap(), Ended::success());
+        assert_eq!(running.await.unwrap(), RunEnd::success());
     }
 }
 
@@ -83,7 +83,7 @@ async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
         ears.resume(answer.as_object().cloned().unwrap());
     }
     assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "no"}))]);
-    assert_eq!(running.await.unwrap(), Ended::success());
+    assert_eq!(running.await.unwrap(), RunEnd::success());
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn sc_46_who_is_canceled_and_does_not_listen_is_killed_and_the_thread_begi
         ears.cancel();
         let said = events(&mut ears).await;
         assert_eq!(said, [(EventKind::TextOutput, json!({"content": "1"}))], "a session of its own");
-        assert_eq!(running.await.unwrap(), Ended::canceled());
+        assert_eq!(running.await.unwrap(), RunEnd::canceled());
     }
 }
 
@@ -123,10 +123,10 @@ async fn past_its_limit_the_session_that_rested_longest_ends() {
         request.thread_id = plenary_runs::id::ThreadId::mint(&stamp, 0);
         first.get_or_insert_with(|| request.clone());
         let (ours, _ears) = run(&request);
-        assert_eq!(agent.clone().run(request, ours).await, Ended::success());
+        assert_eq!(agent.clone().run(request, ours).await, RunEnd::success());
     }
     let request = first.unwrap();
     let (ours, mut ears) = run(&request);
-    assert_eq!(agent.clone().run(request, ours).await, Ended::success());
+    assert_eq!(agent.clone().run(request, ours).await, RunEnd::success());
     assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "1"}))], "anew");
 }

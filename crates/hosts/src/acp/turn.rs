@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, future::pending, pin::Pin};
 
-use plenary_runs::{Asked, Ended, Event, Input, NotTaken, Output};
+use plenary_runs::{Event, Input, NotTaken, Output, RunEnd, RunSignal};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -19,25 +19,25 @@ const QUESTIONS_MAX: usize = 16;
 
 /// How a turn ended.
 #[derive(Debug)]
-pub(super) enum Over {
+pub(super) enum TurnEnd {
     /// The session goes on.
-    Ended(Ended),
+    Ended(RunEnd),
     /// The session is not to be used again.
-    Lost(Ended),
+    Lost(RunEnd),
     /// The program is gone.
     Gone,
 }
 
 /// The end of a turn without an answer.
 #[derive(Debug)]
-enum Cut {
+enum TurnCut {
     /// The log takes nothing more.
     Over,
     /// The program can't be spoken to.
     Deaf(String),
 }
 
-impl From<String> for Cut {
+impl From<String> for TurnCut {
     fn from(why: String) -> Self {
         Self::Deaf(why)
     }
@@ -61,15 +61,15 @@ impl<'a> Turn<'a> {
         Self { link, output, text: String::new(), tools, questions, is_canceled: false }
     }
 
-    pub(super) async fn carry_out(&mut self, text: &str, input: &mut Input) -> Over {
+    pub(super) async fn carry_out(&mut self, text: &str, input: &mut Input) -> TurnEnd {
         match self.go_on(text, input).await {
             Ok(over) => over,
-            Err(Cut::Over) => Over::Lost(Ended::canceled()),
-            Err(Cut::Deaf(why)) => Over::Lost(Ended::error(why)),
+            Err(TurnCut::Over) => TurnEnd::Lost(RunEnd::canceled()),
+            Err(TurnCut::Deaf(why)) => TurnEnd::Lost(RunEnd::error(why)),
         }
     }
 
-    async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<Over, Cut> {
+    async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<TurnEnd, TurnCut> {
         let prompt = Map::from_iter([("prompt".to_owned(), json!([{"type": "text", "text": text}]))]);
         let prompt = self.link.ask("session/prompt", &self.link.of_session(prompt))?;
         let group = self.link.group();
@@ -79,8 +79,8 @@ impl<'a> Turn<'a> {
                 biased;
                 asked = input.wait(), if !self.is_canceled => {
                     match asked {
-                        Asked::Resume(answer) => self.answered(&answer).await?,
-                        Asked::Cancel => {
+                        RunSignal::Resume(answer) => self.answered(&answer).await?,
+                        RunSignal::Cancel => {
                             self.cancel()?;
                             let group = group.clone();
                             stopping = Some(Box::pin(async move { group.stop().await }));
@@ -90,14 +90,14 @@ impl<'a> Turn<'a> {
                 }
                 () = async { match &mut stopping { Some(stopped) => stopped.await, None => pending().await } } => {
                     self.put_out().await?;
-                    return Ok(Over::Lost(Ended::canceled()));
+                    return Ok(TurnEnd::Lost(RunEnd::canceled()));
                 }
                 message = self.link.next() => message,
             };
             match message {
                 Some(Message::Answer { id, result }) if id == prompt => {
                     self.put_out().await?;
-                    return Ok(Over::Ended(ended(result)));
+                    return Ok(TurnEnd::Ended(ended(result)));
                 }
                 Some(Message::Notice { method, params })
                     if method == "session/update" && self.link.is_of_session(&params) =>
@@ -114,13 +114,13 @@ impl<'a> Turn<'a> {
                 Some(Message::Answer { .. } | Message::Notice { .. }) => {}
                 None => {
                     self.put_out().await?;
-                    return Ok(Over::Gone);
+                    return Ok(TurnEnd::Gone);
                 }
             }
         }
     }
 
-    async fn update(&mut self, update: &Value) -> Result<(), Cut> {
+    async fn update(&mut self, update: &Value) -> Result<(), TurnCut> {
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => {
                 let text = update["content"]["text"].as_str().unwrap_or_default();
@@ -141,7 +141,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Puts out the text that was said so far.
-    async fn put_out(&mut self) -> Result<(), Cut> {
+    async fn put_out(&mut self) -> Result<(), TurnCut> {
         let text = std::mem::take(&mut self.text);
         let mut rest = text.as_str();
         while !rest.is_empty() {
@@ -152,18 +152,18 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    async fn say(&mut self, event: Event) -> Result<(), Cut> {
+    async fn say(&mut self, event: Event) -> Result<(), TurnCut> {
         match self.output.emit(event).await {
             Ok(()) => Ok(()),
-            Err(NotTaken::Over) => Err(Cut::Over),
+            Err(NotTaken::Over) => Err(TurnCut::Over),
             Err(fault @ NotTaken::TooLarge) => {
-                tracing::warn!(%fault, "what a coding agent reports is left out");
+                tracing::warn!(%fault, "a report of a coding agent is ignored");
                 Ok(())
             }
         }
     }
 
-    async fn question(&mut self, question: Question) -> Result<(), Cut> {
+    async fn question(&mut self, question: Question) -> Result<(), TurnCut> {
         if self.is_canceled || self.questions.len() >= QUESTIONS_MAX {
             return Ok(self.link.answer(&question.id, &cancelled())?);
         }
@@ -172,14 +172,14 @@ impl<'a> Turn<'a> {
     }
 
     /// Asks the caller the first question, if there is one.
-    async fn ask(&mut self) -> Result<(), Cut> {
+    async fn ask(&mut self) -> Result<(), TurnCut> {
         let Some(keys) = self.questions.front().map(Question::request_keys) else { return Ok(()) };
         self.put_out().await?;
         self.say(Event::wait_for_input(&keys)).await
     }
 
     /// What is no answer to the question permits nothing; it is asked again.
-    async fn answered(&mut self, answer: &Map<String, Value>) -> Result<(), Cut> {
+    async fn answered(&mut self, answer: &Map<String, Value>) -> Result<(), TurnCut> {
         if let Some((id, outcome)) =
             self.questions.front().and_then(|question| Some((question.id.clone(), question.outcome(answer)?)))
         {
@@ -189,7 +189,7 @@ impl<'a> Turn<'a> {
         self.ask().await
     }
 
-    fn cancel(&mut self) -> Result<(), Cut> {
+    fn cancel(&mut self) -> Result<(), TurnCut> {
         self.is_canceled = true;
         self.link.tell("session/cancel", &self.link.of_session(Map::new()))?;
         for question in self.questions.drain(..) {
@@ -200,16 +200,18 @@ impl<'a> Turn<'a> {
 }
 
 /// What the answer to a prompt means.
-fn ended(result: Result<Value, String>) -> Ended {
+fn ended(result: Result<Value, String>) -> RunEnd {
     match result {
-        Err(why) => Ended::error(why),
+        Err(why) => RunEnd::error(why),
         Ok(answer) => match answer["stopReason"].as_str() {
-            Some("end_turn") => Ended::success(),
-            Some("cancelled") => Ended::canceled(),
-            Some("refusal") => Ended::error("the agent refused"),
-            Some("max_tokens") => Ended::error("the agent reached its most tokens"),
-            Some("max_turn_requests") => Ended::error("the agent reached its most requests in one turn"),
-            _ => Ended::error("the agent stopped without a reason"),
+            Some("end_turn") => RunEnd::success(),
+            Some("cancelled") => RunEnd::canceled(),
+            Some("refusal") => RunEnd::error("the agent refused"),
+            Some("max_tokens") => RunEnd::error("the agent reached its maximum number of tokens"),
+            Some("max_turn_requests") => {
+                RunEnd::error("the agent reached its maximum number of requests in one turn")
+            }
+            _ => RunEnd::error("the agent stopped without a reason"),
         },
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Desk {
     present: Mutex<Present>,
     /// How many have attached so far.
     arrived: watch::Sender<u64>,
-    /// The agent is none of this server's any more.
+    /// The agent is no longer run by this server.
     is_closed: watch::Sender<bool>,
 }
 
@@ -40,17 +40,17 @@ impl Desk {
         Self { handle, present: Mutex::default(), arrived, is_closed }
     }
 
-    /// Nobody is attached any more.
+    /// No instance is attached any longer.
     pub(super) fn close(&self) {
         self.is_closed.send_replace(true);
     }
 
-    /// Whether nobody is to be attached any more.
+    /// Whether no instance may be attached any longer.
     pub(super) fn is_closed(&self) -> bool {
         *self.is_closed.borrow()
     }
 
-    /// Waits until nobody is to be attached any more.
+    /// Waits until no instance may be attached any longer.
     pub(super) async fn closed(&self) {
         // The sender is here.
         let _ = self.is_closed.subscribe().wait_for(|is_closed| *is_closed).await;

@@ -20,19 +20,20 @@ use axum::{
 use http::{Method, StatusCode, request::Parts};
 use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{
-    AccountEvent, Accounts, Authority, Credentials, Follower, Principal, Watchers, Who, identify, recheck,
+    AccountEvent, Accounts, Authority, Credentials, Follower, Principal, TokenOwner, Watchers, identify,
+    recheck,
 };
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, Shares, SharesFull};
 use plenary_log::{Signals, StoredEvent, StreamName};
 use plenary_room::{CannotWatch, fault_refusal};
-use plenary_runs::{Introduction, Refused, Runner, Runs, handle_of, refused_response, wire::ErrorBody};
+use plenary_runs::{Introduction, RunRefusal, Runner, Runs, handle_of, refused_response, wire::ErrorBody};
 use schemars::JsonSchema;
 
 use super::{
-    Connected, FRAME_OCTETS_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX, desk::Desk,
-    elsewhere::Elsewhere, pump,
+    ConnectedRunner, FRAME_OCTETS_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX,
+    desk::Desk, elsewhere::Elsewhere, pump,
 };
 
 /// How much longer than [`FRAME_OCTETS_MAX`] a frame may be and still be answered with a close; past it the connection
@@ -41,7 +42,7 @@ const TOO_LONG_READ_OCTETS: usize = 1 << 20;
 
 /// The agents of a server that attach themselves, and who is attached. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Attaching(Arc<Inner>);
+pub struct AttachPoint(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -53,14 +54,14 @@ struct Inner {
     elsewhere: OnceLock<Elsewhere>,
 }
 
-impl Default for Attaching {
+impl Default for AttachPoint {
     fn default() -> Self {
         Self::new(INSTANCES_PER_OWNER_MAX)
     }
 }
 
-impl Attaching {
-    /// Nobody yet, and at most so many instances of one owner's agents.
+impl AttachPoint {
+    /// No instance yet, with a limit for one owner's agents.
     #[must_use]
     pub fn new(per_owner_max: usize) -> Self {
         let (desks, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
@@ -85,7 +86,7 @@ impl Attaching {
     /// What carries out the runs of an agent that came by itself.
     #[must_use]
     pub fn runner(&self, handle: &AgentHandle, introduction: Introduction) -> Arc<dyn Runner> {
-        Arc::new(Connected::of_its_own(introduction, handle, self))
+        Arc::new(ConnectedRunner::of_its_own(introduction, handle, self))
     }
 
     /// Tells other processes on the same store what is attached to this one, until the log is closed; and from now on
@@ -105,13 +106,13 @@ impl Attaching {
         Some((&elsewhere.address, elsewhere.attached(agent).await))
     }
 
-    /// Closes every connection; nobody attaches any more.
+    /// Closes every connection; no instance attaches any more.
     pub fn close(&self) {
         self.0.watchers.close();
     }
 }
 
-impl Observer for Attaching {
+impl Observer for AttachPoint {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         for event in events {
             match event.stream.category() {
@@ -130,7 +131,7 @@ impl Observer for Attaching {
 #[derive(Clone)]
 pub struct Door {
     /// Who may be attached to.
-    pub attaching: Attaching,
+    pub attaching: AttachPoint,
     /// Who asks.
     pub accounts: Accounts,
     /// Which agents there are, and who lets one in that comes by itself.
@@ -153,12 +154,13 @@ pub fn operations() -> Vec<Operation<Door>> {
         "run.attach",
         Method::GET,
         "/agent/{name}/attach",
-        "Attach as an instance of an agent, and get its runs over a WebSocket",
+        "Attach as an instance of an agent and receive its runs over a WebSocket",
     )
-    .no_tool("for agents, which speak for themselves")
+    .no_tool("programs of agents attach, not models")
+    .acts()
     .description(
-        "With the token of the agent itself. An agent that the configuration does not name attaches under its whole \
-         name, `owner.agent`, and is one of this server's from then on. Each text frame is one JSON object: requests \
+        "With the agent's own token. An agent that is not in the configuration attaches under its full \
+         name, `owner.agent`, and is registered with this server from then on. Each text frame is one JSON object: requests \
          come in, and events with their `run_id` go out.",
     )
     .auth(Auth::Agent)
@@ -177,37 +179,38 @@ pub fn operations() -> Vec<Operation<Door>> {
 }
 
 /// Why an instance is not attached.
-fn not_attached(why: CannotWatch) -> Refused {
+fn not_attached(why: CannotWatch) -> RunRefusal {
     let (class, code, text) = match why {
         CannotWatch::TooMany => {
-            (Class::TooMany, "too_many_instances", "The agent has as many instances attached as it may.")
+            (Class::TooMany, "too_many_instances", "The agent has the maximum number of attached instances.")
         }
-        CannotWatch::Stopping => (Class::Unavailable, "stopping", "The server stops; try again later."),
+        CannotWatch::Stopping => (Class::Unavailable, "stopping", "The server is stopping; try again later."),
     };
-    Refused::new(Refusal::new(class, code, text))
+    RunRefusal::new(Refusal::new(class, code, text))
 }
 
 /// Whose share of the instances is used up.
-fn used_up(full: SharesFull) -> Refused {
+fn used_up(full: SharesFull) -> RunRefusal {
     let (code, text) = match full {
         SharesFull::Key => (
             "too_many_instances_of_owner",
-            "As many instances of your owner's agents are attached as one owner may have; detach one.",
+            "Your owner's agents have the maximum number of attached instances; detach one.",
         ),
-        SharesFull::Total => {
-            ("too_many_instances", "As many instances are attached to the server as may be; try again later.")
-        }
+        SharesFull::Total => (
+            "too_many_instances",
+            "The server has the maximum number of attached instances; try again later.",
+        ),
     };
-    Refused::new(Refusal::new(Class::TooMany, code, text))
+    RunRefusal::new(Refusal::new(Class::TooMany, code, text))
 }
 
 /// Who asks.
-struct Asking(Principal);
+struct AttachCaller(Principal);
 
-impl FromRequestParts<Door> for Asking {
-    type Rejection = Refused;
+impl FromRequestParts<Door> for AttachCaller {
+    type Rejection = RunRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, RunRefusal> {
         Ok(Self(identify(parts, &door.accounts, Credentials::Header).await?))
     }
 }
@@ -219,9 +222,9 @@ impl FromRequestParts<Door> for Asking {
     reason = "it describes what is read pair by pair, since `tool` may stand there several times"
 )]
 struct AttachQuery {
-    /// What the agent is for, one line; for one that the configuration does not name.
+    /// The purpose of the agent, one line; for an agent that is not in the configuration.
     purpose: Option<String>,
-    /// One of its tools, for information; as often as it has some.
+    /// A tool of the agent, for information; may be repeated.
     tool: Option<String>,
 }
 
@@ -243,7 +246,11 @@ impl Door {
     /// not run it, there is none.
     async fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
         let not_found = || {
-            Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent that attaches itself.")
+            Refusal::new(
+                Class::NotFound,
+                "agent_not_found",
+                "There is no such agent, or it is not one that attaches itself.",
+            )
         };
         let agent = self.runs.agents().get(name);
         let handle = match &agent {
@@ -253,14 +260,14 @@ impl Door {
             Some(agent) => agent.handle.clone(),
             None => handle_of(name).ok_or_else(not_found)?,
         };
-        if principal.who == Who::Agent(handle.clone()) {
+        if principal.who == TokenOwner::Agent(handle.clone()) {
             return Ok(handle);
         }
         let by = Authority::from(principal.clone()).by;
         if let Some(agent) = agent
             && self.runs.may_run(&by, &agent).await.map_err(|fault| fault_refusal(&fault))?
         {
-            let text = "Only the agent itself attaches, with its own token.";
+            let text = "Only the agent itself may attach, with its own token.";
             return Err(Refusal::new(Class::Forbidden, "forbidden", text));
         }
         Err(not_found())
@@ -286,14 +293,14 @@ impl Door {
 
 async fn attach(
     State(door): State<Door>,
-    Asking(principal): Asking,
+    AttachCaller(principal): AttachCaller,
     Path(name): Path<String>,
     Query(told): Query<Vec<(String, String)>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Refused> {
+) -> Result<Response, RunRefusal> {
     let handle = door.asked_for(&principal, &name).await?;
     let upgrade = upgrade.map_err(|_| {
-        Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
+        Refusal::malformed("websocket_required", "This path is a WebSocket; send an upgrade request.")
     })?;
     let share = door.attaching.0.shares.take(handle.owner_name(), 1).map_err(used_up)?;
     let desk = door.desk(&principal, &handle, introduction(told)).await?;

@@ -30,19 +30,19 @@ impl fmt::Debug for Elsewhere {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Asked {
+struct AddressQuestion {
     agent: AgentHandle,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Answered {
+struct AddressAnswer {
     address: String,
 }
 
 impl Elsewhere {
     /// Where instances of the agent are attached; nothing where that can't be told.
     pub(super) async fn attached(&self, agent: &AgentHandle) -> Vec<String> {
-        let asked = Asked { agent: agent.clone() };
+        let asked = AddressQuestion { agent: agent.clone() };
         let body = serde_json::to_vec(&asked).expect("texts can be written").into();
         // Without counters it has no number, and none begins at a time.
         let publication = Publication { topic: TOPIC, counters: Vec::new(), at: TimestampMs(0), body };
@@ -53,7 +53,7 @@ impl Elsewhere {
                 return Vec::new();
             }
         };
-        let read = |answer: &bytes::Bytes| serde_json::from_slice::<Answered>(answer).ok();
+        let read = |answer: &bytes::Bytes| serde_json::from_slice::<AddressAnswer>(answer).ok();
         let mut places: Vec<_> = answers.iter().filter_map(read).map(|answered| answered.address).collect();
         places.sort_unstable();
         places.truncate(NAMED_MAX);
@@ -65,9 +65,9 @@ impl Elsewhere {
         let mut questions = self.signals.subscribe(TOPIC);
         while let Some(signal) = questions.next().await {
             let Some(responder) = signal.responder.filter(|_| !signal.own) else { continue };
-            let Ok(asked) = serde_json::from_slice::<Asked>(&signal.body) else { continue };
+            let Ok(asked) = serde_json::from_slice::<AddressQuestion>(&signal.body) else { continue };
             if has(&asked.agent) {
-                let answered = Answered { address: self.address.clone() };
+                let answered = AddressAnswer { address: self.address.clone() };
                 responder.answer(serde_json::to_vec(&answered).expect("texts can be written").into());
             }
         }

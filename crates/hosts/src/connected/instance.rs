@@ -10,7 +10,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_runs::{Ended, RunRequest, Said};
+use plenary_runs::{ProgramMessage, RunEnd, RunRequest};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
@@ -19,11 +19,11 @@ use crate::spoken::{self, Foreign, NotSaid};
 
 /// What an instance says of a run.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum InstanceMessage {
     /// A piece of text that is still being made.
     Piece(String),
     /// An event, or the end.
-    Said(Said),
+    Said(ProgramMessage),
 }
 
 /// An instance that is attached.
@@ -32,7 +32,7 @@ pub(super) struct Instance {
     pub(super) number: u64,
     frames: mpsc::Sender<String>,
     /// By run id; `None` when it is gone.
-    runs: Mutex<Option<HashMap<String, mpsc::Sender<Heard>>>>,
+    runs: Mutex<Option<HashMap<String, mpsc::Sender<InstanceMessage>>>>,
     /// Whether its token was taken away.
     revoked: AtomicBool,
 }
@@ -43,7 +43,7 @@ impl Instance {
         Self { number, frames, runs, revoked: AtomicBool::new(false) }
     }
 
-    fn runs(&self) -> MutexGuard<'_, Option<HashMap<String, mpsc::Sender<Heard>>>> {
+    fn runs(&self) -> MutexGuard<'_, Option<HashMap<String, mpsc::Sender<InstanceMessage>>>> {
         self.runs.lock()
     }
 
@@ -80,7 +80,9 @@ impl Instance {
         match read(frame) {
             // A run that is over listens no more.
             Ok(heard) => drop(run.send(heard).await),
-            Err(NotSaid::TooLarge(why)) => drop(run.send(Heard::Said(Said::Ended(Ended::error(why)))).await),
+            Err(NotSaid::TooLarge(why)) => {
+                drop(run.send(InstanceMessage::Said(ProgramMessage::Ended(RunEnd::error(why)))).await)
+            }
             Err(NotSaid::NoEvent(why)) => foreign.note(&why, frame),
         }
     }
@@ -98,10 +100,10 @@ enum PieceKind {
     TextDelta,
 }
 
-fn read(frame: &[u8]) -> Result<Heard, NotSaid> {
+fn read(frame: &[u8]) -> Result<InstanceMessage, NotSaid> {
     match serde_json::from_slice(frame) {
-        Ok(Piece { kind: PieceKind::TextDelta, content }) => Ok(Heard::Piece(content)),
-        Err(_) => spoken::read(frame).map(Heard::Said),
+        Ok(Piece { kind: PieceKind::TextDelta, content }) => Ok(InstanceMessage::Piece(content)),
+        Err(_) => spoken::read(frame).map(InstanceMessage::Said),
     }
 }
 
@@ -110,7 +112,7 @@ fn read(frame: &[u8]) -> Result<Heard, NotSaid> {
 pub(super) struct Place {
     instance: Arc<Instance>,
     run_id: String,
-    heard: mpsc::Receiver<Heard>,
+    heard: mpsc::Receiver<InstanceMessage>,
 }
 
 impl Place {
@@ -120,7 +122,7 @@ impl Place {
     }
 
     /// What the instance says next; `None` when it is gone and all is heard.
-    pub(super) async fn heard(&mut self) -> Option<Heard> {
+    pub(super) async fn heard(&mut self) -> Option<InstanceMessage> {
         self.heard.recv().await
     }
 

@@ -15,12 +15,12 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use plenary_kernel::AgentHandle;
-use plenary_runs::{Card, Ended, Introduction, Run, RunRequest, Runner, Running};
+use plenary_runs::{Card, Introduction, Run, RunEnd, RunFuture, RunRequest, Runner};
 use serde::Deserialize;
 
-pub use door::{Attaching, Door, operations, routes};
+pub use door::{AttachPoint, Door, operations, routes};
 
-use self::{conversation::Served, desk::Desk};
+use self::{conversation::ConversationEnd, desk::Desk};
 use crate::{ConfigFault, config, program::lines::LINE_OCTETS_MAX, until_canceled};
 
 /// Most instances of one agent that are attached to a process; past it 429 `too_many_instances`.
@@ -77,19 +77,23 @@ fn any_request() -> Vec<String> {
 
 /// An agent that attaches itself.
 #[derive(Debug)]
-pub struct Connected {
+pub struct ConnectedRunner {
     settings: Settings,
     wait: Duration,
     handle: AgentHandle,
-    attaching: Attaching,
+    attaching: AttachPoint,
 }
 
-impl Connected {
+impl ConnectedRunner {
     /// An agent of these settings, which instances with a token of `handle` attach as.
     ///
     /// # Errors
     /// When a member can't be read.
-    pub fn new(settings: Settings, handle: &AgentHandle, attaching: &Attaching) -> Result<Self, ConfigFault> {
+    pub fn new(
+        settings: Settings,
+        handle: &AgentHandle,
+        attaching: &AttachPoint,
+    ) -> Result<Self, ConfigFault> {
         let wait = settings.attach_wait.as_deref().map(|text| config::duration("attach_wait", text));
         let wait = wait.transpose()?.unwrap_or(ATTACH_WAIT);
         attaching.desk(handle);
@@ -100,7 +104,7 @@ impl Connected {
     pub(crate) fn of_its_own(
         Introduction { purpose, tools }: Introduction,
         handle: &AgentHandle,
-        attaching: &Attaching,
+        attaching: &AttachPoint,
     ) -> Self {
         let settings = Settings { attach_wait: None, purpose, tools, request_types: any_request() };
         Self { settings, wait: ATTACH_WAIT, handle: handle.clone(), attaching: attaching.clone() }
@@ -129,34 +133,34 @@ impl Connected {
         }
     }
 
-    async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> RunEnd {
         let Run { output, mut input } = run;
         for _ in 0..INSTANCES_TRIED_MAX {
             let desk = self.desk();
             let place = tokio::select! {
                 biased;
-                () = until_canceled(&mut input) => return Ended::canceled(),
+                () = until_canceled(&mut input) => return RunEnd::canceled(),
                 place = desk.place(request, self.wait) => place,
             };
             let Some(place) = place else {
-                return Ended::error(self.nobody_came().await);
+                return RunEnd::error(self.nobody_came().await);
             };
             match conversation::serve(place, request, &output, &mut input).await {
-                Served::Ended(ended) => return ended,
+                ConversationEnd::Ended(ended) => return ended,
                 // Who lets go of an agent cancels what it does.
-                Served::Vanished { is_lost: true } if desk.is_closed() => return Ended::canceled(),
-                Served::Vanished { is_lost: true } => {
-                    return Ended::error("the instance of the agent that carried out the run went away");
+                ConversationEnd::Vanished { is_lost: true } if desk.is_closed() => return RunEnd::canceled(),
+                ConversationEnd::Vanished { is_lost: true } => {
+                    return RunEnd::error("the instance of the agent that carried out the run went away");
                 }
-                Served::Vanished { is_lost: false } => {}
+                ConversationEnd::Vanished { is_lost: false } => {}
             }
         }
         let why = format!("{INSTANCES_TRIED_MAX} instances of the agent went away before they said anything");
-        Ended::error(why)
+        RunEnd::error(why)
     }
 }
 
-impl Runner for Connected {
+impl Runner for ConnectedRunner {
     fn card(&self) -> Card {
         Card {
             purpose: self.settings.purpose.clone(),
@@ -167,7 +171,7 @@ impl Runner for Connected {
         }
     }
 
-    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
         Box::pin(async move { self.carry_out(&request, run).await })
     }
 }

@@ -34,14 +34,14 @@ pub(super) enum End {
     Close(u16, &'static str),
 }
 
-const SHUTDOWN: End = End::Close(1012, "the server restarts; attach again");
-const REVOKED: End = End::Close(1008, "the token is not valid any more");
+const SHUTDOWN: End = End::Close(1012, "the server is restarting; attach again");
+const REVOKED: End = End::Close(1008, "the token is no longer valid");
 const DISMISSED: End = End::Close(1000, "the agent is no longer run by this server");
-const SILENT: End = End::Close(1008, "no pong came");
+const SILENT: End = End::Close(1008, "no pong arrived in time");
 const STALLED: End = End::Close(1013, "frames are not read; attach again");
-const BINARY: End = End::Close(1003, "one JSON object a text frame");
+const BINARY: End = End::Close(1003, "send one JSON object in each text frame");
 const TOO_LONG: End = End::Close(1009, "the frame is too long");
-const FAULT: End = End::Close(1011, "the token can't be checked now; attach again");
+const FAULT: End = End::Close(1011, "the token cannot be checked now; attach again");
 
 /// Serves an instance until its connection ends.
 pub(super) async fn attached(
@@ -109,7 +109,7 @@ pub(super) async fn tell(
     }
 }
 
-/// Waits until the token is not valid any more, or the server stops.
+/// Waits until the token is no longer valid, or the server stops.
 async fn allowed(accounts: &Accounts, principal: &Principal, watch: &Watch<AgentHandle>) -> End {
     // What happened before the watch began is not told.
     let mut recheck = true;

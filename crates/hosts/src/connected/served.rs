@@ -7,13 +7,13 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{About, Mount, ServedRoom};
+use plenary_room::{Mount, RoomDescription, ServedRoom};
 
 use super::door::{Door, operations, routes};
 
 impl ServedRoom for Door {
-    fn about() -> About {
-        About::new("runs", "", &operations(), &[])
+    fn about() -> RoomDescription {
+        RoomDescription::new("runs", "", &operations(), &[])
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

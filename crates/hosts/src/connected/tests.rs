@@ -17,24 +17,24 @@ use crate::{
     testing::{request, run},
 };
 
-fn connected(attach_wait: &str) -> Arc<Connected> {
+fn connected(attach_wait: &str) -> Arc<ConnectedRunner> {
     let settings = serde_json::from_value(json!({"attach_wait": attach_wait})).unwrap();
-    Arc::new(Connected::new(settings, &"@nick.tool".parse().unwrap(), &Attaching::default()).unwrap())
+    Arc::new(ConnectedRunner::new(settings, &"@nick.tool".parse().unwrap(), &AttachPoint::default()).unwrap())
 }
 
-fn start(agent: &Arc<Connected>, request: &RunRequest) -> (JoinHandle<Ended>, Ears) {
+fn start(agent: &Arc<ConnectedRunner>, request: &RunRequest) -> (JoinHandle<RunEnd>, Ears) {
     let (run, ears) = run(request);
     (tokio::spawn(agent.clone().run(request.clone(), run)), ears)
 }
 
 /// An instance as its connection holds it.
-struct Attached {
+struct TestInstance {
     instance: Arc<Instance>,
     frames: mpsc::Receiver<String>,
 }
 
-impl Attached {
-    fn to(agent: &Connected) -> Self {
+impl TestInstance {
+    fn to(agent: &ConnectedRunner) -> Self {
         let (frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
         Self { instance: agent.desk().attach(frames), frames: outgoing }
     }
@@ -57,7 +57,7 @@ impl Attached {
 #[tokio::test]
 async fn a_run_goes_out_and_its_events_come_back() {
     let agent = connected("1h");
-    let mut attached = Attached::to(&agent);
+    let mut attached = TestInstance::to(&agent);
     let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
     let asked = attached.asked().await;
     assert_eq!((&asked["type"], &asked["input"]), (&json!("ChatRequest"), &json!("hi")));
@@ -75,14 +75,14 @@ async fn a_run_goes_out_and_its_events_come_back() {
     let answer = attached.asked().await;
     assert_eq!((&answer["type"], &answer["request_keys"]), (&json!("ResumeWithInput"), &json!({"a": 1})));
     attached.ends(&asked).await;
-    assert_eq!(running.await.unwrap(), Ended::success());
+    assert_eq!(running.await.unwrap(), RunEnd::success());
     assert_eq!(attached.instance.busy(), 0);
 }
 
 #[tokio::test]
 async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
     let agent = connected("1h");
-    let (one, two) = (Attached::to(&agent), Attached::to(&agent));
+    let (one, two) = (TestInstance::to(&agent), TestInstance::to(&agent));
     let ask = || request(&json!({"input": "hi"}));
     let home = ask();
     let first = agent.desk().place(&home, agent.wait).await.unwrap();
@@ -108,11 +108,11 @@ async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
 #[tokio::test]
 async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
     let agent = connected("1h");
-    let mut one = Attached::to(&agent);
+    let mut one = TestInstance::to(&agent);
     let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
     one.asked().await;
     agent.desk().detach(&one.instance, false);
-    let mut two = Attached::to(&agent);
+    let mut two = TestInstance::to(&agent);
     let asked = two.asked().await;
     two.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "half"})).await;
     assert_eq!(ears.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
@@ -124,7 +124,7 @@ async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
 #[tokio::test]
 async fn whose_token_is_taken_away_loses_its_runs() {
     let agent = connected("1h");
-    let mut attached = Attached::to(&agent);
+    let mut attached = TestInstance::to(&agent);
     let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
     attached.asked().await;
     agent.desk().detach(&attached.instance, true);
@@ -136,7 +136,7 @@ async fn past_the_instances_that_are_tried_the_run_ends() {
     let agent = connected("1h");
     let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
     for _ in 0..INSTANCES_TRIED_MAX {
-        let mut attached = Attached::to(&agent);
+        let mut attached = TestInstance::to(&agent);
         attached.asked().await;
         agent.desk().detach(&attached.instance, false);
     }
@@ -152,18 +152,18 @@ async fn without_an_instance_a_run_waits_for_one_and_then_ends() {
     assert!(why.contains("no instance") && why.contains("30 s"), "{why}");
     let (running, ears) = start(&agent, &request(&json!({"input": "hi"})));
     ears.cancel();
-    assert_eq!(running.await.unwrap(), Ended::canceled());
+    assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_instance_is_told_to_cancel_and_is_not_waited_for_longer_than_that() {
     let agent = connected("1h");
-    let mut attached = Attached::to(&agent);
+    let mut attached = TestInstance::to(&agent);
     let (running, ears) = start(&agent, &request(&json!({"input": "hi"})));
     attached.asked().await;
     ears.cancel();
     assert_eq!(attached.asked().await["type"], "CancelRequest");
-    assert_eq!(running.await.unwrap(), Ended::canceled());
+    assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }
 
 /// A connection that takes nothing.
@@ -192,16 +192,16 @@ impl Sink<Message> for Stuck {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_is_silent_stuck_or_past_its_limits_is_closed() {
     let agent = connected("1h");
-    let instance = Attached::to(&agent).instance;
+    let instance = TestInstance::to(&agent).instance;
     let silent = pump::hear(stream::pending(), &instance, "tool").await;
-    assert_eq!(silent, End::Close(1008, "no pong came"));
+    assert_eq!(silent, End::Close(1008, "no pong arrived in time"));
     let hear = async |message: Message| {
         pump::hear(stream::iter([Ok(message)]).chain(stream::pending()), &instance, "tool").await
     };
     let too_long = hear(Message::Text("x".repeat(FRAME_OCTETS_MAX + 1).into())).await;
     assert_eq!(too_long, End::Close(1009, "the frame is too long"));
     let binary = hear(Message::Binary(vec![1].into())).await;
-    assert_eq!(binary, End::Close(1003, "one JSON object a text frame"));
+    assert_eq!(binary, End::Close(1003, "send one JSON object in each text frame"));
     let (_frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
     assert!(matches!(pump::tell(Stuck, outgoing).await, End::Close(1013, _)));
 }

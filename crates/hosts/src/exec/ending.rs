@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plenary_runs::Ended;
+use plenary_runs::RunEnd;
 use tokio::{
     process::{Child, ChildStdout},
     time::timeout,
@@ -36,7 +36,7 @@ pub(super) async fn without_completion(
     group: Group,
     heard: LastWords,
     foreign: &str,
-) -> Ended {
+) -> RunEnd {
     let how = ending::how(&mut child, &group, heard, "RunCompleted").await;
-    Ended::error(format!("{how}{foreign}"))
+    RunEnd::error(format!("{how}{foreign}"))
 }

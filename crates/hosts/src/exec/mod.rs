@@ -8,7 +8,7 @@ mod tests;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use plenary_runs::{Asked, Card, Ended, Input, Run, RunRequest, Runner, Running};
+use plenary_runs::{Card, Input, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
@@ -18,7 +18,7 @@ use crate::{
     program::{
         Program,
         lines::Lines,
-        process::{self, Group, Started},
+        process::{self, ChildProcess, Group},
         stderr,
     },
     spoken,
@@ -84,16 +84,16 @@ impl Runner for Exec {
         }
     }
 
-    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
         Box::pin(async move { self.carry_out(&request, run).await })
     }
 }
 
 impl Exec {
-    async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
-        let Started { mut child, stdin, stdout, stderr, group } = match process::start(&self.program) {
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> RunEnd {
+        let ChildProcess { mut child, stdin, stdout, stderr, group } = match process::start(&self.program) {
             Ok(started) => started,
-            Err(why) => return Ended::error(why),
+            Err(why) => return RunEnd::error(why),
         };
         let Run { output, mut input } = run;
         let (to_program, lines) = mpsc::channel(LINES_WAITING_MAX);
@@ -131,19 +131,19 @@ async fn asked(
     to_program: &mpsc::Sender<String>,
     group: &Group,
     request: &RunRequest,
-) -> Ended {
+) -> RunEnd {
     loop {
         match input.wait().await {
-            Asked::Resume(request_keys) => {
+            RunSignal::Resume(request_keys) => {
                 if to_program.try_send(spoken::resume(&request_keys, request)).is_err() {
                     tracing::warn!(agent = %request.agent, run = %request.run_id, "the program does not read its input; an answer was lost");
                 }
             }
-            Asked::Cancel => {
+            RunSignal::Cancel => {
                 // A program that does not read is told by the signal.
                 let _ = to_program.try_send(spoken::cancel(request));
                 group.stop().await;
-                return Ended::canceled();
+                return RunEnd::canceled();
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What a program says on its standard output, handed on line by line until its RunCompleted.
 //! Must not know: processes.
 
-use plenary_runs::{Ended, NotTaken, Output, RunRequest, Said};
+use plenary_runs::{NotTaken, Output, ProgramMessage, RunEnd, RunRequest};
 use tokio::io::AsyncRead;
 
 use crate::{
@@ -23,7 +23,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
     }
 
     /// Hands on events until the run's end; `None` when the output ended without one.
-    pub(super) async fn listen(&mut self) -> Option<Ended> {
+    pub(super) async fn listen(&mut self) -> Option<RunEnd> {
         while let Some(line) = self.lines.next().await {
             if let Some(ended) = self.heard(line).await {
                 return Some(ended);
@@ -42,7 +42,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         self.lines
     }
 
-    async fn heard(&mut self, line: Line) -> Option<Ended> {
+    async fn heard(&mut self, line: Line) -> Option<RunEnd> {
         let Line::Whole(line) = line else {
             self.foreign.note("it is longer than an event can be", &[]);
             return None;
@@ -51,16 +51,16 @@ impl<R: AsyncRead + Unpin> Listener<R> {
             return None;
         }
         match self.read(&line) {
-            Ok(Said::Event(event)) => match self.output.emit(event).await {
+            Ok(ProgramMessage::Event(event)) => match self.output.emit(event).await {
                 Ok(()) => None,
                 // Left out, it would be missing in what the run came to.
-                Err(fault @ NotTaken::TooLarge) => Some(Ended::error(fault.to_string())),
+                Err(fault @ NotTaken::TooLarge) => Some(RunEnd::error(fault.to_string())),
                 // The room has its own word for this end.
-                Err(NotTaken::Over) => Some(Ended::canceled()),
+                Err(NotTaken::Over) => Some(RunEnd::canceled()),
             },
-            Ok(Said::Ended(ended)) => Some(ended),
-            Ok(Said::Started) => None,
-            Err(NotSaid::TooLarge(why)) => Some(Ended::error(why)),
+            Ok(ProgramMessage::Ended(ended)) => Some(ended),
+            Ok(ProgramMessage::Started) => None,
+            Err(NotSaid::TooLarge(why)) => Some(RunEnd::error(why)),
             Err(NotSaid::NoEvent(why)) => {
                 self.foreign.note(&why, &line);
                 None
@@ -68,7 +68,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         }
     }
 
-    fn read(&self, line: &[u8]) -> Result<Said, NotSaid> {
+    fn read(&self, line: &[u8]) -> Result<ProgramMessage, NotSaid> {
         if spoken::whose(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
             return Err(NotSaid::NoEvent("it names another run".into()));
         }

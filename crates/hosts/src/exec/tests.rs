@@ -17,14 +17,14 @@ fn shell(script: &str) -> Arc<Exec> {
     Arc::new(Exec::new(crate::config::read(table).unwrap(), &Launcher::none()).unwrap())
 }
 
-fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<Ended>, Ears) {
+fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<RunEnd>, Ears) {
     let request = request(body);
     let (run, ears) = run(&request);
     (tokio::spawn(exec.run(request, run)), ears)
 }
 
 /// What a program says to `{"input":"hi"}`, and how its run ends.
-async fn played(script: &str) -> (Vec<Event>, Ended) {
+async fn played(script: &str) -> (Vec<Event>, RunEnd) {
     let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
     let mut events = Vec::new();
     while let Some(event) = ears.event().await {
@@ -45,7 +45,7 @@ async fn a_program_gets_the_request_on_its_first_line_and_its_lines_are_events()
         r#"read -r line; printf '{{"type":"TextOutput","content":%s}}\n' "$(printf '%s' "$line" | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/"/')"; {SUCCESS}; echo '{{"type":"TextOutput","content":"late"}}'"#
     );
     let (events, ended) = played(&script).await;
-    assert_eq!(ended, Ended::with("done"));
+    assert_eq!(ended, RunEnd::with("done"));
     let line: Value = serde_json::from_str(&contents(&events)[0]).unwrap();
     assert_eq!((&line["type"], &line["input"]), (&json!("ChatRequest"), &json!("hi")));
     assert!(line["run_id"].is_string() && line["thread_id"].is_string());
@@ -60,7 +60,7 @@ async fn a_line_that_is_no_event_is_ignored_and_so_is_another_runs() {
         echo '{{"type":"TextOutput","content":"mine"}}'; {SUCCESS}"#
     );
     let (events, ended) = played(&script).await;
-    assert_eq!((contents(&events), ended), (vec!["mine".to_owned()], Ended::with("done")));
+    assert_eq!((contents(&events), ended), (vec!["mine".to_owned()], RunEnd::with("done")));
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_program_that_ends_without_completion_is_an_error_that_says_how() {
         ("kill -9 $$", "was ended by signal 9 without RunCompleted"),
     ] {
         let (_, ended) = played(script).await;
-        assert_eq!(ended, Ended::error(format!("the program {how}")), "{script}");
+        assert_eq!(ended, RunEnd::error(format!("the program {how}")), "{script}");
     }
 }
 
@@ -110,7 +110,7 @@ async fn sc_44_sc_45_a_program_asks_and_gets_its_answer() {
     let (run, mut ears) = start(shell(&script), &json!({"input": "hi"}));
     assert_eq!(ears.event().await.unwrap().kind, EventKind::WaitForInput);
     assert!(ears.resume(json!({"name": "Nick"}).as_object().cloned().unwrap()));
-    assert_eq!(run.await.unwrap(), Ended::with("done"));
+    assert_eq!(run.await.unwrap(), RunEnd::with("done"));
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn sc_46_a_program_is_told_to_cancel() {
     let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
     ears.event().await.unwrap();
     ears.cancel();
-    assert_eq!(run.await.unwrap(), Ended::canceled());
+    assert_eq!(run.await.unwrap(), RunEnd::canceled());
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn sc_46_a_program_that_ignores_everything_is_killed_with_what_it_started(
     let child: i32 = ears.event().await.unwrap().content().unwrap().parse().unwrap();
     ears.cancel();
     let begun = tokio::time::Instant::now();
-    assert_eq!(run.await.unwrap(), Ended::canceled());
+    assert_eq!(run.await.unwrap(), RunEnd::canceled());
     assert!(begun.elapsed() < Duration::from_secs(8));
     over(child).await;
 }
@@ -150,7 +150,7 @@ async fn a_program_that_never_reads_does_not_stop_its_run() {
     let script = format!(r#"exec <&-; echo '{{"type":"TextOutput","content":"x"}}'; {SUCCESS}"#);
     let (run, mut ears) = start(shell(&script), &json!({"input": "x".repeat(900_000)}));
     assert_eq!(ears.event().await.unwrap().content().as_deref(), Some("x"));
-    assert_eq!(run.await.unwrap(), Ended::with("done"));
+    assert_eq!(run.await.unwrap(), RunEnd::with("done"));
 }
 
 #[tokio::test]

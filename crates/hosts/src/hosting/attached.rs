@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
 use plenary_runs::{
-    Ended, RunRequest,
+    RunEnd, RunRequest,
     id::{RunId, ThreadId},
 };
 use serde::Deserialize;
@@ -13,31 +13,31 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    ANSWERS_WAITING_MAX, Happening, Inner, RUNS_WAITING_MAX,
-    carrying::{self, Carrying, Going},
+    ANSWERS_WAITING_MAX, HostEvent, Inner, RUNS_WAITING_MAX,
+    carrying::{self, RunCarrier, RunProgress},
 };
 use crate::spoken::{excerpt, frames};
 
 /// What goes on over one connection.
-pub struct Attached {
+pub struct HostedConnection {
     hosting: Arc<Inner>,
     /// None once the host stops.
-    tell: Option<mpsc::Sender<Happening>>,
+    tell: Option<mpsc::Sender<HostEvent>>,
     runs: Runs,
 }
 
 /// A run that was begun, as its connection holds it.
-struct Begun {
-    going: watch::Sender<Going>,
+struct StartedRun {
+    going: watch::Sender<RunProgress>,
     answers: mpsc::Sender<Map<String, Value>>,
 }
 
 /// The runs that wait or go on.
 #[derive(Clone, Default)]
-pub(super) struct Runs(Arc<Mutex<HashMap<RunId, Begun>>>);
+pub(super) struct Runs(Arc<Mutex<HashMap<RunId, StartedRun>>>);
 
 impl Runs {
-    fn all(&self) -> MutexGuard<'_, HashMap<RunId, Begun>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<RunId, StartedRun>> {
         self.0.lock()
     }
 
@@ -46,14 +46,14 @@ impl Runs {
         self.all().remove(&run);
     }
 
-    fn turn(&self, to: Going) {
+    fn turn(&self, to: RunProgress) {
         self.all().values().for_each(|begun| begun.turn(to));
     }
 }
 
-impl Begun {
+impl StartedRun {
     /// Who is told to stop does not go on again, and what weighs more counts.
-    fn turn(&self, to: Going) {
+    fn turn(&self, to: RunProgress) {
         self.going.send_if_modified(|going| {
             let weighs_more = *going < to;
             *going = to.max(*going);
@@ -64,7 +64,7 @@ impl Begun {
 
 /// What every frame of the server has.
 #[derive(Deserialize)]
-struct Asked {
+struct ServerFrame {
     #[serde(rename = "type")]
     kind: String,
     run_id: RunId,
@@ -85,8 +85,8 @@ struct Answer {
     request_keys: Map<String, Value>,
 }
 
-impl Attached {
-    pub(super) fn new(hosting: Arc<Inner>, tell: mpsc::Sender<Happening>) -> Self {
+impl HostedConnection {
+    pub(super) fn new(hosting: Arc<Inner>, tell: mpsc::Sender<HostEvent>) -> Self {
         Self { hosting, tell: Some(tell), runs: Runs::default() }
     }
 
@@ -99,12 +99,12 @@ impl Attached {
     /// What the server says. Never waits; what can't be read is logged and passed over.
     pub fn hear(&self, frame: &str) {
         if let Err(why) = self.read(frame) {
-            tracing::warn!(agent = %self.hosting.agent, why, line = excerpt(frame.as_bytes()), "a frame of the server is passed over");
+            tracing::warn!(agent = %self.hosting.agent, why, line = excerpt(frame.as_bytes()), "a frame of the server is ignored");
         }
     }
 
     fn read(&self, frame: &str) -> Result<(), String> {
-        let asked: Asked = serde_json::from_str(frame).map_err(|error| error.to_string())?;
+        let asked: ServerFrame = serde_json::from_str(frame).map_err(|error| error.to_string())?;
         match asked.kind.as_str() {
             // A run that is over wants no answer and needs no stop.
             "ResumeWithInput" => {
@@ -112,13 +112,13 @@ impl Attached {
                 if let Some(begun) = self.runs.all().get(&asked.run_id)
                     && begun.answers.try_send(answer.request_keys).is_err()
                 {
-                    begun.turn(Going::Deaf);
+                    begun.turn(RunProgress::Deaf);
                 }
                 Ok(())
             }
             "CancelRequest" => {
                 if let Some(begun) = self.runs.all().get(&asked.run_id) {
-                    begun.turn(Going::Canceled);
+                    begun.turn(RunProgress::Canceled);
                 }
                 Ok(())
             }
@@ -126,32 +126,32 @@ impl Attached {
         }
     }
 
-    fn begin(&self, asked: Asked, frame: &str) -> Result<(), String> {
+    fn begin(&self, asked: ServerFrame, frame: &str) -> Result<(), String> {
         // Left unanswered, it goes to another instance.
         let Some(tell) = self.tell.clone() else { return Ok(()) };
         let run_id = asked.run_id;
         let request: Request = match serde_json::from_str(frame) {
             Ok(request) => request,
             Err(error) => {
-                refuse(tell, run_id, &format!("the request can't be read: {error}"));
+                refuse(tell, run_id, &format!("the request cannot be read: {error}"));
                 return Ok(());
             }
         };
         let mut runs = self.runs.all();
         if runs.contains_key(&run_id) {
-            return Err("the run goes on already".into());
+            return Err("the run is already active".into());
         }
         let at_once_max = self.hosting.runs_max;
         if runs.len() >= at_once_max + RUNS_WAITING_MAX {
             let why = format!(
-                "the agent's host has {at_once_max} runs at a time, and {RUNS_WAITING_MAX} wait already; ask again later"
+                "the agent's host runs {at_once_max} at a time, and {RUNS_WAITING_MAX} runs are waiting; try again later"
             );
             refuse(tell, run_id, &why);
             return Ok(());
         }
-        let (going, told) = watch::channel(Going::On);
+        let (going, told) = watch::channel(RunProgress::On);
         let (answers, answered) = mpsc::channel(ANSWERS_WAITING_MAX);
-        runs.insert(run_id, Begun { going, answers });
+        runs.insert(run_id, StartedRun { going, answers });
         drop(runs);
         let request = RunRequest {
             agent: self.hosting.agent.clone(),
@@ -165,7 +165,8 @@ impl Attached {
             args: Arc::default(),
         };
         let runs = self.runs.clone();
-        let carrying = Carrying { hosting: self.hosting.clone(), request, going: told, answered, tell, runs };
+        let carrying =
+            RunCarrier { hosting: self.hosting.clone(), request, going: told, answered, tell, runs };
         tokio::spawn(carrying::carry_out(carrying));
         Ok(())
     }
@@ -174,28 +175,28 @@ impl Attached {
     /// of what comes of it ends when all is over.
     pub fn stop(&mut self) {
         self.tell = None;
-        self.runs.turn(Going::Stopped);
+        self.runs.turn(RunProgress::Stopped);
     }
 }
 
-impl Drop for Attached {
+impl Drop for HostedConnection {
     fn drop(&mut self) {
-        self.runs.turn(Going::Lost);
+        self.runs.turn(RunProgress::Lost);
     }
 }
 
-impl std::fmt::Debug for Attached {
+impl std::fmt::Debug for HostedConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Attached").field("runs", &self.runs()).finish_non_exhaustive()
     }
 }
 
 /// Ends a run that was never begun, beside whatever else is said.
-fn refuse(tell: mpsc::Sender<Happening>, run: RunId, why: &str) {
-    let ended = Ended::error(why);
+fn refuse(tell: mpsc::Sender<HostEvent>, run: RunId, why: &str) {
+    let ended = RunEnd::error(why);
     tokio::spawn(async move {
         // Who is gone hears nothing.
-        let _ = tell.send(Happening::Frame(frames::ended(run, &ended))).await;
-        let _ = tell.send(Happening::completed(run, &ended)).await;
+        let _ = tell.send(HostEvent::Frame(frames::ended(run, &ended))).await;
+        let _ = tell.send(HostEvent::completed(run, &ended)).await;
     });
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use plenary_runs::{Ears, Ended, RunRequest, run_of};
+use plenary_runs::{Ears, RunEnd, RunRequest, run_of};
 use serde_json::{Map, Value};
 use tokio::{
     sync::{mpsc, watch},
@@ -12,80 +12,80 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{CANCEL_GRACE, Happening, Inner, NoRecall, STOP_GRACE, attached::Runs};
+use super::{CANCEL_GRACE, HostEvent, Inner, NoRecall, STOP_GRACE, attached::Runs};
 use crate::spoken::frames;
 
 /// Whether a run goes on; the later weighs more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Going {
+pub(super) enum RunProgress {
     /// It does.
     On,
     /// It does not take its answers.
     Deaf,
-    /// It was told to stop.
+    /// It was canceled.
     Canceled,
     /// The host stops.
     Stopped,
-    /// Nobody hears what it says any more.
+    /// Nobody receives its output any longer.
     Lost,
 }
 
 /// A run and all that belongs to it.
-pub(super) struct Carrying {
+pub(super) struct RunCarrier {
     pub(super) hosting: Arc<Inner>,
     pub(super) request: RunRequest,
-    pub(super) going: watch::Receiver<Going>,
+    pub(super) going: watch::Receiver<RunProgress>,
     pub(super) answered: mpsc::Receiver<Map<String, Value>>,
-    pub(super) tell: mpsc::Sender<Happening>,
+    pub(super) tell: mpsc::Sender<HostEvent>,
     pub(super) runs: Runs,
 }
 
 /// Why a run that does not read what it asked for ends.
-const DEAF: &str = "the agent does not take its answers";
-/// What a caller is told when the host stops.
+const DEAF: &str = "the agent does not read the answers to its questions";
+/// The error that a caller gets when the host stops.
 const STOPPED: &str = "the host of the agent was stopped";
 
 /// Carries it out.
-pub(super) async fn carry_out(mut carrying: Carrying) {
+pub(super) async fn carry_out(mut carrying: RunCarrier) {
     let run = carrying.request.run_id;
     let ended = carrying.play().await;
     carrying.runs.over(run);
     if let Some(ended) = ended {
-        carrying.say(Happening::Frame(frames::ended(run, &ended))).await;
-        carrying.say(Happening::completed(run, &ended)).await;
+        carrying.say(HostEvent::Frame(frames::ended(run, &ended))).await;
+        carrying.say(HostEvent::completed(run, &ended)).await;
     }
 }
 
-impl Carrying {
+impl RunCarrier {
     /// `None` when it was not begun and is left to another instance.
-    async fn play(&mut self) -> Option<Ended> {
+    async fn play(&mut self) -> Option<RunEnd> {
         let (run, thread) = (self.request.run_id, self.request.thread_id);
         let hosting = self.hosting.clone();
         let turn = tokio::select! {
             biased;
-            _ = self.going.wait_for(|going| *going != Going::On) => None,
+            _ = self.going.wait_for(|going| *going != RunProgress::On) => None,
             turn = hosting.turns.take(thread) => Some(turn),
         };
         if turn.is_none() {
             let going = *self.going.borrow();
-            return (going < Going::Stopped).then(Ended::canceled);
+            return (going < RunProgress::Stopped).then(RunEnd::canceled);
         }
-        self.say(Happening::Started(run, thread)).await;
+        self.say(HostEvent::Started(run, thread)).await;
         let ended = self.begun().await;
         Some(match *self.going.borrow() {
-            Going::On => ended,
-            Going::Deaf => Ended::error(DEAF),
-            Going::Canceled | Going::Lost => Ended::canceled(),
-            Going::Stopped => Ended::error(STOPPED),
+            RunProgress::On => ended,
+            RunProgress::Deaf => RunEnd::error(DEAF),
+            RunProgress::Canceled | RunProgress::Lost => RunEnd::canceled(),
+            RunProgress::Stopped => RunEnd::error(STOPPED),
         })
     }
 
     /// Who is gone hears nothing.
-    async fn say(&self, happening: Happening) {
+    async fn say(&self, happening: HostEvent) {
         let _ = self.tell.send(happening).await;
     }
 
-    async fn begun(&mut self) -> Ended {
+    async fn begun(&mut self) -> RunEnd {
         let (run, mut ears) = run_of(Arc::new(self.request.clone()), Arc::new(NoRecall));
         let mut runner = JoinSet::new();
         runner.spawn(self.hosting.runner.clone().run(self.request.clone(), run));
@@ -95,19 +95,19 @@ impl Carrying {
         let rest = async {
             ears.close();
             while let Some(heard) = ears.next().await {
-                self.say(Happening::Frame(frames::heard(self.request.run_id, &heard)?)).await;
+                self.say(HostEvent::Frame(frames::heard(self.request.run_id, &heard)?)).await;
             }
             Ok(())
         };
         match ended {
-            Ok(ended) => rest.await.map_or_else(|why: String| Ended::error(why), |()| ended),
-            Err(why) => Ended::error(why),
+            Ok(ended) => rest.await.map_or_else(|why: String| RunEnd::error(why), |()| ended),
+            Err(why) => RunEnd::error(why),
         }
     }
 
     /// Hands on what the runner says, and to it what it is asked, until it ends or has to. An error says why nothing
     /// more of it counts.
-    async fn listen(&mut self, runner: &mut JoinSet<Ended>, ears: &mut Ears) -> Result<Ended, String> {
+    async fn listen(&mut self, runner: &mut JoinSet<RunEnd>, ears: &mut Ears) -> Result<RunEnd, String> {
         let run = self.request.run_id;
         let (mut frame, mut speaks, mut by) = (None, true, None::<Instant>);
         loop {
@@ -115,11 +115,11 @@ impl Carrying {
                 biased;
                 Ok(()) = self.going.changed() => {
                     ears.cancel();
-                    let grace = if *self.going.borrow() == Going::Stopped { STOP_GRACE } else { CANCEL_GRACE };
+                    let grace = if *self.going.borrow() == RunProgress::Stopped { STOP_GRACE } else { CANCEL_GRACE };
                     let latest = Instant::now() + grace;
                     by = Some(by.map_or(latest, |by| latest.min(by)));
                 }
-                () = sleep_until(by.unwrap_or_else(Instant::now)), if by.is_some() => return Ok(Ended::canceled()),
+                () = sleep_until(by.unwrap_or_else(Instant::now)), if by.is_some() => return Ok(RunEnd::canceled()),
                 Some(answer) = self.answered.recv() => {
                     if !ears.resume(answer) {
                         return Err(DEAF.into());
@@ -129,7 +129,7 @@ impl Carrying {
                     let said = frame.take();
                     // Where nobody hears it, it is dropped.
                     if let (Ok(place), Some(said)) = (place, said) {
-                        place.send(Happening::Frame(said));
+                        place.send(HostEvent::Frame(said));
                     }
                 }
                 heard = ears.next(), if frame.is_none() && speaks => match heard {
@@ -138,10 +138,10 @@ impl Carrying {
                 },
                 Some(ended) = runner.join_next() => {
                     if let Some(said) = frame {
-                        self.say(Happening::Frame(said)).await;
+                        self.say(HostEvent::Frame(said)).await;
                     }
                     return ended.map_err(|fault| {
-                        tracing::error!(agent = %self.request.agent, %run, %fault, "a run ended in a bug");
+                        tracing::error!(agent = %self.request.agent, %run, %fault, "a run ended because of a bug");
                         "the host of the agent failed".into()
                     });
                 }

@@ -12,12 +12,12 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use plenary_log::Fault;
 use plenary_runs::{
-    Ended, FinishReason, Recall, Runner, Turn,
+    FinishReason, Recall, RunEnd, Runner, Turn,
     id::{RunId, ThreadId},
 };
 use tokio::sync::mpsc;
 
-pub use attached::Attached;
+pub use attached::HostedConnection;
 
 use self::turns::Turns;
 
@@ -36,7 +36,7 @@ pub const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// An agent that is hosted here. Cheap to clone.
 #[derive(Clone)]
-pub struct Hosting(Arc<Inner>);
+pub struct AgentHost(Arc<Inner>);
 
 struct Inner {
     runner: Arc<dyn Runner>,
@@ -48,7 +48,7 @@ struct Inner {
 
 /// What comes of the runs of one connection.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum HostEvent {
     /// A text frame for the server.
     Frame(String),
     /// A run had its turn.
@@ -64,13 +64,13 @@ pub enum Happening {
     },
 }
 
-impl Happening {
-    fn completed(run: RunId, ended: &Ended) -> Self {
+impl HostEvent {
+    fn completed(run: RunId, ended: &RunEnd) -> Self {
         Self::Completed { run, finish_reason: ended.finish_reason, why: ended.why.clone() }
     }
 }
 
-impl Hosting {
+impl AgentHost {
     /// Hosts what `runner` carries out, at most `runs_max` runs at a time.
     #[must_use]
     pub fn new(runner: Arc<dyn Runner>, agent: &str, runs_max: usize) -> Self {
@@ -81,13 +81,13 @@ impl Hosting {
     /// A connection to the server stands: from now on runs come over it, and what comes of them goes into the queue.
     /// Dropped, its runs are canceled. Must be called inside a tokio runtime.
     #[must_use]
-    pub fn attached(&self) -> (Attached, mpsc::Receiver<Happening>) {
+    pub fn attached(&self) -> (HostedConnection, mpsc::Receiver<HostEvent>) {
         let (tell, happenings) = mpsc::channel(HAPPENINGS_WAITING_MAX);
-        (Attached::new(self.0.clone(), tell), happenings)
+        (HostedConnection::new(self.0.clone(), tell), happenings)
     }
 }
 
-impl std::fmt::Debug for Hosting {
+impl std::fmt::Debug for AgentHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hosting").field("agent", &self.0.agent).finish_non_exhaustive()
     }

@@ -1,19 +1,19 @@
 //! Frames in, frames out, over real programs.
 
 use plenary_kernel::{Stamp, TimestampMs};
-use plenary_runs::{Card, Run, RunRequest, Running};
+use plenary_runs::{Card, Run, RunFuture, RunRequest};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{exec::Exec, program::launcher::Launcher, testing::over};
 
-fn shell(script: &str, runs_max: usize) -> Hosting {
+fn shell(script: &str, runs_max: usize) -> AgentHost {
     let table: toml::Table = toml::Table::from_iter([(
         "command".to_owned(),
         toml::Value::from(vec!["sh".to_owned(), "-c".into(), script.into()]),
     )]);
     let exec = Exec::new(crate::config::read(table).unwrap(), &Launcher::none()).unwrap();
-    Hosting::new(Arc::new(exec), "tool", runs_max)
+    AgentHost::new(Arc::new(exec), "tool", runs_max)
 }
 
 /// The ids of the `n`th run, on a thread of its own.
@@ -32,17 +32,17 @@ fn told(n: u64, kind: &str, keys: &Value) -> String {
 }
 
 /// The next frame, or what else happened in words.
-async fn next(happenings: &mut mpsc::Receiver<Happening>) -> Value {
+async fn next(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
     match happenings.recv().await {
         None => json!("all is over"),
-        Some(Happening::Frame(frame)) => serde_json::from_str(&frame).unwrap(),
-        Some(Happening::Started(..)) => json!("started"),
-        Some(Happening::Completed { finish_reason, .. }) => json!({ "completed": finish_reason }),
+        Some(HostEvent::Frame(frame)) => serde_json::from_str(&frame).unwrap(),
+        Some(HostEvent::Started(..)) => json!("started"),
+        Some(HostEvent::Completed { finish_reason, .. }) => json!({ "completed": finish_reason }),
     }
 }
 
 /// Up to the end of a run; its end.
-async fn end(happenings: &mut mpsc::Receiver<Happening>) -> Value {
+async fn end(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
     loop {
         let happened = next(happenings).await;
         assert_ne!(happened, "all is over");
@@ -53,7 +53,7 @@ async fn end(happenings: &mut mpsc::Receiver<Happening>) -> Value {
 }
 
 /// Up to an event of this type.
-async fn until(happenings: &mut mpsc::Receiver<Happening>, kind: &str) -> Value {
+async fn until(happenings: &mut mpsc::Receiver<HostEvent>, kind: &str) -> Value {
     loop {
         let happened = next(happenings).await;
         assert!(happened != "all is over" && happened["type"] != "RunCompleted", "{happened}");
@@ -130,7 +130,7 @@ async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
     attached.hear(&request(waiting.end, "x"));
     let refused = end(&mut happenings).await;
     assert_eq!(refused["run_id"], json!(ids(waiting.end).0));
-    assert!(refused["error"].as_str().unwrap().contains("2 runs at a time"), "{refused}");
+    assert!(refused["error"].as_str().unwrap().contains("2 at a time"), "{refused}");
     // One that waits is canceled without ever having begun.
     attached.hear(&told(2, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
@@ -201,27 +201,27 @@ async fn what_can_t_be_read_is_passed_over_and_a_broken_request_is_refused() {
     }
     attached.hear(&json!({"type": "ChatRequest", "run_id": ids(0).0, "thread_id": 7}).to_string());
     let refused = end(&mut happenings).await;
-    assert!(refused["error"].as_str().unwrap().contains("can't be read"), "{refused}");
+    assert!(refused["error"].as_str().unwrap().contains("cannot be read"), "{refused}");
     attached.hear(&request(1, "x"));
     let crashed = end(&mut happenings).await;
     assert!(crashed["error"].as_str().unwrap().contains("exit code 3"), "{crashed}");
 }
 
-struct Broken;
+struct BrokenRunner;
 
-impl Runner for Broken {
+impl Runner for BrokenRunner {
     fn card(&self) -> Card {
         Card::new("")
     }
 
-    fn run(self: Arc<Self>, _: RunRequest, _: Run) -> Running {
+    fn run(self: Arc<Self>, _: RunRequest, _: Run) -> RunFuture {
         Box::pin(async { panic!("a bug") })
     }
 }
 
 #[tokio::test]
 async fn a_bug_ends_its_run_and_nothing_else() {
-    let hosting = Hosting::new(Arc::new(Broken), "tool", 1);
+    let hosting = AgentHost::new(Arc::new(BrokenRunner), "tool", 1);
     let (attached, mut happenings) = hosting.attached();
     for n in 0..2 {
         attached.hear(&request(n, "x"));
@@ -237,7 +237,7 @@ impl Runner for Deaf {
         Card::new("")
     }
 
-    fn run(self: Arc<Self>, _: RunRequest, run: Run) -> Running {
+    fn run(self: Arc<Self>, _: RunRequest, run: Run) -> RunFuture {
         Box::pin(async move {
             let _run = run;
             std::future::pending().await
@@ -247,14 +247,14 @@ impl Runner for Deaf {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
-    let hosting = Hosting::new(Arc::new(Deaf), "tool", 1);
+    let hosting = AgentHost::new(Arc::new(Deaf), "tool", 1);
     let (attached, mut happenings) = hosting.attached();
     attached.hear(&request(0, "x"));
     assert_eq!(next(&mut happenings).await, "started");
     for _ in 0..=2 * ANSWERS_WAITING_MAX {
         attached.hear(&told(0, "ResumeWithInput", &json!({})));
     }
-    assert!(end(&mut happenings).await["error"].as_str().unwrap().contains("does not take its answers"));
+    assert!(end(&mut happenings).await["error"].as_str().unwrap().contains("does not read the answers"));
     attached.hear(&request(1, "x"));
     attached.hear(&told(1, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
@@ -262,7 +262,7 @@ async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
 
 #[tokio::test(start_paused = true)]
 async fn a_host_that_stops_does_not_wait_for_whoever_does_not() {
-    let hosting = Hosting::new(Arc::new(Deaf), "tool", 1);
+    let hosting = AgentHost::new(Arc::new(Deaf), "tool", 1);
     let (mut attached, mut happenings) = hosting.attached();
     attached.hear(&request(0, "x"));
     assert_eq!(next(&mut happenings).await, "started");

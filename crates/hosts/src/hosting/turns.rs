@@ -1,4 +1,4 @@
-//! Whose turn it is: so many runs at a time, one of a thread, in the order in which they came.
+//! The order of runs: a limited number at a time, one of each thread, first come first served.
 //! Must not know: what a run is.
 
 use std::{collections::HashMap, sync::Arc};
@@ -17,7 +17,7 @@ pub(super) struct Turns {
 
 /// A turn, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct TurnGuard {
     _place: OwnedSemaphorePermit,
     _thread: OwnedMutexGuard<()>,
 }
@@ -28,10 +28,10 @@ impl Turns {
     }
 
     /// Waits for a turn. After a lost connection a thread's run may still be on its way out when the next one comes.
-    pub(super) async fn take(&self, thread: ThreadId) -> Held {
+    pub(super) async fn take(&self, thread: ThreadId) -> TurnGuard {
         let thread = self.thread(thread).lock_owned().await;
         let place = self.places.clone().acquire_owned().await.expect("the places are never closed");
-        Held { _place: place, _thread: thread }
+        TurnGuard { _place: place, _thread: thread }
     }
 
     fn thread(&self, thread: ThreadId) -> Arc<Queue<()>> {

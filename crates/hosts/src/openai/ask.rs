@@ -40,7 +40,7 @@ pub(super) struct Server {
 }
 
 /// Why an attempt came to nothing.
-enum Failed {
+enum AttemptFailure {
     /// Worth another one, not before the given pause where the server named one.
     Passing(String, Option<Duration>),
     /// For good.
@@ -58,19 +58,19 @@ impl Server {
         for _ in 1..ATTEMPTS_MAX {
             match self.attempt(question, &heard).await {
                 Ok(answer) => return Ok(answer),
-                Err(Failed::Refused(why)) => return Err(why),
-                Err(Failed::Passing(_, at_least)) => {
+                Err(AttemptFailure::Refused(why)) => return Err(why),
+                Err(AttemptFailure::Passing(_, at_least)) => {
                     sleep(at_least.unwrap_or(pause).clamp(pause, PAUSE_MAX)).await
                 }
             }
             pause = (pause * 2).min(PAUSE_MAX);
         }
         self.attempt(question, &heard).await.map_err(|failed| match failed {
-            Failed::Refused(why) | Failed::Passing(why, _) => why,
+            AttemptFailure::Refused(why) | AttemptFailure::Passing(why, _) => why,
         })
     }
 
-    async fn attempt(&self, question: &Bytes, heard: &impl Fn(&str)) -> Result<Answer, Failed> {
+    async fn attempt(&self, question: &Bytes, heard: &impl Fn(&str)) -> Result<Answer, AttemptFailure> {
         let mut request = Request::new(Full::new(question.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.endpoint.clone();
@@ -82,8 +82,8 @@ impl Server {
         }
         let response = match timeout(SILENCE_MAX, self.pool.send(request)).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(Failed::Passing(self.told(&deepest(&error)), None)),
-            Err(_) => return Err(Failed::Passing(self.told("it did not answer in time"), None)),
+            Ok(Err(error)) => return Err(AttemptFailure::Passing(self.told(&deepest(&error)), None)),
+            Err(_) => return Err(AttemptFailure::Passing(self.told("it did not answer in time"), None)),
         };
         if !response.status().is_success() {
             return Err(self.refused(response).await);
@@ -91,7 +91,7 @@ impl Server {
         self.read(response, heard).await
     }
 
-    async fn refused(&self, response: Response<Incoming>) -> Failed {
+    async fn refused(&self, response: Response<Incoming>) -> AttemptFailure {
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_OCTETS_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
@@ -99,43 +99,48 @@ impl Server {
             .map_or(String::new(), |error| format!(": {}", said_without(&error, self.key.as_ref())));
         let why = self.told(&format!("it answered {status}{words}"));
         let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-        if passing { Failed::Passing(why, pause) } else { Failed::Refused(why) }
+        if passing { AttemptFailure::Passing(why, pause) } else { AttemptFailure::Refused(why) }
     }
 
-    async fn read(&self, response: Response<Incoming>, heard: &impl Fn(&str)) -> Result<Answer, Failed> {
+    async fn read(
+        &self,
+        response: Response<Incoming>,
+        heard: &impl Fn(&str),
+    ) -> Result<Answer, AttemptFailure> {
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streams = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
         let mut body = response.into_body();
         let mut answer = Answer::default();
         if !streams {
             let whole = timeout(SILENCE_MAX, within(body, EVENT_OCTETS_MAX)).await;
-            let whole = whole.map_err(|_| Failed::Refused(self.told("it fell silent")))?;
-            let whole = whole.map_err(|why| Failed::Refused(self.told(&why)))?;
-            heard(&answer.take(&whole, self.key.as_ref()).map_err(Failed::Refused)?);
-            return answer.ended().map_err(Failed::Refused);
+            let whole = whole.map_err(|_| AttemptFailure::Refused(self.told("it stopped sending")))?;
+            let whole = whole.map_err(|why| AttemptFailure::Refused(self.told(&why)))?;
+            heard(&answer.take(&whole, self.key.as_ref()).map_err(AttemptFailure::Refused)?);
+            return answer.ended().map_err(AttemptFailure::Refused);
         }
         let (mut parser, mut items) = (Parser::holding(EVENT_OCTETS_MAX), Vec::new());
         loop {
             let part = match timeout(SILENCE_MAX, body.frame()).await {
-                Err(_) => return Err(Failed::Refused(self.told("it fell silent"))),
+                Err(_) => return Err(AttemptFailure::Refused(self.told("it stopped sending"))),
                 Ok(None) if answer.finish_reason.is_some() => return Ok(answer),
-                Ok(None) => return Err(Failed::Refused(self.told("its answer broke off"))),
+                Ok(None) => return Err(AttemptFailure::Refused(self.told("its answer broke off"))),
                 Ok(Some(Err(error))) => {
                     let why = format!("its answer broke off: {}", deepest(&error));
-                    return Err(Failed::Refused(self.told(&why)));
+                    return Err(AttemptFailure::Refused(self.told(&why)));
                 }
                 Ok(Some(Ok(part))) => part,
             };
             let Some(octets) = part.data_ref() else { continue };
             parser
                 .feed(octets, &mut items)
-                .map_err(|error| Failed::Refused(self.told(&error.to_string())))?;
+                .map_err(|error| AttemptFailure::Refused(self.told(&error.to_string())))?;
             for item in items.drain(..) {
                 let Item::Event(event) = item else { continue };
                 if event.data.trim() == "[DONE]" {
-                    return answer.ended().map_err(Failed::Refused);
+                    return answer.ended().map_err(AttemptFailure::Refused);
                 }
-                let added = answer.take(event.data.as_bytes(), self.key.as_ref()).map_err(Failed::Refused)?;
+                let added =
+                    answer.take(event.data.as_bytes(), self.key.as_ref()).map_err(AttemptFailure::Refused)?;
                 if !added.is_empty() {
                     heard(&added);
                 }

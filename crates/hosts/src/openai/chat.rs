@@ -40,7 +40,7 @@ pub(super) struct Call {
     pub(super) id: String,
     #[serde(rename = "type")]
     pub(super) kind: Function,
-    pub(super) function: Called,
+    pub(super) function: ToolCall,
 }
 
 /// The only type of tool that there is.
@@ -53,7 +53,7 @@ pub(super) enum Function {
 
 /// What is called, with the text of a JSON object that the model wrote.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(super) struct Called {
+pub(super) struct ToolCall {
     pub(super) name: String,
     pub(super) arguments: String,
 }

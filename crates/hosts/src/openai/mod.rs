@@ -12,8 +12,8 @@ use bytes::Bytes;
 use http::Uri;
 use plenary_outward::{Pool, client_config};
 use plenary_runs::{
-    Asked, Card, Ended, Event, EventKind, FinishReason, Input, NotTaken, Output, Run, RunRequest, Runner,
-    Running,
+    Card, Event, EventKind, FinishReason, Input, NotTaken, Output, Run, RunEnd, RunFuture, RunRequest,
+    RunSignal, Runner,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -27,7 +27,7 @@ use crate::{ConfigFault, Tool, Toolbox, key};
 /// Questions to the model in one run unless the configuration says otherwise; past it the run ends with an error.
 const ROUNDS_MAX: u32 = 32;
 
-/// The set that holds the one tool of this kind's own: a question to whoever runs the agent.
+/// The set with the one tool of this kind: a question to the caller of the agent.
 const INPUT_SET: &str = "input";
 const ASK_CALLER: &str = "ask_caller";
 
@@ -42,7 +42,7 @@ pub struct Settings {
     /// The variable that holds the key; without it none is sent.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// What the model is told first.
+    /// The system prompt of the model.
     #[serde(default)]
     pub system: Option<String>,
     /// The sets of tools that it gets: those of the server, and `input`, with which it may ask its caller.
@@ -82,7 +82,7 @@ impl OpenAi {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigFault> {
         let endpoint = format!("{}/chat/completions", settings.base_url.trim_end_matches('/'));
-        let endpoint: Uri = endpoint.parse().map_err(|_| ConfigFault::member("base_url", "is no URL"))?;
+        let endpoint: Uri = endpoint.parse().map_err(|_| ConfigFault::member("base_url", "is not a URL"))?;
         let secure = match endpoint.scheme_str() {
             Some("https") => true,
             Some("http") => false,
@@ -123,7 +123,7 @@ impl Runner for OpenAi {
         }
     }
 
-    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
         Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(|ended| ended) })
     }
 }
@@ -134,15 +134,15 @@ fn count(n: usize) -> Value {
 }
 
 /// The room has its own word for a run that takes no more events.
-fn not_taken(fault: NotTaken) -> Ended {
+fn not_taken(fault: NotTaken) -> RunEnd {
     match fault {
-        NotTaken::Over => Ended::canceled(),
-        NotTaken::TooLarge => Ended::error("the model wrote more than an event can hold"),
+        NotTaken::Over => RunEnd::canceled(),
+        NotTaken::TooLarge => RunEnd::error("the model wrote more than an event can hold"),
     }
 }
 
 impl OpenAi {
-    async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<Ended, Ended> {
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<RunEnd, RunEnd> {
         let mut messages = self.conversation(request, &run).await?;
         let Run { output, mut input } = run;
         for _ in 0..self.settings.rounds_max {
@@ -152,7 +152,7 @@ impl OpenAi {
                 output.emit(Event::text(&answer.content)).await.map_err(not_taken)?;
             }
             if answer.calls.is_empty() {
-                return Ok(Ended::with(answer.content));
+                return Ok(RunEnd::with(answer.content));
             }
             for call in &answer.calls {
                 let said = self.call(request, call, &output, &mut input).await?;
@@ -160,17 +160,17 @@ impl OpenAi {
             }
         }
         let rounds = self.settings.rounds_max;
-        Err(Ended::error(format!(
+        Err(RunEnd::error(format!(
             "the model had called tools for {rounds} rounds and was not done (rounds_max)"
         )))
     }
 
     /// What was said before on the thread, and the request.
-    async fn conversation(&self, request: &RunRequest, run: &Run) -> Result<Vec<Message>, Ended> {
+    async fn conversation(&self, request: &RunRequest, run: &Run) -> Result<Vec<Message>, RunEnd> {
         let mut messages = Vec::new();
         messages.extend(self.settings.system.as_deref().map(|text| Message::of("system", text)));
         let turns =
-            run.turns().await.map_err(|_| Ended::error("the thread's earlier runs could not be read"))?;
+            run.turns().await.map_err(|_| RunEnd::error("the thread's earlier runs could not be read"))?;
         for turn in turns {
             let (Some(asked), Some(said), FinishReason::Success) =
                 (turn.request.input, turn.result, turn.finish_reason)
@@ -183,7 +183,7 @@ impl OpenAi {
         Ok(messages)
     }
 
-    async fn ask(&self, messages: &[Message], output: &Output, input: &mut Input) -> Result<Answer, Ended> {
+    async fn ask(&self, messages: &[Message], output: &Output, input: &mut Input) -> Result<Answer, RunEnd> {
         let told = |members: &[(&str, Value)]| {
             members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
         };
@@ -194,8 +194,8 @@ impl OpenAi {
         let question = Bytes::from(question);
         let asking = self.server.ask(&question, |text| output.emit_delta(text));
         let answer = tokio::select! {
-            answer = asking => answer.map_err(Ended::error)?,
-            () = canceled(input) => return Err(Ended::canceled()),
+            answer = asking => answer.map_err(RunEnd::error)?,
+            () = canceled(input) => return Err(RunEnd::canceled()),
         };
         let members: Map<_, _> = told(&[
             ("model", model),
@@ -206,14 +206,14 @@ impl OpenAi {
         Ok(answer)
     }
 
-    /// Calls a tool; what the model is told of it.
+    /// Calls a tool; returns the text for the model.
     async fn call(
         &self,
         request: &RunRequest,
         call: &Call,
         output: &Output,
         input: &mut Input,
-    ) -> Result<String, Ended> {
+    ) -> Result<String, RunEnd> {
         let name = call.function.name.as_str();
         let args = call.args();
         let shown = args.clone().unwrap_or_default();
@@ -225,7 +225,7 @@ impl OpenAi {
             Ok(args) if name == ASK_CALLER => ask_the_caller(&args, output, input).await?,
             Ok(args) => tokio::select! {
                 said = self.toolbox.call(request, name, &args) => said,
-                () = canceled(input) => return Err(Ended::canceled()),
+                () = canceled(input) => return Err(RunEnd::canceled()),
             },
         };
         let (event, said) = match said {
@@ -237,13 +237,13 @@ impl OpenAi {
     }
 }
 
-fn event(kind: EventKind, members: &Map<String, Value>) -> Result<Event, Ended> {
-    Event::new(kind, members).map_err(|fault| Ended::error(fault.to_string()))
+fn event(kind: EventKind, members: &Map<String, Value>) -> Result<Event, RunEnd> {
+    Event::new(kind, members).map_err(|fault| RunEnd::error(fault.to_string()))
 }
 
-/// Waits until the run is told to stop. Nothing else was asked for.
+/// Waits until the run is canceled.
 async fn canceled(input: &mut Input) {
-    while !matches!(input.wait().await, Asked::Cancel) {}
+    while !matches!(input.wait().await, RunSignal::Cancel) {}
 }
 
 /// SC-44, SC-45: the caller's answer is the tool's.
@@ -251,13 +251,13 @@ async fn ask_the_caller(
     args: &Map<String, Value>,
     output: &Output,
     input: &mut Input,
-) -> Result<Result<String, String>, Ended> {
+) -> Result<Result<String, String>, RunEnd> {
     let Some(question) = args.get("question").and_then(Value::as_str) else {
         return Ok(Err("`question` is missing".into()));
     };
     let keys = Map::from_iter([("answer".to_owned(), Value::from(question))]);
     output.emit(Event::wait_for_input(&keys)).await.map_err(not_taken)?;
-    let Asked::Resume(answers) = input.wait().await else { return Err(Ended::canceled()) };
+    let RunSignal::Resume(answers) = input.wait().await else { return Err(RunEnd::canceled()) };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let whole = || Value::Object(answers.clone()).to_string();
     Ok(Ok(answers.get("answer").map_or_else(whole, text)))

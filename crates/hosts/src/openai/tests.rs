@@ -6,13 +6,13 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use super::*;
 use crate::{
     testing::{request, run, scripted},
-    tools::Answering,
+    tools::ToolFuture,
 };
 
 /// A tool that repeats, and a tool that fails.
-struct Repeating;
+struct RepeatTool;
 
-impl Toolbox for Repeating {
+impl Toolbox for RepeatTool {
     fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
         let tool = |name: &str| Tool { name: name.into(), description: String::new(), parameters: json!({}) };
         match sets {
@@ -22,7 +22,7 @@ impl Toolbox for Repeating {
         }
     }
 
-    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, args: &'a Map<String, Value>) -> Answering<'a> {
+    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, args: &'a Map<String, Value>) -> ToolFuture<'a> {
         let said = if tool == "repeat" { Ok(args["text"].to_string()) } else { Err("it failed".into()) };
         Box::pin(std::future::ready(said))
     }
@@ -55,10 +55,10 @@ fn agent(url: &str, tools: &[&str]) -> Arc<OpenAi> {
     let settings = json!({"base_url": url, "model": "m", "system": "Be brief.", "tools": tools,
         "options": {"temperature": 0}, "rounds_max": 3});
     let settings = serde_json::from_value(settings).unwrap();
-    Arc::new(OpenAi::new(settings, Arc::new(Repeating), |_| None).unwrap())
+    Arc::new(OpenAi::new(settings, Arc::new(RepeatTool), |_| None).unwrap())
 }
 
-fn start(agent: Arc<OpenAi>) -> (JoinHandle<Ended>, Ears) {
+fn start(agent: Arc<OpenAi>) -> (JoinHandle<RunEnd>, Ears) {
     let request = request(&json!({"input": "hi"}));
     let (run, ears) = run(&request);
     (tokio::spawn(agent.run(request, run)), ears)
@@ -81,7 +81,7 @@ async fn an_answer_comes_in_pieces_and_is_kept_whole() {
     let (url, serving) = model(vec![stream(&[text("Hello "), text("there")])]).await;
     let (run, mut ears) = start(agent(&url, &[]));
     assert_eq!(kinds(&mut ears).await, [CompletionCall, CompletionResult, TextOutput]);
-    assert_eq!(run.await.unwrap(), Ended::with("Hello there"));
+    assert_eq!(run.await.unwrap(), RunEnd::with("Hello there"));
     let deltas = [ears.delta().await.unwrap().text, ears.delta().await.unwrap().text];
     assert_eq!(deltas, ["Hello ", "there"]);
     let question = &serving.await.unwrap()[0];
@@ -136,7 +136,7 @@ async fn sc_44_sc_45_the_model_asks_its_caller() {
     assert_eq!(Value::Object(asked), json!({"request_keys": {"answer": "Which?"}}));
     assert!(ears.resume(Map::from_iter([("answer".to_owned(), json!("blue"))])));
     kinds(&mut ears).await;
-    assert_eq!(run.await.unwrap(), Ended::with("Blue."));
+    assert_eq!(run.await.unwrap(), RunEnd::with("Blue."));
     assert_eq!(serving.await.unwrap()[1]["messages"][3]["content"], "blue");
 }
 
@@ -145,7 +145,7 @@ async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
     let busy = refusal("429 Too Many Requests", "retry-after: 0\r\n");
     let (url, serving) = model(vec![busy, stream(&[text("ok")])]).await;
     let (run, _ears) = start(agent(&url, &[]));
-    assert_eq!(run.await.unwrap(), Ended::with("ok"));
+    assert_eq!(run.await.unwrap(), RunEnd::with("ok"));
     assert_eq!(serving.await.unwrap().len(), 2);
     let (url, _serving) = model(vec![refusal("401 Unauthorized", "")]).await;
     let (run, _ears) = start(agent(&url, &[]));
@@ -168,14 +168,14 @@ async fn sc_46_a_run_is_canceled_while_the_model_thinks() {
     assert_eq!(ears.event().await.unwrap().kind, CompletionCall);
     let _silent = listener.accept().await.unwrap();
     ears.cancel();
-    assert_eq!(run.await.unwrap(), Ended::canceled());
+    assert_eq!(run.await.unwrap(), RunEnd::canceled());
 }
 
 #[test]
 fn settings_that_cannot_be_are_said() {
     let made = |settings: Value, key: Option<&str>| {
         let settings = serde_json::from_value(settings).unwrap();
-        OpenAi::new(settings, Arc::new(Repeating), |_| key.map(str::to_owned))
+        OpenAi::new(settings, Arc::new(RepeatTool), |_| key.map(str::to_owned))
             .err()
             .map(|fault| fault.to_string())
     };

@@ -34,7 +34,7 @@ const KILL_AFTER: Duration = Duration::from_secs(2);
 const OUTPUT_AFTER_EXIT_MAX: Duration = Duration::from_secs(2);
 
 /// A program that was started.
-pub(crate) struct Started {
+pub(crate) struct ChildProcess {
     pub(crate) child: Child,
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
@@ -52,7 +52,7 @@ pub(crate) struct Group {
 }
 
 /// What is wanted of it.
-enum Wanted {
+enum ProcessOrder {
     /// To end.
     Ending,
     /// To be killed.
@@ -66,20 +66,20 @@ impl Group {
     }
 
     /// Tells all of it. One that is over is left alone: its number may belong to others by now.
-    fn tell(&self, wanted: Wanted) {
+    fn tell(&self, wanted: ProcessOrder) {
         let Some(leader) = self.leader.filter(|_| !self.over.load(Ordering::Acquire)) else { return };
         // It may be over already.
         let _ = match (self.launcher.is_between(), wanted) {
-            (true, Wanted::Ending) => kill_process(leader, Signal::USR1),
-            (true, Wanted::Killing) => kill_process(leader, Signal::TERM),
-            (false, Wanted::Ending) => kill_process_group(leader, Signal::TERM),
-            (false, Wanted::Killing) => kill_process_group(leader, Signal::KILL),
+            (true, ProcessOrder::Ending) => kill_process(leader, Signal::USR1),
+            (true, ProcessOrder::Killing) => kill_process(leader, Signal::TERM),
+            (false, ProcessOrder::Ending) => kill_process_group(leader, Signal::TERM),
+            (false, ProcessOrder::Killing) => kill_process_group(leader, Signal::KILL),
         };
     }
 
     /// Kills what is left of it, for good.
     pub(crate) fn kill(&self) {
-        self.tell(Wanted::Killing);
+        self.tell(ProcessOrder::Killing);
         self.over.store(true, Ordering::Release);
     }
 
@@ -95,7 +95,7 @@ impl Group {
     /// Gives it the time to end by itself, then asks, then kills.
     pub(crate) async fn stop(&self) {
         sleep(TERM_AFTER).await;
-        self.tell(Wanted::Ending);
+        self.tell(ProcessOrder::Ending);
         sleep(KILL_AFTER).await;
         self.kill();
     }
@@ -122,13 +122,13 @@ impl Drop for Group {
 }
 
 /// Starts the program; or says for people why it can't be.
-pub(crate) fn start(program: &Program) -> Result<Started, String> {
+pub(crate) fn start(program: &Program) -> Result<ChildProcess, String> {
     let mut command = command(program, std::env::vars_os().map(|(name, _)| name));
     let mut child = command.spawn().map_err(|error| cannot_start(program, &error))?;
     let group = Group::of(&child, &program.launcher);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     match (stdin, stdout, stderr) {
-        (Some(stdin), Some(stdout), Some(stderr)) => Ok(Started { child, stdin, stdout, stderr, group }),
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok(ChildProcess { child, stdin, stdout, stderr, group }),
         _ => Err("the program has no pipes".into()),
     }
 }

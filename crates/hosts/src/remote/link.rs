@@ -43,7 +43,7 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(url: &str, token: Option<HeaderValue>) -> Result<Self, ConfigFault> {
         let url = url.trim_end_matches('/').to_owned();
-        let parsed: Uri = url.parse().map_err(|_| ConfigFault::member("url", "is no URL"))?;
+        let parsed: Uri = url.parse().map_err(|_| ConfigFault::member("url", "is not a URL"))?;
         let secure = match (parsed.scheme_str(), parsed.query()) {
             (Some("https"), None) => true,
             (Some("http"), None) => false,
@@ -184,7 +184,7 @@ impl Events {
             let why = match &mut self.body {
                 None => self.take_up(link).await.err(),
                 Some(body) => match timeout(SILENCE_MAX, body.frame()).await {
-                    Err(_) => Some("it fell silent".to_owned()),
+                    Err(_) => Some("it stopped sending".to_owned()),
                     Ok(None) => Some("its stream ended before the run did".to_owned()),
                     Ok(Some(Err(error))) => Some(deepest(&error)),
                     Ok(Some(Ok(part))) => self.take(part.data_ref()).err(),

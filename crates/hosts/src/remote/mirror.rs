@@ -2,19 +2,19 @@
 //! Must not know: connections.
 
 use plenary_outward::sse::SseEvent;
-use plenary_runs::{Ended, Event, EventKind, NotTaken, Output, Said};
+use plenary_runs::{Event, EventKind, NotTaken, Output, ProgramMessage, RunEnd};
 use serde_json::{Map, Value};
 
 use super::link::Link;
 
 /// What an event came to.
-pub(super) enum Mirrored {
+pub(super) enum MirrorOutcome {
     /// It was said again, or is nothing to be said.
     Said,
     /// The run began over there.
     Began { run_id: String, thread_id: Option<String> },
     /// It is over.
-    Ended(Ended),
+    Ended(RunEnd),
 }
 
 /// Says the events of one run again.
@@ -30,26 +30,26 @@ impl<'a> Mirror<'a> {
     }
 
     /// Or what went wrong, for people.
-    pub(super) async fn heard(&mut self, event: SseEvent) -> Result<Mirrored, String> {
+    pub(super) async fn heard(&mut self, event: SseEvent) -> Result<MirrorOutcome, String> {
         let members: Map<String, Value> = serde_json::from_str(&event.data)
             .map_err(|error| format!("the other agent's events are not readable: {error}"))?;
         let text = |name: &str| members.get(name).and_then(Value::as_str);
         if text("type") == Some("TextDelta") {
             self.output.emit_delta(text("content").unwrap_or_default());
-            return Ok(Mirrored::Said);
+            return Ok(MirrorOutcome::Said);
         }
-        match Said::read(event.data.as_bytes()) {
-            Ok(Said::Started) => {
+        match ProgramMessage::read(event.data.as_bytes()) {
+            Ok(ProgramMessage::Started) => {
                 let run_id = text("run_id").ok_or("the other agent's RunStarted has no run_id")?.to_owned();
-                Ok(Mirrored::Began { run_id, thread_id: text("thread_id").map(str::to_owned) })
+                Ok(MirrorOutcome::Began { run_id, thread_id: text("thread_id").map(str::to_owned) })
             }
-            Ok(Said::Ended(ended)) => Ok(Mirrored::Ended(ended)),
-            Ok(Said::Event(said)) => {
+            Ok(ProgramMessage::Ended(ended)) => Ok(MirrorOutcome::Ended(ended)),
+            Ok(ProgramMessage::Event(said)) => {
                 let said = self.own_artifact(&members, said).await?;
                 let deeper = self.deeper(members.get("depth").and_then(Value::as_u64));
                 match self.output.emit(said.deeper(deeper)).await {
-                    Ok(()) => Ok(Mirrored::Said),
-                    Err(NotTaken::Over) => Ok(Mirrored::Ended(Ended::canceled())),
+                    Ok(()) => Ok(MirrorOutcome::Said),
+                    Err(NotTaken::Over) => Ok(MirrorOutcome::Ended(RunEnd::canceled())),
                     Err(fault @ NotTaken::TooLarge) => Err(fault.to_string()),
                 }
             }
@@ -60,7 +60,7 @@ impl<'a> Mirror<'a> {
             // Later versions may have more types of event.
             Err(fault) => {
                 tracing::debug!(%fault, "an event of another endpoint is left out");
-                Ok(Mirrored::Said)
+                Ok(MirrorOutcome::Said)
             }
         }
     }

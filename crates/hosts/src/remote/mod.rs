@@ -10,13 +10,13 @@ mod tests;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use plenary_runs::{Asked, Card, Ended, Run, RunRequest, Runner, Running};
+use plenary_runs::{Card, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::{
     link::{Events, Link},
-    mirror::{Mirror, Mirrored},
+    mirror::{Mirror, MirrorOutcome},
 };
 use crate::{ConfigFault, key, threads::Threads, until_canceled};
 
@@ -73,11 +73,11 @@ impl Remote {
         body
     }
 
-    async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<Ended, String> {
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<RunEnd, String> {
         let Run { output, mut input } = run;
         let mut events = tokio::select! {
             started = self.link.start(self.body(request)) => started?,
-            () = until_canceled(&mut input) => return Ok(Ended::canceled()),
+            () = until_canceled(&mut input) => return Ok(RunEnd::canceled()),
         };
         let mut mirror = Mirror::new(&self.link, output, request.depth);
         let mut canceled = false;
@@ -85,30 +85,32 @@ impl Remote {
             tokio::select! {
                 biased;
                 asked = input.wait(), if !canceled => {
-                    canceled = asked == Asked::Cancel;
+                    canceled = asked == RunSignal::Cancel;
                     self.tell(&events, asked).await?;
                 }
                 heard = events.next(&self.link) => match mirror.heard(heard?).await? {
-                    Mirrored::Said => {}
-                    Mirrored::Began { run_id, thread_id } => {
+                    MirrorOutcome::Said => {}
+                    MirrorOutcome::Began { run_id, thread_id } => {
                         events.of(run_id);
                         if let Some(theirs) = thread_id {
                             let mut threads = self.threads.lock();
                             threads.learn(request.thread_id, theirs);
                         }
                     }
-                    Mirrored::Ended(ended) => return Ok(ended),
+                    MirrorOutcome::Ended(ended) => return Ok(ended),
                 },
             }
         }
     }
 
     /// Hands on what is asked of the run; before it has begun over there, nobody can be told.
-    async fn tell(&self, events: &Events, asked: Asked) -> Result<(), String> {
+    async fn tell(&self, events: &Events, asked: RunSignal) -> Result<(), String> {
         let Some(run_id) = events.run_id() else { return Ok(()) };
         let body = match asked {
-            Asked::Resume(keys) => json!({"type": "ResumeWithInput", "run_id": run_id, "request_keys": keys}),
-            Asked::Cancel => json!({"type": "CancelRequest", "run_id": run_id}),
+            RunSignal::Resume(keys) => {
+                json!({"type": "ResumeWithInput", "run_id": run_id, "request_keys": keys})
+            }
+            RunSignal::Cancel => json!({"type": "CancelRequest", "run_id": run_id}),
         };
         self.link.tell(&body).await
     }
@@ -125,7 +127,7 @@ impl Runner for Remote {
         }
     }
 
-    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
-        Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(Ended::error) })
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
+        Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(RunEnd::error) })
     }
 }

@@ -44,7 +44,7 @@ async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is
     while let Some(event) = ears.event().await {
         events.push(event);
     }
-    assert_eq!(running.await.unwrap(), Ended::with("Hello"));
+    assert_eq!(running.await.unwrap(), RunEnd::with("Hello"));
     assert_eq!(events.iter().map(|event| event.deeper).collect::<Vec<_>>(), [1, 3, 1]);
     assert_eq!(events[2].artifact.as_deref(), Some(b"hi".as_slice()));
     assert_eq!(ears.delta().await.unwrap().text, "He");
@@ -88,7 +88,7 @@ async fn sc_47_what_a_refusal_says_is_no_artifact() {
     let running = tokio::spawn(agent(&origin).run(request, ours));
     let event = ears.event().await.unwrap();
     assert_eq!((&event.artifact, &event.members()["url"]), (&None, &json!(format!("{origin}/artifacts/1"))));
-    assert_eq!(running.await.unwrap(), Ended::with(""));
+    assert_eq!(running.await.unwrap(), RunEnd::with(""));
 }
 
 #[tokio::test]

@@ -3,17 +3,19 @@
 //! Must not know: how frames travel.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use plenary_runs::{Ended, Event, Heard, id::RunId};
+use plenary_runs::{Event, ReceivedOutput, RunEnd, id::RunId};
 use serde_json::json;
 
 use crate::program::lines::LINE_OCTETS_MAX;
 
 /// An event, or a piece of text in the making. An error says why there is no such frame: left out, the event would be
 /// missing in what the run came to.
-pub(crate) fn heard(run: RunId, heard: &Heard) -> Result<String, String> {
+pub(crate) fn heard(run: RunId, heard: &ReceivedOutput) -> Result<String, String> {
     let frame = match heard {
-        Heard::Piece(text) => json!({"type": "TextDelta", "run_id": run, "content": text}).to_string(),
-        Heard::Event(said) => event(run, said),
+        ReceivedOutput::Piece(text) => {
+            json!({"type": "TextDelta", "run_id": run, "content": text}).to_string()
+        }
+        ReceivedOutput::Event(said) => event(run, said),
     };
     if frame.len() > LINE_OCTETS_MAX {
         return Err(format!(
@@ -25,7 +27,7 @@ pub(crate) fn heard(run: RunId, heard: &Heard) -> Result<String, String> {
 }
 
 /// The end of a run.
-pub(crate) fn ended(run: RunId, ended: &Ended) -> String {
+pub(crate) fn ended(run: RunId, ended: &RunEnd) -> String {
     let mut frame = json!({"type": "RunCompleted", "run_id": run, "finish_reason": ended.finish_reason});
     if let Some(result) = &ended.result {
         frame["result"] = result.as_str().into();
@@ -63,7 +65,7 @@ fn content(made: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use plenary_kernel::{Stamp, TimestampMs};
-    use plenary_runs::{FinishReason, Said};
+    use plenary_runs::{FinishReason, ProgramMessage};
 
     use super::*;
     use crate::spoken;
@@ -73,7 +75,9 @@ mod tests {
     }
 
     fn event(line: &str) -> Event {
-        let Said::Event(event) = spoken::read(line.as_bytes()).unwrap() else { panic!("an event: {line}") };
+        let ProgramMessage::Event(event) = spoken::read(line.as_bytes()).unwrap() else {
+            panic!("an event: {line}")
+        };
         event
     }
 
@@ -90,15 +94,15 @@ mod tests {
             r#"{"type":"WaitForInput","request_keys":{"a":"A?"}}"#,
         ] {
             let said = event(line);
-            let frame = heard(run(), &Heard::Event(said.clone())).unwrap();
+            let frame = heard(run(), &ReceivedOutput::Event(said.clone())).unwrap();
             assert_eq!(spoken::whose(frame.as_bytes()), Ok(Some(Some(run().to_string()))), "{frame}");
             assert_eq!(event(&frame), said, "{frame}");
         }
-        for end in [Ended::with("done"), Ended::error("no"), Ended::canceled(), Ended::success()] {
+        for end in [RunEnd::with("done"), RunEnd::error("no"), RunEnd::canceled(), RunEnd::success()] {
             let frame = ended(run(), &end);
-            assert_eq!(spoken::read(frame.as_bytes()), Ok(Said::Ended(end)), "{frame}");
+            assert_eq!(spoken::read(frame.as_bytes()), Ok(ProgramMessage::Ended(end)), "{frame}");
         }
-        let piece = heard(run(), &Heard::Piece("a\n".into())).unwrap();
+        let piece = heard(run(), &ReceivedOutput::Piece("a\n".into())).unwrap();
         assert_eq!(piece, format!(r#"{{"content":"a\n","run_id":"{}","type":"TextDelta"}}"#, run()));
         assert_eq!(json!(FinishReason::Success), "success");
     }
@@ -107,11 +111,12 @@ mod tests {
     fn sc_47_an_artifact_that_no_frame_holds_is_refused() {
         let artifact = |octets: usize| {
             let content = vec![b'x'; octets].into();
-            heard(run(), &Heard::Event(Event::artifact("a", "text/plain", content)))
+            heard(run(), &ReceivedOutput::Event(Event::artifact("a", "text/plain", content)))
         };
         assert!(artifact(LINE_OCTETS_MAX - 1_000).unwrap().contains("\"content\":"));
         assert!(artifact(LINE_OCTETS_MAX).unwrap_err().contains("more at once"));
-        let control = heard(run(), &Heard::Event(Event::artifact("a", "x/y", vec![1; 9].into()))).unwrap();
+        let control =
+            heard(run(), &ReceivedOutput::Event(Event::artifact("a", "x/y", vec![1; 9].into()))).unwrap();
         assert!(control.contains("\"content_base64\":\"AQEBAQEBAQEB\""), "the shorter form: {control}");
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod frames;
 use std::{borrow::Cow, sync::Arc};
 
 use plenary_kernel::json::{JsonFault, check};
-use plenary_runs::{NotAnEvent, RunRequest, Said};
+use plenary_runs::{NotAnEvent, ProgramMessage, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -19,7 +19,7 @@ const FOREIGN_LINE_CHARS_MAX: usize = 200;
 
 /// For the agent, about a run that goes on.
 #[derive(Serialize)]
-struct Told<'a> {
+struct AgentNotice<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,13 +40,13 @@ pub(crate) fn cancel(request: &RunRequest) -> String {
 
 fn told(kind: &'static str, request_keys: Option<&Map<String, Value>>, request: &RunRequest) -> String {
     let (run_id, thread_id) = (request.run_id.to_string(), request.thread_id.to_string());
-    let told = Told { kind, request_keys, run_id, thread_id };
+    let told = AgentNotice { kind, request_keys, run_id, thread_id };
     serde_json::to_string(&told).expect("names of members are text")
 }
 
 /// Of a line, what says whose it is.
 #[derive(Deserialize)]
-struct Whose<'a> {
+struct LineRun<'a> {
     #[serde(borrow, default)]
     run_id: Option<&'a RawValue>,
 }
@@ -62,7 +62,7 @@ pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, 
         }
         Err(fault) => return Err(fault.to_string().into()),
     }
-    let whose: Whose<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let whose: LineRun<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     Ok(whose.run_id.map(|named| serde_json::from_str(named.get()).ok()))
 }
 
@@ -82,11 +82,11 @@ impl From<Cow<'static, str>> for NotSaid {
 }
 
 /// What a line says.
-pub(crate) fn read(line: &[u8]) -> Result<Said, NotSaid> {
+pub(crate) fn read(line: &[u8]) -> Result<ProgramMessage, NotSaid> {
     if let Some(event) = artifact::read(line)? {
-        return Ok(Said::Event(event));
+        return Ok(ProgramMessage::Event(event));
     }
-    Said::read(line).map_err(|fault| match fault {
+    ProgramMessage::read(line).map_err(|fault| match fault {
         NotAnEvent::TooLarge(_) => {
             NotSaid::TooLarge(format!("The agent said more at once than it may: {fault}."))
         }
@@ -132,7 +132,7 @@ impl Foreign {
         self.last = why.to_owned();
         if self.lines <= FOREIGN_LINES_LOGGED_MAX {
             let text = excerpt(line);
-            tracing::warn!(agent = %self.agent, of = self.of, why, line = text, "what an agent says is no event");
+            tracing::warn!(agent = %self.agent, of = self.of, why, line = text, "a line of an agent is not an event");
         }
     }
 }
@@ -141,7 +141,7 @@ impl Drop for Foreign {
     fn drop(&mut self) {
         let more = self.lines.saturating_sub(FOREIGN_LINES_LOGGED_MAX);
         if more > 0 {
-            tracing::warn!(agent = %self.agent, of = self.of, more, "further lines of an agent were no events");
+            tracing::warn!(agent = %self.agent, of = self.of, more, "further lines of an agent were not events");
         }
     }
 }

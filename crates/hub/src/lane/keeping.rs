@@ -10,7 +10,7 @@ use std::{
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{
-    Ended, Inner, Lane, Rings, SubscribeError,
+    EndReason, Inner, Lane, Rings, SubscribeError,
     member::Member,
     ring::{Entries, Ring},
 };
@@ -107,7 +107,7 @@ impl<F, M> Inner<F, M> {
         for ring in self.all() {
             ring.change(&self.octets, |entries| entries.prune(now, &self.limits));
             for member in self.stalled(&ring, now) {
-                self.end(&ring, &member, Ended::Stalled);
+                self.end(&ring, &member, EndReason::Stalled);
             }
             let members = ring.members();
             ring.change(&self.octets, |entries| {

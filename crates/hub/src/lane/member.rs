@@ -13,7 +13,7 @@ use std::{
 use futures_util::task::AtomicWaker;
 use tokio::time::Instant;
 
-use super::Ended;
+use super::EndReason;
 
 /// Nothing waits.
 const NOTHING: u64 = u64::MAX;
@@ -87,22 +87,22 @@ impl<F> Member<F> {
     }
 
     /// Its reader finds that it was ended.
-    pub(super) fn end(&self, why: Ended) {
+    pub(super) fn end(&self, why: EndReason) {
         let code = match why {
-            Ended::Stalled => 1,
-            Ended::Expelled => 2,
-            Ended::Closed => 3,
+            EndReason::Stalled => 1,
+            EndReason::Expelled => 2,
+            EndReason::Closed => 3,
         };
         self.ended.store(code, Ordering::Release);
         self.reader.wake();
     }
 
-    pub(super) fn ended(&self) -> Option<Ended> {
+    pub(super) fn ended(&self) -> Option<EndReason> {
         match self.ended.load(Ordering::Acquire) {
             0 => None,
-            1 => Some(Ended::Stalled),
-            2 => Some(Ended::Expelled),
-            _ => Some(Ended::Closed),
+            1 => Some(EndReason::Stalled),
+            2 => Some(EndReason::Expelled),
+            _ => Some(EndReason::Closed),
         }
     }
 
@@ -115,7 +115,7 @@ impl<F> Member<F> {
 /// The subscriptions to one key.
 pub(super) struct Members<F> {
     pub(super) list: Vec<Arc<Member<F>>>,
-    /// The ring was freed: whoever holds it looks for the key's ring again.
+    /// The ring was freed: its holder looks up the key's ring again.
     pub(super) freed: bool,
 }
 

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 pub use self::limits::LaneLimits;
 pub use self::ring::ENTRY_OCTETS;
-pub use self::subscription::{Delivery, Ended, Subscription};
+pub use self::subscription::{Delivery, EndReason, Subscription};
 use self::{
     member::Member,
     ring::Ring,
@@ -93,12 +93,12 @@ struct Inner<F, M> {
     emitted: AtomicU64,
     /// Who has messages in rings of others.
     senders: Senders<F, M>,
-    /// Held by whoever makes room.
+    /// Held by the task that makes room.
     shedding: Mutex<()>,
 }
 
 /// A message that is in a ring.
-struct Put<F, M> {
+struct StoredMessage<F, M> {
     ring: Arc<Ring<F, M>>,
     place: u64,
     /// How many subscriptions it matches.
@@ -181,7 +181,12 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     }
 
     /// Puts a message in a ring.
-    fn put(&self, key: &str, emission: Emission<F, M>, charge: Option<Arc<Charge>>) -> Option<Put<F, M>> {
+    fn put(
+        &self,
+        key: &str,
+        emission: Emission<F, M>,
+        charge: Option<Arc<Charge>>,
+    ) -> Option<StoredMessage<F, M>> {
         loop {
             let ring = self.0.ring_for_message(key)?;
             let members = ring.members();
@@ -197,7 +202,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             let matching = members.list.iter().filter(|member| matches(&member.facts));
             let matching = matching.map(|member| member.wake(place)).count();
             drop(members);
-            return Some(Put { ring, place, matching });
+            return Some(StoredMessage { ring, place, matching });
         }
     }
 
@@ -282,7 +287,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         let Some(ring) = self.0.ring(key) else { return 0 };
         let expelled: Vec<_> =
             ring.members().list.iter().filter(|member| matches(&member.facts)).cloned().collect();
-        expelled.iter().filter(|member| self.0.end(&ring, member, Ended::Expelled)).count()
+        expelled.iter().filter(|member| self.0.end(&ring, member, EndReason::Expelled)).count()
     }
 
     /// Ends every subscription, and takes no more.
@@ -291,7 +296,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         for ring in self.0.all() {
             let members = ring.members().list.clone();
             for member in &members {
-                self.0.end(&ring, member, Ended::Closed);
+                self.0.end(&ring, member, EndReason::Closed);
             }
         }
     }
@@ -327,12 +332,12 @@ impl<F, M> Inner<F, M> {
     }
 
     /// Takes a subscription off its ring. False when it was off already.
-    fn end(&self, ring: &Ring<F, M>, member: &Member<F>, why: Ended) -> bool {
+    fn end(&self, ring: &Ring<F, M>, member: &Member<F>, why: EndReason) -> bool {
         let taken_off = ring.members_mut().take_off(member);
         if taken_off {
             self.subscriptions.fetch_sub(1, Ordering::Relaxed);
             member.end(why);
-            if why == Ended::Stalled {
+            if why == EndReason::Stalled {
                 self.stalled.fetch_add(1, Ordering::Relaxed);
             }
         }

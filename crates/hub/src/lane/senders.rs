@@ -31,11 +31,11 @@ type ByName<F, M> = HashMap<Arc<str>, Arc<Sender<F, M>>>;
 pub(super) struct Sender<F, M> {
     /// What its messages hold now, with what each ring keeps beside them.
     octets: Arc<AtomicUsize>,
-    sent: Mutex<Sent<F, M>>,
+    sent: Mutex<SenderQueue<F, M>>,
 }
 
 /// The messages of a sender, oldest first. Some may have gone from their rings.
-pub(super) struct Sent<F, M>(VecDeque<Message<F, M>>);
+pub(super) struct SenderQueue<F, M>(VecDeque<Message<F, M>>);
 
 struct Message<F, M> {
     places: Vec<(Weak<Ring<F, M>>, u64)>,
@@ -71,7 +71,8 @@ impl<F, M> Senders<F, M> {
         if let Some(sender) = by_name.get(name) {
             return sender.clone();
         }
-        let sender = Arc::new(Sender { octets: Arc::default(), sent: Mutex::new(Sent(VecDeque::new())) });
+        let sender =
+            Arc::new(Sender { octets: Arc::default(), sent: Mutex::new(SenderQueue(VecDeque::new())) });
         by_name.insert(name.into(), sender.clone());
         sender
     }
@@ -90,7 +91,7 @@ impl<F, M> Senders<F, M> {
     pub(super) fn charge(
         &self,
         sender: &Sender<F, M>,
-        sent: &mut Sent<F, M>,
+        sent: &mut SenderQueue<F, M>,
         (octets, keys): (usize, usize),
         lane: &Inner<F, M>,
     ) -> Arc<Charge> {
@@ -120,12 +121,12 @@ impl<F, M> Senders<F, M> {
 
 impl<F, M> Sender<F, M> {
     /// Held while a message is sent: those of one sender go one after another.
-    pub(super) fn sent(&self) -> MutexGuard<'_, Sent<F, M>> {
+    pub(super) fn sent(&self) -> MutexGuard<'_, SenderQueue<F, M>> {
         self.sent.lock()
     }
 }
 
-impl<F, M> Sent<F, M> {
+impl<F, M> SenderQueue<F, M> {
     pub(super) fn add<'a>(
         &mut self,
         places: impl Iterator<Item = (&'a Arc<Ring<F, M>>, u64)>,

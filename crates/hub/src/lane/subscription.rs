@@ -23,7 +23,7 @@ pub struct Delivery<M> {
 
 /// Why a subscription ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Ended {
+pub enum EndReason {
     /// The ring went past it, or it took nothing for [`super::LaneLimits::stall_max`] while messages waited.
     #[error("the subscription stalled")]
     Stalled,
@@ -74,7 +74,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
     ///
     /// # Errors
     /// That the subscription ended; it says so again each time.
-    pub async fn next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<(), Ended> {
+    pub async fn next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<(), EndReason> {
         poll_fn(|cx| self.poll_next(cx, into)).await
     }
 
@@ -86,7 +86,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         &mut self,
         cx: &mut Context<'_>,
         into: &mut Vec<Delivery<M>>,
-    ) -> Poll<Result<(), Ended>> {
+    ) -> Poll<Result<(), EndReason>> {
         for first_look in [true, false] {
             match self.try_next(into) {
                 Ok(false) if first_look => self.member.wake_by(cx.waker()),
@@ -102,7 +102,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
     ///
     /// # Errors
     /// That the subscription ended; it says so again each time.
-    pub fn try_next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<bool, Ended> {
+    pub fn try_next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<bool, EndReason> {
         if let Some(why) = self.member.ended() {
             return Err(why);
         }
@@ -118,8 +118,8 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         // A place that was read already says nothing of what came later: then the cursor counts.
         if waiting.max(self.cursor) < entries.lost() {
             drop(entries);
-            self.lane.0.end(&self.ring, &self.member, Ended::Stalled);
-            return Err(Ended::Stalled);
+            self.lane.0.end(&self.ring, &self.member, EndReason::Stalled);
+            return Err(EndReason::Stalled);
         }
         self.cursor = self.cursor.max(entries.first());
         let (mut count, mut octets) = (0, 0);
@@ -144,6 +144,6 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
 
 impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Drop for Subscription<F, M> {
     fn drop(&mut self) {
-        self.lane.0.end(&self.ring, &self.member, Ended::Closed);
+        self.lane.0.end(&self.ring, &self.member, EndReason::Closed);
     }
 }

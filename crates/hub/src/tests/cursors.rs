@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plenary_kernel::{Position, limits::READ_ROWS_MAX};
 use plenary_log::{
     Fault,
-    rigged::{Failing, Store},
+    rigged::{InjectedFault, Store},
 };
 
 use super::{ByHand, agent, server};
@@ -87,7 +87,7 @@ async fn cursors_that_could_not_be_written_are_written_next_time_unless_they_mov
     let (ann, bob) = (agent("ann"), agent("bob"));
     own.cursors.moved(&ann, Position(7), true);
     own.cursors.moved(&bob, Position(7), true);
-    own.rigging.fail_writes([Failing::Before(Fault::Unavailable("gone".into()))]);
+    own.rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("gone".into()))]);
     own.cursors.flush().await.unwrap_err();
     own.cursors.moved(&bob, Position(8), true);
     own.cursors.flush().await.unwrap();
@@ -103,7 +103,7 @@ async fn of_many_cursors_that_could_not_be_written_none_is_forgotten() {
     for nth in 0..many {
         own.cursors.moved(&agent(&format!("a{nth}")), Position(1), true);
     }
-    own.rigging.fail_writes([Failing::Before(Fault::Unavailable("gone".into()))]);
+    own.rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("gone".into()))]);
     own.cursors.flush().await.unwrap_err();
     own.cursors.flush().await.unwrap();
     for nth in 0..many {

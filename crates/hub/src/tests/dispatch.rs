@@ -15,13 +15,13 @@ use crate::{Observer, Presence, dispatch};
 /// Longer than any round is put off.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 
-struct Noting {
+struct NoteTaker {
     name: &'static str,
     noted: Arc<Mutex<Vec<String>>>,
     may_go_on: Arc<Semaphore>,
 }
 
-impl Observer for Noting {
+impl Observer for NoteTaker {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         Box::pin(async move {
             self.may_go_on.acquire().await.unwrap().forget();
@@ -52,7 +52,7 @@ async fn everyone_is_told_in_order_and_only_then_it_counts_as_dispatched() {
     let observers: Vec<Arc<dyn Observer>> = gates
         .iter()
         .zip(["a", "b"])
-        .map(|(gate, name)| Noting { name, noted: noted.clone(), may_go_on: gate.clone() })
+        .map(|(gate, name)| NoteTaker { name, noted: noted.clone(), may_go_on: gate.clone() })
         .map(|noting| Arc::new(noting) as Arc<dyn Observer>)
         .collect();
     let dispatching = tokio::spawn(dispatch(process.feed, presence.clone(), observers));
@@ -86,7 +86,7 @@ async fn after_a_pause_an_event_goes_out_at_once_and_what_follows_goes_out_toget
     let process = store.process(false);
     let (presence, noted) = (Arc::new(Presence::default()), Arc::new(Mutex::new(Vec::new())));
     let rounds = Arc::new(Semaphore::new(100));
-    let noting = Noting { name: "", noted: noted.clone(), may_go_on: rounds.clone() };
+    let noting = NoteTaker { name: "", noted: noted.clone(), may_go_on: rounds.clone() };
     let dispatching = tokio::spawn(dispatch(process.feed, presence, vec![Arc::new(noting)]));
     tokio::time::sleep(PAUSE).await;
     process.log.append(song(0)).await.unwrap();

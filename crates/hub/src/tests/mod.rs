@@ -12,7 +12,7 @@ use std::sync::{
 };
 
 use plenary_kernel::{AgentHandle, Clock, Stamp, TimestampMs};
-use plenary_log::rigged::{Process, Rigging, Store};
+use plenary_log::rigged::{FaultControl, Process, Store};
 
 use crate::Cursors;
 
@@ -49,7 +49,7 @@ fn agent(name: &str) -> AgentHandle {
 struct Server {
     cursors: Cursors,
     log: plenary_log::Log,
-    rigging: Rigging,
+    rigging: FaultControl,
 }
 
 fn server(store: &Store, clock: &Arc<ByHand>, shared: bool) -> Server {

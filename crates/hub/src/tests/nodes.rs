@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{
     Batch, Fault, RowOp,
-    rigged::{Failing, Store},
+    rigged::{InjectedFault, Store},
 };
 
 use super::{ByHand, Server, agent, server};
@@ -139,7 +139,7 @@ async fn a_connection_that_opens_while_the_last_one_is_put_down_is_online() {
     let ann = agent("ann");
     one.cursors.take_up(&ann).await.unwrap();
     // The old connection's cursor could not be written; then the agent is back.
-    one.rigging.fail_writes([Failing::Before(Fault::Unavailable("gone".into()))]);
+    one.rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("gone".into()))]);
     one.cursors.put_down(&ann, Position(5)).await.unwrap_err();
     assert_eq!(one.cursors.take_up(&ann).await.unwrap(), Position(5));
     one.cursors.flush().await.unwrap();

@@ -4,7 +4,7 @@ use plenary_kernel::Position;
 use plenary_log::StreamName;
 
 use super::agent;
-use crate::{Closing, Connection, LastClosed, Presence};
+use crate::{CloseReason, Connection, LastClosed, Presence};
 
 fn open(presence: &Presence, stored: u64) -> Connection {
     let connection = presence.open(&agent("ann")).unwrap();
@@ -102,10 +102,10 @@ fn asp_40_closing_all_tells_every_connection_once_and_for_ever() {
     let presence = Presence::default();
     let (a, b) = (open(&presence, 0), open(&presence, 0));
     assert!(!presence.is_closed());
-    presence.close_all(Closing::Shutdown);
+    presence.close_all(CloseReason::Shutdown);
     assert!(presence.is_closed());
     for connection in [a, b] {
-        assert_eq!(connection.mailbox.take().closing, Some(Closing::Shutdown));
-        assert_eq!(connection.mailbox.take().closing, Some(Closing::Shutdown));
+        assert_eq!(connection.mailbox.take().closing, Some(CloseReason::Shutdown));
+        assert_eq!(connection.mailbox.take().closing, Some(CloseReason::Shutdown));
     }
 }

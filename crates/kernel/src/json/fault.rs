@@ -22,13 +22,13 @@ pub enum JsonFault {
         at: usize,
     },
     /// Something other than what the grammar allows here.
-    #[error("byte {at} is not what JSON allows there")]
+    #[error("byte {at} is not valid JSON")]
     Unexpected {
         /// Where.
         at: usize,
     },
     /// More than white space after the value.
-    #[error("there is more after the end of the value, at byte {at}")]
+    #[error("there is more text after the end of the value, at byte {at}")]
     TrailingBytes {
         /// Where.
         at: usize,
@@ -40,7 +40,7 @@ pub enum JsonFault {
         at: usize,
     },
     /// One object names a member twice, compared after unescaping.
-    #[error("the member name at byte {at} stands twice in its object")]
+    #[error("the member name at byte {at} is a duplicate in its object")]
     DuplicateKey {
         /// Where the second one begins.
         at: usize,
@@ -58,7 +58,7 @@ pub enum JsonFault {
         at: usize,
     },
     /// A backslash before something that is no escape.
-    #[error("the escape at byte {at} is not one of JSON's")]
+    #[error("the escape at byte {at} is not valid in JSON")]
     BadEscape {
         /// Where the backslash stands.
         at: usize,
@@ -76,7 +76,7 @@ pub enum JsonFault {
         at: usize,
     },
     /// A number beyond what a double holds.
-    #[error("the number at byte {at} is beyond what a double holds")]
+    #[error("the number at byte {at} is beyond the range of a double")]
     NumberOverflow {
         /// Where the number begins.
         at: usize,

@@ -3,11 +3,11 @@
 
 use std::{future::poll_fn, sync::Arc};
 
-use plenary_log::signals::{Incoming, ProcessId, Responder, Signal};
+use plenary_log::signals::{IncomingSignal, ProcessId, Responder, Signal};
 use tokio_postgres::AsyncMessage;
 
 use super::{
-    Item, Shared,
+    Item, SignalState,
     parts::{Joiner, Message},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Drives the connection until it is lost.
-pub(super) async fn hear(shared: &Arc<Shared>, mut wire: Wire) -> Trouble {
+pub(super) async fn hear(shared: &Arc<SignalState>, mut wire: Wire) -> Trouble {
     let mut joiner = Joiner::default();
     loop {
         match poll_fn(|cx| wire.poll_message(cx)).await {
@@ -32,14 +32,14 @@ pub(super) async fn hear(shared: &Arc<Shared>, mut wire: Wire) -> Trouble {
     }
 }
 
-fn take(shared: &Arc<Shared>, from: ProcessId, message: Message) {
+fn take(shared: &Arc<SignalState>, from: ProcessId, message: Message) {
     match message {
         Message::Answer { question, answer } => shared.exchange.answered(question, from, answer),
         Message::Signal { topic, numbers, question, body } => {
             let here = ProcessId(shared.process());
             let own = from == here;
             let responder = question.map(|question| responder(shared, from, here, question));
-            shared.exchange.hand(Incoming {
+            shared.exchange.hand(IncomingSignal {
                 from,
                 topic: &topic,
                 signal: Signal { numbers, body, own, responder },
@@ -49,7 +49,7 @@ fn take(shared: &Arc<Shared>, from: ProcessId, message: Message) {
 }
 
 /// An answer to ourselves takes no way at all.
-fn responder(shared: &Arc<Shared>, to: ProcessId, here: ProcessId, question: u64) -> Responder {
+fn responder(shared: &Arc<SignalState>, to: ProcessId, here: ProcessId, question: u64) -> Responder {
     if to == here {
         let exchange = shared.exchange.clone();
         return Responder::new(move |answer| exchange.answered(question, here, answer));
@@ -58,7 +58,7 @@ fn responder(shared: &Arc<Shared>, to: ProcessId, here: ProcessId, question: u64
     Responder::new(move |answer| {
         let Some(queue) = queue.upgrade() else { return };
         if queue.try_send(Item::Answer { to, question, answer }).is_err() {
-            tracing::warn!("too much waits for PostgreSQL: an answer to another process is not given");
+            tracing::warn!("too much is waiting for PostgreSQL: an answer to another process is dropped");
         }
     })
 }

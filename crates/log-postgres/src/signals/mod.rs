@@ -18,7 +18,7 @@ use std::{
 use bytes::Bytes;
 use plenary_log::{
     Fault, Read, Signals,
-    signals::{Carried, Carrier, Exchange, Outgoing, ProcessId},
+    signals::{Carrier, Exchange, OutgoingSignal, ProcessId, PublicationReceipt},
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -30,7 +30,7 @@ const QUEUE_MAX: usize = 1_024;
 /// What the connection has to send.
 enum Item {
     /// A signal to everybody.
-    Tell { outgoing: Outgoing, reply: oneshot::Sender<Result<Carried, Fault>> },
+    Tell { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
     /// An answer to one process.
     Answer { to: ProcessId, question: u64, answer: Option<Bytes> },
 }
@@ -44,7 +44,7 @@ pub(crate) async fn signals(target: Arc<Target>) -> Signals {
     let (queue, items) = mpsc::channel(QUEUE_MAX);
     let (closing, closed) = watch::channel(false);
     let exchange = Arc::new(Exchange::default());
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SignalState {
         target,
         exchange: exchange.clone(),
         process: AtomicU64::new(0),
@@ -58,7 +58,7 @@ pub(crate) async fn signals(target: Arc<Target>) -> Signals {
 }
 
 /// What the publishers and the task share.
-struct Shared {
+struct SignalState {
     target: Arc<Target>,
     exchange: Arc<Exchange>,
     /// The number under which this process listens now; 0 while it does not.
@@ -68,7 +68,7 @@ struct Shared {
     queue: mpsc::WeakSender<Item>,
 }
 
-impl Shared {
+impl SignalState {
     fn process(&self) -> u64 {
         self.process.load(Ordering::Acquire)
     }
@@ -81,7 +81,7 @@ struct Notify {
 }
 
 impl Carrier for Notify {
-    fn carry(&self, outgoing: Outgoing) -> Read<'_, Carried> {
+    fn carry(&self, outgoing: OutgoingSignal) -> Read<'_, PublicationReceipt> {
         Box::pin(async move {
             let (reply, carried) = oneshot::channel();
             let closed = || Fault::Unavailable("signals are closed".into());

@@ -4,7 +4,7 @@
 use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use plenary_log::signals::{Outgoing, ProcessId, Publication};
+use plenary_log::signals::{OutgoingSignal, ProcessId, Publication};
 
 /// Most bytes of one notification; PostgreSQL takes less than 8,000.
 const PART_OCTETS_MAX: usize = 7_900;
@@ -37,8 +37,8 @@ pub(crate) struct Part {
 }
 
 /// The parts of a signal.
-pub(crate) fn signal(from: ProcessId, serial: u64, outgoing: &Outgoing) -> Vec<Part> {
-    let Outgoing { publication: Publication { topic, counters, body, .. }, question } = outgoing;
+pub(crate) fn signal(from: ProcessId, serial: u64, outgoing: &OutgoingSignal) -> Vec<Part> {
+    let OutgoingSignal { publication: Publication { topic, counters, body, .. }, question } = outgoing;
     let question = question.map_or_else(|| "-".to_owned(), |question| question.to_string());
     let mut text = format!("{topic} {question}");
     for counter in counters {
@@ -168,10 +168,10 @@ mod tests {
 
     use super::*;
 
-    fn outgoing(counters: &[Arc<str>], body: &[u8]) -> Outgoing {
+    fn outgoing(counters: &[Arc<str>], body: &[u8]) -> OutgoingSignal {
         let (counters, body) = (counters.to_vec(), Bytes::copy_from_slice(body));
         let publication = Publication { topic: "test", counters, at: TimestampMs(1), body };
-        Outgoing { publication, question: Some(u64::MAX) }
+        OutgoingSignal { publication, question: Some(u64::MAX) }
     }
 
     /// What the store makes of the parts, when the counters give their own places from `first` on.

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_postgres::{Client, Statement};
 
-use super::{Item, Shared, hear, tell};
+use super::{Item, SignalState, hear, tell};
 use crate::{
     backoff::Backoff,
     target::{OpenError, Purpose, place, stored, within},
@@ -33,7 +33,7 @@ const GROUP_OCTETS_MAX: usize = 1 << 20;
 
 /// Carries until nobody is left or it is closed. `ready` is told when this process listens for the first time.
 pub(super) async fn run(
-    shared: Arc<Shared>,
+    shared: Arc<SignalState>,
     mut items: mpsc::Receiver<Item>,
     mut closed: watch::Receiver<bool>,
     ready: oneshot::Sender<()>,
@@ -81,7 +81,7 @@ async fn refuse(items: &mut mpsc::Receiver<Item>, lost: &Trouble) -> std::conver
 
 /// One connection, until it is lost or nobody is left.
 async fn carry(
-    shared: &Arc<Shared>,
+    shared: &Arc<SignalState>,
     items: &mut mpsc::Receiver<Item>,
     begun: &mut (impl FnMut() + Send),
 ) -> Result<(), Trouble> {
@@ -93,7 +93,7 @@ async fn carry(
 }
 
 async fn work(
-    shared: &Arc<Shared>,
+    shared: &Arc<SignalState>,
     client: &Client,
     items: &mut mpsc::Receiver<Item>,
     begun: &mut (impl FnMut() + Send),
@@ -142,14 +142,14 @@ fn group(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
 }
 
 /// A connection that listens.
-struct Begun {
+struct Listener {
     process: ProcessId,
     tell: Statement,
     beat: Statement,
 }
 
 /// Listens first and is counted among the living second: whoever is waited for gets the question.
-async fn begin(shared: &Shared, client: &Client) -> Result<Begun, Trouble> {
+async fn begin(shared: &SignalState, client: &Client) -> Result<Listener, Trouble> {
     let target = &shared.target;
     target.settle(client).await.map_err(OpenError::trouble)?;
     within(STEP_MS_MAX, async {
@@ -170,7 +170,7 @@ async fn begin(shared: &Shared, client: &Client) -> Result<Begun, Trouble> {
              ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until"
         );
         let beat = client.prepare(&beat).await?;
-        let begun = Begun { process, tell, beat };
+        let begun = Listener { process, tell, beat };
         shared.process.store(process.0, Ordering::Release);
         begun.beat(client).await?;
         // Nobody waits for what this process was before, or for what is long gone.
@@ -182,7 +182,7 @@ async fn begin(shared: &Shared, client: &Client) -> Result<Begun, Trouble> {
     .await
 }
 
-impl Begun {
+impl Listener {
     async fn beat(&self, client: &Client) -> Result<(), Trouble> {
         let id = stored(self.process.0);
         within(STEP_MS_MAX, client.execute(&self.beat, &[&id])).await?;
@@ -191,7 +191,7 @@ impl Begun {
 }
 
 /// Nobody need wait for this process's last word to grow old.
-async fn leave(shared: &Shared) {
+async fn leave(shared: &SignalState) {
     let process = shared.process();
     shared.exchange.close();
     if process == 0 {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use plenary_log::{
     Fault,
-    signals::{Carried, ProcessId},
+    signals::{ProcessId, PublicationReceipt},
 };
 use tokio_postgres::{Client, Row, Statement, types::ToSql};
 
@@ -105,7 +105,10 @@ pub(super) async fn tell(
         Ok((first, alive)) => {
             for (numbers, reply) in waiting {
                 let number = |(name, nth): &(Arc<str>, u64)| first.get(name).map_or(0, |before| before + nth);
-                let carried = Carried { numbers: numbers.iter().map(number).collect(), alive: alive.clone() };
+                let carried = PublicationReceipt {
+                    numbers: numbers.iter().map(number).collect(),
+                    alive: alive.clone(),
+                };
                 let _ = reply.send(Ok(carried));
             }
             Ok(())

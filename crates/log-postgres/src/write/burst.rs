@@ -11,14 +11,14 @@ use tokio_postgres::{Error, Row};
 
 type Answer = Result<Vec<Row>, Error>;
 
-enum Sent<'a> {
+enum Reply<'a> {
     Waiting(Pin<Box<dyn Future<Output = Answer> + Send + 'a>>),
     Answered(Answer),
 }
 
 /// The statements that were sent, in order.
 #[derive(Default)]
-pub(crate) struct Burst<'a>(Vec<Sent<'a>>);
+pub(crate) struct Burst<'a>(Vec<Reply<'a>>);
 
 impl<'a> Burst<'a> {
     /// Sends a statement: its first poll puts it on the connection's queue.
@@ -31,8 +31,8 @@ impl<'a> Burst<'a> {
             })
         });
         self.0.push(match sent.await {
-            Some(answer) => Sent::Answered(answer),
-            None => Sent::Waiting(waiting),
+            Some(answer) => Reply::Answered(answer),
+            None => Reply::Waiting(waiting),
         });
     }
 
@@ -41,8 +41,8 @@ impl<'a> Burst<'a> {
         let mut answers = Vec::with_capacity(self.0.len());
         for sent in self.0 {
             answers.push(match sent {
-                Sent::Waiting(waiting) => waiting.await,
-                Sent::Answered(answer) => answer,
+                Reply::Waiting(waiting) => waiting.await,
+                Reply::Answered(answer) => answer,
             });
         }
         answers

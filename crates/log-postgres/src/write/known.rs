@@ -46,14 +46,14 @@ impl Names {
 }
 
 /// What is committed under the names of a group. A stream that is not remembered is not there.
-pub(crate) struct Known<'a> {
+pub(crate) struct CommittedNames<'a> {
     pub(crate) streams: &'a Streams,
-    pub(crate) keys: HashMap<(String, String), Checked<KeyRecord>>,
-    pub(crate) rows: HashMap<String, Checked<Row>>,
+    pub(crate) keys: HashMap<(String, String), CheckedRecord<KeyRecord>>,
+    pub(crate) rows: HashMap<String, CheckedRecord<Row>>,
 }
 
 /// What is stored, or what of it is damaged. One damaged record must not fail those around it.
-pub(crate) type Checked<T> = Result<T, String>;
+pub(crate) type CheckedRecord<T> = Result<T, String>;
 
 /// Records by the names that they stand for.
 pub(crate) fn by_name<N: Clone + Eq + Hash, T>(
@@ -80,7 +80,7 @@ pub(crate) fn key_record(
     record: &Record,
     column: usize,
     (scope, key): (&str, &str),
-) -> Result<Checked<KeyRecord>, Trouble> {
+) -> Result<CheckedRecord<KeyRecord>, Trouble> {
     let what = || format!("the key {key} of {scope}");
     let Some(kept) = key_as_stored(record, column)? else { return Ok(Err(damaged(what()))) };
     let digest = Digest::key(scope, key, &kept);
@@ -95,7 +95,7 @@ pub(crate) fn key_as_stored(record: &Record, column: usize) -> Result<Option<Key
 }
 
 /// Revision, value and checksum, from a column on.
-pub(crate) fn row(record: &Record, column: usize, name: &str) -> Result<Checked<Row>, Trouble> {
+pub(crate) fn row(record: &Record, column: usize, name: &str) -> Result<CheckedRecord<Row>, Trouble> {
     let row = row_as_stored(record, column)?;
     let digest = Digest::row(name, &row);
     Ok(checked(row, digest, record.try_get(column + 2)?, || format!("the row {name}")))
@@ -112,7 +112,7 @@ pub(crate) fn checked<T>(
     digest: Digest,
     stored: Option<i32>,
     what: impl FnOnce() -> String,
-) -> Checked<T> {
+) -> CheckedRecord<T> {
     if digest.agrees(stored) { Ok(read) } else { Err(damaged(what())) }
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn octets(record: &Record, column: usize) -> Result<Bytes, Trouble> {
     Ok(Bytes::copy_from_slice(record.try_get(column)?))
 }
 
-impl Lookup for Known<'_> {
+impl Lookup for CommittedNames<'_> {
     fn version(&mut self, stream: &StreamName) -> Result<Version, Fault> {
         Ok(self.streams.get(stream).map_or(Version::ZERO, |stream| stream.version))
     }
@@ -140,6 +140,6 @@ impl Lookup for Known<'_> {
     }
 }
 
-fn known<T: Clone>(found: Option<&Checked<T>>) -> Result<Option<T>, Fault> {
+fn known<T: Clone>(found: Option<&CheckedRecord<T>>) -> Result<Option<T>, Fault> {
     found.cloned().transpose().map_err(Fault::Corrupt)
 }

@@ -8,7 +8,7 @@ use tokio_postgres::{Error, Row, SimpleQueryMessage, SimpleQueryRow, types::ToSq
 use super::{
     burst::Burst,
     columns::Texts,
-    known::{Known, Names, by_name, key_record, row},
+    known::{CommittedNames, Names, by_name, key_record, row},
     session::WriteSession,
     streams::{Change, Streams},
 };
@@ -111,9 +111,9 @@ pub(crate) async fn look_up<'a>(
     session: &WriteSession,
     names: &Names,
     streams: &'a mut Streams,
-) -> Result<Known<'a>, Trouble> {
+) -> Result<CommittedNames<'a>, Trouble> {
     if names.is_empty() {
-        return Ok(Known { streams, keys: HashMap::new(), rows: HashMap::new() });
+        return Ok(CommittedNames { streams, keys: HashMap::new(), rows: HashMap::new() });
     }
     let by_streams: Texts<'_> = names.streams.iter().map(|name| stored(name.as_str())).collect();
     let scopes: Texts<'_> = names.keys.iter().map(|(scope, _)| stored(scope)).collect();
@@ -138,7 +138,7 @@ pub(crate) async fn look_up<'a>(
     })?;
     let rows =
         by_name(&names.rows, &next(!rows.is_empty()), |record, column, name| row(record, column, name))?;
-    Ok(Known { streams, keys, rows })
+    Ok(CommittedNames { streams, keys, rows })
 }
 
 /// Ends a transaction that wrote nothing.

@@ -13,7 +13,7 @@ mod streams;
 use std::{sync::Arc, time::Duration};
 
 use plenary_kernel::Position;
-use plenary_log::{Decided, Fault, Feeder, Job, Jobs, Outcome, StoredEvent, Writes, plan};
+use plenary_log::{Fault, Feeder, Job, Jobs, Outcome, PlanResult, StoredEvent, Writes, plan};
 use tokio::{sync::mpsc, time::timeout};
 
 pub(crate) use self::session::WriteSession;
@@ -25,7 +25,7 @@ use self::{
     queue::Queue,
     streams::Streams,
 };
-use crate::{Shared, backoff::Backoff, trouble::Trouble};
+use crate::{StoreState, backoff::Backoff, trouble::Trouble};
 
 /// How many groups look their keys up after one that met a claimed key unawares. Retries come in flocks.
 const CAREFUL_GROUPS: u32 = 64;
@@ -34,7 +34,7 @@ const TURN_KEPT: Duration = Duration::from_millis(10);
 
 /// The writer's task.
 pub(crate) struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     feeder: Feeder,
     /// Own commits, for the tail; when it is full the tail reads them back.
     committed: mpsc::Sender<Arc<[StoredEvent]>>,
@@ -48,14 +48,14 @@ pub(crate) struct Writer {
 }
 
 /// The store can't go on.
-struct Ended;
+struct StoreEnded;
 
 /// The head, locked by this session.
 type Turn = (WriteSession, Head);
 
 /// What came of a group.
-struct Written {
-    outcomes: Vec<Decided>,
+struct GroupResult {
+    outcomes: Vec<PlanResult>,
     events: Arc<[StoredEvent]>,
     /// The lock, where all that was asked is refused because somebody else was first.
     lost: Option<Turn>,
@@ -63,7 +63,7 @@ struct Written {
 
 impl Writer {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<StoreState>,
         feeder: Feeder,
         committed: mpsc::Sender<Arc<[StoredEvent]>>,
         session: WriteSession,
@@ -101,7 +101,7 @@ impl Writer {
                 Ok(Some(turn)) if !is_kept => kept = self.keep(turn, &mut queue).await,
                 Ok(Some((session, _))) => self.undo(session).await,
                 Ok(None) => {}
-                Err(Ended) => return,
+                Err(StoreEnded) => return,
             }
         }
     }
@@ -122,7 +122,7 @@ impl Writer {
 
     /// Writes a group, if need be at a second attempt with its keys looked up, and answers its jobs. Gives the lock back
     /// where all of them lost to others.
-    async fn group(&mut self, turn: Turn, jobs: Vec<Job>) -> Result<Option<Turn>, Ended> {
+    async fn group(&mut self, turn: Turn, jobs: Vec<Job>) -> Result<Option<Turn>, StoreEnded> {
         let careful = self.careful > 0;
         self.careful = self.careful.saturating_sub(1);
         let mut written = self.write(turn, &jobs, careful).await;
@@ -134,7 +134,7 @@ impl Writer {
             };
         }
         match written {
-            Ok(Written { outcomes, events, lost }) => {
+            Ok(GroupResult { outcomes, events, lost }) => {
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
                     let _ = job.reply.send(outcome);
                 }
@@ -164,7 +164,7 @@ impl Writer {
         (mut session, head): Turn,
         jobs: &[Job],
         careful: bool,
-    ) -> Result<Written, NotCommitted> {
+    ) -> Result<GroupResult, NotCommitted> {
         let (writes, outcomes) = match self.decide(&session, &head, jobs, careful).await {
             Ok(decided) => decided,
             Err(trouble) => {
@@ -173,7 +173,7 @@ impl Writer {
             }
         };
         if writes.is_empty() {
-            let mut written = Written { outcomes, events: Arc::default(), lost: None };
+            let mut written = GroupResult { outcomes, events: Arc::default(), lost: None };
             if written.outcomes.iter().any(is_lost) {
                 written.lost = Some((session, head));
             } else {
@@ -197,7 +197,7 @@ impl Writer {
         if !session.client().is_closed() && !matches!(committed, Err(NotCommitted::Unknown(_))) {
             self.session = Some(session);
         }
-        committed.map(|()| Written { outcomes, events: writes.events.into(), lost: None })
+        committed.map(|()| GroupResult { outcomes, events: writes.events.into(), lost: None })
     }
 
     /// What the batches write. Without a look at the keys a batch that goes through is stopped by the unique index if it
@@ -208,7 +208,7 @@ impl Writer {
         head: &Head,
         jobs: &[Job],
         careful: bool,
-    ) -> Result<(Writes, Vec<Decided>), Trouble> {
+    ) -> Result<(Writes, Vec<PlanResult>), Trouble> {
         let mut with_keys = careful;
         loop {
             let names = Names::of(jobs, &self.streams, with_keys);
@@ -216,7 +216,7 @@ impl Writer {
             let batches = jobs.iter().map(|job| job.batch.clone());
             let (writes, outcomes) =
                 plan(batches, head.last, &mut known).map_err(|fault| Trouble::Broken(fault.to_string()))?;
-            let in_doubt = |(job, outcome): (&Job, &Decided)| is_lost(outcome) && job.batch.key.is_some();
+            let in_doubt = |(job, outcome): (&Job, &PlanResult)| is_lost(outcome) && job.batch.key.is_some();
             if with_keys || !jobs.iter().zip(&outcomes).any(in_doubt) {
                 return Ok((writes, outcomes));
             }
@@ -268,7 +268,7 @@ impl Writer {
     }
 
     /// Nothing was done: says so, and ends the process when the store is not what it was.
-    fn failed(&self, jobs: impl IntoIterator<Item = Job>, trouble: Trouble) -> Result<(), Ended> {
+    fn failed(&self, jobs: impl IntoIterator<Item = Job>, trouble: Trouble) -> Result<(), StoreEnded> {
         let broken = matches!(trouble, Trouble::Broken(_));
         let fault = trouble.fault();
         for job in jobs {
@@ -276,7 +276,7 @@ impl Writer {
         }
         if broken {
             self.feeder.fail(fault);
-            return Err(Ended);
+            return Err(StoreEnded);
         }
         Ok(())
     }
@@ -290,6 +290,6 @@ impl Writer {
 }
 
 /// Whether somebody else wrote first.
-fn is_lost(outcome: &Decided) -> bool {
+fn is_lost(outcome: &PlanResult) -> bool {
     matches!(outcome, Ok(Outcome::Conflict { .. } | Outcome::RowConflict { .. }))
 }

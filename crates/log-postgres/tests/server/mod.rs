@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use plenary_kernel::TimestampMs;
-use plenary_log::{Batch, KeyClaim, NewEvent, Opened, StoredEvent, StreamName};
+use plenary_log::{Batch, KeyClaim, NewEvent, OpenedLog, StoredEvent, StreamName};
 use plenary_log_postgres::{OpenError, Options};
 use tokio_postgres::{Client, NoTls};
 
@@ -56,10 +56,10 @@ impl Place {
     pub(crate) fn options(&self) -> Options {
         Options { schema: self.schema.clone(), ..Options::default() }
     }
-    pub(crate) async fn open(&self) -> Opened {
+    pub(crate) async fn open(&self) -> OpenedLog {
         self.try_open(&url()).await.expect("the store opens")
     }
-    pub(crate) async fn try_open(&self, url: &str) -> Result<Opened, OpenError> {
+    pub(crate) async fn try_open(&self, url: &str) -> Result<OpenedLog, OpenError> {
         plenary_log_postgres::open(url, self.options()).await
     }
     /// A plain session on the store.

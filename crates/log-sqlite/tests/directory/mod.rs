@@ -9,8 +9,8 @@ use std::{
 
 use bytes::Bytes;
 use plenary_kernel::TimestampMs;
-use plenary_log::{Batch, Feed, Log, NewEvent, Opened, StreamName};
-use plenary_log_sqlite::{Closing, OpenError, Options, open};
+use plenary_log::{Batch, Feed, Log, NewEvent, OpenedLog, StreamName};
+use plenary_log_sqlite::{OpenError, Options, StoreClose, open};
 
 /// A new directory, removed when dropped.
 pub(crate) struct Directory(PathBuf);
@@ -30,7 +30,7 @@ impl Directory {
         self.0.join(name)
     }
     pub(crate) fn open(&self, options: Options) -> Result<Store, OpenError> {
-        let (Opened { log, feed }, closing) = open(&self.0, options)?;
+        let (OpenedLog { log, feed }, closing) = open(&self.0, options)?;
         Ok(Store { log, feed, closing })
     }
     /// Changes the file behind the store's back, while it is closed or to break it.
@@ -52,7 +52,7 @@ impl Drop for Directory {
 pub(crate) struct Store {
     pub(crate) log: Log,
     pub(crate) feed: Feed,
-    pub(crate) closing: Closing,
+    pub(crate) closing: StoreClose,
 }
 
 impl Store {

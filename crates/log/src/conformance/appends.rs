@@ -11,7 +11,7 @@ use super::{
         whole,
     },
 };
-use crate::{Appended, Batch, NewEvent, Outcome, StoredEvent};
+use crate::{AppendedRange, Batch, NewEvent, Outcome, StoredEvent};
 
 const MIB: usize = 1 << 20;
 
@@ -34,7 +34,7 @@ pub async fn every_field_comes_back_byte_for_byte<S: Store>() {
         .map(|(kind, form, envelope, payload)| (at.clone(), NewEvent { kind, form, envelope, payload }));
     let appended =
         accepted(&log, Batch { events: events.collect(), at: TimestampMs((1 << 53) - 1), ..batch() }).await;
-    assert_eq!(appended, Appended { first: Position(1), last: Position(shapes.len() as u64) });
+    assert_eq!(appended, AppendedRange { first: Position(1), last: Position(shapes.len() as u64) });
 
     let expected: Vec<_> = shapes
         .into_iter()
@@ -85,9 +85,9 @@ pub async fn positions_and_versions_have_no_gaps<S: Store>() {
     let one = accepted(&log, batch().add(&a, "a1").add(&b, "b1").add(&a, "a2")).await;
     let two = accepted(&log, batch().add(&c, "c1")).await;
     let three = accepted(&log, batch().add(&b, "b2").add(&a, "a3")).await;
-    assert_eq!(one, Appended { first: Position(1), last: Position(3) });
-    assert_eq!(two, Appended { first: Position(4), last: Position(4) });
-    assert_eq!(three, Appended { first: Position(5), last: Position(6) });
+    assert_eq!(one, AppendedRange { first: Position(1), last: Position(3) });
+    assert_eq!(two, AppendedRange { first: Position(4), last: Position(4) });
+    assert_eq!(three, AppendedRange { first: Position(5), last: Position(6) });
     let events = whole(&log).await;
     assert_gapless(&events, 1);
     let envelopes: Vec<_> = events.iter().map(|event| &event.envelope[..]).collect();
@@ -101,14 +101,14 @@ pub async fn a_batch_without_events_takes_no_position<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let at = stream("a");
     let none = accepted(&log, batch().row("cursor/1", None, Some("x"))).await;
-    assert_eq!(none, Appended { first: Position(1), last: Position(0) });
+    assert_eq!(none, AppendedRange { first: Position(1), last: Position(0) });
     accepted(&log, batch().add(&at, "a1")).await;
     let none = accepted(&log, batch().put("k", "v")).await;
-    assert_eq!(none, Appended { first: Position(2), last: Position(1) });
+    assert_eq!(none, AppendedRange { first: Position(2), last: Position(1) });
     let nothing = accepted(&log, batch()).await;
-    assert_eq!(nothing, Appended { first: Position(2), last: Position(1) });
+    assert_eq!(nothing, AppendedRange { first: Position(2), last: Position(1) });
     let next = accepted(&log, batch().add(&at, "a2")).await;
-    assert_eq!(next, Appended { first: Position(2), last: Position(2) });
+    assert_eq!(next, AppendedRange { first: Position(2), last: Position(2) });
 }
 
 /// The order of the slots' use is the order of the log.
@@ -118,7 +118,7 @@ pub async fn batches_submitted_in_order_are_decided_in_order<S: Store>() {
     let batches: Vec<_> = (0..1_200).map(|n| batch().add(&at[n % 3], &n.to_string())).collect();
     let outcomes = pipelined(&log, batches).await;
     for (outcome, n) in outcomes.iter().zip(1..) {
-        let appended = Appended { first: Position(n), last: Position(n) };
+        let appended = AppendedRange { first: Position(n), last: Position(n) };
         assert_eq!(*outcome, Outcome::Appended(appended));
     }
     let events = whole(&log).await;

@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 
 use super::Store;
 use crate::{
-    Appended, Batch, Charge, Condition, Fault, Feed, IndexOp, KeyClaim, Log, NewEvent, Opened, Outcome,
-    RowOp, StoredEvent, StreamName, Usage,
+    AppendedRange, Batch, Charge, Condition, Fault, Feed, IndexOp, KeyClaim, Log, NewEvent, OpenedLog,
+    Outcome, RowOp, StoredEvent, StreamName, Usage,
 };
 
 pub(super) const INDEX: &str = "test.things";
@@ -127,7 +127,7 @@ impl Tail {
 }
 
 pub(super) async fn handle(store: &impl Store) -> (Log, Tail) {
-    let Opened { log, feed } = store.open().await;
+    let OpenedLog { log, feed } = store.open().await;
     (log, Tail::of(feed))
 }
 
@@ -139,7 +139,7 @@ pub(super) async fn fresh<S: Store>() -> (S, Log, Tail) {
 }
 
 /// Appends what must be accepted.
-pub(super) async fn accepted(log: &Log, batch: Batch) -> Appended {
+pub(super) async fn accepted(log: &Log, batch: Batch) -> AppendedRange {
     let outcome = sound(log.append(batch).await);
     let Outcome::Appended(appended) = outcome else { panic!("not appended: {outcome:?}") };
     appended

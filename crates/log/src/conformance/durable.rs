@@ -9,7 +9,7 @@ use super::{
         stream, texts, whole,
     },
 };
-use crate::{Appended, Order, Outcome, Usage};
+use crate::{AppendedRange, Order, Outcome, Usage};
 
 /// Events, index, rows and keys.
 pub async fn a_reopened_store_has_everything<S: Store>() {
@@ -59,7 +59,7 @@ pub async fn a_reopened_store_goes_on_counting<S: Store>() {
         let row = (round > 0).then_some(round);
         let appended = accepted(&log, request.row("r", row, Some("x"))).await;
         let first = Position(2 * round + 1);
-        assert_eq!(appended, Appended { first, last: first.next() });
+        assert_eq!(appended, AppendedRange { first, last: first.next() });
         assert_gapless(&tail.take(2).await, first.0);
         assert_eq!(sound(log.read_row("r").await).map(|row| row.revision), Some(round + 1));
     }

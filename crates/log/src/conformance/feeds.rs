@@ -8,7 +8,7 @@ use super::{
         Say, accepted, answered, assert_gapless, batch, fresh, is_appended, pipelined, sound, stream, whole,
     },
 };
-use crate::{Log, Opened, StoredEvent};
+use crate::{Log, OpenedLog, StoredEvent};
 
 /// What was committed, once, in order; what was refused, never.
 pub async fn the_feed_has_everything_once_and_in_order<S: Store>() {
@@ -49,7 +49,7 @@ pub async fn the_feed_has_whole_groups<S: Store>() {
 /// Nobody has to listen.
 pub async fn a_dropped_feed_stops_nothing<S: Store>() {
     let store = S::fresh().await;
-    let Opened { log, feed } = store.open().await;
+    let OpenedLog { log, feed } = store.open().await;
     accepted(&log, batch().add(&stream("a"), "before")).await;
     drop(feed);
     for n in 0..20 {

@@ -3,7 +3,7 @@
 
 use std::{future::Future, time::Duration};
 
-use crate::Opened;
+use crate::OpenedLog;
 
 pub mod appends;
 mod build;
@@ -35,7 +35,7 @@ pub trait Store: Send + Sync + Sized + 'static {
     fn fresh() -> impl Future<Output = Self> + Send;
     /// A handle on this store. It is called again after `closed` if the cases `durable` are asked for, and while
     /// another handle is open if the cases `shared` are asked for.
-    fn open(&self) -> impl Future<Output = Opened> + Send;
+    fn open(&self) -> impl Future<Output = OpenedLog> + Send;
     /// Waits, after all handles were dropped, until the store may be opened again.
     fn closed(&self) -> impl Future<Output = ()> + Send {
         async {}

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use plenary_kernel::{Position, Version};
 
 use crate::{
-    Appended, Batch, IndexOp, IndexRow, KeyRecord, Order, Outcome, Row, StoredEvent, StreamName, StreamNews,
+    AppendedRange, Batch, IndexOp, IndexRow, KeyRecord, Order, Outcome, Row, StoredEvent, StreamName,
+    StreamNews,
 };
 
 #[derive(Debug, Default)]
@@ -89,7 +90,7 @@ impl Model {
             let record = KeyRecord { digest: claim.digest, outcome: claim.outcome.clone() };
             self.keys.insert((claim.scope.clone(), claim.key.clone()), record);
         }
-        Outcome::Appended(Appended { first, last: Position(self.log.len() as u64) })
+        Outcome::Appended(AppendedRange { first, last: Position(self.log.len() as u64) })
     }
 
     pub(super) fn stream(&self, stream: &StreamName, after: u64, max: usize) -> Vec<StoredEvent> {

@@ -78,7 +78,7 @@ pub async fn two_handles_lose_no_update<S: Store>() {
     }
 }
 
-/// One key is claimed once and one revision is written once, whoever comes first.
+/// One key is claimed once and one revision is written once, whichever writer comes first.
 pub async fn keys_and_rows_hold_across_handles<S: Store>() {
     const ROUNDS: u64 = 20;
     let (_store, [first, second], _tails) = two::<S>().await;

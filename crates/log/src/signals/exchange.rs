@@ -31,9 +31,9 @@ pub struct Signal {
 }
 
 /// Gives the answer of this process to one question. Dropped without one, it says so, and nobody waits for it.
-pub struct Responder(Option<Answering>);
+pub struct Responder(Option<AnswerSink>);
 
-type Answering = Box<dyn FnOnce(Option<Bytes>) + Send>;
+type AnswerSink = Box<dyn FnOnce(Option<Bytes>) + Send>;
 
 impl Responder {
     /// What is done with the answer; `None` says that there is none.
@@ -45,7 +45,7 @@ impl Responder {
         let size = answer.len();
         let answer = (size <= SIGNAL_ANSWER_OCTETS_MAX).then_some(answer);
         if answer.is_none() {
-            tracing::warn!(size, "an answer to another process is too large and is not given");
+            tracing::warn!(size, "an answer to another process is too large and is dropped");
         }
         if let Some(answering) = self.0.take() {
             answering(answer);
@@ -102,7 +102,7 @@ struct Subscriber {
 }
 
 impl Subscriber {
-    /// Whether it was taken, or nobody is there any more; if not, it is lost.
+    /// Whether it was accepted, or the receiver is gone; if not, it is lost.
     fn try_hand(&self, signal: Signal) -> bool {
         let octets = signal.body.len();
         if self.octets.fetch_add(octets, Ordering::Relaxed) + octets > SIGNALS_WAITING_OCTETS_MAX {
@@ -121,10 +121,10 @@ impl Subscriber {
 
 /// A signal on its way in.
 #[derive(Debug)]
-pub struct Incoming<'a> {
+pub struct IncomingSignal<'a> {
     /// Who published it.
     pub from: ProcessId,
-    /// Whom it is for.
+    /// Its recipient.
     pub topic: &'a str,
     /// What the subscriber gets.
     pub signal: Signal,
@@ -145,7 +145,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// Hands a signal to its subscriber, and never waits: a full queue loses it. Without a subscriber it is nobody's.
-    pub fn hand(&self, incoming: Incoming<'_>) {
+    pub fn hand(&self, incoming: IncomingSignal<'_>) {
         self.heard_of(incoming.from);
         let topics = self.topics.read();
         let Some(subscriber) = topics.get(incoming.topic) else { return };
@@ -165,7 +165,7 @@ impl Exchange {
         self.questions.answered(question, process, answer);
     }
 
-    /// No signal comes any more: subscriptions end when they have taken what waits.
+    /// No more signals arrive: subscriptions end after they have read the waiting ones.
     pub fn close(&self) {
         *self.closed.lock() = true;
         self.topics.write().clear();
@@ -188,7 +188,7 @@ impl Exchange {
 
     /// These let a question pass: they are not waited for until they are heard of.
     pub(super) fn silent(&self, processes: &[ProcessId]) {
-        tracing::warn!(?processes, "processes let a question pass; they are not waited for");
+        tracing::warn!(?processes, "other processes did not answer a request in time");
         self.silent.lock().extend(processes);
     }
 

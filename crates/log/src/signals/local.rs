@@ -9,7 +9,8 @@ use std::{
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{
-    Carried, Carrier, Exchange, Incoming, Outgoing, ProcessId, Publication, Responder, Signal, Signals,
+    Carrier, Exchange, IncomingSignal, OutgoingSignal, ProcessId, Publication, PublicationReceipt, Responder,
+    Signal, Signals,
 };
 use crate::{Fault, reads::Read};
 
@@ -86,8 +87,8 @@ struct Member {
 
 impl Member {
     /// Numbers it and hands it out under one lock, so that everybody gets signals in the order of their numbers.
-    fn carry_now(&self, outgoing: Outgoing) -> Result<Carried, Fault> {
-        let Outgoing { publication: Publication { topic, counters, at, body }, question } = outgoing;
+    fn carry_now(&self, outgoing: OutgoingSignal) -> Result<PublicationReceipt, Fault> {
+        let OutgoingSignal { publication: Publication { topic, counters, at, body }, question } = outgoing;
         let mut state = self.network.lock();
         let State { counters: known, members, .. } = &mut *state;
         if !members.iter().any(|(process, _)| *process == self.process) {
@@ -105,18 +106,18 @@ impl Member {
                 .map(|question| Responder::new(move |answer| asker.answered(question, answering, answer)));
             let numbers = counters.iter().cloned().zip(numbers.iter().copied()).collect();
             let own = *process == self.process;
-            exchange.hand(Incoming {
+            exchange.hand(IncomingSignal {
                 from: self.process,
                 topic,
                 signal: Signal { numbers, body: body.clone(), own, responder },
             });
         }
-        Ok(Carried { numbers, alive })
+        Ok(PublicationReceipt { numbers, alive })
     }
 }
 
 impl Carrier for Member {
-    fn carry(&self, outgoing: Outgoing) -> Read<'_, Carried> {
+    fn carry(&self, outgoing: OutgoingSignal) -> Read<'_, PublicationReceipt> {
         Box::pin(std::future::ready(self.carry_now(outgoing)))
     }
     fn close(&self) {

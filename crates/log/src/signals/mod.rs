@@ -17,7 +17,7 @@ use std::{
 use bytes::Bytes;
 use plenary_kernel::TimestampMs;
 
-pub use self::exchange::{Exchange, Incoming, Responder, Signal, Subscription};
+pub use self::exchange::{Exchange, IncomingSignal, Responder, Signal, Subscription};
 pub use self::local::Network;
 use crate::{Fault, reads::Read};
 
@@ -86,7 +86,7 @@ pub struct ProcessId(pub u64);
 
 /// A publication on its way to the processes.
 #[derive(Debug, Clone)]
-pub struct Outgoing {
+pub struct OutgoingSignal {
     /// What is published; it keeps the limits.
     pub publication: Publication,
     /// The number of the question that it asks, if it asks one.
@@ -95,7 +95,7 @@ pub struct Outgoing {
 
 /// What became of a publication.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct PublicationReceipt {
     /// A number for each counter.
     pub numbers: Vec<u64>,
     /// The processes that were alive when the numbers were given, this one among them.
@@ -105,7 +105,7 @@ pub struct Carried {
 /// What a backend does to carry signals. It hands each one to the [`Exchange`] of every process, this one too.
 pub trait Carrier: Send + Sync + 'static {
     /// Numbers a publication and hands it to everybody.
-    fn carry(&self, outgoing: Outgoing) -> Read<'_, Carried>;
+    fn carry(&self, outgoing: OutgoingSignal) -> Read<'_, PublicationReceipt>;
     /// Nothing more is carried.
     fn close(&self);
 }
@@ -139,7 +139,7 @@ impl Signals {
     /// See [`PublishError`].
     pub async fn publish(&self, publication: Publication) -> Result<Vec<u64>, PublishError> {
         checked(&publication)?;
-        let carried = self.carrier.carry(Outgoing { publication, question: None }).await?;
+        let carried = self.carrier.carry(OutgoingSignal { publication, question: None }).await?;
         Ok(carried.numbers)
     }
 
@@ -152,7 +152,7 @@ impl Signals {
         checked(&publication)?;
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let mut question = self.exchange.questions().open(number).ok_or(Fault::Overloaded)?;
-        let carried = self.carrier.carry(Outgoing { publication, question: Some(number) }).await?;
+        let carried = self.carrier.carry(OutgoingSignal { publication, question: Some(number) }).await?;
         question.expect(&self.exchange.awaited(carried.alive));
         let complete = tokio::time::timeout(wait, question.answered()).await.is_ok();
         let (answers, missing) = question.close();

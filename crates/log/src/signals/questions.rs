@@ -11,10 +11,10 @@ use super::{ProcessId, QUESTIONS_MAX};
 
 /// The open questions.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Questions(Arc<Mutex<HashMap<u64, Asked>>>);
+pub(crate) struct Questions(Arc<Mutex<HashMap<u64, OpenQuestion>>>);
 
 #[derive(Debug, Default)]
-struct Asked {
+struct OpenQuestion {
     /// Who has answered, and what.
     answers: Vec<(ProcessId, Option<Bytes>)>,
     /// Who is waited for; not known at first.
@@ -22,7 +22,7 @@ struct Asked {
     all: Arc<Notify>,
 }
 
-impl Asked {
+impl OpenQuestion {
     fn missing(&self) -> Vec<ProcessId> {
         let expected = self.expected.iter().flatten().copied();
         expected.filter(|process| !self.answers.iter().any(|(who, _)| who == process)).collect()
@@ -35,7 +35,7 @@ impl Asked {
 }
 
 impl Questions {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Asked>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, OpenQuestion>> {
         self.0.lock()
     }
 
@@ -45,13 +45,13 @@ impl Questions {
         if open.len() >= QUESTIONS_MAX {
             return None;
         }
-        let asked = Asked::default();
+        let asked = OpenQuestion::default();
         let all = asked.all.clone();
         open.insert(number, asked);
         Some(Question { questions: self.clone(), number, all })
     }
 
-    /// A process has answered, or has said that it won't. Nobody may be waiting any more.
+    /// A process has answered, or has declined. The waiter may be gone.
     pub(crate) fn answered(&self, number: u64, process: ProcessId, answer: Option<Bytes>) {
         let mut open = self.lock();
         let Some(asked) = open.get_mut(&number) else { return };
@@ -82,7 +82,7 @@ impl Question {
     pub(crate) async fn answered(&self) {
         self.all.notified().await;
     }
-    /// What was answered, and by whom it was not.
+    /// The answers, and the processes that did not answer.
     pub(crate) fn close(self) -> (Vec<Bytes>, Vec<ProcessId>) {
         let asked = self.questions.lock().remove(&self.number).unwrap_or_default();
         let missing = asked.missing();

@@ -2,37 +2,45 @@
 //! Must not know: which tools there are, or how one is carried out.
 
 use rmcp::model::{CallToolResult, ContentBlock, Tool as Described, ToolAnnotations};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::TEXT_OCTETS_MAX;
-use crate::tool::{Called, Hints, Tool};
+use crate::tool::{CallOutcome, Hints, Tool};
+
+/// By which Claude Code loads a tool at once, where it loads others only when they are looked for.
+const AT_ONCE: &str = "anthropic/alwaysLoad";
 
 /// A tool as clients are told of it. Only what differs from what clients take for granted is said: lists are read by
 /// models, and each word of them costs; so the list of every tool has no schemas of results.
 pub(super) fn described(tool: &Tool, with_results: bool) -> Described {
-    let Hints { read_only, destructive, idempotent } = tool.hints;
+    let Hints { read_only, destructive, idempotent, open_world } = tool.hints;
     let mut hints = ToolAnnotations::new();
     hints.read_only_hint = read_only.then_some(true);
     hints.destructive_hint = (!read_only && !destructive).then_some(false);
     hints.idempotent_hint = (!read_only && idempotent).then_some(true);
+    hints.open_world_hint = (!open_world).then_some(false);
     let mut described = Described::new(tool.name.clone(), tool.description.clone(), tool.input.clone());
     described.title = Some(tool.title.clone()).filter(|title| !title.is_empty());
     described.annotations = Some(hints).filter(|hints| *hints != ToolAnnotations::new());
     described.output_schema = tool.output.clone().filter(|_| with_results);
+    if tool.at_once {
+        let meta = Map::from_iter([(AT_ONCE.to_owned(), Value::Bool(true))]);
+        described.meta = Some(meta.into());
+    }
     described
 }
 
 /// What a call came to. A refusal is for the model to read, so it is a result, in the house form; without a structured
 /// part, which clients would hold to the schema of success.
-pub(super) fn result(called: Called) -> CallToolResult {
+pub(super) fn result(called: CallOutcome) -> CallToolResult {
     match called {
-        Called::Done(value) => {
+        CallOutcome::Done(value) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text(&value))]);
             // Structured content is an object; a list or a text is text alone.
             result.structured_content = Some(value).filter(Value::is_object);
             result
         }
-        Called::Refused { code, message } => {
+        CallOutcome::Refused { code, message } => {
             let text = json!({"error": {"code": code, "message": message}}).to_string();
             CallToolResult::error(vec![ContentBlock::text(text)])
         }
@@ -49,7 +57,7 @@ fn text(value: &Value) -> String {
     format!("{kept} … cut after {} of {} bytes; structuredContent has all of it", kept.len(), text.len())
 }
 
-/// The first so many bytes, not within a character.
+/// The first bytes up to a limit, without splitting a character.
 pub(super) fn cut(text: &str, octets_max: usize) -> &str {
     &text[..text.floor_char_boundary(octets_max)]
 }
@@ -64,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_result_is_structured_and_also_text() {
-        let done = result(Called::Done(json!({"b": 1, "a": "x"})));
+        let done = result(CallOutcome::Done(json!({"b": 1, "a": "x"})));
         assert_eq!(done.structured_content, Some(json!({"a": "x", "b": 1})));
         assert_eq!(texts(&done), [r#"{"a":"x","b":1}"#]);
         assert_eq!(done.is_error, Some(false));
@@ -73,7 +81,7 @@ mod tests {
     #[test]
     fn past_its_octets_the_text_is_cut_and_the_structure_is_not() {
         let long = json!({"text": "ä".repeat(TEXT_OCTETS_MAX)});
-        let done = result(Called::Done(long.clone()));
+        let done = result(CallOutcome::Done(long.clone()));
         assert_eq!(done.structured_content, Some(long));
         assert!(texts(&done)[0].len() < TEXT_OCTETS_MAX + 100 && texts(&done)[0].contains(" … cut after "));
     }
@@ -81,14 +89,14 @@ mod tests {
     #[test]
     fn what_is_no_object_is_text_alone() {
         for (value, text) in [(json!([1]), "[1]"), (json!("# Title"), "# Title"), (Value::Null, "null")] {
-            let done = result(Called::Done(value));
+            let done = result(CallOutcome::Done(value));
             assert_eq!((texts(&done), &done.structured_content), (vec![text], &None));
         }
     }
 
     #[test]
     fn a_refusal_has_its_code_and_no_structure() {
-        let refused = Called::Refused { code: "not_found".into(), message: "Not found.".into() };
+        let refused = CallOutcome::Refused { code: "not_found".into(), message: "Not found.".into() };
         let refused = result(refused);
         assert_eq!((refused.is_error, &refused.structured_content), (Some(true), &None));
         assert_eq!(texts(&refused), [r#"{"error":{"code":"not_found","message":"Not found."}}"#]);

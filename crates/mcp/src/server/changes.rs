@@ -35,7 +35,7 @@ pub(super) enum Mark {
 
 /// Why a resource is followed no longer: the caller may not read it, or nobody listens.
 #[derive(Debug, PartialEq, Eq)]
-struct Over;
+struct FollowEnd;
 
 impl Follower {
     /// The marks of resources; one that can't be read has none.
@@ -71,7 +71,7 @@ impl Follower {
     /// `tell` gives whether somebody still listens.
     pub(super) async fn follow<F: Future<Output = bool>>(&self, uri: &str, mark: Mark, tell: impl Fn() -> F) {
         let Some(found) = find(&self.operations, uri) else { return };
-        let Over = match mark {
+        let FollowEnd = match mark {
             Mark::Answer(known) => self.look(&found.watched, known, tell).await,
             Mark::Cursor(after) => self.wait(after, tell).await,
         };
@@ -83,13 +83,13 @@ impl Follower {
         path: &str,
         mut known: [u8; 32],
         tell: impl Fn() -> F,
-    ) -> Over {
+    ) -> FollowEnd {
         loop {
             match self.ask(path).await {
                 Ok(Some(body)) => {
                     let now = Sha256::digest(&body).into();
                     if std::mem::replace(&mut known, now) != now && !tell().await {
-                        return Over;
+                        return FollowEnd;
                     }
                 }
                 Ok(None) => {}
@@ -100,7 +100,11 @@ impl Follower {
     }
 
     /// Waits for what comes into the inbox. Nothing of it is given to anybody yet, and nothing is marked.
-    async fn wait<F: Future<Output = bool>>(&self, mut after: Option<String>, tell: impl Fn() -> F) -> Over {
+    async fn wait<F: Future<Output = bool>>(
+        &self,
+        mut after: Option<String>,
+        tell: impl Fn() -> F,
+    ) -> FollowEnd {
         let path = format!("/inbox/wait?limit=100&timeout_s={INBOX_WAIT_S}");
         loop {
             match self.ask(&inbox(&path, after.as_deref())).await {
@@ -109,7 +113,7 @@ impl Follower {
                     after = page["cursor"].as_str().map(str::to_owned).or(after);
                     let is_news = page["items"].as_array().is_some_and(|items| !items.is_empty());
                     if is_news && !tell().await {
-                        return Over;
+                        return FollowEnd;
                     }
                     // What is asked in process may answer at once, also without news.
                     if page["timed_out"] != true && !is_news {
@@ -123,7 +127,7 @@ impl Follower {
     }
 
     /// The body of an answer; `None` when it could not be had now.
-    async fn ask(&self, path: &str) -> Result<Option<Bytes>, Over> {
+    async fn ask(&self, path: &str) -> Result<Option<Bytes>, FollowEnd> {
         let Ok(reply) = self.operations.ask(&self.caller, Method::GET, path, None).await else {
             return Ok(None);
         };
@@ -132,7 +136,7 @@ impl Follower {
             StatusCode::UNAUTHORIZED
             | StatusCode::FORBIDDEN
             | StatusCode::NOT_FOUND
-            | StatusCode::BAD_REQUEST => Err(Over),
+            | StatusCode::BAD_REQUEST => Err(FollowEnd),
             _ => Ok(None),
         }
     }

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header, request::Parts};
-use plenary_accounts::{Credentials, Principal, identify};
+use plenary_accounts::{Credentials, MissingScope, Principal, identify};
 use plenary_edge::{Peer, read_bytes};
 use plenary_kernel::{Class, Refusal};
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -18,9 +18,10 @@ use super::{
     MESSAGE_OCTETS_MAX, Mcp, ROOM_TRIES_MAX,
     changes::{Follower, Mark},
     envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, worded},
-    held::Held,
+    held::LeasedBody,
     metadata::challenge,
     registry::{Lease, SessionPlace},
+    stepping::stepped_up,
 };
 use crate::{operations::Caller, tool::Toolset};
 
@@ -29,7 +30,7 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Who asks: what the handler finds beside a message.
 #[derive(Clone)]
-pub(super) struct Asking {
+pub(super) struct CallerContext {
     /// In whose name operations are asked.
     pub(super) caller: Caller,
     /// What the resources were that a request subscribes to.
@@ -51,6 +52,11 @@ pub(super) async fn enter(State(mcp): State<Mcp>, peer: Peer, request: Request<B
 
 async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Response> {
     let who = identified(mcp, peer, &parts).await?;
+    // A session outlasts the tokens that a client renews; a stream does not.
+    let lasting = mcp.0.accounts.lasting(&who).await.map_err(|_| {
+        let text = "The store is not available; try again.";
+        boxed(refusal(StatusCode::SERVICE_UNAVAILABLE, None, REFUSED, text))
+    })?;
     let sets = toolsets(&parts)?;
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
@@ -64,7 +70,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
     accepting(&mut parts);
     // A session of somebody else is like none.
-    if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &who)) {
+    if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &lasting)) {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
         return Err(boxed(refusal(
             StatusCode::NOT_FOUND,
@@ -76,29 +82,34 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let place = if begins {
         // A client that begins anew has no session yet, whatever it sends along.
         parts.headers.remove(&SESSION);
-        Some(room(mcp, &who).await.ok_or_else(|| boxed(too_many()))?)
+        Some(room(mcp, &lasting).await.ok_or_else(|| boxed(too_many()))?)
     } else {
         None
     };
     let closes = parts.method == Method::DELETE;
-    let caller = Caller::of(&parts);
+    let (missing, base) = (MissingScope::default(), mcp.0.origin.base_url(peer.0, &parts.headers));
+    let caller = Caller::of(&parts).known_as(missing.clone());
     let follower = Follower { operations: mcp.0.operations.clone(), caller: caller.clone() };
     let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
     let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
     let lists = envelope.as_ref().is_some_and(Envelope::lists_tools);
-    let asking = Asking { caller, marks: Arc::new(marks), sets: sets.clone() };
+    let asking = CallerContext { caller, marks: Arc::new(marks), sets: sets.clone() };
     // The token goes with the caller, and no further.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(asking);
     let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
     let mut answer = worded(answer.map(Body::new), id.as_deref()).await;
+    // Whoever bears a token of a grant is a client that can ask the person for more.
+    if answering.is_some() && lasting != who {
+        answer = stepped_up(answer, id.as_deref(), &base, &missing).await;
+    }
     if lists {
         answer = mcp.0.lists.put(answer, &sets).await;
     }
     if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok())
         && let Some(place) = place
     {
-        mcp.0.registry.opened(id, &who, place);
+        mcp.0.registry.opened(id, &lasting, place);
     }
     if let Some(id) = session.filter(|_| closes) {
         mcp.0.registry.closed(&id);
@@ -159,7 +170,8 @@ fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
         Ok(_) => Ok([Toolset::Core].into()),
         Err(unknown) => {
             let known: Vec<_> = Toolset::ALL.iter().map(|set| set.as_str()).collect();
-            let text = format!("There is no toolset {unknown:?}; there are {}, and all.", known.join(", "));
+            let text =
+                format!("There is no toolset {unknown:?}; the toolsets are {}, and all.", known.join(", "));
             Err(boxed(refusal(StatusCode::BAD_REQUEST, None, INVALID_PARAMS, &text)))
         }
     }
@@ -167,11 +179,11 @@ fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
 
 fn held(answer: Response, lease: Lease, answering: Option<TaskTrackerToken>) -> Response {
     let (parts, body) = answer.into_parts();
-    (parts, Body::new(Held::new(body, lease, answering))).into_response()
+    (parts, Body::new(LeasedBody::new(body, lease, answering))).into_response()
 }
 
 fn too_many() -> Response {
-    let text = "Too many requests and streams of this token at once: close some, or wait for answers.";
+    let text = "This token has too many open requests and streams: close some, or wait for answers.";
     let mut answer = refusal(StatusCode::TOO_MANY_REQUESTS, None, REFUSED, text);
     answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     answer

@@ -42,7 +42,7 @@ pub(super) struct Envelope<'a> {
 
 /// What `initialize` must say.
 #[derive(Debug, Deserialize)]
-struct Beginning {
+struct InitializeParams {
     #[serde(rename = "protocolVersion")]
     _protocol_version: String,
     #[serde(rename = "capabilities")]
@@ -62,13 +62,13 @@ struct Client {
 /// What is read of a request for notices.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Listening {
-    notifications: Wanted,
+struct ListenParams {
+    notifications: NotificationFilter,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Wanted {
+struct NotificationFilter {
     resource_subscriptions: Vec<String>,
 }
 
@@ -80,12 +80,12 @@ impl<'a> Envelope<'a> {
     pub(super) fn read(octets: &'a [u8]) -> Result<Self, Box<Response>> {
         let bad = |code, text: &str| Box::new(refusal(StatusCode::BAD_REQUEST, None, code, text));
         if serde_json::from_slice::<&RawValue>(octets).is_err() {
-            return Err(bad(PARSE_ERROR, "Parse error: the body is no JSON."));
+            return Err(bad(PARSE_ERROR, "Parse error: the body is not JSON."));
         }
         let envelope: Self = serde_json::from_slice(octets).map_err(|_| {
             bad(
                 INVALID_REQUEST,
-                "Invalid request: send one JSON-RPC message, an object; batches are not taken.",
+                "Invalid request: send one JSON-RPC message, an object; batches are not accepted.",
             )
         })?;
         let is_reply = envelope.result.is_some() || envelope.error.is_some();
@@ -109,7 +109,7 @@ impl<'a> Envelope<'a> {
         }
         let params = self.params.map(RawValue::get).unwrap_or("{}");
         serde_json::from_str(params)
-            .map(|Listening { notifications }| notifications.resource_subscriptions)
+            .map(|ListenParams { notifications }| notifications.resource_subscriptions)
             .unwrap_or_default()
     }
 
@@ -122,7 +122,7 @@ impl<'a> Envelope<'a> {
             return Ok(false);
         }
         let params = self.params.map_or("{}", RawValue::get);
-        match serde_json::from_str::<Beginning>(params) {
+        match serde_json::from_str::<InitializeParams>(params) {
             Ok(_) => Ok(true),
             // The revision that it names has no such method, and that is for others to say.
             Err(_) if params.contains(REVISION) => Ok(true),
@@ -201,13 +201,13 @@ struct Error<'a> {
 pub(super) struct ErrorBody {
     /// Always `2.0`.
     jsonrpc: String,
-    /// Which request it answers; null where that is not known.
+    /// The request that it answers; null if it is not known.
     id: Option<Value>,
-    /// What was refused and why.
+    /// The error.
     error: ErrorDetail,
 }
 
-/// What was refused and why.
+/// The error.
 #[derive(JsonSchema)]
 #[schemars(rename = "JsonRpcErrorDetail")]
 #[expect(dead_code, reason = "only its schema is used")]

@@ -14,14 +14,14 @@ use tokio_util::{sync::WaitForCancellationFutureOwned, task::task_tracker::TaskT
 use super::registry::Lease;
 
 /// A body with its place among the requests of a caller.
-pub(super) struct Held {
+pub(super) struct LeasedBody {
     inner: Body,
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
     _lease: Lease,
     _answer: Option<TaskTrackerToken>,
 }
 
-impl Held {
+impl LeasedBody {
     /// The body, which ends early when the lease says so. `answer` is held until it is read: a server that stops waits for it.
     pub(super) fn new(inner: Body, lease: Lease, answer: Option<TaskTrackerToken>) -> Self {
         let ended = Box::pin(lease.ended().clone().cancelled_owned());
@@ -29,7 +29,7 @@ impl Held {
     }
 }
 
-impl HttpBody for Held {
+impl HttpBody for LeasedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

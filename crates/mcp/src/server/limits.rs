@@ -17,7 +17,7 @@ pub const ROOM_TRIES_MAX: usize = 8;
 pub const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
 /// Requests of one caller that are answered at once, open streams included; past it 429.
 pub const REQUESTS_PER_CALLER_MAX: usize = 128;
-/// Resources that one subscription or one session follows; past it a subscription is refused, or cut to so many.
+/// Resources that one subscription or one session follows; beyond it a subscription is refused, or cut to the limit.
 pub const FOLLOWED_MAX: usize = 32;
 /// How often sessions and open streams are looked at: whether their tokens still hold, and whether they are idle.
 pub const SWEEP_EVERY: Duration = Duration::from_secs(2);

@@ -46,7 +46,7 @@ impl Lists {
     pub(super) async fn put(&self, answer: Response, sets: &[Toolset]) -> Response {
         let (mut parts, body) = answer.into_parts();
         let Ok(body) = Limited::new(body, MARKED_OCTETS_MAX).collect().await else {
-            let text = "The list broke off; ask again.";
+            let text = "The list was interrupted; try again.";
             return refusal(StatusCode::INTERNAL_SERVER_ERROR, None, REFUSED, text);
         };
         let body = body.to_bytes();
@@ -73,7 +73,7 @@ impl Lists {
     }
 }
 
-/// The tools of these sets as clients are told of them.
+/// The tools of these sets as clients list them.
 pub(super) fn described(tools: &Tools, fixture: Option<&Fixture>, sets: &[Toolset]) -> Vec<Described> {
     let with_results = sets.len() < Toolset::ALL.len();
     let own = tools.of(sets).map(|tool| calls::described(tool, with_results));

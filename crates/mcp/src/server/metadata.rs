@@ -1,5 +1,5 @@
 //! What protects `/mcp`, for clients that look it up (RFC 9728): bearer tokens, which the operator or an owner gives
-//! out. There is no authorization server, so none is named.
+//! out, or which a client gets from the authorization server at the same URL.
 //! Must not know: how a token is checked.
 
 use axum::{Json, extract::State};
@@ -13,28 +13,49 @@ use super::Mcp;
 /// The metadata of a protected resource.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ProtectedResource")]
-pub(super) struct Protected {
+pub(super) struct ProtectedResource {
     /// The URL of the resource.
     resource: String,
+    /// Who gives tokens for it: this server itself.
+    authorization_servers: [String; 1],
+    /// Scopes to ask for; the person may choose less.
+    scopes_supported: [&'static str; 2],
     /// What it is called.
     resource_name: &'static str,
-    /// Where a token may stand: in the header alone.
+    /// Where a token may be sent: only in the header.
     bearer_methods_supported: [&'static str; 1],
     /// Where its operations are described.
     resource_documentation: String,
 }
 
-pub(super) async fn protected(State(mcp): State<Mcp>, peer: Peer, headers: HeaderMap) -> Json<Protected> {
+pub(super) async fn protected(
+    State(mcp): State<Mcp>,
+    peer: Peer,
+    headers: HeaderMap,
+) -> Json<ProtectedResource> {
     let base = mcp.0.origin.base_url(peer.0, &headers);
-    Json(Protected {
+    Json(ProtectedResource {
         resource: format!("{base}/mcp"),
+        authorization_servers: [base.clone()],
+        scopes_supported: SCOPES,
         resource_name: "Plenary",
         bearer_methods_supported: ["header"],
         resource_documentation: format!("{base}/openapi.json"),
     })
 }
 
-/// Where the metadata stands, for the challenge of a 401.
+/// What a client asks for that knows no better.
+const SCOPES: [&str; 2] = ["read", "write"];
+
+/// The challenge of a 401: where the metadata stands, and which scope to ask for.
 pub(super) fn challenge(base: &str) -> String {
-    format!("Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource/mcp\"")
+    format!("Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource/mcp\", scope=\"write\"")
+}
+
+/// The challenge of a 403: the scope that would be enough (RFC 6750, 3.1).
+pub(super) fn step_up(base: &str, scope: &str) -> String {
+    format!(
+        "Bearer error=\"insufficient_scope\", scope=\"{scope}\", \
+         resource_metadata=\"{base}/.well-known/oauth-protected-resource/mcp\""
+    )
 }

@@ -16,6 +16,7 @@ mod metadata;
 mod prompts;
 mod registry;
 mod resources;
+mod stepping;
 
 use std::{future::Future, sync::Arc, time::Instant};
 
@@ -80,7 +81,7 @@ struct Inner {
 #[expect(dead_code, reason = "describes what the door reads")]
 struct McpQuery {
     /// The toolsets that are listed, with commas between: `core`, `frames`, `channels`, `context`, `sessions`, `runs`,
-    /// or `all`; `core` when absent. A tool may be called whatever its set.
+    /// `requests`, `assistant`, or `all`; `core` when absent. A tool may be called whatever its set.
     toolsets: Option<String>,
 }
 
@@ -141,7 +142,7 @@ impl Mcp {
                         self.close(&id).await;
                     }
                 }
-                Err(fault) => tracing::warn!(%fault, "a token could not be looked at"),
+                Err(fault) => tracing::warn!(%fault, "a token could not be read"),
             }
         }
     }
@@ -168,7 +169,7 @@ pub fn routes(mcp: Mcp, metrics: &Metrics) -> Result<Router, RegistryFault> {
 pub fn operations() -> Vec<Operation<Mcp>> {
     let doc = |id, method, summary| {
         OperationDoc::new(id, method, "/mcp", summary)
-            .no_tool("where tools are called")
+            .no_tool("this is the endpoint of all tools")
             .without_key()
             .auth(Auth::Any)
             .query::<McpQuery>()
@@ -179,10 +180,10 @@ pub fn operations() -> Vec<Operation<Mcp>> {
             .error_body::<envelope::ErrorBody>()
     };
     let metadata = |id, path| {
-        OperationDoc::new(id, Method::GET, path, "What protects /mcp, as RFC 9728 has it")
-            .no_tool("for clients that look for an authority")
+        OperationDoc::new(id, Method::GET, path, "Show the protected resource metadata of /mcp (RFC 9728)")
+            .no_tool("for clients that look for an authorization server")
             .auth(Auth::None)
-            .reply::<metadata::Protected>()
+            .reply::<metadata::ProtectedResource>()
     };
     vec![
         Operation::new(
@@ -201,7 +202,7 @@ pub fn operations() -> Vec<Operation<Mcp>> {
             door::enter,
         ),
         Operation::new(
-            doc("mcp.listen", Method::GET, "Hear what the server says by itself in a session")
+            doc("mcp.listen", Method::GET, "Receive the server's own messages in a session")
                 .reply_type("text/event-stream")
                 .errors(Class::NotFound, &["not_found"]),
             door::enter,

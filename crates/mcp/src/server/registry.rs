@@ -5,7 +5,7 @@
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_accounts::{Principal, TokenDigest, Who};
+use plenary_accounts::{Principal, TokenDigest, TokenOwner};
 use plenary_kernel::{OwnerName, Share, Shares, SharesFull};
 use tokio_util::sync::CancellationToken;
 
@@ -66,14 +66,14 @@ impl Lease {
 /// The owner that a caller belongs to.
 fn owner(whose: &Principal) -> Option<OwnerName> {
     match &whose.who {
-        Who::Operator => None,
-        Who::Owner(owner) => Some(owner.clone()),
-        Who::Agent(agent) => Some(agent.owner_name()),
+        TokenOwner::Operator => None,
+        TokenOwner::Owner(owner) => Some(owner.clone()),
+        TokenOwner::Agent(agent) => Some(agent.owner_name()),
     }
 }
 
 impl Registry {
-    /// With so many sessions for each owner.
+    /// With a limit of sessions for each owner.
     pub(super) fn new(sessions_per_owner_max: usize) -> Self {
         Self { inner: Arc::default(), places: Shares::new(SESSIONS_MAX, sessions_per_owner_max) }
     }
@@ -209,7 +209,7 @@ mod tests {
     use super::{super::limits::SESSIONS_PER_OWNER_MAX, *};
 
     fn principal(name: &str, token: &str) -> Principal {
-        Principal { who: Who::Agent(name.parse().unwrap()), token: TokenDigest::of(token) }
+        Principal { who: TokenOwner::Agent(name.parse().unwrap()), token: TokenDigest::of(token) }
     }
 
     fn registry() -> Registry {

@@ -58,7 +58,7 @@ const PLACES: &[Place] = &[
         "/agents/me",
         "me",
         "Agent",
-        "Who the token speaks for, and whom that agent trusts.",
+        "The agent of the token, and the agents that it trusts.",
     ),
     place(
         "plenary://sessions",
@@ -66,7 +66,7 @@ const PLACES: &[Place] = &[
         "/sessions",
         "sessions",
         "Sessions",
-        "The conversations that this agent takes part in.",
+        "The conversations of this agent.",
     ),
     place(
         "plenary://sessions/{id}",
@@ -82,7 +82,7 @@ const PLACES: &[Place] = &[
         "/sessions/{id}",
         "session-events",
         "Events of a session",
-        "What was said and done in one conversation.",
+        "The events of one conversation.",
     ),
     place(
         "plenary://sessions/{id}/messages/{sequence}",
@@ -90,7 +90,7 @@ const PLACES: &[Place] = &[
         "/sessions/{id}/messages/{sequence}/status",
         "message",
         "Message",
-        "What has become of a message with each recipient; a subscription is a receipt.",
+        "The state of a message for each recipient; a subscription acts as a receipt.",
     ),
     place(
         "plenary://channels",
@@ -106,7 +106,7 @@ const PLACES: &[Place] = &[
         "/agent-channel/{id}/events?limit=1",
         "channel",
         "Channel",
-        "What a channel is, who is here, its charter, its state, and its recent events.",
+        "A channel: its participants, charter, state and recent events.",
     ),
     place(
         "plenary://projects",
@@ -144,7 +144,7 @@ const PLACES: &[Place] = &[
 
 /// One resource, found by its URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundResource {
     /// The path of the operation that answers it.
     pub(super) path: String,
     /// The path whose answer tells of a change.
@@ -189,7 +189,7 @@ pub(super) fn templates(operations: &Operations) -> Vec<ResourceTemplate> {
 }
 
 /// What a URI names; `None` where it names nothing here.
-pub(super) fn find(operations: &Operations, uri: &str) -> Option<Found> {
+pub(super) fn find(operations: &Operations, uri: &str) -> Option<FoundResource> {
     served(operations).find_map(|place| {
         let values = values(place.uri, uri)?;
         let filled = |path: &str| {
@@ -197,7 +197,7 @@ pub(super) fn find(operations: &Operations, uri: &str) -> Option<Found> {
                 .iter()
                 .fold(path.to_owned(), |path, (name, value)| path.replace(&format!("{{{name}}}"), value))
         };
-        Some(Found { path: filled(place.path), watched: filled(place.watched) })
+        Some(FoundResource { path: filled(place.path), watched: filled(place.watched) })
     })
 }
 
@@ -240,7 +240,7 @@ pub(super) async fn read(
     let reply = operations.ask(caller, Method::GET, &found.path, None).await;
     let reply = reply.map_err(|error| {
         tracing::warn!(%error, "a resource could not be read");
-        ErrorData::internal_error("The answer broke off; try again.", None)
+        ErrorData::internal_error("The answer was interrupted; try again.", None)
     })?;
     if !reply.status.is_success() {
         return Err(refused(uri, &reply));

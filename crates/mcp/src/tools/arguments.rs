@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// So much that does not fit is told of at once.
+/// The number of misfits that are reported at once.
 const TOLD_MAX: usize = 5;
 
 /// Models write one thing where a list is wanted, and a list of one where the thing is: both mean the same.
@@ -32,7 +32,7 @@ pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value
         match known.get(name) {
             None => {
                 let names: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
-                told.push(format!("there is no argument `{name}`; there are {}", names.join(", ")));
+                told.push(format!("there is no argument `{name}`; the arguments are {}", names.join(", ")));
             }
             Some(schema) if !value.is_null() => {
                 told.extend(misfit(schema, value).map(|wanted| format!("`{name}` must be {wanted}")));
@@ -41,7 +41,7 @@ pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value
         }
     }
     told.truncate(TOLD_MAX);
-    (!told.is_empty()).then(|| format!("The arguments don't fit: {}.", told.join("; ")))
+    (!told.is_empty()).then(|| format!("The arguments are not valid: {}.", told.join("; ")))
 }
 
 /// What a value would have to be; nothing where it is that.
@@ -115,7 +115,7 @@ mod tests {
             "`to` must be a list, each of it a text",
             "`limit` must be a whole number",
             r#"`action` must be one of "a", "b""#,
-            "there is no argument `zap`; there are `action`,",
+            "there is no argument `zap`; the arguments are `action`,",
         ] {
             assert!(told.contains(piece), "{piece}: {told}");
         }

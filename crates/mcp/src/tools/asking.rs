@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     operations::{Caller, Operations, Reply},
-    tool::Called,
+    tool::CallOutcome,
 };
 
 /// What stands as it is in a segment of a path.
@@ -18,7 +18,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 
 /// What a model does with something that is too large for one call.
 const TOO_LARGE_ADVICE: &str =
-    " Send it in parts, or keep it in a file that the others can read and send its path.";
+    " Send it in parts, or store it in a file that the others can read, and send the path.";
 
 /// An operation by its method and its path, as the rooms serve it.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub(crate) type Answer = Result<Value, Refusal>;
 
 /// One caller at the operations.
 #[derive(Clone)]
-pub(crate) struct Asking {
+pub(crate) struct ToolCaller {
     pub(crate) operations: Operations,
     pub(crate) caller: Caller,
 }
@@ -111,13 +111,13 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Called {
+impl From<Refusal> for CallOutcome {
     fn from(Refusal { code, message }: Refusal) -> Self {
         Self::Refused { code, message }
     }
 }
 
-impl Asking {
+impl ToolCaller {
     /// Whether the server has this operation.
     pub(crate) fn has(&self, route: &Route) -> bool {
         has(&self.operations, route)
@@ -131,7 +131,8 @@ impl Asking {
         body: Option<&Value>,
     ) -> Result<Reply, Refusal> {
         let asked = self.operations.ask(&self.caller, method, path, body).await;
-        let reply = asked.map_err(|_| Refusal::new("broken_off", "The answer broke off; try again."))?;
+        let reply =
+            asked.map_err(|_| Refusal::new("broken_off", "The answer was interrupted; try again."))?;
         if reply.status.is_success() { Ok(reply) } else { Err(Refusal::of(&reply)) }
     }
 
@@ -159,7 +160,7 @@ impl Asking {
     /// The same caller with one header more.
     pub(crate) fn with(&self, name: &'static str, value: &str) -> Result<Self, Refusal> {
         let value = HeaderValue::try_from(value)
-            .map_err(|_| Refusal::arguments(format!("`{value}` cannot stand in a header.")))?;
+            .map_err(|_| Refusal::arguments(format!("`{value}` is not valid in a header.")))?;
         let caller = self.caller.clone().with(HeaderName::from_static(name), value);
         Ok(Self { operations: self.operations.clone(), caller })
     }

@@ -114,7 +114,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> (&str, bool) {
     (&text[..end], end == text.len())
 }
 
-/// How many bytes of a text come to at most so many tokens.
+/// How many bytes of a text fit into a number of tokens.
 fn prefix(text: &str, most: usize) -> usize {
     let (mut low, mut high) = (0, text.len());
     while low < high {

@@ -5,7 +5,7 @@ use plenary_engine::SystemClock;
 use plenary_kernel::{AgentHandle, Clock as _};
 use serde_json::{Map, Value, json};
 
-use super::asking::{Answer, Asking, Refusal, Route, post};
+use super::asking::{Answer, Refusal, Route, ToolCaller, post};
 
 pub(crate) const SUBMIT: Route = post("/frames");
 /// The session that an agent has here where it names none: calls of tools come one by one.
@@ -14,12 +14,12 @@ const VERSION: &str = "1.0";
 
 /// Which session of its own a caller speaks for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct From {
+pub(crate) struct FrameSender {
     pub(crate) instrument: Option<String>,
     pub(crate) session_id: Option<String>,
 }
 
-impl From {
+impl FrameSender {
     pub(crate) fn instrument<'a>(&'a self, me: &'a AgentHandle) -> &'a str {
         self.instrument.as_deref().unwrap_or(me.name())
     }
@@ -75,16 +75,16 @@ fn recipient(scope: &str) -> Result<String, Refusal> {
     match scope.split('/').next() {
         Some(handle) if handle.starts_with('~') => Ok(handle.to_owned()),
         _ => Err(Refusal::arguments(format!(
-            "`{scope}` is no scope; one looks like ~owner/* or ~owner/agent*."
+            "`{scope}` is not a scope; a scope looks like ~owner/* or ~owner/agent*."
         ))),
     }
 }
 
 /// Sends a frame to a scope; the answer is that of the submission.
 pub(crate) async fn submit(
-    asking: &Asking,
+    asking: &ToolCaller,
     me: &AgentHandle,
-    from: &From,
+    from: &FrameSender,
     (kind, payload): (&str, &Map<String, Value>),
     scope: &str,
     ttl_ms: Option<u64>,

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod asking;
+mod assistant;
 pub mod bounds;
 mod core;
 mod frame;
@@ -20,9 +21,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     operations::{Caller, Operations},
-    tool::{Action, Called, Calling, Hints, Tool, Tools, Toolset},
+    tool::{Action, CallFuture, CallOutcome, Hints, Tool, Tools, Toolset},
 };
-use asking::{Answer, Asking, Refusal};
+use asking::{Answer, Refusal, ToolCaller};
+pub use core::NAMES as CORE;
 pub use whole::faults;
 
 /// Every tool of a server with these operations.
@@ -31,6 +33,7 @@ pub fn all(operations: &Operations) -> Tools {
     Tools::new(
         [
             core::tools(operations),
+            assistant::tools(operations),
             frames::tools(operations),
             relay::tools(operations),
             whole::tools(operations),
@@ -42,13 +45,13 @@ pub fn all(operations: &Operations) -> Tools {
 }
 
 /// It changes nothing.
-const READS: Hints = Hints { read_only: true, destructive: false, idempotent: true };
+const READS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
 /// It changes something the first time at most.
-const SETTLES: Hints = Hints { read_only: false, destructive: false, idempotent: true };
+const SETTLES: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
 /// It adds something, and takes nothing away.
-const ADDS: Hints = Hints { read_only: false, destructive: false, idempotent: false };
+const ADDS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
 
-/// How a tool is told of.
+/// How a tool is described.
 #[derive(Debug, Clone, Copy)]
 struct Card {
     name: &'static str,
@@ -58,7 +61,7 @@ struct Card {
 }
 
 /// A tool that works with several operations, with arguments of its own.
-struct Composed<A, F> {
+struct ComposedTool<A, F> {
     operations: Operations,
     takes: Arc<Map<String, Value>>,
     repeatable: bool,
@@ -70,14 +73,15 @@ struct Composed<A, F> {
 fn composed<A, F, W>(operations: &Operations, card: Card, work: F) -> Tool
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
-    F: Fn(Asking, A) -> W + Send + Sync + 'static,
+    F: Fn(ToolCaller, A) -> W + Send + Sync + 'static,
     W: Future<Output = Answer> + Send + 'static,
 {
     let Card { name, says, hints, sets } = card;
     let operations = operations.clone();
     let input = schema::of::<A>();
     let takes = input.clone();
-    let action = Composed { operations, takes, repeatable: hints.idempotent, work, arguments: PhantomData };
+    let action =
+        ComposedTool { operations, takes, repeatable: hints.idempotent, work, arguments: PhantomData };
     Tool {
         name: name.to_owned(),
         title: String::new(),
@@ -85,18 +89,19 @@ where
         input,
         output: None,
         hints,
+        at_once: false,
         sets: sets.to_vec(),
         action: Arc::new(action),
     }
 }
 
-impl<A, F, W> Action for Composed<A, F>
+impl<A, F, W> Action for ComposedTool<A, F>
 where
     A: DeserializeOwned + Send + 'static,
-    F: Fn(Asking, A) -> W + Send + Sync + 'static,
+    F: Fn(ToolCaller, A) -> W + Send + Sync + 'static,
     W: Future<Output = Answer> + Send + 'static,
 {
-    fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> Calling<'a> {
+    fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> CallFuture<'a> {
         Box::pin(async move {
             let offset = match offset(&mut arguments) {
                 Ok(offset) => offset,
@@ -108,13 +113,15 @@ where
             }
             let read = match serde_json::from_value(arguments.clone().into()) {
                 Ok(read) => read,
-                Err(error) => return Refusal::arguments(format!("The arguments don't fit: {error}.")).into(),
+                Err(error) => {
+                    return Refusal::arguments(format!("The arguments are not valid: {error}.")).into();
+                }
             };
-            let asking = Asking { operations: self.operations.clone(), caller: caller.clone() };
+            let asking = ToolCaller { operations: self.operations.clone(), caller: caller.clone() };
             match (self.work)(asking, read).await {
                 Ok(mut value) => match again(&mut value) {
-                    Some(again) => Called::Done(bounded(true, offset, &again, value)),
-                    None => Called::Done(bounded(self.repeatable, offset, &arguments, value)),
+                    Some(again) => CallOutcome::Done(bounded(true, offset, &again, value)),
+                    None => CallOutcome::Done(bounded(self.repeatable, offset, &arguments, value)),
                 },
                 Err(refusal) => refusal.into(),
             }
@@ -134,7 +141,7 @@ fn again(value: &mut Value) -> Option<Map<String, Value>> {
 fn offset(arguments: &mut Map<String, Value>) -> Result<Option<usize>, Refusal> {
     let Some(offset) = arguments.remove(bounds::OFFSET) else { return Ok(None) };
     let number = offset.as_u64().and_then(|offset| usize::try_from(offset).ok());
-    let wrong = || Refusal::arguments("`offset` must be the one of an earlier result's `next`.");
+    let wrong = || Refusal::arguments("`offset` must come from the `next` of an earlier result.");
     number.map(Some).ok_or_else(wrong)
 }
 

@@ -15,7 +15,7 @@ pub(crate) enum Words {
     Dropped,
 }
 
-/// How deep the members of members are told; below that an object is an object.
+/// The depth to which nested members are described; below it an object is only called an object.
 const DEPTH_MAX: usize = 3;
 
 /// The slim schema of a type's object.

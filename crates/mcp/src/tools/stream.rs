@@ -22,7 +22,7 @@ pub(crate) struct Event {
 
 /// What a stream brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum StreamItem {
     Event(Event),
     /// A comment: somebody is there, and nothing waits.
     Comment,
@@ -60,16 +60,16 @@ impl Stream {
     }
 
     /// What comes next; `None` at the deadline, at the end, and past what one reading keeps.
-    pub(crate) async fn next(&mut self) -> Option<Told> {
+    pub(crate) async fn next(&mut self) -> Option<StreamItem> {
         loop {
             match self.read.next() {
-                Some(Item::Comment(_)) => return Some(Told::Comment),
+                Some(Item::Comment(_)) => return Some(StreamItem::Comment),
                 Some(Item::Event(SseEvent { id, name, data })) => {
                     // A stream keeps its last id; the event has only the one that it came with.
                     let own = id.clone().filter(|_| id != self.last_id);
                     self.last_id = id;
                     let kind = Some(name).filter(|name| !name.is_empty());
-                    return Some(Told::Event(Event { id: own, kind, data }));
+                    return Some(StreamItem::Event(Event { id: own, kind, data }));
                 }
                 None => {}
             }
@@ -94,10 +94,10 @@ mod tests {
     async fn events_and_comments_come_as_they_were_sent() {
         let body = Body::from(": keepalive\n\nid: 7\nevent: x\ndata: {\"a\":1}\n\ndata: one\ndata: two\n\n");
         let mut stream = Stream::new(body, Duration::from_secs(5));
-        assert_eq!(stream.next().await, Some(Told::Comment));
-        let Some(Told::Event(event)) = stream.next().await else { panic!("an event") };
+        assert_eq!(stream.next().await, Some(StreamItem::Comment));
+        let Some(StreamItem::Event(event)) = stream.next().await else { panic!("an event") };
         assert_eq!(event.value(), json!({"id": "7", "event": "x", "data": {"a": 1}}));
-        let Some(Told::Event(event)) = stream.next().await else { panic!("an event") };
+        let Some(StreamItem::Event(event)) = stream.next().await else { panic!("an event") };
         assert_eq!(event.data, "one\ntwo");
         assert_eq!(stream.next().await, None);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use plenary_mcp::tool::Called;
+use plenary_mcp::tool::CallOutcome;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -149,7 +149,7 @@ async fn a_wait_that_is_too_long_says_how_long_one_may_be() {
         ("ask", json!({"to": "@nick.bob", "text": "?", "timeout_s": 600}), "`timeout_s` is at most 110"),
         ("run_agent", json!({"agent": "echo", "input": "?", "wait_s": 600}), "`wait_s` is at most 110"),
     ] {
-        let Called::Refused { code, message } = alice.called(tool, &arguments).await else {
+        let CallOutcome::Refused { code, message } = alice.called(tool, &arguments).await else {
             panic!("{tool}")
         };
         assert!(code == "invalid_arguments" && message.contains(words), "{tool}: {message}");
@@ -162,7 +162,9 @@ async fn what_is_too_large_is_refused_with_what_to_do() {
     let alice = house.agent("@nick.alice").await;
     house.agent("@nick.bob").await;
     let large = json!({"to": "@nick.bob", "text": "x".repeat(2 << 20)});
-    let Called::Refused { code, message } = alice.called("send", &large).await else { panic!("too large") };
+    let CallOutcome::Refused { code, message } = alice.called("send", &large).await else {
+        panic!("too large")
+    };
     assert!(code == "body_too_large" && message.contains("Send it in parts"), "{message}");
 }
 
@@ -230,20 +232,24 @@ async fn what_does_not_fit_is_said_so_that_the_call_can_be_mended() {
         (
             "send",
             json!({"to": ["@nick.bob"], "text": "x", "zap": 1}),
-            "there is no argument `zap`; there are",
+            "there is no argument `zap`; the arguments are",
         ),
         ("send", json!({"to": ["@nick.alice"], "text": "x"}), "You are @nick.alice"),
-        ("send", json!({"to": ["@nick.nobody"], "text": "x"}), "whoami lists whom you reach"),
-        ("read", json!({"session_id": "sess_none"}), "You take part in no such session"),
+        (
+            "send",
+            json!({"to": ["@nick.nobody"], "text": "x"}),
+            "whoami lists the agents that you can contact",
+        ),
+        ("read", json!({"session_id": "sess_none"}), "You do not participate in such a session"),
         ("inbox", json!({"limit": "5"}), "`limit` must be a whole number"),
-        ("lock", json!({"release": true}), "Name the `resource`"),
-        ("lock", json!({"resource": "a", "ttl_s": 0}), "`ttl_s` must be 1 or more"),
+        ("lock", json!({"release": true}), "`resource` is missing"),
+        ("lock", json!({"resource": "a", "ttl_s": 0}), "`ttl_s` must be at least 1"),
         ("channel", json!({"action": "zap"}), "`action` must be one of"),
-        ("run_agent", json!({"run_id": "x"}), "Name the `agent` too"),
+        ("run_agent", json!({"run_id": "x"}), "`agent` is missing"),
         ("run_agent", json!({"agent": "nobody", "input": "x"}), "run_agent without `agent` lists them"),
         ("agent_send", json!({"kind": "agent_advisory"}), "`payload` is missing"),
     ] {
-        let Called::Refused { message, .. } = alice.called(tool, &arguments).await else {
+        let CallOutcome::Refused { message, .. } = alice.called(tool, &arguments).await else {
             panic!("{tool} took {arguments}")
         };
         assert!(message.contains(words), "{tool} {arguments}: {message}");

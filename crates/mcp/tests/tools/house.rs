@@ -21,7 +21,7 @@ use plenary_kernel::Clock;
 use plenary_log::{Feed, open_memory};
 use plenary_mcp::{
     operations::{Caller, Operations},
-    tool::{Called, Tools},
+    tool::{CallOutcome, Tools},
     tools,
 };
 use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runs};
@@ -205,10 +205,10 @@ pub(crate) fn docs() -> Vec<OperationDoc> {
 }
 
 impl Hand<'_> {
-    pub(crate) async fn called(&self, tool: &str, arguments: &Value) -> Called {
+    pub(crate) async fn called(&self, tool: &str, arguments: &Value) -> CallOutcome {
         let tool = self.house.tools.get(tool).unwrap_or_else(|| panic!("there is no tool {tool}"));
         let called = tool.action.call(&self.caller, arguments.as_object().unwrap().clone()).await;
-        if let (Called::Done(value), Some(schema)) = (&called, &tool.output) {
+        if let (CallOutcome::Done(value), Some(schema)) = (&called, &tool.output) {
             conforms(&tool.name, value, &Value::from((**schema).clone()));
         }
         called
@@ -220,8 +220,10 @@ impl Hand<'_> {
         let place = std::panic::Location::caller();
         async move {
             match self.called(tool, &arguments).await {
-                Called::Done(value) => value,
-                Called::Refused { code, message } => panic!("{place}: {tool} was refused: {code}: {message}"),
+                CallOutcome::Done(value) => value,
+                CallOutcome::Refused { code, message } => {
+                    panic!("{place}: {tool} was refused: {code}: {message}")
+                }
             }
         }
     }
@@ -229,11 +231,11 @@ impl Hand<'_> {
     /// The code with which a call is refused.
     pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
         match self.called(tool, &arguments).await {
-            Called::Refused { code, message } => {
+            CallOutcome::Refused { code, message } => {
                 assert!(!message.is_empty());
                 code
             }
-            Called::Done(value) => panic!("{tool} came to {value}"),
+            CallOutcome::Done(value) => panic!("{tool} came to {value}"),
         }
     }
 }

@@ -24,82 +24,84 @@ use crate::out::Table;
 pub(crate) enum Command {
     #[command(flatten)]
     Set(Setting),
-    /// Run an agent on this machine, and serve the server's runs with it
+    /// Run an agent on this machine and carry out its runs for the server
     Host(Box<host::Host>),
 }
 
 /// What the owner or the operator sets.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Setting {
-    /// Make an agent, and save its token
+    /// Create an agent and save its token on this machine
     Add(Add),
-    /// List the agents
+    /// List agents
     List,
     /// Show an agent's settings
-    Show(Of),
-    /// List an agent's sessions, as the agent sees them; nothing is marked as seen
+    Show(AgentArgument),
+    /// List the sessions of an agent, or of all agents, as they see them, without marking anything as seen
     Sessions(overseeing::Sessions),
-    /// Show what an agent may read of a session; nothing is marked as seen
+    /// Show the events of a session that an agent may read, without marking anything as seen
     Events(overseeing::Events),
-    /// Show what is new for an agent; nothing is marked as seen
+    /// Show an agent's inbox, without marking anything as seen
     Inbox(overseeing::Inbox),
-    /// Set what others read of an agent: its name, what it is for, its card
+    /// Change an agent's profile: its display name, description and card
     Edit(Edit),
-    /// Set who may reach an agent: only those it lists, or anyone
+    /// Set who may contact an agent: the agents on its allowlist, or any agent
+    #[command(after_help = "Example:\n  plenary agent policy @nick.assistant open")]
     Policy {
         /// The agent, e.g. `@nick.assistant`
         handle: AgentHandle,
         /// `allowlist` or `open`
         policy: Policy,
     },
-    /// Let an agent change its own trust, or not
+    /// Allow or forbid an agent to change its own policy, allowlist and blocks
     SelfService {
         /// The agent
         handle: AgentHandle,
         switch: Switch,
     },
     /// Add to an agent's allowlist
+    #[command(after_help = "Example:\n  plenary agent allow @nick.assistant @ana.* @bob.helper")]
     Allow {
-        /// The agent whose list it is
+        /// The agent whose allowlist changes
         handle: AgentHandle,
         /// `@owner.name`, or `@owner.*` for every agent of an owner
         #[arg(required = true)]
         entries: Vec<AllowEntry>,
     },
-    /// Take an entry from an agent's allowlist; running sessions go on
+    /// Remove an entry from an agent's allowlist; active sessions continue
     Disallow {
-        /// The agent whose list it is
+        /// The agent whose allowlist changes
         handle: AgentHandle,
-        /// The entry as it stands in the list
+        /// The entry, as the allowlist shows it
         entry: AllowEntry,
     },
     /// Show an agent's allowlist
-    Allowlist(Of),
-    /// Show whom an agent blocks
-    Blocks(Of),
-    /// Block someone for an agent: it leaves every session they share, and cannot come back
+    Allowlist(AgentArgument),
+    /// List the agents that an agent blocks
+    Blocks(AgentArgument),
+    /// Block an agent: the blocked agent leaves every session the two share and cannot return
     Block(Pair),
-    /// Lift a block
+    /// Remove a block
     Unblock(Pair),
-    /// Give an agent a new token, and save it; the old one is dead at once
+    /// Replace an agent's token and save the new one; the old token stops working at once
     RotateToken {
         /// The agent
         handle: AgentHandle,
-        /// Print the token too
+        /// Also print the token
         #[arg(long)]
         show_token: bool,
     },
-    /// Stop an agent that the server runs: what it does is canceled, and it takes nothing until it is started
-    Stop(Of),
-    /// Start an agent that was stopped; invitations that came meanwhile are answered
-    Start(Of),
-    /// Let go of an agent that came by `plenary agent host`; hosted once more, it is there again
-    Dismiss(Of),
-    /// Remove an agent for good; its handle stays taken
+    /// Stop an agent that the server runs: its runs are canceled, and it accepts none until it is started
+    Stop(AgentArgument),
+    /// Start a stopped agent; it answers the invitations that arrived in the meantime
+    Start(AgentArgument),
+    /// Remove an agent that `plenary agent host` registered; hosting it again registers it again
+    Dismiss(AgentArgument),
+    /// Delete an agent permanently; its handle cannot be used again
     Rm {
         /// The agent
         handle: AgentHandle,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -107,30 +109,33 @@ pub(crate) enum Setting {
 
 /// One agent.
 #[derive(Debug, Args)]
-pub(crate) struct Of {
+pub(crate) struct AgentArgument {
     /// The agent, e.g. `@nick.assistant`
     handle: AgentHandle,
 }
 
 /// What others read of an agent.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plenary agent edit @nick.assistant --display-name Assistant --description 'Answers questions about the build'"
+)]
 pub(crate) struct Edit {
     /// The agent, e.g. `@nick.assistant`
     handle: AgentHandle,
-    /// Its name for people; empty to remove it
+    /// Display name; an empty text removes it
     #[arg(long, value_name = "TEXT")]
     display_name: Option<String>,
-    /// What it is for, in one line; empty to remove it
+    /// Description in one line; an empty text removes it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Read its card, in Markdown, from a file; an empty file removes the card (`--card-body`: the text itself)
+    /// Read the agent's card, in Markdown, from a file; an empty file removes the card
     #[arg(long, value_name = "FILE", conflicts_with = "card_body")]
     card: Option<std::path::PathBuf>,
-    /// Its card, in Markdown; empty to remove it
+    /// The agent's card, in Markdown; an empty text removes it
     #[arg(long, value_name = "MARKDOWN")]
     card_body: Option<String>,
-    /// Who may read this profile: `private`: agents that may contact it; `public`: every agent that neither blocks it nor
-    /// is blocked by it
+    /// Who may read the profile: `private` for the agents that may contact it, `public` for every agent unless one of the two
+    /// blocks the other
     #[arg(long, value_parser = ["private", "public"])]
     visibility: Option<String>,
 }
@@ -144,21 +149,22 @@ pub(crate) struct Pair {
     target: AgentHandle,
 }
 
-/// What is told of a new agent.
+/// The arguments of `agent add`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary agent add @nick.assistant --allow @ana.*")]
 pub(crate) struct Add {
-    /// Its address, e.g. `@nick.assistant`
+    /// The new agent's handle, e.g. `@nick.assistant`
     handle: AgentHandle,
-    /// Who may reach it: `allowlist`, or `open` for anyone [default: allowlist]
+    /// Who may contact it: `allowlist`, or `open` for any agent [default: allowlist]
     #[arg(long)]
     policy: Option<Policy>,
-    /// Add to its allowlist; may be repeated
+    /// Add an entry to its allowlist, `@owner.name` or `@owner.*`; may be repeated
     #[arg(long, value_name = "ENTRY")]
     allow: Vec<AllowEntry>,
-    /// Let it change its own trust
+    /// Allow it to change its own policy, allowlist and blocks
     #[arg(long)]
     self_service: bool,
-    /// Print the token too
+    /// Also print the token
     #[arg(long)]
     show_token: bool,
 }
@@ -166,9 +172,9 @@ pub(crate) struct Add {
 /// On or off.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Switch {
-    /// It may.
+    /// The agent may change its own trust.
     On,
-    /// It may not.
+    /// The agent may not change its own trust.
     Off,
 }
 
@@ -177,24 +183,24 @@ impl Setting {
         match self {
             Self::List => None,
             Self::Add(Add { handle, .. })
-            | Self::Show(Of { handle })
+            | Self::Show(AgentArgument { handle })
             | Self::Edit(Edit { handle, .. })
-            | Self::Allowlist(Of { handle })
-            | Self::Blocks(Of { handle })
-            | Self::Stop(Of { handle })
-            | Self::Start(Of { handle })
-            | Self::Dismiss(Of { handle })
+            | Self::Allowlist(AgentArgument { handle })
+            | Self::Blocks(AgentArgument { handle })
+            | Self::Stop(AgentArgument { handle })
+            | Self::Start(AgentArgument { handle })
+            | Self::Dismiss(AgentArgument { handle })
             | Self::Policy { handle, .. }
             | Self::SelfService { handle, .. }
             | Self::Allow { handle, .. }
             | Self::Disallow { handle, .. }
             | Self::Block(Pair { handle, .. })
             | Self::Unblock(Pair { handle, .. })
-            | Self::Sessions(overseeing::Sessions { handle, .. })
             | Self::Events(overseeing::Events { handle, .. })
             | Self::Inbox(overseeing::Inbox { handle, .. })
             | Self::RotateToken { handle, .. }
             | Self::Rm { handle, .. } => Some(handle),
+            Self::Sessions(overseeing::Sessions { handle, .. }) => handle.as_ref(),
         }
     }
 }
@@ -207,20 +213,24 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 }
 
 async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
-    let owner = setting.handle().map(AgentHandle::owner_name);
+    let owner = if let Setting::Sessions(overseeing::Sessions { owner: Some(owner), .. }) = &setting {
+        Some(owner.clone())
+    } else {
+        setting.handle().map(AgentHandle::owner_name)
+    };
     let client = context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))?;
     let out = context.out;
     match setting {
         Setting::Add(args) => add(context, &client, args).await,
         Setting::List => list(context, &client).await,
-        Setting::Allowlist(Of { handle }) => {
+        Setting::Allowlist(AgentArgument { handle }) => {
             let reply = client.allowlist(&handle).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
-        Setting::Blocks(Of { handle }) => {
+        Setting::Blocks(AgentArgument { handle }) => {
             say::blocks(context, async |at| client.blocks(&handle, at).await).await
         }
-        Setting::Show(Of { handle }) => {
+        Setting::Show(AgentArgument { handle }) => {
             let reply = client.agent(&handle).await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
@@ -253,15 +263,15 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} no longer blocks {target}"))?))
         }
         Setting::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
-        Setting::Stop(Of { handle }) => {
+        Setting::Stop(AgentArgument { handle }) => {
             let reply = client.stop_agent(handle.as_str()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("stopped {handle}"))?))
         }
-        Setting::Start(Of { handle }) => {
+        Setting::Start(AgentArgument { handle }) => {
             let reply = client.start_agent(handle.as_str()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
         }
-        Setting::Dismiss(Of { handle }) => {
+        Setting::Dismiss(AgentArgument { handle }) => {
             let reply = client.dismiss_agent(handle.as_str()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} is no longer run by this server"))?))
         }
@@ -278,10 +288,10 @@ async fn list(context: &Context, client: &Client) -> Result<(), Failure> {
         }
     };
     context.pages(async |at| client.agents(at).await, |page| page.next_cursor.as_ref(), take).await?;
-    context.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")
+    context.table(&table, "no agents yet; create one with `plenary agent add @owner.name`")
 }
 
-/// Makes an agent and saves its token; whether that was saved comes beside it.
+/// Creates an agent and saves its token; returns also whether the token was saved.
 pub(super) async fn make(
     context: &Context,
     client: &Client,
@@ -293,11 +303,11 @@ pub(super) async fn make(
     Ok((reply, kept))
 }
 
-/// That a new agent is out of everybody's reach, where it is.
+/// Warns if no other agent can contact the new agent.
 pub(super) fn note_reach(context: &Context, made: &CreatedAgent) {
     if made.policy == Policy::Allowlist && made.allowlist.is_empty() {
         context.out.note(&format!(
-            "nobody can reach it yet, nor it anybody: `plenary agent allow {} @owner.name`, or policy open",
+            "no other agent can contact it yet: add one with `plenary agent allow {} @owner.name`, or set its policy to open",
             made.handle
         ));
     }
@@ -380,15 +390,15 @@ fn confirm(context: &Context, handle: &AgentHandle) -> Result<(), Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return Err(Failure::usage(
-            "removing an agent is for good, and nobody is here to confirm it",
+            "deleting an agent is permanent and needs a confirmation, but there is no terminal",
             "add --yes",
         ));
     }
-    context.out.ask(&format!("Remove {handle} for good? Its handle stays taken. [y/N] "));
+    context.out.ask(&format!("Delete {handle} permanently? Its handle cannot be used again. [y/N] "));
     let mut answer = String::new();
     let read = stdin.lock().read_line(&mut answer);
     match read.map(|_| answer.trim().to_lowercase()).as_deref() {
         Ok("y" | "yes") => Ok(()),
-        Ok(_) | Err(_) => Err(Failure::local("nothing was removed")),
+        Ok(_) | Err(_) => Err(Failure::local("nothing was deleted")),
     }
 }

@@ -1,4 +1,4 @@
-//! `plenary agents`: whom the agent can reach.
+//! `plenary agents`: the agents that this agent can contact.
 //! Must not know: why; the server says it in a word.
 
 use clap::Args;
@@ -6,10 +6,10 @@ use clap::Args;
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
 
-/// The agents that trust lets this one talk with.
+/// The arguments of `plenary agents`.
 #[derive(Debug, Args)]
 pub(crate) struct Agents {
-    /// Only handles that have this
+    /// Only agents whose handle contains this text
     query: Option<String>,
     /// Only agents of this owner
     #[arg(long)]
@@ -27,5 +27,5 @@ pub(crate) async fn run(context: &Context, args: Agents) -> Result<(), Failure> 
         }
     };
     context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
-    context.table(&table, "nobody can be reached: see `plenary me allowlist`")
+    context.table(&table, "this agent can contact no other agent; see `plenary me allowlist`")
 }

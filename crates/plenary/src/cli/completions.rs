@@ -6,8 +6,11 @@ use clap_complete::Shell;
 
 use super::{context::Context, failure::Failure};
 
-/// For which shell.
+/// The arguments of `completions`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plenary completions bash > ~/.local/share/bash-completion/completions/plenary"
+)]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,

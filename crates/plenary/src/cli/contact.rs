@@ -10,25 +10,27 @@ use crate::out::Table;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Ask an agent to list this one, and be listed by it
+    /// Ask an agent for contact: if it accepts, each of the two is on the other's allowlist
+    #[command(after_help = "Example:\n  plenary contact request @ana.helper --message 'I review the parser'")]
     Request {
+        #[arg(value_parser = AgentHandle::of_recipient)]
         to: AgentHandle,
-        /// What to say with it
+        /// Message to send with the request
         #[arg(long, short)]
         message: Option<String>,
     },
-    /// Show the requests that wait for an answer
+    /// List pending contact requests
     List {
-        /// Those that this agent made
+        /// List the requests that this agent sent
         #[arg(long)]
         outgoing: bool,
-        /// Where the page before ended
+        /// Continue an earlier list from this cursor
         #[arg(long)]
         cursor: Option<String>,
     },
-    /// Say yes: both allowlists get the other's handle
+    /// Accept a request: each agent is added to the other's allowlist
     Accept { id: ContactId },
-    /// Say no
+    /// Decline a request
     Decline { id: ContactId },
 }
 
@@ -40,7 +42,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             let reply = client.request_contact(&to, message.as_deref()).await?;
             context.answer(&reply, |made| {
                 out.note(
-                    "asked, if the agent exists and can be asked; an answer comes over `plenary listen`",
+                    "the request is sent, if the agent exists and accepts requests; the answer arrives in `plenary listen`",
                 );
                 Ok(out.line(made.request_id.as_str())?)
             })
@@ -53,9 +55,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                     let message = asked.message.as_deref().unwrap_or_default();
                     table.row([asked.request_id.as_str(), asked.from.as_str(), asked.to.as_str(), message]);
                 }
-                context.table(&table, "no contact request waits")?;
+                context.table(&table, "no contact request is pending")?;
                 if let Some(next) = &list.next_cursor {
-                    out.note(&format!("there are more: --cursor {next}"));
+                    out.note(&format!("for more: --cursor {next}"));
                 }
                 Ok(())
             })

@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots};
+use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots, TokenKind};
 use plenary_kernel::AgentHandle;
 
 use super::{
-    Global,
+    Global, connect,
     failure::Failure,
     identity::{self, Credential, Holder, Identity, Realm, Source, TokensFile},
     surroundings::Surroundings,
@@ -61,6 +61,11 @@ impl Context {
         identity::resolve(self.global.speak_as.as_ref(), &self.around)
     }
 
+    /// Whether this very command is to speak as an agent.
+    pub(crate) fn speaks_as_agent(&self) -> bool {
+        self.global.speak_as.is_some()
+    }
+
     /// The agent that a coding agent is in a directory, if anything says so.
     pub(crate) fn identity_of(&self, client: &str, directory: &Path) -> Result<Option<Identity>, Failure> {
         identity::resolve_client(self.global.speak_as.as_ref(), &self.around, client, directory)
@@ -81,7 +86,7 @@ impl Context {
     pub(crate) fn tokens_file_needed(&self) -> Result<TokensFile, Failure> {
         let next = "set HOME or XDG_CONFIG_HOME";
         self.tokens_file()
-            .ok_or_else(|| Failure::local_with("there is no place for tokens: no home directory", next))
+            .ok_or_else(|| Failure::local_with("tokens cannot be saved: there is no home directory", next))
     }
 
     /// `--token` alone.
@@ -137,14 +142,36 @@ impl Context {
         self.client_of_identity(Some(Identity { handle: handle.clone(), source: Source::Argument }))
     }
 
+    /// A client for whoever speaks here: an agent where anything names one, else the person at this machine.
+    pub(crate) fn speaker(&self) -> Result<Client, Failure> {
+        let is_agents =
+            |given: Credential| matches!(given.token.kind(), TokenKind::Agent | TokenKind::Unknown);
+        let identity = self.identity()?;
+        if identity.is_some() || self.given_token()?.is_some_and(is_agents) {
+            return self.client_of_identity(identity);
+        }
+        let handle = AgentHandle::of_recipient(&format!("@{}", connect::default_owner(self)?))
+            .map_err(|error| Failure::local(format!("your name: {error}")))?;
+        self.client_of_identity(Some(Identity { handle, source: Source::Person }))
+    }
+
+    /// The token that somebody speaks with: its own, or for the person of an owner that of the owner or the operator.
+    fn credential_of(&self, identity: Option<&Identity>) -> Result<Credential, Failure> {
+        let (file, server) = (self.tokens_file(), self.server()?);
+        let failure = match identity::agent_credential(self.given_token()?, identity, &server, file.as_ref())
+        {
+            Err(failure @ Failure::Auth { .. }) => failure,
+            found => return found,
+        };
+        let Some(person) = identity.filter(|identity| identity.is_person()) else { return Err(failure) };
+        let owner = person.handle.owner_name();
+        let (given, realm) = (self.given_token()?, Realm::Owner(&owner));
+        let lent = identity::configuring_credential(given, realm, &server, file.as_ref(), &self.around);
+        lent.map_err(|_| failure)
+    }
+
     fn client_of_identity(&self, identity: Option<Identity>) -> Result<Client, Failure> {
-        let file = self.tokens_file();
-        let found = identity::agent_credential(
-            self.given_token()?,
-            identity.as_ref(),
-            &self.server()?,
-            file.as_ref(),
-        )?;
+        let found = self.credential_of(identity.as_ref())?;
         let mut client = self.client_speaking(self.server()?, &found)?;
         if let Some(identity) = &identity {
             client = client.expecting(identity.handle.clone());
@@ -212,7 +239,7 @@ impl Context {
             }
             Err(failure) => {
                 self.out.note(&format!(
-                    "the token of {holder} could not be saved, and is shown only now: {token}"
+                    "the token of {holder} could not be saved; it is shown only once: {token}"
                 ));
                 Err(failure)
             }

@@ -1,7 +1,7 @@
 //! What went wrong and what to do next, for people; under `--json` the same for programs.
 //! Must not know: how a call is made.
 
-use plenary_client::{Error, FaultKind, NetworkFault, Refused};
+use plenary_client::{Error, FaultKind, NetworkFault, ServerRefusal, TokenKind};
 use serde_json::json;
 
 use super::{
@@ -18,12 +18,13 @@ pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     if is_enough || matches!(failure, Failure::Said(_)) {
         return exit;
     }
-    if let Failure::Call(Error::Refused(refused)) = failure
+    if let Failure::Call(Error::Refused(refused)) | Failure::Refused { error: Error::Refused(refused), .. } =
+        failure
         && context.out.is_json()
     {
         let mut error = json!({
             "status": refused.status, "code": refused.code, "message": refused.message,
-            "next": refused_next(context, refused),
+            "next": words(context, failure).1,
         });
         if let Some(field) = &refused.field {
             error["field"] = field.as_str().into();
@@ -43,12 +44,15 @@ pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<Str
         Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
         Failure::Usage { what, next } | Failure::Auth { what, next } => (what.clone(), Some(next.clone())),
         Failure::Local { what, next } => (what.clone(), next.clone()),
+        Failure::Refused { error: Error::Refused(refused), next } => {
+            (refused_what(refused), Some(next.clone()))
+        }
+        Failure::Refused { error, next } => (error.to_string(), Some(next.clone())),
         Failure::Call(Error::Network(fault)) => (fault.to_string(), network_next(context, fault)),
         Failure::Call(Error::Refused(refused)) => (refused_what(refused), refused_next(context, refused)),
-        Failure::Call(error @ Error::Unreadable(_)) => (
-            error.to_string(),
-            Some("check that --url names a Plenary server; `plenary status` tells".into()),
-        ),
+        Failure::Call(error @ Error::Unreadable(_)) => {
+            (error.to_string(), Some("check with `plenary status` that --url names a Plenary server".into()))
+        }
         Failure::Call(error @ Error::Invalid(_)) => (error.to_string(), None),
     }
 }
@@ -60,24 +64,24 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
         FaultKind::Refused | FaultKind::Unreachable if let Some(UrlSource::DataDir(file)) = source => {
             let directory = file.parent().unwrap_or(&file).display();
             return Some(format!(
-                "{} names that server, but it is not there any more; start it again with `plenary serve --data \
-                 {directory}`, or name another with --url",
+                "{} names that server, but it is no longer running; start it again with `plenary serve --data \
+                 {directory}`, or name another server with --url",
                 file.display()
             ));
         }
-        FaultKind::Refused => "start the server with `plenary serve`, or name another with --url",
+        FaultKind::Refused => "start the server with `plenary serve`, or name another server with --url",
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Unproved => return Some(unproved_next(context)),
         FaultKind::Tls => "name the server's certificate authority with --cacert FILE",
         FaultKind::TimedOut | FaultKind::Lost => {
-            "the call may have been carried out; look before repeating it, e.g. `plenary session events`"
+            "the server may have carried out the call; check before you repeat it, e.g. with `plenary session events`"
         }
     };
     Some(next.into())
 }
 
-fn refused_what(refused: &Refused) -> String {
-    let Refused { status, code, field, message, .. } = refused;
+fn refused_what(refused: &ServerRefusal) -> String {
+    let ServerRefusal { status, code, field, message, .. } = refused;
     let field = field.as_ref().map(|field| format!(", {field}")).unwrap_or_default();
     if message.is_empty() {
         format!("{code} ({status}{field})")
@@ -86,92 +90,92 @@ fn refused_what(refused: &Refused) -> String {
     }
 }
 
-fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
+fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
     let next = match (refused.status, refused.code.as_str()) {
         (401, _) => return Some(unauthenticated_next(context)),
-        (403, "project_archived") => {
-            "let it take writes again with `plenary context project restore PROJECT`"
-        }
+        (403, "project_archived") => "restore the project with `plenary context project restore PROJECT`",
         (403, "unauthorized") => {
-            "its owner gives roles with `plenary context project share @owner.name ROLE`, and alone shares and archives"
+            "ask the project's owner for a role (`plenary context project share @owner.name ROLE`); only the owner shares and archives"
         }
         (404, "project_not_found") => {
-            "make it with `plenary context init PROJECT`, or have it shared with you; `plenary context project list` \
-             shows those that you may read"
+            "create it with `plenary context init PROJECT`, or ask its owner to share it; `plenary context project list` \
+             shows the projects that you may read"
         }
-        (404, "package_not_found") => "check the id; `plenary context pull --short` lists the latest",
-        (404, "blob_not_found") => {
-            "put it there with `plenary context blob put FILE`, or deposit with --upload"
+        (404, "package_not_found") => {
+            "check the id; `plenary context pull --short` lists the latest packages"
         }
-        (404, "session_not_found") => "`plenary context session list` shows those of the project",
-        (404, "agent_not_found") => "`plenary runs agents` lists those that this server runs",
+        (404, "blob_not_found") => "upload it with `plenary context blob put FILE`, or deposit with --upload",
+        (404, "session_not_found") => "`plenary context session list` shows the sessions of the project",
+        (404, "agent_not_found") => "`plenary runs agents` lists the agents that this server runs",
         (404, "run_not_found" | "thread_not_found") => {
-            "it is not there, or not for this caller; `plenary runs threads NAME` shows yours"
+            "it does not exist, or you may not read it; `plenary runs threads NAME` lists your threads"
         }
         (404, "artifact_not_found") => {
-            "it is not there, or not for this caller; a run's events name its artifacts"
+            "it does not exist, or you may not read it; the events of a run name its artifacts"
         }
         (409, "agent_stopped") => {
-            "`plenary runs agents` shows which are; its owner starts it with `plenary agent start @OWNER.NAME`"
+            "its owner can start it with `plenary agent start @OWNER.NAME`; `plenary runs agents` shows which agents are stopped"
         }
-        (409, "run_not_active") => "see where it stands with `plenary runs show NAME RUN_ID`",
-        (409, "ambiguous_package_id") => "say which project's with --project",
-        (409, "duplicate_package_id") => {
-            "deposit a new package, with `--parent ID` where it corrects that one"
-        }
-        (409, "project_exists") => "choose another id, or have the project shared with you",
+        (409, "run_not_active") => "see its state with `plenary runs show NAME RUN_ID`",
+        (409, "ambiguous_package_id") => "name the project with --project",
+        (409, "duplicate_package_id") => "deposit a new package, with `--parent ID` if it corrects that one",
+        (409, "project_exists") => "choose another id, or ask the owner to share the project",
         (501, "search_not_supported") => {
-            "this server has no search; `plenary context orchestrate --focus TEXT` looks for words"
+            "this server has no search; `plenary context orchestrate --focus TEXT` finds words"
         }
-        (501, "not_implemented") => "`plenary context conformance` shows what this server has",
+        (501, "not_implemented") => "`plenary context conformance` shows what this server implements",
         (403, "sender-identity-mismatch") => {
             "a frame is sent in the name of the token's own owner: leave --acted-by out, or speak as another agent \
              with --as"
         }
         (403, "scope-unauthorised") => {
-            "who was named does not exist, or does not let this agent through; the server does not say which. Own \
-             sessions are `~owner/*`; organisations need membership (`plenary org show NAME`)"
+            "the recipient does not exist, or does not accept frames from this agent; the server does not say which. Your own \
+             sessions are `~owner/*`; an organisation needs membership (`plenary org show NAME`)"
         }
         (501, "scope-unimplemented") => "address `~owner/*` or `org:name/members/*` instead",
-        (400, "kind-unknown") => "the fifteen kinds are in `plenary frame send --help`",
+        (400, "kind-unknown") => "`plenary frame send --help` lists the fifteen kinds",
         (400, "payload-kind-mismatch" | "field-missing" | "field-unknown") => {
-            "a frame is closed: give exactly the members its kind has"
+            "give exactly the members that the kind of the frame has"
         }
         (400, "filter-axis-unknown") => {
             "the axes are kind, sender, content_type, tool and org, e.g. `kind:agent_query`"
         }
-        (400, "filter-value-invalid") => "a kind is one of the fifteen, a sender is `~owner`",
+        (400, "filter-value-invalid") => "a kind must be one of the fifteen kinds, a sender must be `~owner`",
         (404, "no_such_channel") => {
             "check the id and the server; for a channel of another owner, ask for its URL with `?key=` and give it in \
-             quotes. `plenary channel list` shows the channels that your owner takes part in"
+             quotes. `plenary channel list` shows the channels that your owner participates in"
         }
         (403, "not_its_owner") => "ask the owner of the channel to change its key",
         (404, "no_event_yet") => {
             "post the first one, `plenary channel spec CHANNEL --set '{\"mission\":\"…\"}'` or `plenary channel handoff \
              CHANNEL HOLDER --expect ACTION`"
         }
-        (409, "channel_closed") => "the work there is over; begin another with `plenary channel create`",
+        (409, "channel_closed") => "create another channel with `plenary channel create`",
         (403, _) => {
-            "the owner configures this agent: use the owner's token, or have it set `plenary agent self-service \
+            "only the owner may configure this agent: use the owner's token, or ask the owner to run `plenary agent self-service \
              @owner.name on`"
         }
         // ASP-18: whatever the reason, there is one answer; nothing here may claim to know it.
         (404, _) if context.used().is_some_and(|(identity, _)| identity.is_none()) => {
-            "what was named does not exist, or is not this token's to see; the server does not say which"
+            "it does not exist, or this token may not see it; the server does not say which"
         }
         (404, _) => {
-            "what was named does not exist, or is not for this caller; the server does not say which. Check the \
+            "it does not exist, or this caller may not see it; the server does not say which. Check the \
              spelling, the identity (`plenary status`), and whether both sides allow each other"
         }
-        (409, "not_joined") => "join first: `plenary session join ID`; who left needs a fresh invitation",
-        (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
-        (409, "session_active") => "it is open already: `plenary session send ID TEXT`",
-        (409, "not_reopenable") => "only who was joined at the end may reopen it; create a new one",
-        (409, "agent_exists") => {
-            "choose another name; where the agent is yours, save its token with `plenary token add`"
+        (409, "not_joined") => {
+            "join first: `plenary session join ID`; after leaving, you need a new invitation"
         }
-        (409, "idempotency_key_reused") => "that key already stands for another request; choose a new one",
-        (413, _) => "send less at once, or put it somewhere and send its address with --attach",
+        (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
+        (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",
+        (409, "not_reopenable") => {
+            "only an agent that was joined at the end may reopen it; create a new session"
+        }
+        (409, "agent_exists") => {
+            "choose another name; if the agent is yours, save its token with `plenary token add`"
+        }
+        (409, "idempotency_key_reused") => "another request used this key; choose a new key",
+        (413, _) => "send less at once, or upload it elsewhere and send its URL with --attach",
         (429 | 503, _) => match refused.retry_after {
             Some(wait) => return Some(format!("try again in {} s", wait.as_secs())),
             None => "try again in a moment",
@@ -183,18 +187,18 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
 
 /// A token that was not sent: which one, and what may be the matter.
 fn unproved_next(context: &Context) -> String {
-    let Some((_, credential)) = context.used() else { return "look what listens there".into() };
+    let Some((_, credential)) = context.used() else { return "check which program listens there".into() };
     let renew = match &credential.source {
         TokenSource::Saved(holder, _) => {
-            format!("where it was rotated, save the new one with `plenary token add {}`; ", holder.name())
+            format!("if it was rotated, save the new one with `plenary token add {}`; ", holder.name())
         }
         TokenSource::DataDir(_) => {
-            "where the server has another data directory, name that one with PLENARY_DATA; ".into()
+            "if the server has another data directory, name it with PLENARY_DATA; ".into()
         }
         TokenSource::Flag | TokenSource::Environment(_) => String::new(),
     };
     format!(
-        "the token is from {}; {renew}where the server is reached through a tunnel or another port, give the token with \
+        "the token is from {}; {renew}if you reach the server through a tunnel or another port, give the token with \
          --token",
         credential.source
     )
@@ -207,15 +211,25 @@ fn unauthenticated_next(context: &Context) -> String {
         Some((None, credential)) => {
             let remedy = match &credential.source {
                 TokenSource::Saved(holder, _) => {
-                    format!("forget it with `plenary token remove {}`", holder.name())
+                    format!("delete it with `plenary token remove {}`", holder.name())
                 }
                 TokenSource::DataDir(_) => "name the server's own directory with PLENARY_DATA".into(),
                 TokenSource::Flag | TokenSource::Environment(_) => {
-                    "give another, or none to use a saved one".into()
+                    "give another token, or none to use a saved one".into()
                 }
             };
             format!(
-                "the server does not take the token from {}: it was rotated, or is of another server; {remedy}",
+                "the server does not accept the token from {}: it was rotated, or belongs to another server; {remedy}",
+                credential.source
+            )
+        }
+        Some((Some(identity), credential))
+            if identity.is_person() && credential.token.kind() != TokenKind::Agent =>
+        {
+            let owner = identity.handle.owner();
+            format!(
+                "the server has no owner `{owner}` for the token from {}; say who you are with `--as @OWNER`, or make your \
+                 first agent with `plenary connect` or `plenary agent add @{owner}.NAME`",
                 credential.source
             )
         }
@@ -223,14 +237,14 @@ fn unauthenticated_next(context: &Context) -> String {
             let (handle, names, source) = (&identity.handle, &identity.source, &credential.source);
             let next = match source {
                 TokenSource::Flag | TokenSource::Environment(_) => format!(
-                    "leave {source} out to use the saved token of {handle}, or name with --as the agent whose token it is"
+                    "leave out {source} to use the saved token of {handle}, or name the token's agent with --as"
                 ),
                 TokenSource::Saved(..) | TokenSource::DataDir(_) => {
-                    format!("save the token that holds with `plenary token add {handle}`")
+                    format!("save the current token with `plenary token add {handle}`")
                 }
             };
             format!(
-                "{names} names {handle}, but the token from {source} is not {handle}'s, or holds no more; {next}"
+                "{names} names {handle}, but the token from {source} is not {handle}'s, or is no longer valid; {next}"
             )
         }
     }

@@ -46,6 +46,13 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Failure {
     /// The call to the server failed.
     Call(Error),
+    /// The server refused, and more is known of what to do than the refusal says.
+    Refused {
+        /// The refusal.
+        error: Error,
+        /// What to do.
+        next: String,
+    },
     /// The command was not well formed, in a way only running it shows.
     Usage {
         /// What is wrong.
@@ -93,6 +100,7 @@ impl Failure {
     /// The exit code of this failure.
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            Self::Refused { .. } => Exit::Refused,
             Self::Call(Error::Network(fault)) if fault.kind == FaultKind::Unproved => Exit::Auth,
             Self::Call(Error::Network(_)) => Exit::Unreachable,
             Self::Call(Error::Refused(refused)) if refused.status == 401 => Exit::Auth,

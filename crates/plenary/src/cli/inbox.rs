@@ -20,41 +20,51 @@ const WHOLE_PAGE: u32 = 100;
 /// Without a command: what is unread, oldest first.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Example:\n  plenary inbox --wait 60 --ack")]
 pub(crate) struct Inbox {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Only what is behind this cursor of an earlier read, whether or not it was seen
+    /// Only items after this cursor of an earlier read, seen or not
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
-    /// At most so many, and never more than 100 at once [default: 20]
+    /// Number of items at most, up to 100 [default: 20]
     #[arg(long)]
     limit: Option<u32>,
-    /// Only these kinds, with commas between them: session.message, session.invited, contact.requested, frame,
-    /// channel.mention, review.requested, run.waiting
+    /// Only these kinds, separated by commas: session.message, session.invited, contact.requested, frame,
+    /// channel.mention, review.requested, run.waiting, request.answered
     #[arg(long)]
     kinds: Option<String>,
-    /// Wait so many seconds for something new
+    /// Only items for this coding session, as `inbox sessions` lists them
+    #[arg(long, value_name = "ID")]
+    coding_session: Option<String>,
+    /// Wait this many seconds for a new item
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u64>,
-    /// Acknowledge what was shown
+    /// Acknowledge the items that are shown
     #[arg(long)]
     ack: bool,
+    /// Show the requests of your agents that wait for you, as `requests list` does
+    #[arg(long, conflicts_with_all = ["after", "limit", "kinds", "coding_session", "wait", "ack"])]
+    human: bool,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Acknowledge everything up to a cursor, or everything that is unread now
+    /// Acknowledge every item up to a cursor, or every unread item
     Ack {
-        /// The cursor of a read
+        /// Cursor of an earlier read [default: all that is unread now]
         cursor: Option<String>,
     },
-    /// List the sessions of the agent's coding agents: which live, and which worked last
+    /// List the agent's coding sessions, with their state and last activity
     Sessions,
 }
 
 pub(crate) async fn run(context: &Context, args: Inbox) -> Result<(), Failure> {
-    let client = context.agent_client()?;
+    if args.human {
+        return super::requests::list_open(context).await;
+    }
+    let client = context.speaker()?;
     match args.command {
         Some(Command::Ack { cursor }) => ack(context, &client, cursor).await,
         Some(Command::Sessions) => sessions(context, &client).await,
@@ -63,7 +73,12 @@ pub(crate) async fn run(context: &Context, args: Inbox) -> Result<(), Failure> {
 }
 
 async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Failure> {
-    let query = InboxQuery { after: args.after, limit: args.limit, kinds: args.kinds };
+    let query = InboxQuery {
+        after: args.after,
+        limit: args.limit,
+        kinds: args.kinds,
+        coding_session: args.coding_session,
+    };
     let reply = match args.wait {
         Some(seconds) => client.wait_inbox(&query, Duration::from_secs(seconds)).await?,
         None => client.inbox(&query).await?,
@@ -76,7 +91,7 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         }
         let text = digest(&me, &json!(page));
         text.lines().try_for_each(|line| context.out.line(line))?;
-        context.out.note(&format!("acknowledge this with: plenary inbox ack {}", page.cursor));
+        context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", page.cursor));
         Ok(())
     })?;
     if args.ack && !reply.items.is_empty() {
@@ -97,17 +112,21 @@ async fn ack(context: &Context, client: &Client, cursor: Option<String>) -> Resu
 async fn sessions(context: &Context, client: &Client) -> Result<(), Failure> {
     let reply = client.coding_sessions().await?;
     context.answer(&reply, |list| {
-        let mut table = Table::new(&["SESSION", "CODING AGENT", "LIVE", "WORKED", "ENDED"]);
+        let mut table = Table::new(&["SESSION", "CODING AGENT", "STATE", "WORKED", "ENDED"]);
         for coding in &list.sessions {
-            let live = match (coding.live, coding.hooks) {
-                (true, true) => "yes",
-                (true, false) => "hooks are off",
-                (false, _) => "no",
+            let state = match coding {
+                coding if !coding.live => "gone",
+                coding if !coding.hooks => "hooks are off",
+                coding if coding.working => "working",
+                _ => "idle",
             };
             let ended = coding.ended_at.as_deref().unwrap_or("-");
-            table.row([coding.session.as_str(), &coding.client, live, &coding.worked_at, ended]);
+            table.row([coding.session.as_str(), &coding.client, state, &coding.worked_at, ended]);
         }
-        Ok(context.out.table(&table, "no coding agent was heard of; `plenary connect` connects one")?)
+        Ok(context.out.table(
+            &table,
+            "no coding session has reported yet; connect a coding agent with `plenary connect`",
+        )?)
     })
 }
 

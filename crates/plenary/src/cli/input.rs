@@ -11,7 +11,7 @@ use plenary_kernel::limits::BODY_OCTETS_MAX;
 use super::failure::Failure;
 
 /// What to do instead, where a text is too large to be sent.
-const SEND_ITS_ADDRESS: &str = "put it somewhere and send its address";
+const SEND_ITS_ADDRESS: &str = "upload it elsewhere and send its URL";
 /// The same for a token.
 const ONE_TOKEN: &str = "a token file contains one token";
 

@@ -12,7 +12,7 @@ use crate::out::Out;
 /// each, as the server sent them.
 #[derive(Debug, Args)]
 pub(crate) struct Listen {
-    /// Wait for the server where it is not up yet
+    /// Wait for the server if it is not up yet
     #[arg(long)]
     wait: bool,
 }
@@ -43,7 +43,10 @@ async fn follow(context: &Context, live: &mut Live) -> Result<(), Failure> {
             }
             Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
             Signal::Lost { reason, retry_in } => {
-                out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
+                out.note(&format!(
+                    "not connected: {reason}; reconnecting in {:.1} s",
+                    retry_in.as_secs_f32()
+                ));
             }
         }
     }

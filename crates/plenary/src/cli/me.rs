@@ -17,7 +17,7 @@ pub(crate) struct Me {
 /// The commands. Writing needs the owner's leave (`plenary agent self-service`).
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Set who may reach this agent
+    /// Set who may contact this agent: `allowlist` or `open`
     Policy { policy: Policy },
     /// Show the allowlist
     Allowlist,
@@ -27,13 +27,13 @@ enum Command {
         #[arg(required = true)]
         entries: Vec<AllowEntry>,
     },
-    /// Take an entry from the allowlist
+    /// Remove an entry from the allowlist
     Disallow { entry: AllowEntry },
-    /// Show whom this agent blocks
+    /// List the agents that this agent blocks
     Blocks,
     /// Block an agent
     Block { target: AgentHandle },
-    /// Lift a block
+    /// Remove a block
     Unblock { target: AgentHandle },
 }
 

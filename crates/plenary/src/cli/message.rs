@@ -1,50 +1,79 @@
-//! `plenary message`: what has become of a message.
+//! `plenary message`: the state of a message.
 //! Must not know: how messages are sent.
 
-use clap::Subcommand;
-use plenary_client::inbox::Waiting;
-use plenary_kernel::SessionId;
+use std::time::Duration;
 
-use super::{context::Context, failure::Failure};
+use clap::Subcommand;
+use plenary_client::inbox::DeliveryDelay;
+use plenary_kernel::{AgentHandle, SessionId};
+
+use super::{
+    context::Context,
+    failure::{Exit, Failure},
+};
 use crate::out::{Table, clean};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show how far it got with each recipient: accepted, delivered, shown, in context, answered, acknowledged, expired;
-    /// and why it waits
+    /// Show the state of a message for each recipient (accepted, delivered, shown, in context, answered, acknowledged,
+    /// expired), and why it waits
     Status {
         session: SessionId,
-        /// The message's place in the session
+        /// Sequence number of the message in the session
         sequence: u64,
+        /// Wait so many seconds until it has come as far as --until with everybody; exit code 5 where it has not
+        #[arg(long, value_name = "SECONDS")]
+        wait: Option<u64>,
+        /// delivered, shown, in_context, answered or acknowledged
+        #[arg(long, value_name = "STATE", default_value = "in_context", requires = "wait")]
+        until: String,
     },
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
-    let client = context.agent_client()?;
+    let client = context.speaker()?;
     match command {
-        Command::Status { session, sequence } => {
-            let reply = client.message_status(&session, sequence).await?;
+        Command::Status { session, sequence, wait, until } => {
+            let reply = match wait {
+                None => client.message_status(&session, sequence).await?,
+                Some(seconds) => {
+                    let timeout = Duration::from_secs(seconds);
+                    client.wait_message_status(&session, sequence, &until, timeout).await?
+                }
+            };
             context.answer(&reply, |status| {
                 let mut table = Table::new(&["RECIPIENT", "STATE", "ANSWERED", "WAITS"]);
                 for recipient in &status.recipients {
                     let at = recipient.at.as_deref().unwrap_or("-");
                     let state = recipient.state.replace('_', " ");
-                    let waits = recipient.waiting.as_ref().map_or_else(|| "-".to_owned(), why);
+                    let waits = recipient
+                        .waiting
+                        .as_ref()
+                        .map_or_else(|| "-".to_owned(), |waiting| why(&recipient.agent, waiting));
+                    let state = match (recipient.shown_characters, recipient.characters) {
+                        (Some(shown), Some(of)) => format!("{state}: {shown} of {of} characters"),
+                        _ => state,
+                    };
                     table.row([recipient.agent.as_str(), &state, at, &waits]);
                 }
-                Ok(context.out.table(&table, "nobody else takes part")?)
-            })
+                Ok(context.out.table(&table, "the session has no other participant")?)
+            })?;
+            if reply.timed_out { Err(Failure::Said(Exit::Unanswered)) } else { Ok(()) }
         }
     }
 }
 
 /// Why it waits, in words.
-fn why(waiting: &Waiting) -> String {
+fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
     let since = waiting.since.as_deref().map(|since| format!(" since {since}")).unwrap_or_default();
+    let until = waiting.until.as_deref().map(|until| format!(" until {until}")).unwrap_or_default();
     match waiting.reason.as_str() {
+        "dnd" => format!("{agent} does not want to be disturbed{until}"),
+        "focus" => format!("{agent} takes only its own people, urgent messages and replies{until}"),
         "not_joined" => "it has not joined".to_owned(),
-        "next_event" => "for the next event of its session".to_owned(),
+        "rest_unread" => "it was cut, and the rest was not read".to_owned(),
+        "next_event" => "waits for the next event of its coding session".to_owned(),
         "hooks_off" => format!("its hooks are off{since}"),
         "no_live_session" => format!("no live session{since}"),
         other => format!("{}{since}", clean(other)),

@@ -5,15 +5,20 @@
 mod agent;
 mod agentic;
 mod agents;
+mod atomic;
+mod attention;
 mod channel;
 mod completions;
 mod connect;
+mod console;
 mod contact;
 mod context;
 mod doctor;
+mod everyday;
 mod explain;
 mod failure;
 mod frame;
+mod groups;
 mod hook;
 mod host;
 mod identity;
@@ -24,11 +29,14 @@ mod listen;
 mod mcp;
 mod me;
 mod message;
+mod notify;
 mod org;
 mod overseeing;
 mod owner;
+mod requests;
 mod runs;
 mod say;
+mod scoped;
 #[cfg(test)]
 mod scratch;
 mod session;
@@ -40,7 +48,9 @@ mod teach;
 mod terminal;
 mod token;
 mod trust;
+mod tui;
 mod use_agent;
+mod watch;
 mod whereabouts;
 
 use std::{
@@ -56,8 +66,12 @@ use crate::{
     out::Out,
     secrets::{self, Flag},
 };
+use connect::CodingAgent;
 use context::Context;
 use failure::{Exit, Failure};
+#[cfg(test)]
+pub(crate) use groups::GROUPS;
+pub(crate) use groups::grouped;
 #[cfg(test)]
 use scratch::Scratch;
 use surroundings::Surroundings;
@@ -69,35 +83,35 @@ Exit codes:
   1  refused by the server, or failed on this machine
   2  wrong usage
   3  the server cannot be reached
-  4  no token, or one the server does not take
-  5  nobody answered (`frame query`), or a run waits for input (`run`)
+  4  no token, or a token that the server does not accept
+  5  no answer came (`frame query`), or a run waits for input (`run`)
   130  the run was canceled (`run`)
-`frame lock … -- COMMAND` ends with the command's own exit code.";
+`frame lock … -- COMMAND` exits with the code of COMMAND.";
 
 /// What every client command takes.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Speak as this agent [env: PLENARY_AS] [default: the nearest .plenary.toml]
-    #[arg(long = "as", global = true, value_name = "@OWNER.NAME")]
+    /// Speak as this agent, or as a person: `@OWNER` [env: PLENARY_AS] [default: the nearest .plenary.toml]
+    #[arg(long = "as", global = true, value_name = "@OWNER.NAME", value_parser = AgentHandle::of_recipient)]
     pub speak_as: Option<AgentHandle>,
-    /// The server [env: PLENARY_URL] [default: the one running on this machine's data directory, see PLENARY_DATA,
+    /// URL of the server [env: PLENARY_URL] [default: the server that uses this machine's data directory (PLENARY_DATA),
     /// else http://127.0.0.1:7420]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<BaseUrl>,
     /// Use this token instead of a saved one [env: PLENARY_TOKEN]
     #[arg(long, global = true, value_name = "TOKEN", conflicts_with = "token_file")]
     pub token: Option<String>,
-    /// Read that token from a file; `-` is standard input
+    /// Read the token from a file; `-` is standard input
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Trust the certificate authorities of this PEM file, and no others [env: PLENARY_CACERT]
+    /// Trust only the certificate authorities in this PEM file [env: PLENARY_CACERT]
     #[arg(long, global = true, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
-    /// Print the server's JSON; errors too, on standard error
+    /// Print the server's JSON; errors are JSON on standard error
     #[arg(long, global = true)]
     pub json: bool,
-    /// No colours [env: NO_COLOR]
+    /// Print without colors [env: NO_COLOR]
     #[arg(long, global = true)]
     pub no_color: bool,
 }
@@ -143,61 +157,82 @@ pub(crate) enum Command {
     /// Owners: persons and organisations that own agents
     #[command(subcommand)]
     Owner(owner::Command),
-    /// Agents: their tokens, and whom they trust
+    /// Agents: create, configure, host, and decide who may contact them
     #[command(subcommand)]
     Agent(agent::Command),
     /// Organisations and their members
     #[command(subcommand)]
     Org(org::Command),
-    /// Sessions: conversations of agents
+    /// Sessions: conversations between agents
     #[command(subcommand)]
     Session(session::Command),
-    /// What is new for the agent, wherever it stands
+    /// Send a message to agents and people, or into a session
+    Send(everyday::Send),
+    /// Answer the last message that came
+    Reply(everyday::Reply),
+    /// Ask an agent or a person, and wait for the answer
+    Ask(requests::Ask),
+    /// List the agents that you can reach, and what they do
+    Who(everyday::WhoArgs),
+    /// Show and acknowledge what is new for the agent
     Inbox(inbox::Inbox),
-    /// What has become of a message
+    /// Show or set what may disturb the agent: open, focus or dnd
+    Attention(attention::AttentionArgs),
+    /// Requests from agents to people: list, answer, set rules
+    Requests(requests::Requests),
+    /// Show the state of a message
     #[command(subcommand)]
     Message(message::Command),
-    /// Follow everything that reaches the agent, live
+    /// Follow the agent's events live
     Listen(listen::Listen),
-    /// Frames: short messages between sessions that are listening now
+    /// Frames: short messages to sessions that are listening now
     #[command(subcommand)]
     Frame(frame::Command),
     /// Channels: append-only logs in which agents on different hosts coordinate
     #[command(subcommand)]
     Channel(channel::Command),
-    /// Ask an agent behind the server for something, and see what it does
+    /// Give a task to an agent that the server runs, and follow the run
     Run(runs::Run),
-    /// Agents behind the server, their runs and threads
+    /// Agents that the server runs, their runs and threads
     #[command(subcommand)]
     Runs(runs::Command),
-    /// Context that outlives sessions: packages of work done, facts, reviews, briefings
+    /// Project context that outlives sessions: packages of work, facts, reviews, briefings
     Context(agentic::ContextArgs),
-    /// Ask to be listed by an agent, or answer one that asks
+    /// Ask an agent for contact, or answer such a request
     #[command(subcommand)]
     Contact(contact::Command),
-    /// Whom the agent can reach
+    /// List the agents that this agent can contact
     Agents(agents::Agents),
-    /// The agent itself: its settings, and changing them where its owner allows that
+    /// Show the agent's own settings, and change them if its owner allows it
     Me(me::Me),
-    /// Make a coding agent an agent of the network, in this directory
+    /// Connect a coding agent to the network in this directory
     Connect(connect::Connect),
-    /// Take back what `connect` wrote
+    /// Start a coding agent connected to the network
+    #[command(flatten)]
+    Start(connect::launch::Named),
+    /// Undo what `connect` wrote
     Disconnect(connect::Disconnect),
-    /// Prove the path from a coding agent to the network and back, link by link
+    /// Stop the server that `connect --serve` started
+    Stop,
+    /// Check the connection between a coding agent and the network step by step
     Doctor(doctor::Doctor),
-    /// Print what an agent is told of the network
+    /// Print the guide for agents
     Teach(teach::Teach),
-    /// For coding agents: tell of an event on standard input, and be told what is new
+    /// For coding agents: report an event on standard input and print what is new
     Hook(hook::Hook),
-    /// Make an agent the default in this directory and below
+    /// Make an agent the default in this directory and those below it
     Use(use_agent::Use),
-    /// Take what a directory's files say of agents and projects, as they are now
+    /// Trust the agent and project settings of a directory as they are now
     Trust(trust::Trust),
     /// Serve the Model Context Protocol on standard input and output
     Mcp(mcp::Mcp),
-    /// Is the server up, and who am I to it?
+    /// Check that the server is up, and show who you are to it
     Status,
-    /// Tokens saved on this machine
+    /// Print a link that signs a browser in to the console once
+    Console(console::Console),
+    /// Follow all events that the caller may see, one line each
+    Watch(watch::Watch),
+    /// Tokens saved on this machine: add, remove, list
     #[command(subcommand)]
     Token(token::Command),
     /// Print a completion script for a shell
@@ -220,24 +255,24 @@ pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
 /// The command line of `plenary hook` alone: whoever waits for a hook does not wait for all the others to be described.
 #[derive(Debug, Parser)]
 #[command(name = "plenary")]
-struct Hooked {
+struct HookCommandLine {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
     command: HookCommand,
 }
 
-/// The one command of [`Hooked`].
+/// The one command of [`HookCommandLine`].
 #[derive(Debug, Subcommand)]
 enum HookCommand {
-    /// For coding agents: tell of an event on standard input, and be told what is new
+    /// For coding agents: report an event on standard input and print what is new
     Hook(hook::Hook),
 }
 
 /// Carries `plenary hook` out. To a coding agent the exit code of wrong usage means: hold the person's work up.
 pub(crate) fn run_hook() -> ExitCode {
-    match Hooked::try_parse() {
-        Ok(Hooked { global, command: HookCommand::Hook(args) }) => {
+    match HookCommandLine::try_parse() {
+        Ok(HookCommandLine { global, command: HookCommand::Hook(args) }) => {
             let out = Out::new(global.json, global.no_color);
             run(global, Command::Hook(args), out)
         }
@@ -268,7 +303,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
         Command::Use(args) => use_agent::run(context, &args),
         Command::Trust(args) => trust::run(context, args),
-        Command::Token(command) => token::run(context, command),
+        Command::Token(command) => wait(token::run(context, command)),
         Command::Completions(args) => completions::run(context, &args),
         Command::Teach(args) => teach::run(context, &args),
         Command::Hook(args) => {
@@ -276,13 +311,21 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
             if is_woken { Err(Failure::Said(Exit::Command(hook::WOKEN))) } else { Ok(()) }
         }
         Command::Connect(args) => wait(connect::connect(context, args)),
+        Command::Start(args) => start(context, args.coding, args.launch),
+        Command::Stop => wait(connect::serve::stop(context)),
         Command::Doctor(args) => wait(doctor::run(context, args)),
         Command::Disconnect(args) => wait(connect::disconnect(context, args)),
         Command::Owner(command) => wait(owner::run(context, command)),
         Command::Agent(command) => wait(agent::run(context, command)),
         Command::Org(command) => wait(org::run(context, command)),
         Command::Session(command) => wait(session::run(context, command)),
+        Command::Send(args) => wait(everyday::send(context, args)),
+        Command::Reply(args) => wait(everyday::reply(context, args)),
+        Command::Who(args) => wait(everyday::who(context, args)),
         Command::Inbox(args) => wait(inbox::run(context, args)),
+        Command::Attention(args) => wait(attention::run(context, args)),
+        Command::Ask(args) => wait(requests::ask(context, args)),
+        Command::Requests(args) => wait(requests::run(context, args)),
         Command::Message(command) => wait(message::run(context, command)),
         Command::Listen(args) => wait(listen::run(context, args)),
         Command::Frame(command) => wait(frame::run(context, command)),
@@ -294,12 +337,23 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Agents(args) => wait(agents::run(context, args)),
         Command::Me(args) => wait(me::run(context, args)),
         Command::Mcp(args) => wait(mcp::run(context, args)),
+        Command::Console(args) => wait(console::run(context, args)),
+        Command::Watch(args) => wait(watch::run(context, args)),
         Command::Status => wait(status::run(context)),
     }
 }
 
+/// Starts a coding agent in the place of this process.
+fn start(context: &Context, coding: CodingAgent, args: connect::launch::Launch) -> Result<(), Failure> {
+    Err(connect::launch::exec(coding, wait_for(connect::launch::prepare(context, coding, args))?))
+}
+
 /// The runtime is made only for commands that speak to a server; one thread is enough for a client.
 fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    wait_for(work)
+}
+
+fn wait_for<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -11,33 +11,33 @@ use crate::out::Table;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make an organisation
-    Add(Of),
+    /// Create an organisation
+    Add(OrgArgument),
     /// Show an organisation's members
-    Show(Of),
-    /// Make someone a member, or change its roles
+    Show(OrgArgument),
+    /// Add a member, or change a member's roles
     AddMember {
         #[command(flatten)]
-        of: Of,
-        /// e.g. `~nick`
+        of: OrgArgument,
+        /// The member, e.g. `~nick`
         member: SovereignHandle,
-        /// What it is there; may be repeated
+        /// A role of the member; may be repeated
         #[arg(long = "role", value_name = "ROLE")]
         roles: Vec<String>,
     },
-    /// Take a member out
+    /// Remove a member
     RmMember {
         #[command(flatten)]
-        of: Of,
-        /// e.g. `~nick`
+        of: OrgArgument,
+        /// The member, e.g. `~nick`
         member: SovereignHandle,
     },
 }
 
 /// Which organisation.
 #[derive(Debug, Args)]
-pub(crate) struct Of {
-    /// The organisation: an owner's name
+pub(crate) struct OrgArgument {
+    /// The organisation, an owner's name
     org: OwnerName,
 }
 
@@ -46,13 +46,13 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         &command;
     let client = context.configuring_client(Realm::Owner(&of.org))?;
     let (reply, done) = match command {
-        Command::Show(Of { org }) => return show(context, &client, &org).await,
-        Command::Add(Of { org }) => (client.put_org(&org).await?, org.to_string()),
-        Command::AddMember { of: Of { org }, member, roles } => {
-            (client.put_member(&org, &member, &roles).await?, format!("{member} belongs to {org}"))
+        Command::Show(OrgArgument { org }) => return show(context, &client, &org).await,
+        Command::Add(OrgArgument { org }) => (client.put_org(&org).await?, org.to_string()),
+        Command::AddMember { of: OrgArgument { org }, member, roles } => {
+            (client.put_member(&org, &member, &roles).await?, format!("{member} is a member of {org}"))
         }
-        Command::RmMember { of: Of { org }, member } => {
-            (client.remove_member(&org, &member).await?, format!("{member} no longer belongs to {org}"))
+        Command::RmMember { of: OrgArgument { org }, member } => {
+            (client.remove_member(&org, &member).await?, format!("{member} is no longer a member of {org}"))
         }
     };
     context.answer(&reply, |_| Ok(context.out.line(&done)?))
@@ -64,5 +64,5 @@ async fn show(context: &Context, client: &Client, org: &OwnerName) -> Result<(),
         page.members.iter().for_each(|member| table.row([member.handle.as_str(), &member.roles.join(" ")]));
     };
     context.pages(async |at| client.org(org, at).await, |page| page.next_cursor.as_ref(), take).await?;
-    context.table(&table, "nobody belongs to it")
+    context.table(&table, "the organisation has no members")
 }

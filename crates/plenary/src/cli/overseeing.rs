@@ -1,6 +1,6 @@
 //! `plenary agent sessions`, `events` and `inbox`: what an agent is shown, read by its owner or the operator. Nothing is
 //! marked by it.
-//! Must not know: whose token asks.
+//! Must not know: the caller.
 
 use clap::Args;
 use plenary_client::{
@@ -8,20 +8,27 @@ use plenary_client::{
     inbox::{InboxQuery, digest},
     sessions::{EventsQuery, SessionsQuery},
 };
-use plenary_kernel::{AgentHandle, SessionId, limits::PAGE_EVENTS_MAX};
+use plenary_kernel::{AgentHandle, OwnerName, SessionId, limits::PAGE_EVENTS_MAX};
 use serde_json::json;
 
 use super::{context::Context, failure::Failure, say, session::print_list};
 
 /// Which sessions.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  plenary agent sessions @nick.assistant\n  plenary agent sessions --owner nick"
+)]
 pub(crate) struct Sessions {
-    /// The agent, e.g. `@nick.assistant`
-    pub(crate) handle: AgentHandle,
+    /// The agent, e.g. `@nick.assistant` [default: all agents]
+    #[arg(value_name = "HANDLE")]
+    pub(crate) handle: Option<AgentHandle>,
+    /// Of all agents of this owner, e.g. `nick` [default: those of your token]
+    #[arg(long, conflicts_with = "handle")]
+    pub(crate) owner: Option<OwnerName>,
     /// Only sessions older than this one
     #[arg(long, value_name = "SESSION")]
     before: Option<SessionId>,
-    /// At most so many, and never more than 1000 at once [default: 1000]
+    /// Number of sessions at most, up to 1000 [default: 1000]
     #[arg(long)]
     limit: Option<u32>,
 }
@@ -34,10 +41,10 @@ pub(crate) struct Events {
     /// The session, `sess_…`
     #[arg(value_name = "SESSION")]
     id: SessionId,
-    /// Only events after this sequence
+    /// Only events after this sequence number
     #[arg(long, value_name = "SEQUENCE", default_value_t = 0)]
     after: u64,
-    /// At most so many, and never more than 1000 at once
+    /// Number of events at most, up to 1000
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=PAGE_EVENTS_MAX as i64))]
     limit: Option<u32>,
 }
@@ -47,20 +54,26 @@ pub(crate) struct Events {
 pub(crate) struct Inbox {
     /// The agent, e.g. `@nick.assistant`
     pub(crate) handle: AgentHandle,
-    /// Only what is behind this cursor of an earlier read, whether or not it was seen
+    /// Only items after this cursor of an earlier read, seen or not
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
-    /// At most so many, and never more than 100 at once [default: 20]
+    /// Number of items at most, up to 100 [default: 20]
     #[arg(long)]
     limit: Option<u32>,
-    /// Only these kinds, with commas between them
+    /// Only these kinds, separated by commas
     #[arg(long)]
     kinds: Option<String>,
+    /// Only items for this coding session, as `inbox sessions` lists them
+    #[arg(long, value_name = "ID")]
+    coding_session: Option<String>,
 }
 
 pub(crate) async fn sessions(context: &Context, client: &Client, args: Sessions) -> Result<(), Failure> {
     let query = SessionsQuery { before: args.before.map(|id| id.to_string()), limit: args.limit };
-    let reply = client.agent_sessions(&args.handle, &query).await?;
+    let reply = match &args.handle {
+        Some(handle) => client.agent_sessions(handle, &query).await?,
+        None => client.owner_sessions(args.owner.as_ref(), &query).await?,
+    };
     context.answer(&reply, |list| print_list(context, list))
 }
 
@@ -71,14 +84,19 @@ pub(crate) async fn events(context: &Context, client: &Client, args: Events) -> 
     context.answer(&reply, |page| {
         page.events.iter().try_for_each(|event| out.line(&say::event(&out, event, false)))?;
         if let Some(next) = page.next_cursor {
-            out.note(&format!("there are more: --after {next}"));
+            out.note(&format!("for more: --after {next}"));
         }
         Ok(())
     })
 }
 
 pub(crate) async fn inbox(context: &Context, client: &Client, args: Inbox) -> Result<(), Failure> {
-    let query = InboxQuery { after: args.after, limit: args.limit, kinds: args.kinds };
+    let query = InboxQuery {
+        after: args.after,
+        limit: args.limit,
+        kinds: args.kinds,
+        coding_session: args.coding_session,
+    };
     let reply = client.agent_inbox(&args.handle, &query).await?;
     context.answer(&reply, |page| {
         if page.items.is_empty() {

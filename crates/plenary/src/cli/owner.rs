@@ -15,21 +15,21 @@ use crate::out::{Table, utc};
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make an owner, and save its token
+    /// Create an owner and save its token on this machine
     Add {
-        /// Its name, e.g. `nick`
+        /// Name of the owner, e.g. `nick`
         owner: OwnerName,
-        /// Print the token too
+        /// Also print the token
         #[arg(long)]
         show_token: bool,
     },
-    /// List the owners
+    /// List owners
     List,
-    /// Give an owner a new token, and save it; the old one is dead at once
+    /// Replace an owner's token and save the new one; the old token stops working at once
     RotateToken {
         /// The owner
         owner: OwnerName,
-        /// Print the token too
+        /// Also print the token
         #[arg(long)]
         show_token: bool,
     },
@@ -60,7 +60,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 }
             };
             context.pages(async |at| client.owners(at).await, |page| page.next_cursor.as_ref(), take).await?;
-            context.table(&table, "no owners yet; make one with `plenary owner add NAME`")
+            context.table(&table, "no owners yet; create one with `plenary owner add NAME`")
         }
         Command::RotateToken { owner, show_token } => {
             context.check_tokens_file()?;

@@ -57,7 +57,7 @@ pub(crate) async fn blocks(
         }
     };
     context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
-    context.table(&table, "nobody is blocked")
+    context.table(&table, "no agent is blocked")
 }
 
 /// A session and who is in it.
@@ -77,11 +77,11 @@ pub(crate) fn session(out: &Out, session: &Session) -> Result<(), Failure> {
         let since = participant.left_at.or(participant.joined_at).map(utc).unwrap_or_default();
         table.row([participant.handle.as_str(), &participant.status.to_string(), &since]);
     }
-    Ok(out.table(&table, "nobody is in it")?)
+    Ok(out.table(&table, "the session has no participants")?)
 }
 
 /// A message's content as text, several lines where it has them.
-fn content(content: &Content) -> String {
+pub(crate) fn content(content: &Content) -> String {
     let parts = match content {
         Content::Text(text) => return clean_block(text, INDENT),
         Content::Parts(parts) => parts,

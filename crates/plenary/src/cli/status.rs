@@ -46,7 +46,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
                 clean(&health.version),
                 span(health.uptime_ms)
             ),
-            Err(_) => out.paint(Style::Red, "not reached"),
+            Err(_) => out.paint(Style::Red, "not reachable"),
         };
         out.line(&format!("server  {server} (from {named_by})  {state}"))?;
         out.line(&match &identity {

@@ -1,4 +1,4 @@
-//! `plenary teach`: what an agent is told of the network, for files that agents read.
+//! `plenary teach`: the guide for agents, for files that agents read.
 //! Must not know: the text.
 
 use clap::{Args, ValueEnum};
@@ -9,11 +9,11 @@ use crate::guide;
 /// In which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// As it is, and as the server has it at `/llms.txt`
+    /// The guide itself, as the server publishes it at `/llms.txt`
     Guide,
     /// A skill, for `skills/plenary/SKILL.md`
     Skill,
-    /// A part of `AGENTS.md`: `plenary teach agents-md >> AGENTS.md`
+    /// A section for `AGENTS.md`: `plenary teach agents-md >> AGENTS.md`
     AgentsMd,
 }
 

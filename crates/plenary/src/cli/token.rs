@@ -1,5 +1,5 @@
-//! `plenary token`: the tokens saved on this machine.
-//! Must not know: the server; nothing is asked of it.
+//! `plenary token`: the tokens saved on this machine; those with a scope, which the server makes, stand in `scoped`.
+//! Must not know: the server; nothing is asked of it here.
 
 use std::io::{BufRead, IsTerminal, Read};
 
@@ -8,7 +8,7 @@ use plenary_client::Token;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 
-use super::{context::Context, failure::Failure, identity::Holder};
+use super::{context::Context, failure::Failure, identity::Holder, scoped};
 use crate::out::Table;
 
 /// A token is never longer.
@@ -17,32 +17,39 @@ const TOKEN_OCTETS_MAX: u64 = 4096;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Save a token you were given; it is read from --token or standard input
-    Add(Whose),
-    /// Forget a token; the server still takes it, see `plenary agent rotate-token`
-    Remove(Whose),
-    /// List whose tokens are saved, never the tokens
+    /// Save a token, read from --token or standard input
+    #[command(after_help = "Example:\n  plenary token add @nick.assistant < token.txt")]
+    Add(TokenHolder),
+    /// Delete a saved token; it stays valid at the server until `plenary agent rotate-token`
+    Remove(TokenHolder),
+    /// List the holders of saved tokens; tokens are never printed
     List,
+    /// Make a token of an agent that does less than its own
+    Create(scoped::Create),
+    /// List an agent's tokens beside its own, and the clients that it has let in
+    Issued(scoped::Of),
+    /// End a token beside an agent's own, and those made with it
+    Revoke(scoped::Revoke),
 }
 
 /// Whose token it is.
 #[derive(Debug, Args)]
-pub(crate) struct Whose {
+pub(crate) struct TokenHolder {
     /// `@owner.name`, or the bare name of an owner
     #[arg(required_unless_present = "operator", conflicts_with = "operator", value_name = "AGENT OR OWNER")]
     holder: Option<Holder>,
-    /// The operator's
+    /// The operator's token
     #[arg(long)]
     operator: bool,
 }
 
-impl Whose {
+impl TokenHolder {
     fn holder(self) -> Holder {
         self.holder.unwrap_or(Holder::Operator)
     }
 }
 
-pub(crate) fn run(context: &Context, command: Command) -> Result<(), Failure> {
+pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
         Command::Add(whose) => {
             context.check_tokens_file()?;
@@ -59,10 +66,13 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Failure> {
             if !was_there {
                 return Err(Failure::local(format!("there is no saved token of {holder} for {server}")));
             }
-            context.out.note(&format!("forgot the token of {holder} for {server}"));
+            context.out.note(&format!("deleted the saved token of {holder} for {server}"));
             Ok(())
         }
         Command::List => list(context),
+        Command::Create(args) => scoped::create(context, args).await,
+        Command::Issued(of) => scoped::issued(context, of).await,
+        Command::Revoke(args) => scoped::revoke(context, args).await,
     }
 }
 
@@ -84,7 +94,7 @@ fn read_token(context: &Context, holder: &Holder) -> Result<Token, Failure> {
     let mut line = String::new();
     let read = if stdin.is_terminal() {
         context.out.ask(&format!("The token of {holder}: "));
-        let hidden = Hidden::begin();
+        let hidden = HiddenInput::begin();
         let read = stdin.lock().take(TOKEN_OCTETS_MAX).read_line(&mut line);
         drop(hidden);
         context.out.note("");
@@ -99,9 +109,9 @@ fn read_token(context: &Context, holder: &Holder) -> Result<Token, Failure> {
 }
 
 /// While it lives the terminal does not show what is typed.
-struct Hidden(Option<rustix::termios::Termios>);
+struct HiddenInput(Option<rustix::termios::Termios>);
 
-impl Hidden {
+impl HiddenInput {
     fn begin() -> Self {
         let before = tcgetattr(std::io::stdin()).ok();
         if let Some(mut quiet) = before.clone() {
@@ -112,7 +122,7 @@ impl Hidden {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
             let _kept = tcsetattr(std::io::stdin(), OptionalActions::Now, before);

@@ -1,4 +1,4 @@
-//! `plenary trust`: take what a directory says of agents and projects, as it is now.
+//! `plenary trust`: trust the agent and project settings of a directory as they are now.
 //! Must not know: the server.
 
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use serde_json::json;
 use super::{
     context::Context,
     failure::Failure,
-    identity::{self, Trusted},
+    identity::{self, TrustList},
 };
 use crate::out::clean_block;
 
 /// Which directory.
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// Its path [default: this one]
+    /// Path of the directory [default: the current directory]
     directory: Option<PathBuf>,
 }
 
@@ -28,16 +28,16 @@ pub(crate) fn run(context: &Context, args: Trust) -> Result<(), Failure> {
     if there.is_empty() {
         return Err(Failure::local_with(
             format!("{} has no .plenary.toml and no .plenary/clients.toml", directory.display()),
-            "there is nothing to trust; `plenary use @owner.name` says who speaks in a directory",
+            "there is nothing to trust; set the agent of a directory with `plenary use @owner.name`",
         ));
     }
-    Trusted::of(&context.around)?.take(&files)?;
+    TrustList::of(&context.around)?.take(&files)?;
     if context.out.is_json() {
         return Ok(context.out.line(&json!({ "trusted": there }).to_string())?);
     }
     for file in there {
         let text = std::fs::read_to_string(file).unwrap_or_default();
-        context.out.line(&format!("trusted as it is now: {}", file.display()))?;
+        context.out.line(&format!("trusted in its present form: {}", file.display()))?;
         context.out.note(&clean_block(text.trim_end(), ""));
     }
     Ok(())

@@ -12,8 +12,9 @@ use super::{
 
 /// What to use.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary use @nick.assistant")]
 pub(crate) struct Use {
-    /// e.g. `@nick.assistant`
+    /// The agent, e.g. `@nick.assistant`
     handle: AgentHandle,
 }
 
@@ -32,7 +33,7 @@ pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
     let saved = context.tokens_file().map(|file| file.load()).transpose()?;
     if saved.is_none_or(|tokens| tokens.of(&server).get(&holder).is_none()) {
         context.out.note(&format!(
-            "there is no saved token of it for {server} yet: `plenary agent add {0}` or `plenary token add {0}`",
+            "no token of this agent is saved for {server} yet; run `plenary agent add {0}` or `plenary token add {0}`",
             args.handle
         ));
     }

@@ -55,7 +55,7 @@ pub(crate) fn resolve(flag: Option<&BaseUrl>, around: &Surroundings) -> Result<W
     if let Some(text) = around.var("PLENARY_URL") {
         let url = text
             .parse()
-            .map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "set it right, or use --url"))?;
+            .map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "correct it, or use --url"))?;
         return Ok(Whereabouts { url, source: UrlSource::Environment });
     }
     if let Some(found) = of_data_dir(around)? {
@@ -74,7 +74,7 @@ pub(crate) fn of_data_dir(around: &Surroundings) -> Result<Option<Whereabouts>, 
     let url = text.trim().parse().map_err(|e| {
         Failure::local_with(
             format!("{}: {e}", file.display()),
-            "remove it; the server writes it again at its next start. Until then use --url",
+            "remove it, and use --url until the server writes it again at its next start",
         )
     })?;
     Ok(Some(Whereabouts { url, source: UrlSource::DataDir(file) }))

@@ -1,7 +1,8 @@
 //! `plenary demo`: a server on a store that keeps nothing, and the conversation of the Agent Session Protocol's
 //! own walkthrough (ASP §7) played on it by real clients over HTTP and WebSocket, then frames between the sessions of
 //! one person, a handoff on a channel, context that outlives its session, runs of an agent behind the server, and the
-//! tools that models get. Every step is printed as it crosses the wire, and checked.
+//! tools that models get. A person reads a story, scene by scene; with `--raw` each step is printed as it crosses the wire. Every
+//! step is checked.
 //! Must not know: the command line's other commands, or how the server works.
 
 mod channels;
@@ -10,19 +11,21 @@ mod frames;
 mod mcp;
 mod runs;
 mod stage;
+mod story;
 mod variations;
 mod walkthrough;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{io::IsTerminal as _, net::SocketAddr, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
 
 use crate::{
+    browser,
     out::Out,
     server::{OperatorToken, Server, Settings},
 };
-use stage::Stage;
+use stage::{Stage, Voice};
 
 /// The grace window of the demonstration: long enough to come back in, short enough to wait for its end.
 const GRACE: Duration = Duration::from_millis(1_500);
@@ -30,9 +33,12 @@ const GRACE: Duration = Duration::from_millis(1_500);
 /// Settings of the demonstration. `--json` is the global one.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Stop after the last step; exit with an error when a step was not as specified
+    /// Stop after the last step, and fail if a step does not match the specification
     #[arg(long)]
     pub once: bool,
+    /// Print each request, reply and event as it is, in place of the story
+    #[arg(long)]
+    pub raw: bool,
     /// Address to listen on [default: 127.0.0.1, any free port]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
@@ -50,7 +56,7 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
         settings.listen = args.listen.unwrap_or(settings.listen);
         let server = Server::start(settings, &operator).await?;
 
-        let played = play(&server, &operator, out, args.once).await;
+        let played = play(&server, &operator, out, args).await;
         if played.is_ok() && !args.once {
             tokio::signal::ctrl_c().await?;
         }
@@ -59,30 +65,52 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
     })
 }
 
-async fn play(server: &Server, operator: &OperatorToken, out: &Out, once: bool) -> anyhow::Result<()> {
-    let mut stage = Stage::new(server.url(), operator.secret(), *out)?;
+async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoArgs) -> anyhow::Result<()> {
+    let pages = !args.once
+        && !args.raw
+        && !out.is_json()
+        && std::io::stdin().is_terminal()
+        && std::io::stdout().is_terminal();
+    let voice = Voice { out: *out, raw: args.raw, pages };
+    let mut stage = Stage::new(server.url(), operator.secret(), voice)?;
+    stage.scene("1  A question across two organisations").await?;
     stage.note(&format!(
         "A server listens on {}, its store is SQLite in a temporary directory.",
         server.url()
     ))?;
+    if !args.once {
+        let link = stage.console().await?;
+        stage.note(&format!("Watch it live in the console, in one browser: {link}"))?;
+        if pages {
+            // Without a browser the line above is enough.
+            let _opened = browser::open(&link);
+        }
+    }
     let session = walkthrough::play(&mut stage).await.context("the walkthrough")?;
+    stage.scene("2  A connection breaks, and nothing is lost").await?;
     variations::send_and_end(&mut stage).await.context("send-and-end")?;
     variations::drop_within_grace(&mut stage, &session).await.context("a drop within the grace window")?;
     variations::drop_beyond_grace(&mut stage, &session).await.context("a drop beyond the grace window")?;
+    stage.scene("3  Three coding sessions of one person").await?;
     frames::play(&mut stage).await.context("frames")?;
+    stage.scene("4  Work is handed over").await?;
     channels::play(&mut stage).await.context("a channel")?;
+    stage.scene("5  What outlives a session").await?;
     context::play(&mut stage).await.context("context")?;
+    stage.scene("6  An agent that the server runs").await?;
     runs::play(&mut stage).await.context("runs")?;
+    stage.scene("7  Two models with nothing but their tools").await?;
     mcp::play(&mut stage).await.context("tools")?;
     stage.note(&format!(
         "Every step was as specified: {} requests, {} events.",
         stage.requests(),
         stage.events()
     ))?;
-    if !once {
+    if !args.once {
         stage.note("The server goes on; stop it with Ctrl-C. The tokens:")?;
         stage.show_tokens()?;
         stage.note("Try: plenary --url URL --token TOKEN session list")?;
+        stage.note(&format!("The console again, for one more browser: {}", stage.console().await?))?;
     }
     stage.leave().await;
     Ok(())

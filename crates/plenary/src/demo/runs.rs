@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, ensure};
 use http::Method;
-use plenary_client::runs::{Accepted, Chat, EventBody, FinishReason, RunEvent, RunStream};
+use plenary_client::runs::{Chat, EventBody, FinishReason, RunEvent, RunReceipt, RunStream};
 use serde_json::{Map, Value, json};
 
 use super::{stage::Stage, walkthrough::of};
@@ -86,7 +86,7 @@ async fn ask(
     stage: &mut Stage,
     steps: Value,
     thread: Option<String>,
-) -> anyhow::Result<(Accepted, RunStream)> {
+) -> anyhow::Result<(RunReceipt, RunStream)> {
     let mut metadata = Map::new();
     metadata.insert("demo".into(), steps);
     let chat = Chat { input: INPUT.into(), thread_id: thread, request_metadata: Some(metadata) };

@@ -1,4 +1,4 @@
-//! The players of the demonstration: what they send and get is printed and checked.
+//! The players of the demonstration: what they send and get is told or printed, and checked.
 //! Must not know: the play.
 
 mod frames;
@@ -13,13 +13,15 @@ use http::Method;
 use plenary_client::{
     BaseUrl, Client, Event, Token,
     accounts::{CreateAgent, Policy},
+    console::NewLink,
     live::{Live, LiveOptions, Signal},
 };
 use plenary_kernel::AllowEntry;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::out::{Out, Style};
+use super::story::{self, StoryLine};
+use crate::out::{Out, Style, clean};
 use frames::Listener;
 pub(super) use frames::sovereign;
 
@@ -32,19 +34,54 @@ struct Player {
     live: Option<Live>,
 }
 
+/// Tells the story, or shows what crosses the wire.
+#[derive(Clone, Copy)]
+pub(super) struct Voice {
+    /// Where it is printed.
+    pub(super) out: Out,
+    /// Each exchange as it is, in place of the story.
+    pub(super) raw: bool,
+    /// A person turns the pages.
+    pub(super) pages: bool,
+}
+
+impl Voice {
+    /// One exchange: as JSON for programs, as it is, or as a sentence about `who`, where it makes one.
+    fn exchange(self, who: &str, machine: &Value, raw: &str, told: Option<StoryLine>) -> anyhow::Result<()> {
+        let Self { out, .. } = self;
+        if out.is_json() {
+            out.line(&machine.to_string())?;
+        } else if self.raw {
+            out.line(raw)?;
+        } else if let Some(told) = told {
+            out.line(&match told {
+                StoryLine::Deed(text) => format!("  {} {}", out.paint(Style::Green, who), clean(&text)),
+                StoryLine::Echo(text) => out.paint(Style::Dim, &format!("      {who} {}", clean(&text))),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What somebody does without a request.
+    fn does(self, who: &str, verb: &str, what: &str) -> anyhow::Result<()> {
+        let machine = json!({"agent": who, "does": verb, "what": what});
+        self.exchange(who, &machine, &format!("{who} {verb} {what}"), Some(StoryLine::Echo(verb.to_owned())))
+    }
+}
+
 /// Where the demonstration is played.
 pub(super) struct Stage {
     base: Client,
     operator: Client,
     players: BTreeMap<&'static str, Player>,
     listeners: BTreeMap<&'static str, Listener>,
-    out: Out,
+    voice: Voice,
     requests: usize,
     events: usize,
 }
 
 impl Stage {
-    pub(super) fn new(url: &str, operator: &str, out: Out) -> anyhow::Result<Self> {
+    pub(super) fn new(url: &str, operator: &str, voice: Voice) -> anyhow::Result<Self> {
         let base = Client::new(url.parse::<BaseUrl>()?)?;
         let operator = base.with_token(Token::new(operator)?);
         Ok(Self {
@@ -52,7 +89,7 @@ impl Stage {
             operator,
             players: BTreeMap::new(),
             listeners: BTreeMap::new(),
-            out,
+            voice,
             requests: 0,
             events: 0,
         })
@@ -68,15 +105,39 @@ impl Stage {
 
     /// A remark between steps.
     pub(super) fn note(&self, text: &str) -> anyhow::Result<()> {
-        if self.out.is_json() {
-            return self.line(&json!({"note": text}), "");
+        let out = self.voice.out;
+        if out.is_json() {
+            return Ok(out.line(&json!({"note": text}).to_string())?);
         }
-        self.out.line("")?;
-        Ok(self.out.line(&self.out.paint(Style::Bold, text))?)
+        out.line("")?;
+        Ok(out.line(&out.paint(Style::Bold, text))?)
     }
 
-    fn line(&self, machine: &Value, person: &str) -> anyhow::Result<()> {
-        line(self.out, machine, person)
+    /// A new scene, on a screen of its own once the person has read the last one.
+    pub(super) async fn scene(&mut self, title: &str) -> anyhow::Result<()> {
+        let Voice { out, raw, pages } = self.voice;
+        if out.is_json() || raw {
+            return Ok(());
+        }
+        if pages && self.requests > 0 {
+            out.line("")?;
+            out.line(&out.paint(Style::Dim, "Enter: the next scene"))?;
+            tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
+        }
+        if pages {
+            out.bytes(b"\x1b[2J\x1b[H")?;
+        } else {
+            out.line("")?;
+        }
+        let rule = "─".repeat(title.chars().count());
+        out.line(&out.paint(Style::Yellow, title))?;
+        Ok(out.line(&out.paint(Style::Yellow, &rule))?)
+    }
+
+    /// A link to the console of everybody here.
+    pub(super) async fn console(&self) -> anyhow::Result<String> {
+        let link = NewLink { owner: None, role: None, person: None };
+        Ok(self.operator.console_link(&link).await.context("a link to the console")?.value.url)
     }
 
     /// Registers an agent and connects it.
@@ -104,7 +165,7 @@ impl Stage {
         let token = created.with_context(|| format!("a token of {owner}"))?.value.token;
         let client = self.base.with_token(Token::new(token.clone())?);
         self.players.insert(owner, Player { client, token, live: None });
-        say(self.out, owner, "comes in", "as a person")
+        self.voice.does(owner, "comes in", "as a person")
     }
 
     /// Puts somebody on the list of an agent that is there already.
@@ -112,12 +173,12 @@ impl Stage {
         let mut agent = CreateAgent::new(handle.parse()?);
         agent.allowlist = vec![entry.parse::<AllowEntry>()?];
         self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
-        say(self.out, handle, "admits", entry)
+        self.voice.does(handle, "admits", entry)
     }
 
     /// Opens the event stream of an agent.
     pub(super) async fn connect(&mut self, handle: &'static str) -> anyhow::Result<()> {
-        let out = self.out;
+        let voice = self.voice;
         let player = self.player(handle)?;
         let mut live = player.client.live(LiveOptions::default());
         match timeout(STEP, live.next()).await.context("the connection took too long")?? {
@@ -127,14 +188,14 @@ impl Stage {
             }
         }
         player.live = Some(live);
-        say(out, handle, "connects", "WebSocket /connect")
+        voice.does(handle, "connects", "WebSocket /connect")
     }
 
     /// Drops the event stream of an agent without a word, as a crashed host would.
     pub(super) fn drop_connection(&mut self, handle: &'static str) -> anyhow::Result<()> {
-        let out = self.out;
+        let voice = self.voice;
         self.player(handle)?.live = None;
-        say(out, handle, "drops", "its connection")
+        voice.does(handle, "loses", "its connection")
     }
 
     /// Sends a request and checks the status; the body that came back.
@@ -148,9 +209,12 @@ impl Stage {
     ) -> anyhow::Result<Value> {
         self.requests += 1;
         let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
-        self.line(
+        let Voice { out, .. } = self.voice;
+        self.voice.exchange(
+            handle,
             &json!({"agent": handle, "request": {"method": method.as_str(), "path": path, "body": body}}),
-            &format!("{handle} {} {method} {path} {sent}", self.out.paint(Style::Green, "→")),
+            &format!("{handle} {} {method} {path} {sent}", out.paint(Style::Green, "→")),
+            story::request(method.as_str(), path, body.as_ref()),
         )?;
         let client = self.player(handle)?.client.clone();
         let bytes = body.as_ref().map(|body| Bytes::from(body.to_string()));
@@ -158,9 +222,11 @@ impl Stage {
             timeout(STEP, client.raw(method, path, bytes)).await.context("the request took too long")??;
         let text = String::from_utf8_lossy(&reply.body).into_owned();
         let value = if text.is_empty() { Value::Null } else { serde_json::from_str(&text)? };
-        self.line(
+        self.voice.exchange(
+            handle,
             &json!({"agent": handle, "reply": {"status": reply.status, "body": value}}),
-            &format!("{handle} {} {} {text}", self.out.paint(Style::Green, "←"), reply.status),
+            &format!("{handle} {} {} {text}", out.paint(Style::Green, "←"), reply.status),
+            story::reply(reply.status, &value),
         )?;
         ensure!(reply.status == status, "expected status {status}, got {}: {text}", reply.status);
         Ok(value)
@@ -172,9 +238,11 @@ impl Stage {
         self.events += 1;
         let event = self.next(handle).await.with_context(|| format!("{handle} should get {expected}"))?;
         let value: Value = serde_json::from_str(event.json())?;
-        self.line(
+        self.voice.exchange(
+            handle,
             &json!({"agent": handle, "event": value}),
-            &format!("{handle} {} {}", self.out.paint(Style::Yellow, "⇐"), event.json()),
+            &format!("{handle} {} {}", self.voice.out.paint(Style::Yellow, "⇐"), event.json()),
+            story::event(handle, &value),
         )?;
         let mut members = value.as_object().cloned().unwrap_or_default();
         if let Some(Value::Object(payload)) = members.remove("payload") {
@@ -206,12 +274,12 @@ impl Stage {
 
     /// The tokens of everyone, to try things with.
     pub(super) fn show_tokens(&self) -> anyhow::Result<()> {
-        self.players.iter().try_for_each(|(handle, player)| {
-            self.line(
-                &json!({"agent": handle, "token": player.token}),
-                &format!("{handle}  {}", player.token),
-            )
-        })
+        let out = self.voice.out;
+        for (handle, Player { token, .. }) in &self.players {
+            let machine = || json!({"agent": handle, "token": token}).to_string();
+            out.line(&if out.is_json() { machine() } else { format!("{handle}  {token}") })?;
+        }
+        Ok(())
     }
 
     /// Everyone leaves.
@@ -220,17 +288,4 @@ impl Stage {
             live.close().await;
         }
     }
-}
-
-fn say(out: Out, handle: &str, verb: &str, what: &str) -> anyhow::Result<()> {
-    line(out, &json!({"agent": handle, "does": verb, "what": what}), &format!("{handle} {verb} {what}"))
-}
-
-fn line(out: Out, machine: &Value, person: &str) -> anyhow::Result<()> {
-    if out.is_json() {
-        out.line(&machine.to_string())?;
-    } else {
-        out.line(person)?;
-    }
-    Ok(())
 }

@@ -17,7 +17,7 @@ pub(super) async fn explained(error: anyhow::Error, data: Option<&Path>) -> anyh
     let is_locked = error.chain().any(|cause| matches!(cause.downcast_ref(), Some(OpenError::Locked { .. })));
     if is_locked && let Some(url) = running(data).await {
         return error.context(format!(
-            "a server runs on this data directory already, at {url}; use that one, or stop it first"
+            "a server is already running on this data directory, at {url}; use it, or stop it first"
         ));
     }
     let taken = error.chain().find_map(|cause| match cause.downcast_ref::<ListenFault>() {

@@ -9,8 +9,8 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use plenary_accounts::{Hosted, Policy};
-use plenary_hosts::{Around, connected::INSTANCES_PER_OWNER_MAX};
+use plenary_accounts::{HostedAgent, Policy};
+use plenary_hosts::{HostContext, connected::INSTANCES_PER_OWNER_MAX};
 use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_participation::{Answers, Settings as Part};
 use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runner, limits::DEPTH_MAX};
@@ -185,7 +185,7 @@ pub(crate) struct Agents {
     pub(crate) registry: Registry,
     /// How much each owner may have of them at a time.
     pub(crate) quotas: Quotas,
-    pub(crate) hosted: Vec<Hosted>,
+    pub(crate) hosted: Vec<HostedAgent>,
     pub(crate) parts: HashMap<AgentHandle, Part>,
     /// Of those that come by themselves.
     pub(crate) limits: RunLimits,
@@ -194,7 +194,7 @@ pub(crate) struct Agents {
 
 impl Agents {
     fn put(&mut self, agent: Agent, account: Option<(Policy, Vec<AllowEntry>)>, part: Part) -> Agent {
-        self.hosted.push(Hosted { handle: agent.handle.clone(), account });
+        self.hosted.push(HostedAgent { handle: agent.handle.clone(), account });
         self.parts.insert(agent.handle.clone(), part);
         agent
     }
@@ -204,13 +204,13 @@ impl Agents {
 pub(super) fn agents(
     runs: &RunsTable,
     tables: &BTreeMap<String, AgentTable>,
-    around: &Around,
+    around: &HostContext,
 ) -> anyhow::Result<Agents> {
     let limits = runs.limits.over(RunLimits::default()).context("[runs]")?;
     let default_owner = runs.owner.as_deref().unwrap_or(OWNER);
     let handle = |name: &str, owner: Option<&str>| -> anyhow::Result<AgentHandle> {
         let owner = owner.unwrap_or(default_owner);
-        format!("@{owner}.{name}").parse().context("its name or its owner is none")
+        format!("@{owner}.{name}").parse().context("the agent's name or owner is not valid")
     };
     let part = runs.part.over(Part::default()).context("[runs]")?;
     let (mut all, mut agents) =
@@ -225,7 +225,7 @@ pub(super) fn agents(
             let account = (table.kind != "connected").then(|| table.account(&handle));
             let account = account.transpose()?;
             if account.is_none() && (table.policy.is_some() || !table.allowlist.is_empty()) {
-                bail!("`policy` and `allowlist` are set where its account is made");
+                bail!("`policy` and `allowlist` belong to the agent's account");
             }
             anyhow::Ok(all.put(agent, account, table.part.over(part)?))
         };
@@ -242,7 +242,7 @@ pub(super) fn agents(
 }
 
 /// What carries out the runs of an agent of this kind.
-fn runner(table: &AgentTable, handle: &AgentHandle, around: &Around) -> anyhow::Result<Arc<dyn Runner>> {
+fn runner(table: &AgentTable, handle: &AgentHandle, around: &HostContext) -> anyhow::Result<Arc<dyn Runner>> {
     match table.kind.as_str() {
         "echo" => {
             nothing_more(&table.rest)?;
@@ -259,7 +259,7 @@ fn runner(table: &AgentTable, handle: &AgentHandle, around: &Around) -> anyhow::
 
 fn nothing_more(rest: &Table) -> anyhow::Result<()> {
     match rest.keys().next() {
-        Some(name) => bail!("{name:?} is no setting of this kind of agent"),
+        Some(name) => bail!("{name:?} is not a setting of this kind of agent"),
         None => Ok(()),
     }
 }
@@ -268,7 +268,7 @@ fn nothing_more(rest: &Table) -> anyhow::Result<()> {
 mod tests {
     use std::time::Duration;
 
-    use plenary_hosts::{Attaching, Launcher, NoTools};
+    use plenary_hosts::{AttachPoint, Launcher, NoTools};
 
     use super::*;
 
@@ -281,8 +281,8 @@ mod tests {
 
     fn all(text: &str) -> anyhow::Result<Agents> {
         let file: File = toml::from_str(text)?;
-        let (attaching, launcher) = (Attaching::default(), Launcher::none());
-        let around = Around { toolbox: Arc::new(NoTools), attaching, launcher, variable: |_| None };
+        let (attaching, launcher) = (AttachPoint::default(), Launcher::none());
+        let around = HostContext { toolbox: Arc::new(NoTools), attaching, launcher, variable: |_| None };
         agents(&file.runs, &file.agents, &around)
     }
 

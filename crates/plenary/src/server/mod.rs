@@ -3,6 +3,7 @@
 
 mod agents;
 mod background;
+mod cluster;
 mod model;
 mod operator;
 mod privacy;
@@ -20,17 +21,18 @@ mod whereabouts;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use plenary_accounts::{Seed, Seeded, TokenDigest};
+use plenary_accounts::{Seed, SeedReport, TokenDigest};
 use plenary_context::Indexes;
 use plenary_edge::{Listener, Metrics};
-use plenary_hub::Closing;
+use plenary_hub::CloseReason;
 use plenary_log::Fault;
 use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use cluster::{LOG, NETWORK, SIGNALS};
 pub(crate) use operator::OperatorToken;
 pub(crate) use recount::{Miscount, Recount};
-use rooms::{Opening, Rooms};
+use rooms::{RoomInputs, Rooms};
 pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
 #[cfg(test)]
 pub(crate) use surface::descriptions;
@@ -45,10 +47,10 @@ pub(crate) struct Server {
     url: String,
     near: String,
     stop: CancellationToken,
-    serving: tokio::task::JoinHandle<plenary_edge::Stopped>,
+    serving: tokio::task::JoinHandle<plenary_edge::StopReport>,
     tasks: TaskTracker,
     rooms: Rooms,
-    closing: store::Closing,
+    closing: store::StoreClose,
     toolbox: Arc<OwnTools>,
     telemetry: Telemetry,
 }
@@ -61,7 +63,7 @@ impl Server {
         let semantic = model::open(&settings).await?;
         opened.log.ledger().limit(settings.quota.stored());
         let operator = TokenDigest::of(operator.secret());
-        let opening = Opening { log: opened.log, operator, indexes: Indexes { lexical: index, semantic } };
+        let opening = RoomInputs { log: opened.log, operator, indexes: Indexes { lexical: index, semantic } };
         let rooms = Rooms::build(&settings, opening, &telemetry).await?;
 
         usage::count(&rooms).await?;
@@ -75,13 +77,13 @@ impl Server {
             for agent in seed.guessable() {
                 tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
             }
-            let Seeded { made, known } = rooms.accounts.apply_seed(&seed).await?;
+            let SeedReport { made, known } = rooms.accounts.apply_seed(&seed).await?;
             tracing::info!(made, known, "the seed file was applied");
         }
         let hosted = settings.agents.hosted.clone();
-        rooms.accounts.host(hosted).await.context("making the accounts of the agents that it runs")?;
+        rooms.accounts.host(hosted).await.context("creating the accounts of the configured agents")?;
         for room in &rooms.served {
-            room.resume().await.context("finishing what the last run of the server left")?;
+            room.resume().await.context("finishing work that the last run of the server left")?;
         }
 
         let metrics = metrics(&telemetry);
@@ -93,7 +95,7 @@ impl Server {
             tasks.spawn(settings.attaching.answering(signals, address));
         }
         let origin = settings.origin(listener.address());
-        let around = surface::Around {
+        let around = surface::SurfaceInputs {
             origin: origin.clone(),
             metrics_open: settings.metrics_open,
             metrics: &metrics,
@@ -133,7 +135,7 @@ impl Server {
     /// Stops: nothing more is accepted, commits under way finish, connections are closed with 1012, the store is
     /// closed. Takes at most ten seconds.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
-        self.rooms.presence.close_all(Closing::Shutdown);
+        self.rooms.presence.close_all(CloseReason::Shutdown);
         self.rooms.served.iter().for_each(|room| room.close());
         self.stop.cancel();
         // Whoever follows a run hears of its end before the connection goes.
@@ -146,7 +148,7 @@ impl Server {
         let (stopped, ()) = tokio::join!(self.serving, rooms);
         let stopped = stopped.context("the listener")?;
         if stopped.cut > 0 {
-            tracing::warn!(connections = stopped.cut, "connections did not end in time and were cut");
+            tracing::warn!(connections = stopped.cut, "connections did not end in time and were closed");
         }
         self.tasks.close();
         let store = async {
@@ -178,10 +180,10 @@ fn telemetry(settings: &Settings) -> Telemetry {
 fn metrics(telemetry: &Telemetry) -> Metrics {
     let metrics = Metrics::with_spans(telemetry.spans());
     let counts = telemetry.counts();
-    metrics.register("spans_exported", "Spans that a collector has taken", counts.exported);
+    metrics.register("spans_exported", "Spans that a collector has accepted", counts.exported);
     metrics.register(
         "spans_dropped",
-        "Spans that were lost: no room, or no collector took them",
+        "Spans that were dropped: the queue was full, or no collector accepted them",
         counts.dropped,
     );
     metrics

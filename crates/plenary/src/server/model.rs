@@ -24,7 +24,7 @@ pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn S
         let shelf = shelf(directory.as_deref(), database.as_deref(), &*embedder)?;
         Ok::<_, anyhow::Error>(Arc::new(Vectors::new(embedder, shelf)) as Arc<dyn Semantic>)
     };
-    let opened = tokio::task::spawn_blocking(opening).await.context("making the model ready")?;
+    let opened = tokio::task::spawn_blocking(opening).await.context("preparing the model")?;
     Ok(Some(opened.context("--embeddings")?))
 }
 

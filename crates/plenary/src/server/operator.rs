@@ -57,8 +57,8 @@ fn read(file: &Path, text: &str) -> anyhow::Result<String> {
     let secret = text.trim();
     if Token::chosen(secret).is_none() {
         bail!(
-            "{} holds no token of {TOKEN_OCTETS_MIN} to {TOKEN_OCTETS_MAX} printable ASCII characters; remove it, and \
-             the next start makes a new one",
+            "{} does not contain a token of {TOKEN_OCTETS_MIN} to {TOKEN_OCTETS_MAX} printable ASCII characters; remove it, and \
+             the next start creates a new one",
             file.display()
         );
     }

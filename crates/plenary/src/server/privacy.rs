@@ -39,7 +39,7 @@ pub(super) fn secret(file: &Path) -> anyhow::Result<()> {
     let mode =
         fs::metadata(file).with_context(|| format!("reading {}", file.display()))?.permissions().mode();
     if mode & FOR_OTHERS != 0 {
-        bail!("{} can be read by others; run: chmod 600 {0}", file.display());
+        bail!("other users can read {}; run: chmod 600 {0}", file.display());
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ fn tighten(path: &Path, mode: u32) -> anyhow::Result<()> {
     }
     fs::set_permissions(path, Permissions::from_mode(mode)).with_context(|| {
         format!(
-            "{0} can be read by others and cannot be closed; make it yours, then: chmod {mode:o} {0}",
+            "{0} can be read by others and its permissions cannot be changed; own it, then run: chmod {mode:o} {0}",
             path.display()
         )
     })

@@ -67,7 +67,7 @@ impl Probe {
         let row = RowOp { name: ROW.to_owned(), expected: None, value };
         let outcome = self.log.append(Batch { rows: vec![row], ..Batch::default() }).await.map(drop);
         if let Err(fault) = &outcome {
-            tracing::warn!(%fault, "the store does not write");
+            tracing::warn!(%fault, "the store cannot be written");
         }
         self.last.send_replace(Last { ended: Some((Instant::now(), outcome)), is_running: false });
     }
@@ -84,12 +84,12 @@ fn code(fault: &Fault) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use plenary_log::rigged::{Failing, Process, Store};
+    use plenary_log::rigged::{InjectedFault, Process, Store};
 
     use super::*;
 
-    fn full() -> Failing {
-        Failing::Before(Fault::Full("no room".into()))
+    fn full() -> InjectedFault {
+        InjectedFault::Before(Fault::Full("no room".into()))
     }
 
     #[tokio::test(start_paused = true)]

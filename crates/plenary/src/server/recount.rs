@@ -5,10 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plenary_accounts::Accounts;
-use plenary_blobs::{Blobs, Checked, Fault as BlobFault};
+use plenary_blobs::{BlobCheck, Blobs, Fault as BlobFault};
 use plenary_channels::Channels;
+use plenary_console::Console;
 use plenary_context::Context;
 use plenary_log::{Change, Charge, Fault, Looks, StoredEvent, Usage};
+use plenary_requests::Requests;
 use plenary_runs::Recount as RunsRecount;
 use plenary_sessions::{Sessions, files::FileNews};
 
@@ -68,7 +70,7 @@ impl Recount {
     }
 
     /// Reads the contents of the files of messages.
-    pub(crate) async fn check_files(&self, blobs: &Blobs, checked: &mut Checked) -> Result<(), BlobFault> {
+    pub(crate) async fn check_files(&self, blobs: &Blobs, checked: &mut BlobCheck) -> Result<(), BlobFault> {
         for (file, (sha256, is_named)) in &self.files {
             if let (Ok(name), Ok(id)) = (file.parse(), sha256.parse()) {
                 blobs.check_own(&name, &id, *is_named, checked).await?;
@@ -92,7 +94,14 @@ impl Recount {
     }
 
     fn charge(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        let rooms = [Accounts::recount, Sessions::recount, Channels::recount, Context::recount];
+        let rooms = [
+            Accounts::recount,
+            Sessions::recount,
+            Channels::recount,
+            Context::recount,
+            Requests::recount,
+            Console::recount,
+        ];
         for recount in rooms {
             let counted = recount(event)?;
             if counted.is_some() {

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use plenary_a2a::A2a;
 use plenary_accounts::{Accounts, TokenDigest};
 use plenary_blobs::Blobs;
 use plenary_channels::Channels;
+use plenary_console::Console;
 use plenary_context::{Context, Indexes};
 use plenary_engine::SystemClock;
 use plenary_frames::Frames;
@@ -15,10 +17,18 @@ use plenary_hub::{Cursors, Presence};
 use plenary_inbox::Inbox;
 use plenary_kernel::Clock;
 use plenary_log::Log;
+use plenary_notify::Notify;
+use plenary_oauth::OAuth;
+use plenary_outward::{
+    client_config,
+    guard::{Guard, GuardedPool},
+};
 use plenary_participation::Participation;
-use plenary_room::{About, ServedRoom};
+use plenary_requests::Requests;
+use plenary_room::{RoomDescription, ServedRoom};
 use plenary_runs::Runs;
 use plenary_sessions::Sessions;
+use plenary_sources::Sources;
 use plenary_telemetry::Telemetry;
 
 use super::{Settings, agents::Agents};
@@ -27,8 +37,8 @@ use crate::secrets;
 /// One room of the list: what is said of it before it is built, and where it stands among those that were.
 pub(super) struct Entry {
     /// What is said of it.
-    pub(super) about: fn() -> About,
-    served: fn(&Built) -> Arc<dyn ServedRoom>,
+    pub(super) about: fn() -> RoomDescription,
+    served: fn(&BuiltRooms) -> Arc<dyn ServedRoom>,
 }
 
 /// Every room but the inbox, in the order in which they are described, told of events, resumed and ended. Accounts come
@@ -40,30 +50,42 @@ const ROOMS: &[Entry] = &[
     Entry { about: Channels::about, served: |built| Arc::new(built.channels.clone()) },
     Entry { about: Context::about, served: |built| Arc::new(built.context.clone()) },
     Entry { about: Runs::about, served: |built| Arc::new(built.runs.clone()) },
+    Entry { about: Requests::about, served: |built| Arc::new(built.requests.clone()) },
     Entry { about: Door::about, served: |built| Arc::new(built.door.clone()) },
+    Entry { about: Notify::about, served: |built| Arc::new(built.notify.clone()) },
+    Entry { about: Sources::about, served: |built| Arc::new(built.sources.clone()) },
+    Entry { about: Console::about, served: |built| Arc::new(built.console.clone()) },
+    Entry { about: A2a::about, served: |built| Arc::new(built.a2a.clone()) },
+    Entry { about: OAuth::about, served: |built| Arc::new(built.oauth.clone()) },
     Entry { about: Participation::about, served: |built| Arc::new(built.participation.clone()) },
 ];
 
 /// What is said of every room before any is built.
-pub(super) fn about() -> Vec<About> {
+pub(super) fn about() -> Vec<RoomDescription> {
     // The inbox is a view over the others and comes last: what it says was handed out, every room has.
     ROOMS.iter().map(|entry| (entry.about)()).chain([Inbox::about()]).collect()
 }
 
 /// The rooms as they were built.
-struct Built {
+struct BuiltRooms {
     accounts: Accounts,
     sessions: Sessions,
     frames: Frames,
     channels: Channels,
     context: Context,
     runs: Runs,
+    requests: Requests,
+    notify: Notify,
     door: Door,
+    sources: Sources,
     participation: Participation,
+    console: Console,
+    a2a: A2a,
+    oauth: OAuth,
 }
 
 /// What they are built on.
-pub(super) struct Opening {
+pub(super) struct RoomInputs {
     pub(super) log: Log,
     pub(super) operator: TokenDigest,
     pub(super) indexes: Indexes,
@@ -74,6 +96,8 @@ pub(super) struct Rooms {
     pub(super) log: Log,
     pub(super) accounts: Accounts,
     pub(super) runs: Runs,
+    pub(super) console: Console,
+    pub(super) a2a: A2a,
     pub(super) presence: Arc<Presence>,
     pub(super) cursors: Arc<Cursors>,
     /// Every room, the inbox last.
@@ -84,10 +108,10 @@ impl Rooms {
     /// Builds them; nothing is served yet.
     pub(super) async fn build(
         settings: &Settings,
-        opening: Opening,
+        opening: RoomInputs,
         telemetry: &Telemetry,
     ) -> anyhow::Result<Self> {
-        let Opening { log, operator, indexes } = opening;
+        let RoomInputs { log, operator, indexes } = opening;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(log.clone(), clock.clone(), operator);
         accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
@@ -114,30 +138,68 @@ impl Rooms {
         let (l, c, a, kept) = (log.clone(), clock.clone(), accounts.clone(), blobs.clone());
         let context = Context::new(l, c, a, indexes, kept, settings.context);
         let Agents { registry, quotas, parts: how, limits, part, hosted: _ } = settings.agents.clone();
-        let runs = Runs::new(
-            log.clone(),
-            clock.clone(),
-            accounts.clone(),
-            cursors.clone(),
-            blobs,
-            (registry, quotas),
-        );
-        let carrying = settings.attaching.clone();
+        let (requests, notify) = people(settings, (&log, &clock, &accounts))?;
+        let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
+        let runs = Runs::new(l, c, a, cursors.clone(), blobs, (registry, quotas));
+        let (carrying, attaching) = (settings.attaching.clone(), settings.attaching.clone());
         runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));
-        let door =
-            Door { attaching: settings.attaching.clone(), accounts: accounts.clone(), runs: runs.clone() };
+        let door = Door { attaching, accounts: accounts.clone(), runs: runs.clone() };
         let (l, s, r) = (log.clone(), sessions.clone(), runs.clone());
         let participation = Participation::new(l, accounts.clone(), s, r, cursors.clone(), (how, part));
-        let built = Built { accounts, sessions, frames, channels, context, runs, door, participation };
+        let rooms = (sessions.clone(), context.clone(), runs.clone());
+        let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), rooms);
+        let built = BuiltRooms {
+            console: Console::new(log.clone(), clock.clone(), accounts.clone()),
+            a2a: A2a::new(accounts.clone(), settings.a2a.clone()),
+            oauth: oauth(settings, &log, &accounts),
+            accounts,
+            sessions,
+            frames,
+            channels,
+            context,
+            runs,
+            requests,
+            notify,
+            door,
+            sources,
+            participation,
+        };
         let mut served: Vec<Arc<dyn ServedRoom>> = ROOMS.iter().map(|entry| (entry.served)(&built)).collect();
-        let Built { accounts, sessions, frames, runs, .. } = built;
+        let BuiltRooms { accounts, sessions, frames, runs, console, a2a, .. } = built;
         let sources = served.iter().filter_map(|room| room.news()).collect();
         let below = plenary_inbox::Rooms { accounts: accounts.clone(), sessions, frames, sources };
         let inbox = Inbox::new(log.clone(), clock, cursors.clone(), below);
         inbox.begin().await.context("reading where the log stands")?;
         served.push(Arc::new(inbox));
-        Ok(Self { log, accounts, runs, presence, cursors, served })
+        let tellers = served.iter().filter_map(|room| room.teller()).collect();
+        let glancers = served.iter().filter_map(|room| room.glancer()).collect();
+        console.begin(tellers, glancers).await.context("reading where the log stands")?;
+        Ok(Self { log, accounts, runs, console, a2a, presence, cursors, served })
     }
+}
+
+/// What people are asked, and where they are told of it.
+fn people(
+    settings: &Settings,
+    (log, clock, accounts): (&Log, &Arc<dyn Clock>, &Accounts),
+) -> anyhow::Result<(Requests, Notify)> {
+    let requests = Requests::new(log.clone(), clock.clone(), accounts.clone());
+    let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
+    let notify = Notify::new(l, c, a, requests.clone(), settings.notify.clone());
+    Ok((requests, notify.context("what notifications are sent with")?))
+}
+
+/// The authorization server. Without certificate authorities it fetches no documents of clients, and serves all the same.
+fn oauth(settings: &Settings, log: &Log, accounts: &Accounts) -> OAuth {
+    let private = settings.private_clients;
+    let pool = match client_config(true, None, "with SSL_CERT_FILE") {
+        Ok(tls) => Some(GuardedPool::new(Guard::new(private), tls)),
+        Err(fault) => {
+            tracing::warn!(%fault, "documents of OAuth clients are not fetched");
+            None
+        }
+    };
+    OAuth::new(log.clone(), accounts.clone(), pool, private)
 }
 
 /// Where contents are kept, if anywhere.

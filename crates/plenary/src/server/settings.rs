@@ -2,6 +2,7 @@
 
 mod files;
 mod listen;
+mod notify;
 mod quota;
 mod source;
 
@@ -16,14 +17,19 @@ use std::{
 use anyhow::{Context as _, bail};
 use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
-use plenary_hosts::{Around, Attaching, Launcher};
+use plenary_hosts::{AttachPoint, HostContext, Launcher};
+use plenary_kernel::AgentHandle;
 use serde::Deserialize;
 
-use self::files::{Files, FilesTable};
 pub(crate) use self::quota::Quota;
+use self::{
+    files::{Files, FilesTable},
+    notify::NotifyTable,
+};
 use super::{
     OwnTools,
     agents::{AgentTable, Agents, RunsTable, agents},
+    cluster::{self, Cluster, ClusterTable},
 };
 use crate::{
     paths, secrets,
@@ -47,6 +53,8 @@ pub(crate) struct Settings {
     pub(crate) data: Option<PathBuf>,
     /// A PostgreSQL URL; wins over `data`.
     pub(crate) database: Option<String>,
+    /// The NATS servers that order the log of several nodes, each with a replica in `data`.
+    pub(crate) cluster: Option<Cluster>,
     /// Where contents are kept; nowhere when absent.
     pub(crate) blobs: Option<Place>,
     pub(crate) seed: Option<PathBuf>,
@@ -54,23 +62,28 @@ pub(crate) struct Settings {
     pub(crate) quota: Quota,
     /// How large files are, and how long they stay.
     pub(crate) files: Files,
+    /// How notifications of requests are sent.
+    pub(crate) notify: plenary_notify::Config,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) public_url: Option<String>,
     pub(crate) connections_max: Option<usize>,
     pub(crate) connections_per_address_max: Option<usize>,
     /// Whether `/metrics` is for everybody, and not only for this machine and the operator.
     pub(crate) metrics_open: bool,
+    /// Whether documents of OAuth clients are fetched also from private addresses, and over `http`.
+    pub(crate) private_clients: bool,
     /// Who is believed what it says about its clients.
     pub(crate) trusted_proxies: Vec<TrustedNet>,
     pub(crate) channels: plenary_channels::Config,
     pub(crate) frames: plenary_frames::Config,
+    pub(crate) a2a: plenary_a2a::Settings,
     pub(crate) context: plenary_context::Config,
     /// The model that packages are found by in their meaning; absent for words alone.
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// The agents that it runs.
     pub(crate) agents: Agents,
     /// Who of them attaches itself.
-    pub(crate) attaching: Attaching,
+    pub(crate) attaching: AttachPoint,
     /// What the models among them call.
     pub(crate) toolbox: Arc<OwnTools>,
     /// Where spans go; absent when nowhere.
@@ -86,6 +99,7 @@ struct File {
     listen: Option<Listen>,
     data: Option<PathBuf>,
     database: Option<String>,
+    cluster: ClusterTable,
     blobs: Option<String>,
     blob_octets_max: Option<u64>,
     seed: Option<PathBuf>,
@@ -99,12 +113,22 @@ struct File {
     trusted_proxies: Vec<String>,
     quota: Quota,
     files: FilesTable,
+    notify: NotifyTable,
     metrics: MetricsTable,
+    oauth: OAuthTable,
     channels: ChannelsTable,
     frames: FramesTable,
+    a2a: A2aTable,
     context: ContextTable,
     runs: RunsTable,
     agents: BTreeMap<String, AgentTable>,
+}
+
+/// `[oauth]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OAuthTable {
+    private_clients: bool,
 }
 
 /// `[metrics]`.
@@ -121,6 +145,13 @@ struct ChannelsTable {
     open: bool,
     reject_after_close: bool,
     status_cadence_seconds: Option<u64>,
+}
+
+/// `[a2a]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct A2aTable {
+    agent: Option<AgentHandle>,
 }
 
 /// `[frames]` in `plenary.toml`.
@@ -218,19 +249,23 @@ impl Settings {
             ignored: None,
             data: None,
             database: None,
+            cluster: None,
             blobs: Some(Place::Memory),
             seed: None,
             grace: plenary_sessions::Config::default().grace,
             quota: Quota::default(),
             files: Files::default(),
+            notify: plenary_notify::Config::default(),
             tls: None,
             public_url: None,
             connections_max: None,
             connections_per_address_max: None,
             metrics_open: false,
+            private_clients: false,
             trusted_proxies: Vec::new(),
             channels: plenary_channels::Config::default(),
             frames: plenary_frames::Config::default(),
+            a2a: plenary_a2a::Settings::default(),
             context: plenary_context::Config::default(),
             embeddings: None,
             agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
@@ -253,7 +288,7 @@ impl Settings {
             Some(directory) => Some(directory),
             None => Some(
                 paths::default_data_dir(&|name| std::env::var(name).ok())
-                    .context("there is no home directory; say where the data goes with --data DIR")?,
+                    .context("there is no home directory; name the data directory with --data DIR")?,
             ),
         };
         let tls = match (args.tls_cert.clone().or(file.tls_cert), args.tls_key.clone().or(file.tls_key)) {
@@ -268,9 +303,12 @@ impl Settings {
             .or(file.embeddings)
             .filter(|text| !text.is_empty());
         let database = args.database.clone().or_else(|| secrets::variable(DATABASE)).or(file.database);
-        let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
+        let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref())?;
+        let has_others = database.is_some() || cluster.is_some();
+        let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;
         let (around, toolbox) = around(&file.runs);
         let quotas = file.quota.context();
+        let public_url = args.public_url.clone().or(file.public_url);
         let settings = Self {
             blobs,
             listen,
@@ -278,18 +316,22 @@ impl Settings {
             ignored: std::env::current_dir().ok().and_then(|here| source.ignored_in(&here)),
             data,
             database,
+            cluster,
             seed: args.seed.clone().or(file.seed),
             grace: args.grace.or(grace).unwrap_or(plenary_sessions::Config::default().grace),
             quota: file.quota.checked()?,
             files: file.files.checked()?,
+            notify: file.notify.config(public_url.as_deref())?,
             tls,
-            public_url: args.public_url.clone().or(file.public_url),
+            public_url,
             connections_max: file.connections_max,
             connections_per_address_max: file.connections_per_address_max,
             metrics_open: file.metrics.open,
+            private_clients: file.oauth.private_clients,
             trusted_proxies: trusted(&file.trusted_proxies)?,
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
+            a2a: plenary_a2a::Settings { agent: file.a2a.agent },
             context: file.context.config(file.blob_octets_max, quotas),
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
             agents: agents(&file.runs, &file.agents, &around)?,
@@ -388,23 +430,23 @@ fn telemetry() -> Option<plenary_telemetry::Settings> {
     configured.settings
 }
 
-/// Where contents are kept: where it was said, else beside the store. A database may have several processes, which have
-/// no directory together: without a word from the operator nothing is kept then.
-fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyhow::Result<Option<Place>> {
+/// Where contents are kept: where it was said, else beside the store. A database or a cluster may have several processes,
+/// which have no directory together: without a word from the operator nothing is kept then.
+fn blobs(said: Option<String>, data: Option<&Path>, has_others: bool) -> anyhow::Result<Option<Place>> {
     match (said, data) {
         (Some(text), _) => Ok(Some(text.parse().with_context(|| format!("`blobs = {text:?}`"))?)),
-        (None, _) if has_database => Ok(None),
+        (None, _) if has_others => Ok(None),
         (None, Some(directory)) => Ok(Some(Place::Own(directory.join(super::store::BLOBS)))),
         (None, None) => Ok(Some(Place::Memory)),
     }
 }
 
 /// What the agents share.
-fn around(runs: &RunsTable) -> (Around, Arc<OwnTools>) {
+fn around(runs: &RunsTable) -> (HostContext, Arc<OwnTools>) {
     let toolbox = Arc::new(OwnTools::default());
-    let attaching = Attaching::new(runs.instances_per_owner_max());
+    let attaching = AttachPoint::new(runs.instances_per_owner_max());
     (
-        Around {
+        HostContext {
             toolbox: toolbox.clone(),
             attaching,
             launcher: Launcher::this_binary(),

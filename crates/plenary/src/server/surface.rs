@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts as Head};
-use plenary_accounts::{Accounts, Credentials, Who, identify};
+use plenary_accounts::{Accounts, Credentials, TokenOwner, identify};
 use plenary_edge::{
     ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
     refusal_response, shared_answer, with_fallbacks,
@@ -22,7 +22,7 @@ use plenary_edge::{
 use plenary_kernel::{Class, Position, Refusal, json::digest, proof::Challenge};
 use plenary_log::Log;
 use plenary_mcp::{operations::Operations, server::Mcp};
-use plenary_room::{About, Example, Mount};
+use plenary_room::{Example, Mount, RoomDescription};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ struct Inner {
 /// `GET /healthz`.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Health {
-    /// Always true: an answer is health.
+    /// Always true: the server is healthy if it answers.
     ok: bool,
     /// Always `ok`.
     status: &'static str,
@@ -87,7 +87,7 @@ struct Health {
 
 /// What a client that will not send its token to a stranger asks first; see `docs/security.md`.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Challenging {
+struct ChallengeQuery {
     /// 64 random hex digits.
     challenge: Option<String>,
     /// The first 16 hex digits of the token's SHA-256.
@@ -101,8 +101,8 @@ struct Challenging {
 struct Readiness {
     /// Whether requests can be served now.
     ok: bool,
-    /// `ready`; else what is in the way: `stopping`, or what the store does not write for: `store_full`,
-    /// `store_silent`, `store_overloaded`, `store_unavailable`.
+    /// `ready`; otherwise the reason: `stopping`, `store_full`, `store_silent`, `store_overloaded` or
+    /// `store_unavailable`.
     status: &'static str,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct OfMcp {
 }
 
 /// What the surface needs beside the rooms.
-pub(super) struct Around<'a> {
+pub(super) struct SurfaceInputs<'a> {
     pub(super) origin: Origin,
     pub(super) metrics_open: bool,
     pub(super) metrics: &'a Metrics,
@@ -134,11 +134,12 @@ pub(super) struct Around<'a> {
 }
 
 /// Every route of the server, and what goes on beside them; the description covers each of them.
-pub(super) fn router(rooms: &Rooms, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
-    let Around { origin, metrics_open, metrics, stop, mcp, ports, toolbox } = around;
+pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result<(Router, Mcp)> {
+    let SurfaceInputs { origin, metrics_open, metrics, stop, mcp, ports, toolbox } = around;
     let docs = descriptions();
     let listed = listed();
     consistent(docs.iter()).context("the operations contradict each other")?;
+    rooms.accounts.set_operations(docs.iter());
     let surface = Surface(Arc::new(Inner {
         started: Instant::now(),
         log: rooms.log.clone(),
@@ -167,6 +168,7 @@ pub(super) fn router(rooms: &Rooms, around: Around<'_>) -> anyhow::Result<(Route
     }
     let asked = with_fallbacks(router.clone(), metrics);
     let operations = Operations::new(asked, askable()).at(origin.clone());
+    rooms.a2a.begin(operations.clone());
     let tools = plenary_mcp::tools::all(&operations);
     toolbox.begin(tools.clone(), rooms.accounts.clone(), rooms.runs.agents());
     let mcp = Mcp::new(plenary_mcp::server::Parts {
@@ -179,13 +181,14 @@ pub(super) fn router(rooms: &Rooms, around: Around<'_>) -> anyhow::Result<(Route
         fixture: mcp.fixture,
     });
     let router = router.merge(plenary_mcp::server::routes(mcp.clone(), metrics)?);
-    Ok((with_fallbacks(router, metrics), mcp))
+    let router = rooms.console.around(with_fallbacks(router, metrics), &docs);
+    Ok((router, mcp))
 }
 
 /// What is said of everything that has operations, in the order of a newcomer.
-fn about() -> Vec<About> {
-    let itself = About::new(ITSELF.0, ITSELF.1, &operations(), &[]);
-    let mcp = About::new(MCP.0, MCP.1, &plenary_mcp::server::operations(), MCP_EXAMPLES);
+fn about() -> Vec<RoomDescription> {
+    let itself = RoomDescription::new(ITSELF.0, ITSELF.1, &operations(), &[]);
+    let mcp = RoomDescription::new(MCP.0, MCP.1, &plenary_mcp::server::operations(), MCP_EXAMPLES);
     [itself].into_iter().chain(rooms::about()).chain([mcp]).collect()
 }
 
@@ -216,25 +219,25 @@ fn operations() -> Vec<Operation<Surface>> {
     };
     vec![
         Operation::new(
-            doc("server.health", "/healthz", "Whether the server answers")
-                .query::<Challenging>()
+            doc("server.health", "/healthz", "Check that the server answers")
+                .query::<ChallengeQuery>()
                 .reply::<Health>(),
             health,
         ),
         Operation::new(
-            doc("server.health_alias", "/health", "The same").query::<Challenging>().reply::<Health>(),
+            doc("server.health_alias", "/health", "The same").query::<ChallengeQuery>().reply::<Health>(),
             health,
         ),
         Operation::new(
-            doc("server.ready", "/readyz", "Whether the server can serve; 503 when it can't")
+            doc("server.ready", "/readyz", "Check that the server can serve requests; otherwise 503")
                 .reply::<Readiness>()
                 .or_status(StatusCode::SERVICE_UNAVAILABLE),
             ready,
         ),
         Operation::new(
-            doc("server.metrics", "/metrics", "Metrics as Prometheus text")
+            doc("server.metrics", "/metrics", "Get metrics as Prometheus text")
                 .description(
-                    "For the server's own machine, and from elsewhere with the operator's token; for everybody where \
+                    "For the server's own machine, and from elsewhere with the operator's token; for every caller if \
                      the operator has set `open` in `[metrics]`.",
                 )
                 .reply_type(METRICS_CONTENT_TYPE)
@@ -246,7 +249,7 @@ fn operations() -> Vec<Operation<Surface>> {
             description,
         ),
         Operation::new(
-            doc("server.guide", "/llms.txt", "What an agent needs to know of this network")
+            doc("server.guide", "/llms.txt", "Get the guide for agents")
                 .reply_type(GUIDE_CONTENT_TYPE),
             guide,
         ),
@@ -263,7 +266,7 @@ async fn health(State(Surface(inner)): State<Surface>, uri: Uri) -> Json<Health>
 /// The answer to the challenge of a request, where it has one. Only for the server's own ports: who listens at another one
 /// and passes challenges on gets none.
 async fn proof(inner: &Inner, uri: &Uri) -> Option<String> {
-    let Query(asked) = Query::<Challenging>::try_from_uri(uri).ok()?;
+    let Query(asked) = Query::<ChallengeQuery>::try_from_uri(uri).ok()?;
     let port = asked.port?.parse().ok().filter(|port| inner.ports.contains(port))?;
     let challenge = Challenge { nonce: asked.challenge?, key: asked.key?, port };
     timeout(ID_WITHIN, inner.accounts.prove(&challenge)).await.ok()?.ok()?
@@ -313,9 +316,9 @@ fn is_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
 
 async fn operator(parts: &Head, accounts: &Accounts) -> Result<(), Refusal> {
     match identify(parts, accounts, Credentials::Header).await?.who {
-        Who::Operator => Ok(()),
-        Who::Owner(_) | Who::Agent(_) => {
-            let text = "From another machine this is for the operator's token.";
+        TokenOwner::Operator => Ok(()),
+        TokenOwner::Owner(_) | TokenOwner::Agent(_) => {
+            let text = "From another machine this needs the operator's token.";
             Err(Refusal::new(Class::Unauthenticated, "invalid_authorization", text))
         }
     }

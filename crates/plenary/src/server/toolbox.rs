@@ -7,11 +7,11 @@ use std::{collections::HashMap, sync::Arc};
 use axum::Router;
 use parking_lot::RwLock;
 use plenary_accounts::Accounts;
-use plenary_hosts::{Answering, Tool, Toolbox};
+use plenary_hosts::{Tool, ToolFuture, Toolbox};
 use plenary_kernel::AgentHandle;
 use plenary_mcp::{
     operations::{Caller, Operations},
-    tool::{Called, Tools, Toolset},
+    tool::{CallOutcome, Tools, Toolset},
     tools,
 };
 use plenary_runs::{Registry, RunRequest};
@@ -81,7 +81,7 @@ impl Toolbox for OwnTools {
         request: &'a RunRequest,
         tool: &'a str,
         args: &'a Map<String, Value>,
-    ) -> Answering<'a> {
+    ) -> ToolFuture<'a> {
         let ready = self.ready.read().clone();
         Box::pin(async move {
             let ready = ready.ok_or("the server is not there")?;
@@ -89,8 +89,8 @@ impl Toolbox for OwnTools {
             let acting = ready.accounts.acting(handle, request.depth).ok_or("the agent has no account")?;
             let tool = ready.tools.get(tool).ok_or_else(|| format!("there is no tool `{tool}`"))?;
             match tool.action.call(&Caller::default().known_as(acting), args.clone()).await {
-                Called::Done(value) => Ok(value.to_string()),
-                Called::Refused { code, message } => Err(format!("{code}: {message}")),
+                CallOutcome::Done(value) => Ok(value.to_string()),
+                CallOutcome::Refused { code, message } => Err(format!("{code}: {message}")),
             }
         })
     }

@@ -29,7 +29,7 @@ pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
     let batch = Batch { rows: vec![row], charges: charges.collect(), ..Batch::default() };
     log.append(batch).await?;
     if accounts > 0 {
-        tracing::info!(accounts, "counted what each owner of an older store has stored");
+        tracing::info!(accounts, "counted the stored bytes of each owner of an older store");
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ impl Whereabouts {
         match private_file::write(directory, FILE, url) {
             Ok(()) => Some(Self { file: directory.join(FILE), text: format!("{url}\n") }),
             Err(error) => {
-                tracing::warn!(error = %format!("{error:#}"), "commands on this machine won't find the server");
+                tracing::warn!(error = %format!("{error:#}"), "commands on this machine will not find the server");
                 None
             }
         }

@@ -18,7 +18,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-pub use served::{Running, Served};
+pub use served::{RunningCommand, TestServer};
 
 /// A directory with nothing of the user's in it, gone with the test.
 pub struct Home(pub PathBuf);
@@ -92,7 +92,7 @@ impl Ran {
 
 /// One request as it came: `METHOD /path`, the head, the body.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RecordedRequest {
     pub line: String,
     pub head: String,
     pub body: String,
@@ -100,7 +100,7 @@ pub struct Asked {
 
 pub struct Server {
     pub url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
 impl Server {
@@ -120,7 +120,7 @@ impl Server {
         Self { url, asked }
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<RecordedRequest> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-fn serve(mut tcp: TcpStream, answers: &[(String, String)], log: &Mutex<Vec<Asked>>) {
+fn serve(mut tcp: TcpStream, answers: &[(String, String)], log: &Mutex<Vec<RecordedRequest>>) {
     while let Some(asked) = read(&mut tcp) {
         let n = {
             let mut log = log.lock().unwrap();
@@ -146,7 +146,7 @@ fn serve(mut tcp: TcpStream, answers: &[(String, String)], log: &Mutex<Vec<Asked
     }
 }
 
-fn read(tcp: &mut TcpStream) -> Option<Asked> {
+fn read(tcp: &mut TcpStream) -> Option<RecordedRequest> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
     loop {
@@ -157,7 +157,7 @@ fn read(tcp: &mut TcpStream) -> Option<Asked> {
             if bytes.len() >= whole {
                 let line = String::from_utf8_lossy(&bytes[..end]).lines().next().unwrap().to_owned();
                 let line = line.trim_end_matches(" HTTP/1.1").to_owned();
-                return Some(Asked {
+                return Some(RecordedRequest {
                     line,
                     head,
                     body: String::from_utf8_lossy(&bytes[end + 4..whole]).into(),

@@ -15,12 +15,12 @@ use super::{Home, Ran};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `plenary serve`; killed with the test.
-pub struct Served {
+pub struct TestServer {
     pub url: String,
     child: Child,
 }
 
-impl Served {
+impl TestServer {
     pub fn start(home: &Home, address: &str) -> Self {
         Self::start_with(home, address, &[])
     }
@@ -53,7 +53,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for TestServer {
     fn drop(&mut self) {
         let _gone = self.child.kill();
         let _code = self.child.wait();
@@ -61,12 +61,12 @@ impl Drop for Served {
 }
 
 /// A command that runs on, its lines as they come.
-pub struct Running {
+pub struct RunningCommand {
     child: Option<Child>,
     lines: Receiver<String>,
 }
 
-impl Running {
+impl RunningCommand {
     pub fn start(home: &Home, url: &str, args: &[&str]) -> Self {
         let mut command = home.plenary(url);
         command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -97,7 +97,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             let _gone = child.kill();

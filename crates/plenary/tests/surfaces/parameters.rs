@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     COMMANDS, description,
-    stage::{Home, Served},
+    stage::{Home, TestServer},
 };
 
 /// Parameters that have another name on the command line: the operation, or `*` for all of them; the parameter; what
@@ -16,7 +16,12 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("*", "project_id", "PROJECT"),
     ("agent.create", "allowlist", "--allow"),
     ("agent.session_events", "after_sequence", "--after"),
+    ("inbox.attention", "attention", "[LEVEL]"),
+    ("inbox.attention", "attention_until", "--until"),
     ("agent.session_events", "id", "<SESSION>"),
+    ("agent.create_token", "handle", "--of"),
+    ("agent.revoke_token", "handle", "--of"),
+    ("agent.tokens", "handle", "--of"),
     ("agent.unblock", "blocked", "<TARGET>"),
     ("channel.*", "id", "<CHANNEL>"),
     ("channel.*", "key", "its URL with its key"),
@@ -58,8 +63,13 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("me.block", "handle", "<TARGET>"),
     ("me.unblock", "blocked", "<TARGET>"),
     ("message.status", "id", "<SESSION>"),
+    ("message.status", "timeout_s", "--wait"),
+    ("notify.create", "target", "<WHERE>"),
     ("org.*", "handle", "<MEMBER>"),
     ("org.set_member", "roles", "--role"),
+    ("request.make", "deadline_at", "--deadline"),
+    ("request.make", "title", "<TEXT>"),
+    ("request.make", "to", "<@OWNER>"),
     ("run.artifact", "artifact_id", "<ARTIFACT>"),
     ("run.attach", "name", "<HANDLE>"),
     ("run.configure", "args", "<KEY=VALUE>"),
@@ -86,6 +96,11 @@ const NAMED: &[(&str, &str, &str)] = &[
 const WITHOUT: &[(&str, &str, &str)] = &[
     ("*", "ticket", "for browsers; the command line sets headers"),
     ("*", "cursor", "the command reads every page"),
+    ("agent.update", "attention", "`attention`, as the agent"),
+    ("agent.update", "attention_until", "`attention`, as the agent"),
+    ("inbox.ack", "cut", "the hooks report what they cut"),
+    ("me.update", "attention", "a command of its own, `attention`"),
+    ("me.update", "attention_until", "a command of its own, `attention`"),
     ("*", "limit", "the command reads every page"),
     ("agent.create", "card_body", "`agent edit`, which stands beside it"),
     ("agent.create", "description", "the same"),
@@ -126,6 +141,13 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("me.update", "description", "the same"),
     ("me.update", "display_name", "the same"),
     ("me.update", "visibility", "the same"),
+    ("notify.change", "target", "another place is another subscription"),
+    ("request.make", "action", "for programs that ask before they use a tool"),
+    ("request.make", "allow", "the command takes every answer in words"),
+    ("request.make", "directory", "for programs that ask before they use a tool"),
+    ("request.make", "inbox", "it does where the command does not wait"),
+    ("request.make", "on_behalf_of", "for programs that speak for others"),
+    ("request.make", "source", "for programs that have more to show"),
     ("run.*", "since", "the command goes on by itself where a stream broke"),
     ("run.events", "thread_id", "`runs replay`, which stands beside it"),
     ("run.events_of", "stream", "it follows what goes on by itself"),
@@ -142,7 +164,7 @@ const WITHOUT: &[(&str, &str, &str)] = &[
 #[test]
 fn every_parameter_stands_on_the_command_line() {
     let home = Home::new("parameters");
-    let served = Served::start(&home, "127.0.0.1:0");
+    let served = TestServer::start(&home, "127.0.0.1:0");
     let parameters = parameters(&description(&served.url));
     let mut troubles = Vec::new();
     let mut used = BTreeSet::new();

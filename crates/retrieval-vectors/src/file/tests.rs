@@ -6,13 +6,13 @@ use std::io::Write as _;
 use super::*;
 use crate::{codes::Code, kept::Entry};
 
-fn put(id: &str) -> Kept {
+fn put(id: &str) -> JournalEntry {
     let codes = vec![Code { parts: vec![1, 2], scale: 1.0 }];
     let (id, project) = (id.to_owned(), "p".to_owned());
-    Kept::Put(Entry { id, project, created_at_ms: 0, is_draft: false, digest: 0, codes })
+    JournalEntry::Put(Entry { id, project, created_at_ms: 0, is_draft: false, digest: 0, codes })
 }
 
-async fn all(shelf: &FileShelf) -> (Vec<Kept>, Position) {
+async fn all(shelf: &FileShelf) -> (Vec<JournalEntry>, Position) {
     let mut news = shelf.news(Mark::default()).await.unwrap();
     let mut changes = std::mem::take(&mut news.changes);
     while news.more {

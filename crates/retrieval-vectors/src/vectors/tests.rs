@@ -146,9 +146,9 @@ async fn vectors_of_another_size_are_made_anew() {
     words.dimension.store(4_096, Ordering::Relaxed);
     assert_eq!(found(&index, "apples").await, Ok(Vec::new()));
     let moved = index.put(vec![document("b", "green", "pears")], Position(1), Position(2)).await;
-    assert_eq!(moved, Ok(Put::Moved(Position::ZERO)));
+    assert_eq!(moved, Ok(PutOutcome::Moved(Position::ZERO)));
     let both = vec![document("a", "red", "apples"), document("b", "green", "pears")];
-    assert_eq!(index.put(both, Position(0), Position(2)).await, Ok(Put::Done));
+    assert_eq!(index.put(both, Position(0), Position(2)).await, Ok(PutOutcome::Done));
     assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
 }
 

@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use plenary_kernel::Position;
 
-use crate::{Change, Document, Index, Kind, Put, Query, Scope, Section};
+use crate::{Change, Document, Index, Kind, PutOutcome, Query, Scope, Section};
 
 pub mod durable;
 pub mod ranking;
@@ -103,7 +103,7 @@ async fn put(index: &dyn Index, documents: impl IntoIterator<Item = Document>) {
     let from = index.extent().await.expect("it answers").cursor;
     let changes: Vec<Change> = documents.into_iter().map(Change::Put).collect();
     let to = Position(from.0 + changes.len() as u64);
-    assert_eq!(index.put(changes, from, to).await.expect("it is written"), Put::Done);
+    assert_eq!(index.put(changes, from, to).await.expect("it is written"), PutOutcome::Done);
 }
 
 /// The ids that are found, the nearest first.

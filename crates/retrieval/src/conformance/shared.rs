@@ -6,7 +6,7 @@ use std::time::Duration;
 use plenary_kernel::Position;
 
 use super::{Place, body, found, put};
-use crate::{Change, Index, Put};
+use crate::{Change, Index, PutOutcome};
 
 /// How long a lead may stay where it was after its holder went.
 const LEAD_MAX: Duration = Duration::from_secs(20);
@@ -35,7 +35,10 @@ pub async fn of_two_writers_one_wins<P: Place>() {
         };
         let came = tokio::join!(write(one.clone(), "a"), write(other.clone(), "b"));
         assert!(
-            matches!(came, (Put::Done, Put::Moved(_)) | (Put::Moved(_), Put::Done)),
+            matches!(
+                came,
+                (PutOutcome::Done, PutOutcome::Moved(_)) | (PutOutcome::Moved(_), PutOutcome::Done)
+            ),
             "in round {round}: {came:?}"
         );
     }

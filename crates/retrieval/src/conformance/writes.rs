@@ -4,7 +4,7 @@
 use plenary_kernel::Position;
 
 use super::{Place, body, found, put};
-use crate::{Change, Extent, Put};
+use crate::{Change, Extent, PutOutcome};
 
 /// What was put is found by the next search.
 pub async fn what_is_put_is_found_and_counted<P: Place>() {
@@ -16,7 +16,7 @@ pub async fn what_is_put_is_found_and_counted<P: Place>() {
     put(&*index, [body("a", "the login page"), body("b", "a rate limit")]).await;
     assert_eq!(found(&*index, "login").await, ["a"]);
     assert_eq!(index.extent().await.expect("it answers"), Extent { cursor: Position(2), documents: 2 });
-    assert_eq!(index.put(Vec::new(), Position(2), Position(90)).await, Ok(Put::Done));
+    assert_eq!(index.put(Vec::new(), Position(2), Position(90)).await, Ok(PutOutcome::Done));
     assert_eq!(index.extent().await.expect("it answers").cursor, Position(90));
     index.close().await.expect("it closes");
 }
@@ -40,7 +40,7 @@ pub async fn the_last_change_of_a_document_counts<P: Place>() {
     assert_eq!(found(&*index, "first second").await, ["a"]);
     assert!(found(&*index, "first").await.is_empty());
     let changes = vec![Change::Put(body("c", "third")), Change::Delete("c".to_owned())];
-    assert_eq!(index.put(changes, Position(3), Position(4)).await, Ok(Put::Done));
+    assert_eq!(index.put(changes, Position(3), Position(4)).await, Ok(PutOutcome::Done));
     assert!(found(&*index, "third").await.is_empty());
     assert_eq!(index.extent().await.expect("it answers").documents, 2);
 }
@@ -51,7 +51,7 @@ pub async fn a_deleted_document_is_not_found<P: Place>() {
     let index = place.open().await;
     put(&*index, [body("a", "login"), body("b", "login")]).await;
     let changes = vec![Change::Delete("a".to_owned()), Change::Delete("x".to_owned())];
-    assert_eq!(index.put(changes, Position(2), Position(3)).await, Ok(Put::Done));
+    assert_eq!(index.put(changes, Position(2), Position(3)).await, Ok(PutOutcome::Done));
     assert_eq!(found(&*index, "login").await, ["b"]);
     assert_eq!(index.extent().await.expect("it answers").documents, 1);
 }
@@ -62,7 +62,7 @@ pub async fn the_cursor_is_compared_and_set<P: Place>() {
     let index = place.open().await;
     put(&*index, [body("a", "login")]).await;
     let late = vec![Change::Put(body("b", "login"))];
-    assert_eq!(index.put(late, Position(0), Position(1)).await, Ok(Put::Moved(Position(1))));
+    assert_eq!(index.put(late, Position(0), Position(1)).await, Ok(PutOutcome::Moved(Position(1))));
     assert_eq!(found(&*index, "login").await, ["a"]);
 }
 

@@ -12,22 +12,30 @@ use plenary_edge::Operation;
 use plenary_kernel::Class;
 
 use super::{Answer, doc};
-use crate::{Runs, caller::Watching, event::Artifact};
+use crate::{Runs, caller::StreamCaller, event::Artifact};
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let artifact_doc =
-        doc("run.artifact", Method::GET, "/artifacts/{artifact_id}", "Fetch what an agent made")
-            .no_tool("bytes of any kind")
-            .description(
-                "For whoever may read its thread. A browser, which can't set headers, passes `?ticket=`.",
-            )
-            .path_parameter::<String>("artifact_id", "As ArtifactGenerated has it.")
-            .reply_type("application/octet-stream")
-            .errors(Class::NotFound, &["artifact_not_found"]);
+    let artifact_doc = doc(
+        "run.artifact",
+        Method::GET,
+        "/artifacts/{artifact_id}",
+        "Get an artifact of an agent",
+    )
+    .no_tool("bytes of any kind")
+    .description(
+        "For callers that may read its thread. A browser, which cannot set headers, passes `?ticket=`.",
+    )
+    .path_parameter::<String>("artifact_id", "The id from ArtifactGenerated.")
+    .reply_type("application/octet-stream")
+    .errors(Class::NotFound, &["artifact_not_found"]);
     vec![Operation::new(artifact_doc, artifact)]
 }
 
-async fn artifact(State(runs): State<Runs>, Watching(asking): Watching, Path(id): Path<String>) -> Answer {
+async fn artifact(
+    State(runs): State<Runs>,
+    StreamCaller(asking): StreamCaller,
+    Path(id): Path<String>,
+) -> Answer {
     let artifact = runs.artifact(&asking.actor(), &id).await?;
     let content = runs.content(&artifact).await?;
     Ok((headers(&artifact), Body::from_stream(content.stream)).into_response())

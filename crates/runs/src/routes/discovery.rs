@@ -4,49 +4,44 @@
 use axum::{
     Json,
     extract::{Path, State},
-    response::{Html, IntoResponse},
+    response::IntoResponse,
 };
 use http::{HeaderMap, Method, header, request::Parts};
-use plenary_edge::{Operation, Received};
+use plenary_edge::{JsonBody, Operation};
 use plenary_kernel::Class;
 
 use super::{Answer, about, doc, json, of_agent};
 use crate::{
     Runs,
-    caller::Asking,
-    refusals::Refused,
+    caller::RequestCaller,
+    refusals::RunRefusal,
     registry::Agent,
     request::{self, ConfigureBody},
-    wire::{AgentDescriptor, Base, Described, Listed, Source},
+    wire::{AgentDescriptor, AgentPath, AgentSummary, Base, Source},
 };
-
-/// What a browser gets that asks for the server itself.
-const PAGE: &str = include_str!("page.html");
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     let list_doc = doc("run.agents", Method::GET, "/", "List the agents that you may run")
         .action("runs", "run_view")
-        .description("Pairs of name and path. A browser that asks for HTML gets a page without a token.")
-        .reply::<Vec<Listed>>()
+        .description("Pairs of name and path. A browser that requests HTML gets the console's page.")
+        .reply::<Vec<AgentPath>>()
         .or_reply_type("text/html");
     let discovery_doc =
         doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents that you may run")
-            .no_tool("run.agents has these paths too")
+            .no_tool("run.agents has the same paths")
             .reply::<Vec<String>>();
     let descriptors_doc =
         doc("run.descriptors", Method::GET, "/agent", "Describe the agents that you may run")
-            .no_tool("run.agents lists them, and run.describe tells of each")
-            .description("What each says of itself, its path, and whether it is stopped.")
-            .reply::<Vec<Described>>();
+            .no_tool("run.agents lists them, and run.describe describes each")
+            .description("The description of each agent, its path, and whether it is stopped.")
+            .reply::<Vec<AgentSummary>>();
     let describe_doc = of_agent("run.describe", Method::GET, "/agent/{name}/describe", "Describe an agent")
         .action("runs", "run_view")
         .reply::<AgentDescriptor>();
     let configure_doc =
         of_agent("run.configure", Method::POST, "/agent/{name}/configure", "Configure an agent")
             .tool("runs")
-            .description(
-                "By its owner or the operator. The answer is a RunCompleted with a run id of its own.",
-            )
+            .description("For its owner or the operator. The response is a RunCompleted with its own run id.")
             .request::<ConfigureBody>()
             .reply::<Base>()
             .errors(Class::Malformed, &["invalid_json"])
@@ -67,49 +62,36 @@ fn path(name: &str) -> String {
 }
 
 async fn list(State(runs): State<Runs>, parts: Parts) -> Answer {
-    if prefers_html(&parts.headers) {
-        return Ok(Html(PAGE).into_response());
-    }
-    let asking = Asking::identify(&parts, &runs).await?;
-    let listed = |name: &str| Listed(name.to_owned(), path(name));
+    let asking = RequestCaller::identify(&parts, &runs).await?;
+    let listed = |name: &str| AgentPath(name.to_owned(), path(name));
     let agents: Vec<_> = runs.agents_for(&asking).await?.iter().map(|agent| listed(agent.name())).collect();
     Ok(Json(agents).into_response())
 }
 
-/// Whether somebody asks for HTML before JSON: a browser.
-fn prefers_html(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let place = |media_type| accept.find(media_type);
-    match (place("text/html"), place("application/json")) {
-        (Some(html), Some(json)) => html < json,
-        (html, _) => html.is_some(),
-    }
-}
-
-async fn discovery(State(runs): State<Runs>, asking: Asking) -> Answer {
+async fn discovery(State(runs): State<Runs>, asking: RequestCaller) -> Answer {
     let paths: Vec<_> = runs.agents_for(&asking).await?.iter().map(|agent| path(agent.name())).collect();
     Ok(Json(paths).into_response())
 }
 
-async fn descriptors(State(runs): State<Runs>, asking: Asking) -> Answer {
+async fn descriptors(State(runs): State<Runs>, asking: RequestCaller) -> Answer {
     let mut agents = Vec::new();
     for agent in runs.agents_for(&asking).await? {
-        agents.push(Described { path: path(agent.name()), descriptor: runs.described(&agent).await? });
+        agents.push(AgentSummary { path: path(agent.name()), descriptor: runs.described(&agent).await? });
     }
     Ok(Json(agents).into_response())
 }
 
-async fn describe(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
+async fn describe(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
     let agent = runs.agent(&asking, &name).await?;
     Ok(Json(runs.described(&agent).await?).into_response())
 }
 
 async fn configure(
     State(runs): State<Runs>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(name): Path<String>,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let agent = runs.agent(&asking, &name).await?;
     let body = body?;
@@ -120,7 +102,7 @@ async fn configure(
 /// Configures an agent, by whichever path it was asked.
 pub(super) async fn configured(
     runs: &Runs,
-    asking: &Asking,
+    asking: &RequestCaller,
     agent: &Agent,
     headers: &HeaderMap,
     body: &[u8],
@@ -129,7 +111,7 @@ pub(super) async fn configured(
     let name = agent.name();
     let scope = format!("runs/configure/{name}/{}", asking.actor());
     let key = request::key(scope, "", headers, body)?;
-    let done = runs.configure(asking.caller(agent), args, key.as_ref()).await.map_err(Refused::from)?;
+    let done = runs.configure(asking.caller(agent), args, key.as_ref()).await.map_err(RunRefusal::from)?;
     let source = Source { thread: done.reply.thread, agent: name.into() };
     let event = source.configured(done.reply.run);
     let mut response = json(event.json);

@@ -11,21 +11,21 @@ use serde::Deserialize;
 use super::{Answer, json, of_agent, query, text};
 use crate::{
     Runs,
-    caller::{Asking, Watching},
-    finding::Found,
+    caller::{RequestCaller, StreamCaller},
+    finding::VisibleThread,
     limits::READER_CHARS_MAX,
     reading::{Page, Since},
-    refusals::{self, Refused},
+    refusals::{self, RunRefusal},
     registry::Agent,
     request::switch,
     wire::Base,
 };
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let said = "Of a run: what came since the reader last asked, and each event once; `X-Reader` names a reader, the \
-                token is one otherwise. With `since` nothing is consumed. Of a thread: all events of its runs. With \
-                `stream=true` server-sent events, from the beginning or behind `since` or `Last-Event-ID`: of a run \
-                until RunCompleted, of a thread until nothing runs or waits.";
+    let said = "For a run: the events since the reader's last request, each once; `X-Reader` names a reader, otherwise the \
+                token does. With `since` nothing is consumed. For a thread: all events of its runs. With \
+                `stream=true` server-sent events, from the beginning or after `since` or `Last-Event-ID`: for a run \
+                until RunCompleted, for a thread until no run is active or waiting.";
     let doc = |id, path, summary| {
         of_agent(id, Method::GET, path, summary)
             .description(said)
@@ -46,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         .errors(Class::Unprocessable, &["missing_run_id"]);
     let by_path = doc("run.events_of", "/agent/{name}/get_events/{id}", "Read or follow a run or a thread")
         .no_tool("run.events reads the same")
-        .path_parameter::<String>("id", "A run, or a thread.")
+        .path_parameter::<String>("id", "The id of a run or of a thread.")
         .query::<StreamQuery>();
     vec![Operation::new(by_query, events), Operation::new(by_path, events_of)]
 }
@@ -56,14 +56,14 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 struct EventsQuery {
     /// Which run.
     run_id: Option<String>,
-    /// Or which thread.
+    /// The thread, instead of a run.
     thread_id: Option<String>,
-    /// Whether to follow it live; false when absent.
+    /// Whether to follow new events; false when absent.
     #[schemars(with = "Option<bool>")]
     stream: Option<String>,
-    /// Only events behind this one: its id; of a thread `<run_id>:<id>`.
+    /// Only events after the one with this id; for a thread `<run_id>:<id>`.
     since: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
+    /// From `POST /auth/ticket`, for clients that cannot set headers.
     #[expect(dead_code, reason = "read where the caller is")]
     ticket: Option<String>,
 }
@@ -71,19 +71,19 @@ struct EventsQuery {
 /// The query of `GET …/get_events/{id}`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct StreamQuery {
-    /// Whether to follow it live; false when absent.
+    /// Whether to follow new events; false when absent.
     #[schemars(with = "Option<bool>")]
     stream: Option<String>,
-    /// Only events behind this one: its id; of a thread `<run_id>:<id>`.
+    /// Only events after the one with this id; for a thread `<run_id>:<id>`.
     since: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
+    /// From `POST /auth/ticket`, for clients that cannot set headers.
     #[expect(dead_code, reason = "read where the caller is")]
     ticket: Option<String>,
 }
 
 async fn events(
     State(runs): State<Runs>,
-    Watching(asking): Watching,
+    StreamCaller(asking): StreamCaller,
     Path(name): Path<String>,
     method: Method,
     sent: Result<Query<EventsQuery>, QueryRejection>,
@@ -96,15 +96,18 @@ async fn events(
         (None, Some(thread)) => {
             (of_thread(&runs, &asking, &seen.agent, thread).await, format!("thread_id={thread}&"))
         }
-        (None, None) => (Err(refusals::shape("missing_run_id", "say which run: `?run_id=`")), String::new()),
+        (None, None) => (
+            Err(refusals::shape("missing_run_id", "`run_id` is missing: name the run, `?run_id=`")),
+            String::new(),
+        ),
     };
     let found = seen.look(found)?;
-    let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
+    let wanted = EventQuery { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
     answer(&runs, &asking, found, wanted, &headers).await
 }
 
 /// What is wanted of a run or a thread.
-struct Wanted<'a> {
+struct EventQuery<'a> {
     stream: Option<&'a str>,
     since: Option<&'a str>,
     method: Method,
@@ -112,14 +115,19 @@ struct Wanted<'a> {
     which: String,
 }
 
-async fn of_thread(runs: &Runs, asking: &Asking, agent: &Agent, thread: &str) -> Result<Found, Refused> {
+async fn of_thread(
+    runs: &Runs,
+    asking: &RequestCaller,
+    agent: &Agent,
+    thread: &str,
+) -> Result<VisibleThread, RunRefusal> {
     let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
     runs.find_thread(&asking.actor(), agent, thread).await?.ok_or_else(refusals::thread_not_found)
 }
 
 async fn events_of(
     State(runs): State<Runs>,
-    Watching(asking): Watching,
+    StreamCaller(asking): StreamCaller,
     Path((name, id)): Path<(String, String)>,
     method: Method,
     sent: Result<Query<StreamQuery>, QueryRejection>,
@@ -129,18 +137,18 @@ async fn events_of(
     let sent = seen.look(query(sent))?;
     let found = seen.look(runs.find(&asking, &seen.agent, &id).await)?;
     let which = String::new();
-    let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
+    let wanted = EventQuery { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
     answer(&runs, &asking, found, wanted, &headers).await
 }
 
 async fn answer(
     runs: &Runs,
-    asking: &Asking,
-    found: Found,
-    wanted: Wanted<'_>,
+    asking: &RequestCaller,
+    found: VisibleThread,
+    wanted: EventQuery<'_>,
     headers: &HeaderMap,
 ) -> Answer {
-    let Wanted { stream, since, method, which } = wanted;
+    let EventQuery { stream, since, method, which } = wanted;
     let invalid = || refusals::shape("invalid_since", "`since` must be the id of an event");
     if switch(stream, "stream", "invalid_stream")? {
         let since = text(headers, "last-event-id").or(since);
@@ -174,8 +182,10 @@ async fn answer(
 }
 
 /// Whose place it is that a poll moves on.
-fn reader(asking: &Asking, headers: &HeaderMap) -> Result<String, Refused> {
-    let Some(named) = headers.get("x-reader") else { return Ok(asking.actor().to_string()) };
+fn reader(asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefusal> {
+    // Who looks on through the console moves nobody's place on but its own.
+    let place = if asking.0.token.is_person() { "console/" } else { "" };
+    let Some(named) = headers.get("x-reader") else { return Ok(format!("{place}{}", asking.actor())) };
     let named = named.to_str().unwrap_or_default();
     let fits = (1..=READER_CHARS_MAX).contains(&named.len())
         && named.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'/');
@@ -185,7 +195,7 @@ fn reader(asking: &Asking, headers: &HeaderMap) -> Result<String, Refused> {
         return Err(refusals::shape("invalid_reader", detail));
     }
     // Of each who asks its own readers.
-    Ok(format!("{}/{named}", asking.actor()))
+    Ok(format!("{place}{}/{named}", asking.actor()))
 }
 
 fn array(page: &Page) -> String {

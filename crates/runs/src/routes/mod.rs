@@ -22,12 +22,12 @@ use plenary_kernel::Class;
 
 use crate::{
     Runs,
-    caller::Asking,
-    finding::Found,
+    caller::RequestCaller,
+    finding::VisibleThread,
     id::{RunId, ThreadId},
     live::Live,
     reading::{Since, begin},
-    refusals::{Refused, not_followed, refused_response},
+    refusals::{RunRefusal, not_followed, refused_response},
     request,
     runs::stream,
     shares::Payer,
@@ -37,7 +37,7 @@ use crate::{
 
 use running::replayed;
 
-type Answer = Result<Response, Refused>;
+type Answer = Result<Response, RunRefusal>;
 
 const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 const THREAD_ID: HeaderName = HeaderName::from_static("x-thread-id");
@@ -102,7 +102,7 @@ fn json(text: impl Into<axum::body::Body>) -> Response {
     response
 }
 
-fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, Refused> {
+fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, RunRefusal> {
     query.map(|axum::extract::Query(query)| query).map_err(|_| request::invalid_query())
 }
 
@@ -128,7 +128,7 @@ fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
 
 impl Runs {
     /// A place among those who follow a thread.
-    fn watch(&self, asking: &Asking, thread: ThreadId) -> Result<Watch<Payer>, Refused> {
+    fn watch(&self, asking: &RequestCaller, thread: ThreadId) -> Result<Watch<Payer>, RunRefusal> {
         let follower = Follower::new(Some(&asking.0));
         self.0.watchers.watch(&stream(thread), follower, asking.actor().owner()).map_err(not_followed)
     }
@@ -136,7 +136,7 @@ impl Runs {
     /// A run or a thread as a live stream, behind `since`.
     async fn live(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         // First the place among the watchers, then the look at the log: so nothing falls between them.
         (source, watch): (Source, Watch<Payer>),
         run: Option<RunId>,
@@ -151,7 +151,7 @@ impl Runs {
             let run = state.run(line.run);
             run.is_some_and(|run| !run.status.is_over() && run.last_event_id <= line.after)
         });
-        let found = Found { source, state, head, run };
+        let found = VisibleThread { source, state, head, run };
         let run = found.run();
         let after = match (since, run) {
             (Since::Id(id), _) => id,

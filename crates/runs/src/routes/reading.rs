@@ -15,15 +15,15 @@ use serde::Deserialize;
 use super::{Answer, of_agent, query};
 use crate::{
     Runs,
-    caller::Asking,
+    caller::RequestCaller,
     id::RunId,
     limits::{THREADS_DEFAULT, THREADS_MAX},
-    refusals::{self, Refused},
+    refusals::{self, RunRefusal},
     wire::{RunReport, ThreadReport},
 };
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let run_doc = of_agent("run.show", Method::GET, "/agent/{name}/runs/{run_id}", "Show where a run stands")
+    let run_doc = of_agent("run.show", Method::GET, "/agent/{name}/runs/{run_id}", "Show the state of a run")
         .action("runs", "run_view")
         .path_parameter::<RunId>("run_id", "The run.")
         .reply::<RunReport>()
@@ -37,8 +37,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     )
     .action("runs", "run_view")
     .description(
-        "Those that you opened; all of them for the agent's owner and the operator. Where there are more, \
-             `Link: <…>; rel=\"next\"` says how to go on.",
+        "The threads that you opened; all threads for the agent's owner and the operator. If there are more, \
+             `Link: <…>; rel=\"next\"` gives the next page.",
     )
     .query::<ThreadsQuery>()
     .reply::<Vec<ThreadReport>>()
@@ -48,7 +48,11 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     vec![Operation::new(run_doc, show), Operation::new(threads_doc, threads)]
 }
 
-async fn show(State(runs): State<Runs>, asking: Asking, Path((name, run)): Path<(String, String)>) -> Answer {
+async fn show(
+    State(runs): State<Runs>,
+    asking: RequestCaller,
+    Path((name, run)): Path<(String, String)>,
+) -> Answer {
     let seen = runs.seen(&asking, &name).await?;
     let found = seen.look(runs.find_by_id(&asking, &seen.agent, &run).await)?;
     let run = found.run().ok_or_else(refusals::run_not_found)?;
@@ -63,7 +67,7 @@ fn whole_number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 /// The query of `GET …/threads`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ThreadsQuery {
-    /// How many; 100 when absent, clamped to 1 to 500.
+    /// Maximum number; 100 when absent, clamped to 1 to 500.
     #[serde(default)]
     #[schemars(schema_with = "whole_number")]
     limit: Option<String>,
@@ -73,7 +77,7 @@ struct ThreadsQuery {
 
 async fn threads(
     State(runs): State<Runs>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(name): Path<String>,
     sent: Result<Query<ThreadsQuery>, QueryRejection>,
 ) -> Answer {
@@ -93,7 +97,7 @@ async fn threads(
     Ok(response)
 }
 
-fn limit(text: Option<&str>) -> Result<usize, Refused> {
+fn limit(text: Option<&str>) -> Result<usize, RunRefusal> {
     let Some(text) = text else { return Ok(THREADS_DEFAULT) };
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|octet| octet.is_ascii_digit()) {

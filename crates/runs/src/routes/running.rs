@@ -6,8 +6,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use plenary_edge::{Operation, OperationDoc, Received};
-use plenary_engine::Done;
+use plenary_edge::{JsonBody, Operation, OperationDoc};
+use plenary_engine::Executed;
 use plenary_kernel::{Class, Version};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,14 +15,14 @@ use serde::Deserialize;
 use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent, query};
 use crate::{
     Runs,
-    caller::Asking,
-    command::{Begun, CancelRun, Interrupting, Request, ResumeRun},
+    caller::RequestCaller,
+    command::{CancelRun, InterruptReceipt, Request, ResumeRun, RunStart},
     decide::Rejection,
-    finding::Found,
+    finding::VisibleThread,
     id::{RunId, ThreadId},
     limits::DEPTH_MAX,
     reading::Since,
-    refusals::{self, Refused},
+    refusals::{self, RunRefusal},
     registry::Agent,
     request::{self, Ask, Ids, RunBody, Wait},
     state::RunStatus,
@@ -30,13 +30,13 @@ use crate::{
 };
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Ask an agent, answer it, or stop it")
+    let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Start, resume or cancel a run")
         .tool("runs")
         .description(
-            "A request begins a run, in a new thread or in `thread_id`; one that runs is resumed or canceled by \
+            "A ChatRequest starts a run, in a new thread or in `thread_id`; an active run is resumed or canceled by \
              `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and \
              the RunStarted, with `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread \
-             goes on at a time; the others wait their turn.",
+             is active at a time; the others wait.",
         )
         .query::<RunQuery>()
         .request::<RunBody>()
@@ -50,12 +50,12 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "run.stream",
         Method::POST,
         "/agent/{name}/stream_request",
-        "Ask an agent and follow the run (server-sent events)",
+        "Start a run and follow it (server-sent events)",
     )
     .no_tool("run.run asks, and run.events follows")
     .description(
-        "The events of the new run as they come; `data` is an event, `event` its type, `id` its number. Text that is \
-         still being made comes as TextDelta, without an id. Ends after RunCompleted.",
+        "The events of the new run as they occur; `data` is an event, `event` its type, `id` its number. Text that is \
+         not complete yet comes as TextDelta, without an id. The stream ends after RunCompleted.",
     )
     .query::<StreamQuery>()
     .request::<RunBody>()
@@ -104,29 +104,29 @@ fn begins(doc: OperationDoc) -> OperationDoc {
 struct RunQuery {
     /// `true`, `false` or `result`; false when absent.
     wait: Option<String>,
-    /// As in the body, which wins.
+    /// As in the body, which overrides it.
     run_id: Option<String>,
-    /// As in the body, which wins.
+    /// As in the body, which overrides it.
     thread_id: Option<String>,
 }
 
 /// The query of `POST …/stream_request`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct StreamQuery {
-    /// As in the body, which wins.
+    /// As in the body, which overrides it.
     thread_id: Option<String>,
 }
 
 async fn run(
     State(runs): State<Runs>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(name): Path<String>,
     sent: Result<Query<RunQuery>, QueryRejection>,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let seen = runs.seen(&asking, &name).await?;
-    let (body, sent) = (seen.look(body.map_err(Refused::from))?, seen.look(query(sent))?);
+    let (body, sent) = (seen.look(body.map_err(RunRefusal::from))?, seen.look(query(sent))?);
     let wait = seen.look(Wait::read(sent.wait.as_deref()))?;
     let ids = Ids { run: sent.run_id.as_deref(), thread: sent.thread_id.as_deref() };
     let takes = seen.agent.runner.card().request_types;
@@ -180,11 +180,11 @@ async fn run(
 
 async fn stream_request(
     State(runs): State<Runs>,
-    asking: Asking,
+    asking: RequestCaller,
     Path(name): Path<String>,
     sent: Result<Query<StreamQuery>, QueryRejection>,
     headers: HeaderMap,
-    Received(body): Received,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     let agent = runs.agent(&asking, &name).await?;
     let (body, sent) = (body?, query(sent)?);
@@ -194,7 +194,7 @@ async fn stream_request(
     let place = runs.place_of(thread);
     // Before the run begins: then what it says is handed on, and need not be read from the store.
     let mut watch = runs.watch(&asking, place.0)?;
-    let Done { reply: Begun { run, thread, .. }, replayed: again, .. } =
+    let Executed { reply: RunStart { run, thread, .. }, replayed: again, .. } =
         runs.begin(&asking, &agent, place, request, &headers).await?;
     if thread != place.0 {
         watch = runs.watch(&asking, thread)?;
@@ -206,14 +206,14 @@ async fn stream_request(
 }
 
 /// 202: the run hears of it (wire.md D.8).
-fn accepted(name: &str, thread: ThreadId, done: &Done<Interrupting>) -> Response {
+fn accepted(name: &str, thread: ThreadId, done: &Executed<InterruptReceipt>) -> Response {
     let mut response = StatusCode::ACCEPTED.into_response();
     about(&mut response, name, done.reply.run, thread);
     replayed(response, done.replayed)
 }
 
 /// Within what the idempotency keys of an operation are unique.
-fn scope(operation: &str, asking: &Asking, agent: &str) -> String {
+fn scope(operation: &str, asking: &RequestCaller, agent: &str) -> String {
     format!("runs/{operation}/{agent}/{}", asking.actor())
 }
 
@@ -228,12 +228,12 @@ pub(super) fn replayed(mut response: Response, replayed: bool) -> Response {
 impl Runs {
     async fn begin(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         agent: &Agent,
         (thread, is_new): (ThreadId, bool),
         mut request: Request,
         headers: &HeaderMap,
-    ) -> Result<Done<Begun>, Refused> {
+    ) -> Result<Executed<RunStart>, RunRefusal> {
         // What an agent of this server asks for by itself it can't say to be the outermost.
         request.depth = request.depth.max(asking.depth_min());
         if request.depth > DEPTH_MAX {
@@ -258,11 +258,11 @@ impl Runs {
     /// The thread whose run is resumed or canceled.
     async fn interrupted(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         agent: &Agent,
         run: Option<RunId>,
         thread: Option<ThreadId>,
-    ) -> Result<ThreadId, Refused> {
+    ) -> Result<ThreadId, RunRefusal> {
         match (run, thread) {
             (Some(run), thread) => {
                 let found = self.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)?;
@@ -282,11 +282,11 @@ impl Runs {
     /// The event that the caller waits for.
     async fn awaited(
         &self,
-        asking: &Asking,
+        asking: &RequestCaller,
         agent: &Agent,
-        begun: Begun,
+        begun: RunStart,
         wait: Wait,
-    ) -> Result<WireEvent, Refused> {
+    ) -> Result<WireEvent, RunRefusal> {
         let source = Source { thread: begun.thread, agent: agent.name().into() };
         if wait == Wait::Started && begun.started {
             return Ok(source.started(begun.run, begun.depth));
@@ -297,7 +297,7 @@ impl Runs {
             if marks.recheck && !self.accounts().is_valid(&asking.0).await? {
                 return Err(Rejection::Unauthenticated.into());
             }
-            let found: Option<Found> = self.find_run(asking, agent, begun.run).await?;
+            let found: Option<VisibleThread> = self.find_run(asking, agent, begun.run).await?;
             let found = found.ok_or_else(refusals::run_not_found)?;
             let run = found.run().ok_or_else(refusals::run_not_found)?;
             match wait {

@@ -13,8 +13,8 @@ use plenary_kernel::{Class, Refusal};
 use super::{Answer, of_agent};
 use crate::{
     Runs,
-    caller::Asking,
-    refusals::Refused,
+    caller::RequestCaller,
+    refusals::RunRefusal,
     wire::{AgentDescriptor, Dismissal},
 };
 
@@ -26,18 +26,18 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .errors(Class::Forbidden, &["forbidden"])
     };
     let stop_doc = doc("run.stop_agent", "/agent/{name}/stop", "Stop an agent").description(
-        "By its owner or the operator. What goes on is canceled, and it takes no runs and joins no session until it \
-         is started, also after a restart.",
+        "For its owner or the operator. Its runs are canceled; it accepts no runs and joins no session until it \
+         is started, even after a restart of the server.",
     );
-    let start_doc = doc("run.start_agent", "/agent/{name}/start", "Start an agent that was stopped")
-        .description("By its owner or the operator. Invitations that came meanwhile are answered now.");
+    let start_doc = doc("run.start_agent", "/agent/{name}/start", "Start a stopped agent")
+        .description("For its owner or the operator. Invitations that arrived in the meantime are answered.");
     let path = "/agent/{name}/dismiss";
-    let dismiss_doc = of_agent("run.dismiss_agent", Method::POST, path, "Let go of an agent that came by itself")
+    let dismiss_doc = of_agent("run.dismiss_agent", Method::POST, path, "Dismiss an agent that registered itself")
         .reply::<Dismissal>()
         .no_tool("its owner's switch, for people")
         .description(
-            "By itself, its owner or the operator. What goes on is canceled, its instances are disconnected, and its \
-             threads are there again when it attaches once more. One of the configuration can't be let go.",
+            "For the agent itself, its owner or the operator. Its runs are canceled, its instances are disconnected, and its \
+             threads return when it attaches again. An agent of the configuration cannot be dismissed.",
         )
         .errors(Class::Forbidden, &["forbidden"])
         .errors(Class::Conflict, &["agent_configured"]);
@@ -48,26 +48,26 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     ]
 }
 
-async fn stop(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
+async fn stop(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
     turned(&runs, &asking, &name, true).await
 }
 
-async fn start(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
+async fn start(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
     turned(&runs, &asking, &name, false).await
 }
 
-async fn dismiss(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
+async fn dismiss(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
     let agent = runs.agent(&asking, &name).await?;
     if !agent.is_enlisted() {
-        let text = "The agent stands in the server's configuration; stop it instead.";
+        let text = "The agent is in the server's configuration and cannot be dismissed; stop it instead.";
         return Err(Refusal::conflict("agent_configured", text).into());
     }
-    runs.dismiss(&agent, Some(asking.0.clone().into())).await.map_err(Refused::from)?;
+    runs.dismiss(&agent, Some(asking.0.clone().into())).await.map_err(RunRefusal::from)?;
     Ok(Json(Dismissal { dismissed: true }).into_response())
 }
 
-async fn turned(runs: &Runs, asking: &Asking, name: &str, stops: bool) -> Answer {
+async fn turned(runs: &Runs, asking: &RequestCaller, name: &str, stops: bool) -> Answer {
     let agent = runs.agent(asking, name).await?;
-    runs.turn(asking.caller(&agent), stops).await.map_err(Refused::from)?;
+    runs.turn(asking.caller(&agent), stops).await.map_err(RunRefusal::from)?;
     Ok(Json(runs.described(&agent).await?).into_response())
 }

@@ -19,7 +19,7 @@ use crate::limits::{
 /// Why an event was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
-    /// The run is over: canceled, past a limit, or the server stops. Nothing it says counts any more.
+    /// The run is over: canceled, past a limit, or the server stops. Its further output is ignored.
     #[error("the run is over")]
     Over,
     /// It has more than [`EVENT_OCTETS_MAX`] bytes, or its artifact more than [`ARTIFACT_OCTETS_MAX`].
@@ -29,7 +29,7 @@ pub enum NotTaken {
 
 /// What is asked of a run while it runs.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum RunSignal {
     /// The caller's answer to a `WaitForInput`: a value for each name.
     Resume(Map<String, Value>),
     /// Stop, soon: some seconds later the runner is dropped.
@@ -60,7 +60,7 @@ impl Run {
     }
 
     /// See [`Input::wait`].
-    pub async fn wait(&mut self) -> Asked {
+    pub async fn wait(&mut self) -> RunSignal {
         self.input.wait().await
     }
 
@@ -68,7 +68,7 @@ impl Run {
     ///
     /// # Errors
     /// That the question was not taken.
-    pub async fn await_input(&mut self, request_keys: &Map<String, Value>) -> Result<Asked, NotTaken> {
+    pub async fn await_input(&mut self, request_keys: &Map<String, Value>) -> Result<RunSignal, NotTaken> {
         self.output.emit(Event::wait_for_input(request_keys)).await?;
         Ok(self.input.wait().await)
     }
@@ -149,12 +149,12 @@ pub struct Input {
 impl Input {
     /// Waits for what is asked next; `Cancel` comes first, and again each time. May be dropped while it waits: nothing
     /// is lost.
-    pub async fn wait(&mut self) -> Asked {
+    pub async fn wait(&mut self) -> RunSignal {
         tokio::select! {
             biased;
             // A room that is gone asks nobody to go on.
-            _ = self.canceled.wait_for(|canceled| *canceled) => Asked::Cancel,
-            answer = self.answers.recv() => answer.map_or(Asked::Cancel, Asked::Resume),
+            _ = self.canceled.wait_for(|canceled| *canceled) => RunSignal::Cancel,
+            answer = self.answers.recv() => answer.map_or(RunSignal::Cancel, RunSignal::Resume),
         }
     }
 
@@ -176,7 +176,7 @@ pub struct Delta {
 
 /// What a run said next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ReceivedOutput {
     /// An event.
     Event(Event),
     /// A piece of text that is still being made.
@@ -199,19 +199,19 @@ pub struct Ears {
 impl Ears {
     /// The next event or piece of text, in the order in which they were said; `None` when the runner has let go of its
     /// run and all is heard. May be dropped while it waits: nothing is lost. Not to be mixed with the two below.
-    pub async fn next(&mut self) -> Option<Heard> {
+    pub async fn next(&mut self) -> Option<ReceivedOutput> {
         loop {
             if let Some(piece) = self.early.take_if(|delta| delta.after <= self.heard) {
-                return Some(Heard::Piece(piece.text));
+                return Some(ReceivedOutput::Piece(piece.text));
             }
             tokio::select! {
                 biased;
                 Some(delta) = self.deltas.recv(), if self.early.is_none() => self.early = Some(delta),
                 Some(event) = self.events.recv() => {
                     self.heard += 1;
-                    return Some(Heard::Event(event));
+                    return Some(ReceivedOutput::Event(event));
                 }
-                else => return self.early.take().map(|delta| Heard::Piece(delta.text)),
+                else => return self.early.take().map(|delta| ReceivedOutput::Piece(delta.text)),
             }
         }
     }

@@ -16,14 +16,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use channel::{Asked, Delta, Ears, Heard, Input, NotTaken, Output, Run, run_of};
+pub use channel::{Delta, Ears, Input, NotTaken, Output, ReceivedOutput, Run, RunSignal, run_of};
 pub use request::RunRequest;
-pub use said::{Event, EventKind, NotAnEvent, Role, Said};
+pub use said::{Event, EventKind, NotAnEvent, ProgramMessage, Role};
 
 use crate::id::{RunId, ThreadId};
 
 /// A boxed future, as runners answer.
-pub type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
+pub type RunFuture = Pin<Box<dyn Future<Output = RunEnd> + Send>>;
 
 /// A kind of agent, or one agent: whatever can carry out runs. It is called for each run, for runs of different
 /// threads at the same time, and never twice at a time for one thread.
@@ -34,7 +34,7 @@ pub trait Runner: Send + Sync + 'static {
     /// Carries out one run. What it says goes through `run`; what it answers ends the run. It is dropped when it is
     /// canceled and does not end in time, so what it holds (processes, connections) must go with it. A panic ends the
     /// run with an error.
-    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running;
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture;
 }
 
 /// What an agent tells of itself.
@@ -67,11 +67,11 @@ pub struct AgentOperation {
     pub name: String,
     /// What it does.
     pub description: String,
-    /// The JSON schema of what it takes.
+    /// The JSON schema of its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub input_schema: Option<Value>,
-    /// The JSON schema of what it gives.
+    /// The JSON schema of its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub output_schema: Option<Value>,
@@ -81,17 +81,17 @@ pub struct AgentOperation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FinishReason {
-    /// It did what was asked.
+    /// It succeeded.
     Success,
-    /// It could not.
+    /// It failed.
     Error,
-    /// It was told to stop.
+    /// It was canceled.
     Canceled,
 }
 
 /// The end of a run, as its runner sees it. One that was told to cancel is `canceled` whatever is said here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct RunEnd {
     /// How.
     pub finish_reason: FinishReason,
     /// Its result (SC-14). A success without one has what its TextOutputs join to.
@@ -100,7 +100,7 @@ pub struct Ended {
     pub why: Option<String>,
 }
 
-impl Ended {
+impl RunEnd {
     /// Success, with the whole text that was put out as the result.
     #[must_use]
     pub const fn success() -> Self {

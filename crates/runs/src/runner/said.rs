@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Ended, FinishReason};
+use super::{FinishReason, RunEnd};
 use crate::{
     limits::EVENT_OCTETS_MAX,
     members::{Members, quoted},
 };
 
-/// How much of a reason that is none is told, in characters.
+/// How much of an invalid reason is reported, in characters.
 const REASON_CHARS_MAX: usize = 100;
 
 /// The members that every event has; the room writes them (SC-22).
@@ -103,7 +103,7 @@ impl EventKind {
     }
 }
 
-/// Whose voice an event is (SC-22).
+/// The source of an event (SC-22).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "RunEventRole")]
@@ -125,13 +125,13 @@ pub enum NotAnEvent {
     #[error("not a JSON object")]
     NotAnObject,
     /// Its `type` is missing or none of the event types.
-    #[error("`type` is none of the event types")]
+    #[error("`type` is not an event type")]
     UnknownType,
     /// A member is missing or of the wrong type.
     #[error("`{0}` is missing or of the wrong type")]
     Member(&'static str),
     /// It has more than [`EVENT_OCTETS_MAX`] bytes.
-    #[error("an event of {0} bytes, and {EVENT_OCTETS_MAX} are the most")]
+    #[error("an event of {0} bytes; the maximum is {EVENT_OCTETS_MAX}")]
     TooLarge(usize),
 }
 
@@ -140,7 +140,7 @@ pub enum NotAnEvent {
 pub struct Event {
     /// Its type.
     pub kind: EventKind,
-    /// Whose voice it is.
+    /// Its source.
     pub role: Role,
     /// How much deeper than its run it came from: 1 for an agent that the agent called.
     pub deeper: u32,
@@ -280,13 +280,13 @@ fn artifact_id(kind: EventKind, members: &Members<'_>) -> Vec<(&'static str, Str
     vec![("artifact_id", id), ("artifact", Members::default().line(&artifact, &[]))]
 }
 
-/// A member as text: what is none is told as the JSON that it is.
+/// A member as text: another type is shown as its JSON.
 fn told(members: &Members<'_>, name: &'static str) -> Option<String> {
     let value = members.get(name)?;
     Some(members.text(name).ok().flatten().unwrap_or_else(|| value.get().to_owned()))
 }
 
-/// What is told of a run whose end gives no reason that there is.
+/// The error of a run whose end gives no valid reason.
 fn odd_reason(reason: Option<&str>, why: Option<String>) -> String {
     let reason = reason.map_or_else(
         || "no finish_reason".into(),
@@ -296,21 +296,21 @@ fn odd_reason(reason: Option<&str>, why: Option<String>) -> String {
         },
     );
     let more = why.map_or_else(String::new, |why| format!("; it said: {why}"));
-    format!("the agent ended its run with {reason}, which is none of success, error and canceled{more}")
+    format!("the agent ended its run with {reason}, which is not success, error or canceled{more}")
 }
 
 /// What a program says in one JSON object: an event, or the end of its run (wire.md D.8).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum ProgramMessage {
     /// An event.
     Event(Event),
     /// `RunCompleted`.
-    Ended(Ended),
+    Ended(RunEnd),
     /// `RunStarted`, which the room has said already.
     Started,
 }
 
-impl Said {
+impl ProgramMessage {
     /// Reads an object with a `type`. Base members but `type` and a valid `role` are ignored: the room writes them.
     ///
     /// # Errors
@@ -347,6 +347,6 @@ impl Said {
         if octets > EVENT_OCTETS_MAX {
             return Err(NotAnEvent::TooLarge(octets));
         }
-        Ok(Self::Ended(Ended { finish_reason, result, why }))
+        Ok(Self::Ended(RunEnd { finish_reason, result, why }))
     }
 }

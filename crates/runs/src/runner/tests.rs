@@ -7,8 +7,8 @@ use plenary_log::Fault;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Asked, Ears, Ended, Event, EventKind, FinishReason, Heard, NotAnEvent, NotTaken, Recall, Role, Run,
-    RunRequest, Said, Turn, run_of,
+    Ears, Event, EventKind, FinishReason, NotAnEvent, NotTaken, ProgramMessage, Recall, ReceivedOutput, Role,
+    Run, RunEnd, RunRequest, RunSignal, Turn, run_of,
 };
 use crate::{
     id::{RunId, ThreadId},
@@ -18,9 +18,9 @@ use crate::{
     },
 };
 
-struct Nothing;
+struct NoTurns;
 
-impl Recall for Nothing {
+impl Recall for NoTurns {
     fn turns(
         &self,
         _: ThreadId,
@@ -46,7 +46,7 @@ fn request(body: &str) -> RunRequest {
 }
 
 fn both() -> (Run, Ears) {
-    run_of(Arc::new(request("{}")), Arc::new(Nothing))
+    run_of(Arc::new(request("{}")), Arc::new(NoTurns))
 }
 
 fn object(value: &Value) -> Map<String, Value> {
@@ -67,8 +67,8 @@ fn a_program_gets_every_member_of_the_request_on_one_line() {
 
 #[test]
 fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
-    let said = |json: Value| Said::read(json.to_string().as_bytes());
-    let Said::Event(event) =
+    let said = |json: Value| ProgramMessage::read(json.to_string().as_bytes());
+    let ProgramMessage::Event(event) =
         said(json!({"type": "ToolCall", "id": 7, "run_id": "x", "depth": 3, "role": "tool",
         "function_name": "f", "args": {"a": 1}, "tool_call_id": "c"}))
         .unwrap()
@@ -92,9 +92,9 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
         assert_eq!(said(json.clone()), Err(why), "{json}");
     }
     let ended = said(json!({"type": "RunCompleted", "finish_reason": "error", "error": "no"}));
-    assert_eq!(ended, Ok(Said::Ended(Ended::error("no"))));
+    assert_eq!(ended, Ok(ProgramMessage::Ended(RunEnd::error("no"))));
     for (reason, text) in [(json!("done"), "finish_reason \"done\""), (json!(null), "no finish_reason")] {
-        let Ok(Said::Ended(ended)) =
+        let Ok(ProgramMessage::Ended(ended)) =
             said(json!({"type": "RunCompleted", "finish_reason": reason, "result": "r"}))
         else {
             panic!("it ended")
@@ -104,9 +104,9 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
     }
     for (result, text) in [(json!(7), "7"), (json!({"a": [1]}), r#"{"a":[1]}"#), (json!("x"), "x")] {
         let ended = said(json!({"type": "RunCompleted", "finish_reason": "success", "result": result}));
-        assert_eq!(ended, Ok(Said::Ended(Ended::with(text))));
+        assert_eq!(ended, Ok(ProgramMessage::Ended(RunEnd::with(text))));
     }
-    assert_eq!(said(json!({"type": "RunStarted"})), Ok(Said::Started));
+    assert_eq!(said(json!({"type": "RunStarted"})), Ok(ProgramMessage::Started));
     assert_eq!(Event::text("a \"b\"").content().as_deref(), Some("a \"b\""));
 }
 
@@ -178,8 +178,8 @@ async fn text_in_the_making_is_heard_where_it_was_said() {
     let mut heard = Vec::new();
     while let Some(next) = ears.next().await {
         heard.push(match next {
-            Heard::Event(event) => event.json().to_owned(),
-            Heard::Piece(text) => text,
+            ReceivedOutput::Event(event) => event.json().to_owned(),
+            ReceivedOutput::Piece(text) => text,
         });
     }
     assert_eq!(heard, ["a", r#"{"content":"ab"}"#, "c", r#"{"content":"x"}"#, "d"]);
@@ -191,12 +191,12 @@ async fn sc_32_sc_44_sc_45_sc_46_without_http_a_run_waits_for_input_and_is_told_
     let keys = object(&json!({"name": "Your name"}));
     assert!(ears.resume(object(&json!({"name": "Nick"}))));
     let asked = run.await_input(&keys).await.unwrap();
-    assert_eq!(asked, Asked::Resume(object(&json!({"name": "Nick"}))));
+    assert_eq!(asked, RunSignal::Resume(object(&json!({"name": "Nick"}))));
     for n in 0..=ANSWERS_WAITING_MAX {
         assert_eq!(ears.resume(Map::new()), n < ANSWERS_WAITING_MAX);
     }
     assert!(!run.input.is_canceled());
     ears.cancel();
-    assert_eq!((run.wait().await, run.wait().await), (Asked::Cancel, Asked::Cancel));
+    assert_eq!((run.wait().await, run.wait().await), (RunSignal::Cancel, RunSignal::Cancel));
     assert!(run.input.is_canceled());
 }

@@ -4,10 +4,10 @@ use serde_json::Map;
 
 use super::thread::Thread;
 use crate::{
-    decide::{INTERRUPTED, Rejection, Standing},
+    decide::{CallerStanding, INTERRUPTED, Rejection},
     event::{Leaves, ThreadEvent},
     limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
-    runner::{Ended, Event, FinishReason},
+    runner::{Event, FinishReason, RunEnd},
     state::RunStatus,
 };
 
@@ -56,7 +56,7 @@ fn a_thread_is_gone_on_with_by_who_may_see_it() {
 
 #[test]
 fn sc_8_whom_the_agent_admits_no_more_begins_and_answers_nothing_but_may_stop_what_it_began() {
-    let shut = Standing { holds: true, is_admitted: false };
+    let shut = CallerStanding { holds: true, is_admitted: false };
     let mut thread = Thread::default();
     assert_eq!(thread.start_standing("@a.b", true, shut), Err(Rejection::AgentNotFound));
     let run = thread.start().run;
@@ -84,15 +84,15 @@ fn sc_3_one_run_of_a_thread_goes_on_and_the_others_follow_in_order() {
     let mut thread = Thread::default();
     let (first, second, third) = (thread.start(), thread.start(), thread.start());
     assert!(first.started && !second.started && !third.started);
-    let progressed = thread.end(first.run, Ended::with("a"));
+    let progressed = thread.end(first.run, RunEnd::with("a"));
     assert_eq!(progressed.started, Some(second.run));
     assert_eq!(thread.kinds()[4..], ["RunCompleted", "RunStarted"]);
     assert_eq!(
         (thread.status(second.run), thread.status(third.run)),
         (RunStatus::Running, RunStatus::Queued)
     );
-    thread.end(second.run, Ended::error("no"));
-    thread.end(third.run, Ended::canceled());
+    thread.end(second.run, RunEnd::error("no"));
+    thread.end(third.run, RunEnd::canceled());
     let leaves: Vec<_> = ends(&thread).into_iter().map(|(_, _, leaves)| leaves).collect();
     assert_eq!(leaves, [Leaves::Next, Leaves::Next, Leaves::Idle]);
 }
@@ -105,7 +105,7 @@ fn sc_46_given_one_that_goes_on_and_others_when_all_are_canceled_then_none_begin
     assert_eq!(thread.kinds()[3..], ["QueuedRunCanceled", "CancelRequested"]);
     assert_eq!(thread.cancel_all(), 0, "it is told once");
     assert_eq!(thread.status(second.run), RunStatus::Canceled);
-    assert_eq!(thread.end(first.run, Ended::with("a")).started, None);
+    assert_eq!(thread.end(first.run, RunEnd::with("a")).started, None);
     assert_eq!(ends(&thread), [(FinishReason::Canceled, None, Leaves::Idle)]);
 }
 
@@ -131,13 +131,13 @@ fn past_their_limits_runs_are_refused() {
         thread.start();
     }
     assert_eq!(thread.start_by("@a.b", false, true), Err(Rejection::TooManyQueued));
-    thread.end(first.run, Ended::success());
+    thread.end(first.run, RunEnd::success());
     thread.start();
 
     let mut thread = Thread::default();
     for _ in 0..RUNS_PER_THREAD_MAX {
         let run = thread.start().run;
-        thread.end(run, Ended::success());
+        thread.end(run, RunEnd::success());
     }
     assert_eq!(thread.start_by("@a.b", false, true), Err(Rejection::ThreadFull));
 }
@@ -151,7 +151,7 @@ fn sc_22_events_are_numbered_from_one_and_a_repeat_writes_nothing() {
     let before = thread.events.len();
     thread.progress(run, "0", 2, said(), None, true);
     assert_eq!(thread.events.len(), before, "its outcome was not heard, and it is written once");
-    thread.progress(run, "0", 3, vec![Event::text("b"), Event::text("c")], Some(Ended::success()), true);
+    thread.progress(run, "0", 3, vec![Event::text("b"), Event::text("c")], Some(RunEnd::success()), true);
     let ids: Vec<_> = thread
         .events
         .iter()
@@ -166,9 +166,9 @@ fn sc_22_events_are_numbered_from_one_and_a_repeat_writes_nothing() {
     assert_eq!(ids, [(2, 2), (3, 5), (4, 2), (5, 2)]);
     let mut other = Thread::default();
     let run_alone = other.start().run;
-    other.progress(run_alone, "0", 0, Vec::new(), Some(Ended::error("broken")), true);
+    other.progress(run_alone, "0", 0, Vec::new(), Some(RunEnd::error("broken")), true);
     assert_eq!(other.state.run(run_alone).unwrap().last_event_id, 2, "an end alone finds its number");
-    let late = thread.progress(run, "0", 6, said(), Some(Ended::success()), true);
+    let late = thread.progress(run, "0", 6, said(), Some(RunEnd::success()), true);
     assert!(late.over && ends(&thread).len() == 1, "a run that is over says nothing more");
 }
 
@@ -204,7 +204,7 @@ fn sc_46_who_was_told_to_stop_was_canceled_whatever_it_says() {
     let before = thread.events.len();
     assert_eq!(thread.cancel("@a.b", Some(run)), Ok(run));
     assert_eq!(thread.events.len(), before, "told once");
-    thread.end(run, Ended::error("no time for that"));
+    thread.end(run, RunEnd::error("no time for that"));
     assert_eq!(ends(&thread), [(FinishReason::Canceled, None, Leaves::Idle)]);
     assert_eq!(thread.cancel("@a.b", Some(run)), Err(Rejection::RunNotActive));
 }
@@ -216,7 +216,7 @@ fn sc_46_a_queued_run_is_over_at_once() {
     thread.cancel("@a.b", Some(second.run)).unwrap();
     assert_eq!(thread.status(second.run), RunStatus::Canceled);
     assert_eq!(thread.state.run(second.run).unwrap().last_event_id, 2);
-    assert_eq!(thread.end(first.run, Ended::success()).started, None);
+    assert_eq!(thread.end(first.run, RunEnd::success()).started, None);
     assert_eq!(ends(&thread)[0].2, Leaves::Idle);
 }
 
@@ -237,7 +237,7 @@ fn after_a_crash_what_went_on_ends_with_an_error_and_what_waited_begins() {
 fn what_a_stopping_process_leaves_is_begun_by_the_next() {
     let mut thread = Thread::default();
     let (first, second) = (thread.start(), thread.start());
-    let ended = thread.progress(first.run, "0", 2, Vec::new(), Some(Ended::error("stopped")), false);
+    let ended = thread.progress(first.run, "0", 2, Vec::new(), Some(RunEnd::error("stopped")), false);
     assert_eq!(ended.started, None);
     assert_eq!(ends(&thread)[0].2, Leaves::Waiting);
     assert!(!thread.start().started, "what waits comes first");

@@ -6,7 +6,7 @@ use serde_json::Map;
 use super::thread::Thread;
 use crate::{
     event::{Leaves, ThreadEvent},
-    runner::{Ended, Event},
+    runner::{Event, RunEnd},
     state::{RunStatus, ThreadState},
 };
 
@@ -51,7 +51,7 @@ fn take(thread: &mut Thread, step: Step) {
         }
         (Step::Resume, Some((run, ..))) => drop(thread.resume("@a.b", Some(run))),
         (Step::End(goes_on), Some((run, node, next))) => {
-            thread.progress(run, &node, next, Vec::new(), Some(Ended::success()), goes_on);
+            thread.progress(run, &node, next, Vec::new(), Some(RunEnd::success()), goes_on);
         }
         (Step::Crash, Some((_, node, _))) => drop(thread.take_over(&node)),
         (Step::Crash, None) => drop(thread.take_over("")),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     limits::{DEPTH_MAX, TITLE_CHARS_MAX},
-    refusals::Refused,
+    refusals::RunRefusal,
     request::{Ask, Ids, Wait, read, read_start},
 };
 
@@ -13,7 +13,7 @@ const RUN: &str = "00000000-0007-7000-8000-000000000000";
 
 fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<Ask, (u16, &'static str)> {
     let takes: Vec<String> = takes.iter().map(|kind| (*kind).to_owned()).collect();
-    let told = |refused: Refused| (refused.refusal.class.status(), refused.refusal.code);
+    let told = |refused: RunRefusal| (refused.refusal.class.status(), refused.refusal.code);
     read(&Bytes::from(body.to_string()), ids, &takes).map_err(told)
 }
 

@@ -7,7 +7,7 @@ use plenary_log::{NewEvent, StoredEvent, StreamName};
 
 use crate::{
     event::{
-        Artifact, EventEmitted, Interrupted, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued,
+        Artifact, EventEmitted, Interrupt, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued,
         RunStarted, ThreadEvent,
     },
     id::RunId,
@@ -45,7 +45,7 @@ fn asked() -> Vec<Sample> {
         request: request.clone(),
     };
     let of_another = RunQueued { payer: Some("bob".parse().unwrap()), opens: None, ..queued.clone() };
-    let asked = Interrupted { run, by, request };
+    let asked = Interrupt { run, by, request };
     vec![
         (
             ThreadEvent::RunQueued(queued),

@@ -9,13 +9,14 @@ use plenary_kernel::{Stamp, TimestampMs, Version};
 use crate::{
     access::Gate,
     command::{
-        Begun, Caller, CancelAll, CancelRun, Progress, Progressed, Request, ResumeRun, StartRun, TakeOver,
+        Caller, CancelAll, CancelRun, Progress, ProgressReceipt, Request, ResumeRun, RunStart, StartRun,
+        TakeOver,
     },
-    decide::{self, Rejection, Standing},
+    decide::{self, CallerStanding, Rejection},
     event::ThreadEvent,
     id::{RunId, ThreadId},
     room::ThreadRoom,
-    runner::{Ended, Event},
+    runner::{Event, RunEnd},
     state::{RunStatus, ThreadState},
 };
 
@@ -28,7 +29,7 @@ pub(super) struct Thread {
 }
 
 /// Whose token is valid, and whose runs the agent takes.
-pub(super) const ADMITTED: Standing = Standing { holds: true, is_admitted: true };
+pub(super) const ADMITTED: CallerStanding = CallerStanding { holds: true, is_admitted: true };
 
 pub(super) fn caller(who: &str) -> Caller {
     let by: Actor = who.parse().unwrap();
@@ -57,16 +58,16 @@ impl Thread {
         Ok(reply)
     }
 
-    pub(super) fn start_by(&mut self, who: &str, is_new: bool, holds: bool) -> Result<Begun, Rejection> {
-        self.start_standing(who, is_new, Standing { holds, is_admitted: true })
+    pub(super) fn start_by(&mut self, who: &str, is_new: bool, holds: bool) -> Result<RunStart, Rejection> {
+        self.start_standing(who, is_new, CallerStanding { holds, is_admitted: true })
     }
 
     pub(super) fn start_standing(
         &mut self,
         who: &str,
         is_new: bool,
-        standing: Standing,
-    ) -> Result<Begun, Rejection> {
+        standing: CallerStanding,
+    ) -> Result<RunStart, Rejection> {
         let stamp = self.stamp();
         let command = StartRun {
             caller: caller(who),
@@ -84,7 +85,7 @@ impl Thread {
         self.take(decided)
     }
 
-    pub(super) fn start(&mut self) -> Begun {
+    pub(super) fn start(&mut self) -> RunStart {
         let is_new = self.state.opened.is_none();
         self.start_by("@a.b", is_new, true).unwrap()
     }
@@ -95,21 +96,21 @@ impl Thread {
         node: &str,
         first_id: u64,
         events: Vec<Event>,
-        ended: Option<Ended>,
+        ended: Option<RunEnd>,
         goes_on: bool,
-    ) -> Progressed {
+    ) -> ProgressReceipt {
         let events = events.into_iter().map(|event| (event, None)).collect();
         let command = Progress { run, node: node.into(), first_id, events, ended, goes_on };
         let decided = decide::progress(&self.state, &command);
         self.take(decided).unwrap()
     }
 
-    pub(super) fn say(&mut self, run: RunId, events: Vec<Event>) -> Progressed {
+    pub(super) fn say(&mut self, run: RunId, events: Vec<Event>) -> ProgressReceipt {
         let next = self.state.run(run).unwrap().last_event_id + 1;
         self.progress(run, "0", next, events, None, true)
     }
 
-    pub(super) fn end(&mut self, run: RunId, ended: Ended) -> Progressed {
+    pub(super) fn end(&mut self, run: RunId, ended: RunEnd) -> ProgressReceipt {
         let next = self.state.run(run).unwrap().last_event_id + 1;
         self.progress(run, "0", next, Vec::new(), Some(ended), true)
     }
@@ -122,7 +123,7 @@ impl Thread {
         &mut self,
         who: &str,
         run: Option<RunId>,
-        standing: Standing,
+        standing: CallerStanding,
     ) -> Result<RunId, Rejection> {
         let command = ResumeRun { caller: caller(who), run, body: "{\"request_keys\":{}}".into() };
         let decided = decide::resume(&self.state, standing, &command);
@@ -137,7 +138,7 @@ impl Thread {
         &mut self,
         who: &str,
         run: Option<RunId>,
-        standing: Standing,
+        standing: CallerStanding,
     ) -> Result<RunId, Rejection> {
         let command = CancelRun { caller: caller(who), run, body: "{}".into() };
         let decided = decide::cancel(&self.state, standing, &command);
@@ -150,7 +151,7 @@ impl Thread {
         self.take(decided).unwrap().runs
     }
 
-    pub(super) fn take_over(&mut self, gone: &str) -> Progressed {
+    pub(super) fn take_over(&mut self, gone: &str) -> ProgressReceipt {
         let command = TakeOver { gone: gone.into(), node: Arc::from("1") };
         let decided = decide::take_over(&self.state, &command);
         self.take(decided).unwrap()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plenary_runs::{Card, Ended, Run, RunLimits, RunRequest, Runner, Running, limits::ARGS_OCTETS_MAX};
+use plenary_runs::{Card, Run, RunEnd, RunFuture, RunLimits, RunRequest, Runner, limits::ARGS_OCTETS_MAX};
 use serde_json::{Value, json};
 
 use crate::house::{House, OPERATOR, agent};
@@ -14,12 +14,12 @@ impl Runner for Mirror {
     fn card(&self) -> Card {
         Card { request_types: vec!["Look".into()], ..Card::new("shows") }
     }
-    fn run(self: Arc<Self>, request: RunRequest, _: Run) -> Running {
+    fn run(self: Arc<Self>, request: RunRequest, _: Run) -> RunFuture {
         let seen = json!({
             "args": &*request.args, "type": &*request.request_type, "members": request.members(),
             "requester": &*request.requester, "depth": request.depth,
         });
-        Box::pin(async move { Ended::with(seen.to_string()) })
+        Box::pin(async move { RunEnd::with(seen.to_string()) })
     }
 }
 

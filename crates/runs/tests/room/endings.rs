@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use plenary_runs::{Card, Echo, Ended, Event, Run, RunLimits, RunRequest, Runner, Running};
+use plenary_runs::{Card, Echo, Event, Run, RunEnd, RunFuture, RunLimits, RunRequest, Runner};
 use serde_json::{Value, json};
 
 use crate::house::{House, agent, types};
@@ -117,7 +117,7 @@ impl Runner for Talker {
     fn card(&self) -> Card {
         Card::new("talks")
     }
-    fn run(self: Arc<Self>, _: RunRequest, run: Run) -> Running {
+    fn run(self: Arc<Self>, _: RunRequest, run: Run) -> RunFuture {
         Box::pin(async move {
             for n in 0..self.0 {
                 if run.emit(Event::text(&format!("{n} "))).await.is_err() {
@@ -125,7 +125,7 @@ impl Runner for Talker {
                 }
             }
             std::future::pending::<()>().await;
-            Ended::success()
+            RunEnd::success()
         })
     }
 }

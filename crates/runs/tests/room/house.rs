@@ -41,7 +41,7 @@ pub(crate) struct Answer {
 
 /// An event of a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct StreamEvent {
     pub(crate) id: Option<String>,
     pub(crate) event: String,
     pub(crate) data: Value,
@@ -74,20 +74,20 @@ impl Answer {
 
     /// The events of a stream that has ended.
     #[track_caller]
-    pub(crate) fn told(&self) -> Vec<Told> {
+    pub(crate) fn told(&self) -> Vec<StreamEvent> {
         assert_eq!(self.header("content-type"), "text/event-stream", "{self:?}");
         told(&self.body)
     }
 }
 
 /// The events in the text of a stream.
-pub(crate) fn told(text: &str) -> Vec<Told> {
+pub(crate) fn told(text: &str) -> Vec<StreamEvent> {
     let field = |frame: &str, name: &str| {
         frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
     };
     let frames = text.split("\n\n").filter(|frame| frame.contains("data: "));
     frames
-        .map(|frame| Told {
+        .map(|frame| StreamEvent {
             id: field(frame, "id"),
             event: field(frame, "event").unwrap(),
             data: serde_json::from_str(&field(frame, "data").unwrap()).unwrap(),
@@ -238,7 +238,7 @@ pub(crate) struct Open {
 
 impl Open {
     /// The next event; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Option<Told> {
+    pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(end) = self.text[self.taken..].find("\n\n") {
                 let frame = &self.text[self.taken..self.taken + end + 2];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plenary_runs::{Asked, Card, Ended, Event, Run, RunLimits, RunRequest, Runner, Running};
+use plenary_runs::{Card, Event, Run, RunEnd, RunFuture, RunLimits, RunRequest, RunSignal, Runner};
 use serde_json::{Map, Value, json};
 
 use crate::house::{House, agent};
@@ -14,11 +14,11 @@ impl Runner for Puppet {
     fn card(&self) -> Card {
         Card::new("does as it is told")
     }
-    fn run(self: Arc<Self>, _: RunRequest, mut run: Run) -> Running {
+    fn run(self: Arc<Self>, _: RunRequest, mut run: Run) -> RunFuture {
         Box::pin(async move {
             loop {
-                let Ok(Asked::Resume(told)) = run.await_input(&Map::new()).await else {
-                    return Ended::canceled();
+                let Ok(RunSignal::Resume(told)) = run.await_input(&Map::new()).await else {
+                    return RunEnd::canceled();
                 };
                 for delta in told.get("deltas").and_then(Value::as_array).into_iter().flatten() {
                     run.emit_delta(delta.as_str().unwrap_or_default());
@@ -28,10 +28,10 @@ impl Runner for Puppet {
                 }
                 if told.contains_key("hold") {
                     run.wait().await;
-                    return Ended::canceled();
+                    return RunEnd::canceled();
                 }
                 if told.contains_key("end") {
-                    return Ended::success();
+                    return RunEnd::success();
                 }
             }
         })
@@ -120,7 +120,7 @@ async fn sc_12_who_comes_late_loses_nothing_and_resumes_where_it_was() {
         assert_eq!(told.len(), count, "behind {header}");
     }
     let ahead = house.send(&house.acme, "GET", &path, &[("Last-Event-ID", "7")], String::new()).await;
-    assert!(ahead.refused(422, "invalid_since").contains("its last is 6"));
+    assert!(ahead.refused(422, "invalid_since").contains("its last event is 6"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plenary_runs::{Card, Ended, Run, RunLimits, RunRequest, Runner, Running};
+use plenary_runs::{Card, Run, RunEnd, RunFuture, RunLimits, RunRequest, Runner};
 use serde_json::json;
 
 use crate::house::{House, agent};
@@ -14,16 +14,16 @@ impl Runner for Elephant {
     fn card(&self) -> Card {
         Card::new("remembers")
     }
-    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
         Box::pin(async move {
-            let Ok(turns) = run.turns().await else { return Ended::error("no memory") };
+            let Ok(turns) = run.turns().await else { return RunEnd::error("no memory") };
             let before: Vec<String> = turns
                 .into_iter()
                 .map(|turn| {
                     format!("{}>{}", turn.request.input.unwrap_or_default(), turn.result.unwrap_or_default())
                 })
                 .collect();
-            Ended::with(format!("[{}]{}", before.join(","), request.input.unwrap_or_default()))
+            RunEnd::with(format!("[{}]{}", before.join(","), request.input.unwrap_or_default()))
         })
     }
 }

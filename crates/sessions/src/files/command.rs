@@ -18,8 +18,8 @@ pub struct KeepFile {
     /// The file.
     pub id: FileId,
     /// What it is said to be.
-    pub said: Said,
-    /// How large it is.
+    pub said: FileDeclaration,
+    /// Its size.
     pub bytes: u64,
     /// The SHA-256 of its content, in hex.
     pub sha256: String,
@@ -29,7 +29,7 @@ pub struct KeepFile {
 
 /// What an uploader says of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct FileDeclaration {
     /// Its name.
     pub name: String,
     /// Its media type.
@@ -49,10 +49,10 @@ pub enum RemoveFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoteContentGone;
 
-/// What `POST /files` answers.
+/// The response of `POST /files`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UploadedFile {
-    /// What messages name it by, as `file_id`.
+    /// The id that messages use as `file_id`.
     pub id: FileId,
     /// `pending`: no message names it yet.
     pub status: FileStatus,
@@ -60,7 +60,7 @@ pub struct UploadedFile {
     pub filename: String,
     /// Its media type.
     pub content_type: String,
-    /// How large it is.
+    /// Its size.
     pub size_bytes: u64,
     /// When it was uploaded, in epoch milliseconds.
     pub created_at: u64,

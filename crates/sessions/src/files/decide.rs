@@ -97,7 +97,7 @@ mod tests {
     use plenary_kernel::{FileId, SessionId, TimestampMs};
 
     use super::*;
-    use crate::files::{command::Said, event::FileNamed};
+    use crate::files::{command::FileDeclaration, event::FileNamed};
 
     fn stamp(ms: u64) -> Stamp {
         Stamp::new(TimestampMs(ms), [0; 10])
@@ -106,7 +106,7 @@ mod tests {
     fn keep_command() -> KeepFile {
         KeepFile {
             id: FileId::mint(&stamp(1), 0),
-            said: Said { name: "q3.pdf".into(), media_type: "application/pdf".into() },
+            said: FileDeclaration { name: "q3.pdf".into(), media_type: "application/pdf".into() },
             bytes: 7,
             sha256: "00".into(),
             unnamed_ms_max: 100,

@@ -1,4 +1,4 @@
-//! What stands on a file's stream, and its stored form. The forms are frozen. Pure.
+//! The events of a file's stream, and their stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use plenary_engine::stored::{read, unknown, written};
@@ -15,7 +15,7 @@ pub enum FileEvent {
     FileUploaded(FileUploaded),
     /// A message of a session names it, the first one of that session.
     FileNamed(FileNamed),
-    /// It is nobody's any more; its content is still to be removed.
+    /// No owner has it; its content is still to be removed.
     FileRemoved(FileRemoved),
     /// Its content was removed.
     ContentRemoved(ContentRemoved),
@@ -39,7 +39,7 @@ pub struct FileUploaded {
     pub name: String,
     /// Its media type, as its uploader says.
     pub media_type: String,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
     /// The SHA-256 of its content, in hex.
     pub sha256: String,

@@ -45,7 +45,7 @@ pub const SESSIONS_PER_FILE_MAX: u32 = 1_000;
 /// Most files that one message names; past it 400 `invalid_content`.
 pub const FILES_PER_MESSAGE_MAX: usize = 32;
 
-/// What an event of a log says of a file, for whoever looks at all of them.
+/// What an event of the log says of a file, for a reader of all events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileNews {
     /// It is kept; the SHA-256 of its content, in hex.

@@ -17,7 +17,7 @@ use http::{HeaderMap, header};
 use multer::{Field, Multipart};
 use plenary_kernel::{Class, Refusal, text::check_line};
 
-use super::{FILENAME_CHARS_MAX, UPLOAD_FRAME_BYTES_MAX, command::Said};
+use super::{FILENAME_CHARS_MAX, UPLOAD_FRAME_BYTES_MAX, command::FileDeclaration};
 
 /// The name of the one part.
 const PART: &str = "file";
@@ -29,7 +29,7 @@ const MEDIA_TYPE_BYTES_MAX: usize = 127;
 /// A body that can't be read, on its way through the parser.
 #[derive(Debug, thiserror::Error)]
 #[error("the body was refused")]
-struct Refused(Refusal);
+struct MultipartRefusal(Refusal);
 
 fn malformed(why: &str) -> Refusal {
     Refusal::malformed(
@@ -40,11 +40,11 @@ fn malformed(why: &str) -> Refusal {
 
 fn refusal(error: &multer::Error) -> Refusal {
     if let multer::Error::StreamReadFailed(source) = error
-        && let Some(Refused(refusal)) = source.downcast_ref::<Refused>()
+        && let Some(MultipartRefusal(refusal)) = source.downcast_ref::<MultipartRefusal>()
     {
         return refusal.clone();
     }
-    malformed("The body is not multipart/form-data as it should be")
+    malformed("The body is not valid multipart/form-data")
 }
 
 /// Which bytes come now.
@@ -63,14 +63,14 @@ impl Place {
 }
 
 /// A body that comes one piece at a time: the parser takes whatever is ready.
-struct Paced<S> {
+struct PacedBody<S> {
     body: S,
     place: Arc<Place>,
     rests: bool,
 }
 
-impl<S: Stream<Item = Result<Bytes, Refusal>> + Unpin> Stream for Paced<S> {
-    type Item = Result<Bytes, Refused>;
+impl<S: Stream<Item = Result<Bytes, Refusal>> + Unpin> Stream for PacedBody<S> {
+    type Item = Result<Bytes, MultipartRefusal>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if std::mem::take(&mut self.rests) {
@@ -81,13 +81,15 @@ impl<S: Stream<Item = Result<Bytes, Refusal>> + Unpin> Stream for Paced<S> {
         self.rests = true;
         let piece = match piece {
             Ok(piece) => piece,
-            Err(refusal) => return Poll::Ready(Some(Err(Refused(refusal)))),
+            Err(refusal) => return Poll::Ready(Some(Err(MultipartRefusal(refusal)))),
         };
         let place = &self.place;
         let is_around = !place.is_content.load(Ordering::Relaxed);
         if is_around && place.around.fetch_add(piece.len() as u64, Ordering::Relaxed) > UPLOAD_FRAME_BYTES_MAX
         {
-            return Poll::Ready(Some(Err(Refused(malformed("The body has too much around its content")))));
+            return Poll::Ready(Some(Err(MultipartRefusal(malformed(
+                "The headers around the file are too large",
+            )))));
         }
         Poll::Ready(Some(Ok(piece)))
     }
@@ -106,17 +108,17 @@ pub(super) fn boundary(headers: &HeaderMap) -> Result<String, Refusal> {
 pub(super) async fn read<S>(
     boundary: String,
     body: S,
-) -> Result<(Said, impl Stream<Item = Result<Bytes, Refusal>> + Send), Refusal>
+) -> Result<(FileDeclaration, impl Stream<Item = Result<Bytes, Refusal>> + Send), Refusal>
 where
     S: Stream<Item = Result<Bytes, Refusal>> + Send + 'static,
 {
     let place = Arc::new(Place::default());
-    let paced = Paced { body: Box::pin(body), place: place.clone(), rests: false };
+    let paced = PacedBody { body: Box::pin(body), place: place.clone(), rests: false };
     let mut multipart = Multipart::new(paced, boundary);
     let field = multipart.next_field().await.map_err(|error| refusal(&error))?;
     let field = field.filter(|field| field.name() == Some(PART));
-    let field = field.ok_or_else(|| malformed("The body has no such part"))?;
-    let said = Said { name: filename(&field)?, media_type: media_type(&field) };
+    let field = field.ok_or_else(|| malformed("The body has no part named `file`"))?;
+    let said = FileDeclaration { name: filename(&field)?, media_type: media_type(&field) };
     place.turns(true);
     let content = stream::try_unfold((multipart, field, place), |(multipart, mut field, place)| async move {
         if let Some(piece) = field.chunk().await.map_err(|error| refusal(&error))? {
@@ -166,7 +168,7 @@ mod tests {
     const HEAD: &str = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"q3.pdf\"\r\n\
         Content-Type: Application/PDF; a=b\r\n\r\n";
 
-    async fn read_in(body: &[u8], piece: usize) -> Result<(Said, Vec<u8>), &'static str> {
+    async fn read_in(body: &[u8], piece: usize) -> Result<(FileDeclaration, Vec<u8>), &'static str> {
         let pieces: Vec<_> = body.chunks(piece).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
         let read = async {
             let (said, content) = read("b".to_owned(), stream::iter(pieces)).await?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use plenary_accounts::Who;
+use plenary_accounts::TokenOwner;
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, FileId, SessionId, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, Order};
@@ -24,7 +24,7 @@ const FIRST: Version = Version(2);
 
 impl Sessions {
     /// A file, for somebody who may read it. For everybody else it costs the same whether or not there is such a file.
-    pub(super) async fn file_for(&self, who: &Who, id: &FileId) -> Result<Option<Row>, Fault> {
+    pub(super) async fn file_for(&self, who: &TokenOwner, id: &FileId) -> Result<Option<Row>, Fault> {
         let rows = self.log().read_index(FILES, id.as_str(), None, 1, Order::Ascending).await?;
         let row = rows.first().filter(|row| row.key == id.as_str());
         let row: Option<Row> = row
@@ -35,10 +35,10 @@ impl Sessions {
         let now = self.0.streams.clock().now().0;
         let row = row.filter(|row| now < row.until || !named.is_empty());
         let may_read = match who {
-            Who::Operator => false,
-            Who::Owner(owner) => row.as_ref().is_some_and(|row| row.by.owner_name() == *owner),
-            Who::Agent(me) if row.as_ref().is_some_and(|row| row.by == *me) => true,
-            Who::Agent(me) => self.sees_one_of(me, &named).await? && row.is_some(),
+            TokenOwner::Operator => false,
+            TokenOwner::Owner(owner) => row.as_ref().is_some_and(|row| row.by.owner_name() == *owner),
+            TokenOwner::Agent(me) if row.as_ref().is_some_and(|row| row.by == *me) => true,
+            TokenOwner::Agent(me) => self.sees_one_of(me, &named).await? && row.is_some(),
         };
         Ok(row.filter(|_| may_read))
     }
@@ -51,7 +51,7 @@ impl Sessions {
     ) -> Result<BTreeSet<FileId>, Fault> {
         let mut readable = BTreeSet::new();
         for id in files {
-            if self.file_for(&Who::Agent(me.clone()), id).await?.is_some() {
+            if self.file_for(&TokenOwner::Agent(me.clone()), id).await?.is_some() {
                 readable.insert(id.clone());
             }
         }

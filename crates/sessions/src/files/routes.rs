@@ -14,7 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::{AgentCaller, Caller};
 use plenary_edge::{
     Auth, Operation, OperationDoc,
-    ranges::{Asked, asked, is_known},
+    ranges::{ByteRange, asked, is_known},
     read_stream,
 };
 use plenary_kernel::{Class, FileId, Refusal};
@@ -28,7 +28,7 @@ use super::{
     room::Row,
     uploading::{Uploader, name_of},
 };
-use crate::{Sessions, refusals::Refused, request::header_key, routes::answer};
+use crate::{Sessions, refusals::SessionRefusal, request::header_key, routes::answer};
 
 /// Media types that a browser may show by itself: images that hold no script.
 const SHOWN: [&str; 5] = ["image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"];
@@ -69,9 +69,9 @@ pub(crate) fn operations() -> Vec<Operation<Sessions>> {
         .auth(Auth::Any)
         .no_tool("bytes of any kind; `plenary session file` gets them")
         .description(
-            "For the agent that uploaded it, its owner, and every participant of a session who may read a message that \
-             names it. As an attachment, but for images that hold no script. `HEAD` gives its size, and a range may be \
-             asked for. A file that is damaged never comes whole: 500, or a connection that breaks off before its end.",
+            "For the agent that uploaded it, its owner, and every participant that may read a message that \
+             names it. As an attachment, except images without scripts. `HEAD` gives its size, and ranges are \
+             supported. A damaged file is never sent whole: the response is 500, or the connection closes before its end.",
         )
         .path_parameter::<FileId>("id", "The file.")
         .reply_type(OPAQUE)
@@ -89,7 +89,7 @@ async fn upload(
     agent: AgentCaller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refused> {
+) -> Result<Response, SessionRefusal> {
     sessions.contents()?;
     let _share = sessions.upload_share(&agent.handle)?;
     let key = header_key(&headers)?;
@@ -141,10 +141,10 @@ async fn get(
     Path(id): Path<String>,
     method: Method,
     sent: HeaderMap,
-) -> Result<Response, Refused> {
-    let id: FileId = id.parse().map_err(|_| Refused::new(Refusal::not_found()))?;
+) -> Result<Response, SessionRefusal> {
+    let id: FileId = id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))?;
     let row = sessions.file_for(&principal.who, &id).await?;
-    let row = row.ok_or_else(|| Refused::new(Refusal::not_found()))?;
+    let row = row.ok_or_else(|| SessionRefusal::new(Refusal::not_found()))?;
     let (etag, bytes) = (format!("\"sha256:{}\"", row.sha256), row.bytes);
     let mut headers = heads(&row, &etag);
     if is_known(&sent, &etag) {
@@ -155,17 +155,18 @@ async fn get(
         return Ok((headers, Body::empty()).into_response());
     }
     let (status, range) = match asked(&sent, &etag, bytes) {
-        Asked::Whole => (StatusCode::OK, None),
-        Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
-        Asked::Nothing => {
-            let refusal = Refusal::malformed("invalid_range", "The range lies behind the end of the file.");
-            let mut refused = Refused::new(refusal).into_response();
+        ByteRange::Whole => (StatusCode::OK, None),
+        ByteRange::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
+        ByteRange::Nothing => {
+            let refusal = Refusal::malformed("invalid_range", "The range starts after the end of the file.");
+            let mut refused = SessionRefusal::new(refusal).into_response();
             *refused.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
             refused.headers_mut().insert(header::CONTENT_RANGE, ascii(&format!("bytes */{bytes}")));
             return Ok(refused);
         }
     };
-    let damaged = || Refused::new(Refusal::new(Class::Internal, "content_damaged", "The file is damaged."));
+    let damaged =
+        || SessionRefusal::new(Refusal::new(Class::Internal, "content_damaged", "The file is damaged."));
     let content_id = row.sha256.parse().map_err(|_| damaged())?;
     let found = sessions.contents()?.read(&name_of(&id), &content_id, range).await;
     let found = found.map_err(|fault| of_place(&fault))?.filter(|content| content.octets == bytes);

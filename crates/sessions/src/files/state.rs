@@ -14,7 +14,7 @@ pub enum FileState {
     Absent,
     /// It is being uploaded.
     Begun {
-        /// By whom.
+        /// The actor.
         by: AgentHandle,
         /// When that is given up, in epoch milliseconds.
         until: u64,
@@ -25,7 +25,7 @@ pub enum FileState {
         by: AgentHandle,
         /// When it is removed if no message names it by then, in epoch milliseconds.
         until: u64,
-        /// How large it is.
+        /// Its size.
         bytes: u64,
         /// How many sessions have messages that name it.
         sessions: u32,

@@ -8,19 +8,19 @@ use bytes::Bytes;
 use futures_util::Stream;
 use plenary_accounts::Authority;
 use plenary_blobs::{BlobId, Blobs, OwnName, PutError};
-use plenary_engine::{Done, ExecuteError, KeyUse, quota_refusal};
+use plenary_engine::{ExecuteError, Executed, KeyUse, quota_refusal};
 use plenary_kernel::{AgentHandle, FileId, Refusal, Share, json::digest};
-use plenary_log::{Exceeded, Fault};
+use plenary_log::{ExceededQuota, Fault};
 use plenary_room::{Form as _, House};
 use tokio::time::timeout;
 
 use super::{
     UPLOAD_MS_MAX,
-    command::{BeginUpload, KeepFile, RemoveFile, Said, UploadedFile},
+    command::{BeginUpload, FileDeclaration, KeepFile, RemoveFile, UploadedFile},
     refusals::{full, no_storage, not_kept, of_place, too_large, too_slow},
     room::OfUploader,
 };
-use crate::{Sessions, refusals::Refused};
+use crate::{Sessions, refusals::SessionRefusal};
 
 /// Who uploads.
 pub(super) struct Uploader {
@@ -34,8 +34,8 @@ pub(super) fn name_of(id: &FileId) -> OwnName {
 }
 
 /// What a request asks for, whatever its boundaries.
-fn digest_of(said: &Said, content: &BlobId) -> [u8; 32] {
-    let Said { name, media_type } = said;
+fn digest_of(said: &FileDeclaration, content: &BlobId) -> [u8; 32] {
+    let FileDeclaration { name, media_type } = said;
     digest(format!("file\n{name}\n{media_type}\n{content}").as_bytes())
 }
 
@@ -49,12 +49,12 @@ impl Sessions {
         self
     }
 
-    pub(super) fn contents(&self) -> Result<&Blobs, Refused> {
+    pub(super) fn contents(&self) -> Result<&Blobs, SessionRefusal> {
         self.0.files.blobs.get().ok_or_else(|| no_storage().into())
     }
 
     /// A share of the uploads that may be under way.
-    pub(super) fn upload_share(&self, by: &AgentHandle) -> Result<Share<String>, Refused> {
+    pub(super) fn upload_share(&self, by: &AgentHandle) -> Result<Share<String>, SessionRefusal> {
         let most = self.0.config.uploads_per_owner_max;
         self.0.files.uploads.take(by.owner().to_owned(), 1).map_err(|why| full(why, most).into())
     }
@@ -63,10 +63,10 @@ impl Sessions {
     pub(super) async fn upload(
         &self,
         by: &Uploader,
-        said: Said,
+        said: FileDeclaration,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
         key: Option<String>,
-    ) -> Result<Done<UploadedFile>, Refused> {
+    ) -> Result<Executed<UploadedFile>, SessionRefusal> {
         let scope = format!("file/{}", by.handle);
         let earlier = match &key {
             Some(key) => self.log().read_key(&scope, key).await?,
@@ -76,11 +76,11 @@ impl Sessions {
             let bytes_max = self.0.config.file_bytes_max;
             let (id, _) = in_time(BlobId::of_pieces(content, bytes_max)).await?.map_err(not_kept)?;
             if earlier.digest != digest_of(&said, &id) {
-                return Err(Refused::new(House::key_reused()));
+                return Err(SessionRefusal::new(House::key_reused()));
             }
             let reply = serde_json::from_slice(&earlier.outcome)
                 .map_err(|error| Fault::Corrupt(format!("an answer under a key: {error}")))?;
-            return Ok(Done { reply, replayed: true, position: None });
+            return Ok(Executed { reply, replayed: true, position: None });
         }
         let id = FileId::mint(&self.0.streams.clock().stamp(), 0);
         let begin = BeginUpload { by: by.handle.clone() };
@@ -114,7 +114,7 @@ impl Sessions {
         by: &Uploader,
         id: &FileId,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
-    ) -> Result<(BlobId, u64), Refused> {
+    ) -> Result<(BlobId, u64), SessionRefusal> {
         let bytes_max = self.0.config.file_bytes_max;
         let left = self.log().bytes_left(by.handle.owner()).await?.filter(|left| *left < bytes_max);
         let name = name_of(id);
@@ -130,7 +130,7 @@ impl Sessions {
     fn over_quota(&self, left: u64) -> Refusal {
         match self.log().ledger().max() {
             Some(max) => {
-                quota_refusal(Exceeded::Bytes { used: max.bytes.saturating_sub(left), max: max.bytes })
+                quota_refusal(ExceededQuota::Bytes { used: max.bytes.saturating_sub(left), max: max.bytes })
             }
             None => too_large(left),
         }
@@ -143,7 +143,7 @@ impl Sessions {
             self.remove_content(id).await
         };
         if let Err(fault) = removed.await {
-            tracing::warn!(%fault, "what is left of an upload is removed later");
+            tracing::warn!(%fault, "the remains of an upload are removed later");
         }
     }
 
@@ -160,6 +160,6 @@ impl Sessions {
 }
 
 /// An upload takes no longer than it may.
-async fn in_time<T>(upload: impl Future<Output = T>) -> Result<T, Refused> {
+async fn in_time<T>(upload: impl Future<Output = T>) -> Result<T, SessionRefusal> {
     timeout(Duration::from_millis(UPLOAD_MS_MAX), upload).await.map_err(|_| too_slow().into())
 }

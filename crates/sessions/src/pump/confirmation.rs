@@ -55,7 +55,7 @@ impl<S: Socket> Pump<'_, S> {
     /// The client's stack answers a ping only after it has taken everything before it (wire.md D.4).
     pub(super) async fn tick(&mut self) -> Result<(), End> {
         if self.confirmation.ping.is_some() {
-            return Err(End::Close(1008, "no pong came"));
+            return Err(End::Close(1008, "no pong arrived in time"));
         }
         self.confirmation.number += 1;
         let payload = Bytes::from(self.confirmation.number.to_string());

@@ -10,14 +10,14 @@ use plenary_log::{Fault, StreamName};
 use super::{End, Pump, READINGS_MAX, Socket, TAIL_PAGE, pages::Pages};
 use crate::{
     Sessions,
-    reading::{Reading, Step},
+    reading::{ReadPosition, Step},
     state::SessionState,
-    wire::{Encoded, Form},
+    wire::{EncodedEvent, Form},
 };
 
 /// How far a session is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum ReadLimit {
     /// To the end of what is on disk, handed out or not.
     Committed,
     /// To what was handed out; a mark comes for whatever follows.
@@ -28,7 +28,7 @@ impl<S: Socket> Pump<'_, S> {
     pub(super) async fn deliver(
         &mut self,
         marks: impl ExactSizeIterator<Item = (StreamName, Version)> + Send,
-        until: Until,
+        until: ReadLimit,
     ) -> Result<(), End> {
         let mut left = marks.len();
         let mut shown = false;
@@ -58,7 +58,7 @@ impl<S: Socket> Pump<'_, S> {
         stream: &StreamName,
         first: Version,
         last: bool,
-        until: Until,
+        until: ReadLimit,
     ) -> Result<bool, End> {
         let Ok(id) = stream.id().parse::<SessionId>() else { return Ok(false) };
         let streams = &self.sessions.0.streams;
@@ -71,9 +71,9 @@ impl<S: Socket> Pump<'_, S> {
             }
             let mut reading = match self.readings.get(stream) {
                 Some(reading) => *reading,
-                None => Reading::start(participant, Version(first.0.saturating_sub(1)), observed),
+                None => ReadPosition::start(participant, Version(first.0.saturating_sub(1)), observed),
             };
-            let readable = |next: &Version| until == Until::Committed || *next <= observed;
+            let readable = |next: &Version| until == ReadLimit::Committed || *next <= observed;
             let Some(next) = reading.next(participant).filter(readable) else {
                 return Ok(shown);
             };
@@ -97,13 +97,13 @@ impl<S: Socket> Pump<'_, S> {
                 }
             }
             self.keep(stream, reading);
-            if rows.is_empty() || (until == Until::Committed && pages.ended) {
+            if rows.is_empty() || (until == ReadLimit::Committed && pages.ended) {
                 return Ok(shown);
             }
         }
     }
 
-    fn keep(&mut self, stream: &StreamName, reading: Reading) {
+    fn keep(&mut self, stream: &StreamName, reading: ReadPosition) {
         if self.readings.len() >= READINGS_MAX && !self.readings.contains_key(stream) {
             self.readings.clear();
         }
@@ -126,7 +126,7 @@ impl<S: Socket> Pump<'_, S> {
                 self.feed(text).await?;
                 shown = true;
             }
-            self.keep(stream, Reading::at(cursor));
+            self.keep(stream, ReadPosition::at(cursor));
         }
     }
 }
@@ -138,7 +138,7 @@ impl Sessions {
         id: &SessionId,
         topic: Option<&str>,
         stream: &StreamName,
-        row: &Row<Encoded>,
+        row: &Row<EncodedEvent>,
         form: Form,
     ) -> Result<Utf8Bytes, Fault> {
         match row.encoded.get(form) {

@@ -10,7 +10,7 @@ use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
 use tokio::task::JoinHandle;
 
 use super::TAIL_PAGE;
-use crate::{Sessions, wire::Encoded};
+use crate::{Sessions, wire::EncodedEvent};
 
 /// The pages of one session.
 pub(super) struct Pages<'a> {
@@ -41,7 +41,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Committed events behind a version.
-    pub(super) async fn after(&mut self, after: Version) -> Result<Vec<Arc<Row<Encoded>>>, Fault> {
+    pub(super) async fn after(&mut self, after: Version) -> Result<Vec<Arc<Row<EncodedEvent>>>, Fault> {
         if let Some(rows) = self.sessions.0.tail.read(self.stream, after, TAIL_PAGE) {
             return Ok(rows);
         }

@@ -8,16 +8,19 @@ use axum::{
     response::IntoResponse as _,
 };
 use http::Method;
-use plenary_accounts::{Caller, overseen};
+use plenary_accounts::{Caller, TokenOwner, overseen};
 use plenary_edge::{Auth, Operation, OperationDoc};
-use plenary_kernel::{AgentHandle, Class, SessionId};
+use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, SessionId};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{
     Answer,
-    reading::{EventsQuery, ListQuery, events_of, list_of, show_of},
+    reading::{EventsQuery, ListQuery, events_of, limit, list_of, read, show_of},
 };
 use crate::{
-    Sessions,
+    LIST_MAX, Sessions,
+    owned::OwnedSessionList,
     views::{EventPage, SessionList, SessionView},
 };
 
@@ -53,7 +56,67 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .reply::<EventPage>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
-    vec![Operation::new(list_doc, list), Operation::new(show_doc, show), Operation::new(events_doc, events)]
+    let all_doc = OperationDoc::new(
+        "owner.sessions",
+        Method::GET,
+        "/_admin/sessions",
+        "List the sessions of all of an owner's agents",
+    )
+    .auth(Auth::Owner)
+    .no_tool(LOOKED_AT)
+    .description(
+        "Newest first, each session once, as the agent sees it that sees most of it; the operator may leave out \
+         `owner`. Reading marks nothing as delivered or seen.",
+    )
+    .query::<OwnedQuery>()
+    .reply::<OwnedSessionList>()
+    .answers_page()
+    .errors(Class::Malformed, &["invalid_limit", "invalid_query"])
+    .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+    .errors(Class::NotFound, &["not_found"]);
+    vec![
+        Operation::new(list_doc, list),
+        Operation::new(show_doc, show),
+        Operation::new(events_doc, events),
+        Operation::new(all_doc, all),
+    ]
+}
+
+/// The query of `GET /_admin/sessions`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct OwnedQuery {
+    /// The owner; for the operator, all owners when absent.
+    owner: Option<OwnerName>,
+    /// Maximum number; 1000 when absent, at most 1000.
+    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
+    limit: Option<String>,
+    /// The `next_cursor` of the previous page.
+    before: Option<String>,
+}
+
+async fn all(
+    State(sessions): State<Sessions>,
+    Caller(principal): Caller,
+    query: Result<Query<OwnedQuery>, QueryRejection>,
+) -> Answer {
+    if matches!(principal.who, TokenOwner::Agent(_)) {
+        return Err(Refusal::not_found().into());
+    }
+    let query = read(query)?;
+    let owner = match (&principal.who, query.owner) {
+        (TokenOwner::Operator, None) => None,
+        (TokenOwner::Operator, Some(owner)) => {
+            let is_there = sessions.accounts().fresh_owner(&owner).await?.state.exists();
+            Some(owner).filter(|_| is_there).map(Some).ok_or_else(Refusal::not_found)?
+        }
+        (TokenOwner::Owner(own), named) if named.as_ref().is_none_or(|named| named == own) => {
+            Some(own.clone())
+        }
+        (TokenOwner::Owner(_) | TokenOwner::Agent(_), _) => return Err(Refusal::not_found().into()),
+    };
+    let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
+    let listed = sessions.list_owned(owner.as_ref(), query.before.as_deref(), limit).await?;
+    Ok(Json(listed).into_response())
 }
 
 async fn list(

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::{Answer, of_session, session};
 use crate::{
     CLIENT_FRAME_OCTETS_MAX, LIST_MAX, READ_BUFFER_OCTETS, Sessions,
-    refusals::Refused,
+    refusals::SessionRefusal,
     views::{EventPage, SessionList, SessionView},
     wire::Form,
 };
@@ -29,7 +29,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "session.list",
         Method::GET,
         "/sessions",
-        "List the sessions that you take or took part in",
+        "List the sessions that you participate or participated in",
     )
     .tool("sessions")
     .query::<ListQuery>()
@@ -47,7 +47,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     )
     .tool("sessions")
     .description(
-        "Filtered like live delivery: joined participants get all events, others what they may see. Reading \
+        "Joined participants get all events, others those that they may see, as in live delivery. Reading \
                  marks nothing as delivered or seen.",
     )
     .query::<EventsQuery>()
@@ -60,9 +60,10 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "/connect",
         "Receive every event of your sessions over a WebSocket",
     )
-    .no_tool("a WebSocket; the inbox waits for what it brings")
+    .no_tool("a WebSocket; the tool inbox waits for the same events")
+    .acts()
     .description(
-        "One stream for the agent, with what it missed first. A client that can't set headers passes `?ticket=`. \
+        "One stream for the agent, which starts with missed events. A client that cannot set headers passes `?ticket=`. \
          The text frame {\"type\":\"ping\"} is answered with {\"type\":\"pong\"}.",
     )
     .query::<ConnectQuery>()
@@ -79,20 +80,20 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
 /// The query of `GET /sessions`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct ListQuery {
-    /// How many; 1000 when absent, at most 1000.
+    /// Maximum number; 1000 when absent, at most 1000.
     #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<String>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     before: Option<String>,
 }
 
 /// The query of `GET /sessions/{id}/events`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct EventsQuery {
-    /// Only events behind this one; 0 when absent.
+    /// Only events after this one; 0 when absent.
     #[schemars(with = "Option<u64>")]
     after_sequence: Option<String>,
-    /// How many; 1000 when absent, at most 1000.
+    /// Maximum number; 1000 when absent, at most 1000.
     #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<String>,
 }
@@ -100,23 +101,23 @@ pub(super) struct EventsQuery {
 /// The query of `GET /connect`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ConnectQuery {
-    /// `envelope` or `flat`; both at once when absent.
+    /// `envelope` or `flat`; both forms together when absent.
     events: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
+    /// From `POST /auth/ticket`, for clients that cannot set headers.
     #[expect(dead_code, reason = "read where the caller is")]
     ticket: Option<String>,
 }
 
 /// A query that says each thing once.
-pub(super) fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refused> {
+pub(super) fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, SessionRefusal> {
     let unreadable = |_| {
-        let text = "The query can't be read: send each parameter once, as text.";
-        Refused::from(Refusal::malformed("invalid_query", text))
+        let text = "The query cannot be read: send each parameter once, as text.";
+        SessionRefusal::from(Refusal::malformed("invalid_query", text))
     };
     query.map(|Query(query)| query).map_err(unreadable)
 }
 
-pub(super) fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, Refused> {
+pub(super) fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, SessionRefusal> {
     match text.map(str::parse) {
         None => Ok(default),
         Some(Ok(limit)) if (1..=max).contains(&limit) => Ok(limit),
@@ -132,7 +133,7 @@ pub(super) async fn list_of(
     sessions: &Sessions,
     agent: &AgentHandle,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Result<SessionList, Refused> {
+) -> Result<SessionList, SessionRefusal> {
     let query = read(query)?;
     let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
     Ok(sessions.list(agent, query.before.as_deref(), limit).await?)
@@ -143,19 +144,20 @@ pub(super) async fn show_of(
     sessions: &Sessions,
     agent: &AgentHandle,
     id: &str,
-) -> Result<SessionView, Refused> {
+) -> Result<SessionView, SessionRefusal> {
     let id = session(id)?;
     admit(sessions, agent, &id).await?;
     Ok(sessions.show(agent, id).await?)
 }
 
-/// A page of what an agent may read of a session. A stranger is told "not found" before anything about its query.
+/// A page of the events of a session that an agent may read. A stranger gets "not found" before any error about its
+/// query.
 pub(super) async fn events_of(
     sessions: &Sessions,
     agent: &AgentHandle,
     id: &str,
     query: Result<Query<EventsQuery>, QueryRejection>,
-) -> Result<EventPage, Refused> {
+) -> Result<EventPage, SessionRefusal> {
     let id = session(id)?;
     admit(sessions, agent, &id).await?;
     let query = read(query)?;
@@ -217,7 +219,7 @@ async fn connect(
         .on_upgrade(move |socket| sessions.connect(agent, form, socket)))
 }
 
-/// Whoever takes no part is told "not found".
-async fn admit(sessions: &Sessions, me: &AgentHandle, id: &SessionId) -> Result<(), Refused> {
+/// A caller that is not a participant gets "not found".
+async fn admit(sessions: &Sessions, me: &AgentHandle, id: &SessionId) -> Result<(), SessionRefusal> {
     if sessions.takes_part(me, id).await? { Ok(()) } else { Err(Refusal::not_found().into()) }
 }

@@ -7,7 +7,7 @@ use axum::{
     response::IntoResponse as _,
 };
 use http::Method;
-use plenary_accounts::{AgentCaller, Who, searched_text};
+use plenary_accounts::{AgentCaller, TokenOwner, searched_text};
 use plenary_edge::{Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     FOUND_DEFAULT, FOUND_MAX, Sessions,
-    refusals::Refused,
+    refusals::SessionRefusal,
     searching::{FoundMessages, Place, Search},
 };
 
@@ -46,21 +46,21 @@ struct MessagesQuery {
     /// What to search for, 2 to 100 characters.
     #[schemars(with = "String", length(min = 2, max = 100))]
     q: Option<String>,
-    /// How many; 20 when absent, at most 100.
+    /// Maximum number; 20 when absent, at most 100.
     #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
     limit: Option<String>,
     /// Only in this session.
     #[schemars(with = "Option<SessionId>")]
     session_id: Option<String>,
-    /// Only in sessions in which this agent takes or took part.
+    /// Only in sessions in which this agent participates or participated.
     #[schemars(with = "Option<AgentHandle>")]
     counterpart: Option<String>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
 impl MessagesQuery {
-    fn search(self) -> Result<Search, Refused> {
+    fn search(self) -> Result<Search, SessionRefusal> {
         let text = searched_text(self.q.as_deref())?;
         let limit = limit(self.limit.as_deref(), FOUND_DEFAULT, FOUND_MAX)?;
         let session = self.session_id.as_deref().map(str::parse).transpose().map_err(|_| {
@@ -90,6 +90,6 @@ async fn search(
     query: Result<Query<MessagesQuery>, QueryRejection>,
 ) -> Answer {
     let search = read(query)?.search()?;
-    let _share = sessions.accounts().search_share(&Who::Agent(handle.clone()))?;
+    let _share = sessions.accounts().search_share(&TokenOwner::Agent(handle.clone()))?;
     Ok(Json(sessions.search(&handle, &search).await?).into_response())
 }

@@ -10,7 +10,7 @@ use plenary_hub::{Connection, Cursors, LastClosed, Presence};
 use plenary_kernel::{AgentHandle, Clock, SessionId, Version};
 use plenary_log::{
     Fault,
-    rigged::{Failing, Process, Rigging, Store},
+    rigged::{FaultControl, InjectedFault, Process, Store},
 };
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 
 struct Server {
     sessions: Sessions,
-    rigging: Rigging,
+    rigging: FaultControl,
 }
 
 fn ann() -> AgentHandle {
@@ -48,6 +48,7 @@ impl Server {
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of("ann"),
+            kind: plenary_accounts::AgentKind::Agent,
             profile: plenary_accounts::ProfileChange::default(),
         };
         self.sessions.0.accounts.register_agent(command).await.unwrap();
@@ -114,15 +115,15 @@ async fn asp_41_an_agent_that_is_back_meanwhile_stays_online_for_every_process()
     drop(back);
 }
 
-/// A disconnect that the store can't take is told when it can.
+/// A disconnect that the store cannot accept is written when it can.
 #[tokio::test(start_paused = true)]
 async fn asp_49_a_disconnect_that_was_not_written_is_tried_again() {
     let store = Store::new();
     let here = Server::on(&store).await;
     let id = here.session().await;
     let closed = here.goes(&here.comes().await);
-    let gone = || Failing::Before(Fault::Unavailable("gone".into()));
-    here.rigging.fail_writes([gone(), gone(), Failing::Not, gone()]);
+    let gone = || InjectedFault::Before(Fault::Unavailable("gone".into()));
+    here.rigging.fail_writes([gone(), gone(), InjectedFault::Not, gone()]);
     here.sessions.goes_offline(&ann(), closed).await;
     assert_eq!(here.kinds(&id).await, ["SessionCreated", "AgentDisconnected"]);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_accounts::{Known, TokenDigest};
+use plenary_accounts::{KnownAgent, TokenDigest};
 use plenary_engine::Room;
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
 use plenary_log::IndexOp;
@@ -17,14 +17,14 @@ use crate::{
     state::SessionState,
 };
 
-fn known(handle: &str, lists: &[&str]) -> Known {
+fn known(handle: &str, lists: &[&str]) -> KnownAgent {
     let state = json!({
         "created_at": 1, "deleted": false, "policy": "open", "allowlist": lists, "blocks": {}, "self_service": false,
         "profile": {"visibility": "private"},
         "token": TokenDigest::of(handle),
     });
     let state = std::sync::Arc::new(serde_json::from_value(state).unwrap());
-    Known { handle: handle.parse().unwrap(), state, version: Version(1), upon: None }
+    KnownAgent { handle: handle.parse().unwrap(), state, version: Version(1), upon: None }
 }
 
 fn caller(handle: &str) -> Caller {

@@ -91,10 +91,10 @@ fn check_state(scene: &Scene) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-type Shown =
+type StateSummary =
     (BTreeMap<AgentHandle, (Standing, Option<TimestampMs>, Option<TimestampMs>)>, Phase, Option<TimestampMs>);
 
-fn shown(state: &SessionState) -> Shown {
+fn shown(state: &SessionState) -> StateSummary {
     let stands = |p: &Participant| (p.standing, p.joined_at, p.left_at);
     let everyone = state.participants.iter().map(|(handle, p)| (handle.clone(), stands(p)));
     (everyone.collect(), state.phase, state.ended_at)

@@ -55,6 +55,7 @@ async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
                 allowlist: Vec::new(),
                 self_service: false,
                 token: TokenDigest::of("ann"),
+                kind: plenary_accounts::AgentKind::Agent,
                 profile: plenary_accounts::ProfileChange::default(),
             };
             sessions.0.accounts.register_agent(command).await.unwrap();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     event::SessionEvent,
-    reading::{Reading, Step},
+    reading::{ReadPosition, Step},
     state::SessionState,
 };
 
@@ -23,11 +23,11 @@ struct Look {
     committed: usize,
     ahead: usize,
     page: usize,
-    before: Before,
+    before: PriorState,
 }
 
 #[derive(Debug, Clone)]
-enum Before {
+enum PriorState {
     Nothing,
     /// The place was dropped from memory; it is taken up at the next news.
     Forgotten,
@@ -37,9 +37,9 @@ enum Before {
 
 fn looks() -> impl Strategy<Value = Vec<Look>> {
     let before = prop_oneof![
-        6 => Just(Before::Nothing),
-        1 => Just(Before::Forgotten),
-        2 => (0..3_usize).prop_map(Before::Connects),
+        6 => Just(PriorState::Nothing),
+        1 => Just(PriorState::Forgotten),
+        2 => (0..3_usize).prop_map(PriorState::Connects),
     ];
     let look = (0..6_usize, 0..4_usize, 1..6_usize, before);
     vec(look.prop_map(|(committed, ahead, page, before)| Look { committed, ahead, page, before }), 1..40)
@@ -50,7 +50,7 @@ struct Reader<'a> {
     agent: &'a str,
     log: &'a [SessionEvent],
     states: &'a [SessionState],
-    reading: Option<Reading>,
+    reading: Option<ReadPosition>,
     /// Where the session is taken up when there is no place in memory.
     cursor: u64,
     /// Where this connection began, and what it was shown.
@@ -68,8 +68,9 @@ impl Reader<'_> {
             let mut pages = 0;
             let head = Version(committed as u64);
             loop {
-                let mut reading =
-                    self.reading.unwrap_or_else(|| Reading::start(participant, Version(self.cursor), head));
+                let mut reading = self
+                    .reading
+                    .unwrap_or_else(|| ReadPosition::start(participant, Version(self.cursor), head));
                 let Some(next) = reading.next(participant) else { break };
                 let after = reading.skip_to(next).0;
                 let rows: Vec<_> = (after + 1..=committed as u64).take(page).collect();
@@ -144,12 +145,12 @@ fn check_reader(agent: &str, log: &[SessionEvent], looks: &[Look]) -> Result<(),
     let mut reader =
         Reader { agent, log, states: &states, reading: None, cursor: 0, from: 0, shown: Vec::new() };
     let (mut committed, mut confirmed, mut ever) = (0, vec![0], BTreeSet::new());
-    let last = Look { committed: log.len(), ahead: 0, page: 4, before: Before::Nothing };
+    let last = Look { committed: log.len(), ahead: 0, page: 4, before: PriorState::Nothing };
     for look in looks.iter().chain([&last]) {
         match look.before {
-            Before::Nothing => {}
-            Before::Forgotten => reader.reading = None,
-            Before::Connects(back) => {
+            PriorState::Nothing => {}
+            PriorState::Forgotten => reader.reading = None,
+            PriorState::Connects(back) => {
                 ever.extend(reader.shown.iter().copied());
                 reader.check_order()?;
                 reader.connect(confirmed[confirmed.len() - 1 - back.min(confirmed.len() - 1)]);
@@ -197,7 +198,7 @@ proptest! {
 fn a_creation_that_is_not_known_to_be_on_disk_does_not_stop_its_creator() {
     let scene = super::scene::given("ann creates; ann says hi");
     let ann = scene.state.participant(&handle("ann")).unwrap();
-    let mut reading = Reading::start(ann, Version::ZERO, Version::ZERO);
+    let mut reading = ReadPosition::start(ann, Version::ZERO, Version::ZERO);
     let mut shown = Vec::new();
     while let Some(next) = reading.next(ann).filter(|next| *next <= scene.head()) {
         reading.skip_to(next);

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use plenary_accounts::{Known, TokenDigest};
+use plenary_accounts::{KnownAgent, TokenDigest};
 use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, Refusal, SessionId, Stamp, TimestampMs, Version};
 use serde_json::json;
@@ -17,13 +17,13 @@ use super::sentences::{draft, event};
 pub(super) use super::sentences::{handle, id, name, said};
 use crate::{
     command::{
-        Caller, CreateBody, CreateSession, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited,
-        JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenBody,
-        ReopenSession, SendMessage, SessionOpened,
+        Acknowledgement as Done, Caller, CreateBody, CreateSession, EndSession, EvictAgent, ExpireGrace,
+        InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
+        NoteReconnect, ReopenBody, ReopenSession, SendMessage, SessionOpened,
     },
     decide::{self, People, Rejection},
     event::SessionEvent,
-    refusals::Refused,
+    refusals::SessionRefusal,
     state::SessionState,
 };
 
@@ -67,12 +67,17 @@ impl Trust {
         };
     }
 
-    pub(super) fn known(&self, who: &str) -> Known {
+    pub(super) fn known(&self, who: &str) -> KnownAgent {
         let of = |pairs: &BTreeSet<(String, String)>| {
             pairs.iter().filter(|(by, _)| by == who).map(|(_, whom)| whom.clone()).collect::<Vec<_>>()
         };
         if self.unknown.contains(who) {
-            return Known { handle: handle(who), state: Arc::default(), version: Version::ZERO, upon: None };
+            return KnownAgent {
+                handle: handle(who),
+                state: Arc::default(),
+                version: Version::ZERO,
+                upon: None,
+            };
         }
         let token = if self.revoked.contains(who) { "another" } else { who };
         let blocks: BTreeMap<_, _> =
@@ -90,7 +95,7 @@ impl Trust {
             "token": TokenDigest::of(token),
         });
         let state = Arc::new(serde_json::from_value(state).unwrap());
-        Known { handle: handle(who), state, version: Version(1), upon: None }
+        KnownAgent { handle: handle(who), state, version: Version(1), upon: None }
     }
 
     /// What a command of `who` gets to know, of everybody there is.
@@ -140,7 +145,7 @@ impl Scene {
     pub(super) fn when(&self, request: &str) -> String {
         self.decided(request).map_or_else(
             |rejection| {
-                let refusal = Refused::from(rejection).refusal;
+                let refusal = SessionRefusal::from(rejection).refusal;
                 format!("! {} {}", refusal.class.status(), refusal.code)
             },
             |(events, reply)| {
@@ -216,7 +221,7 @@ impl Scene {
             "invites" => {
                 let invite = if rest == ["!"] { Err(wrong()) } else { Ok(body.invite.unwrap_or_default()) };
                 let command = InviteAgents { caller, invite };
-                told(decide::invite(state, &command, people, stamp)?, |Invited { invited }| {
+                told(decide::invite(state, &command, people, stamp)?, |InviteReceipt { invited }| {
                     format!("invited{}", invited.iter().map(|h| format!(" {}", name(h))).collect::<String>())
                 })
             }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     event::{LeftReason, SessionEvent},
-    wire::{Encoded, Form, write},
+    wire::{EncodedEvent, Form, write},
 };
 
 const ID: &str = "01JZ0000000000000000000001";
@@ -158,7 +158,7 @@ fn a_payload_that_is_not_text_is_corrupt_and_not_sent_on() {
 
 #[test]
 fn each_form_is_written_once_and_kept_apart() {
-    let encoded = Encoded::default();
+    let encoded = EncodedEvent::default();
     assert!(encoded.get(Form::Both).is_none());
     assert_eq!(encoded.set(Form::Both, "a".into()).as_str(), "a");
     assert_eq!(encoded.set(Form::Both, "b".into()).as_str(), "a", "the first one stays");

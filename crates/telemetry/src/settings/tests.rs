@@ -4,7 +4,7 @@ use super::*;
 
 const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318");
 
-fn read(variables: &[(&str, &str)]) -> Configured {
+fn read(variables: &[(&str, &str)]) -> Configuration {
     let found =
         |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
     Settings::read(found)
@@ -170,9 +170,9 @@ fn samplers_have_the_names_of_the_specification() {
     ] {
         let mut variables = vec![("OTEL_TRACES_SAMPLER", name)];
         variables.extend(argument.map(|argument| ("OTEL_TRACES_SAMPLER_ARG", argument)));
-        assert_eq!(settings(&variables).sampling, Sampling { parent_based, ratio }, "{name}");
+        assert_eq!(settings(&variables).sampling, SamplingRule { parent_based, ratio }, "{name}");
     }
-    assert_eq!(warned(&[("OTEL_TRACES_SAMPLER", "jaeger_remote")]).1.sampling, Sampling::default());
+    assert_eq!(warned(&[("OTEL_TRACES_SAMPLER", "jaeger_remote")]).1.sampling, SamplingRule::default());
     let nonsense = [("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")];
     assert!(warned(&nonsense).0.contains("OTEL_TRACES_SAMPLER_ARG"));
 }

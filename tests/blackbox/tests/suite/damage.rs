@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use blackbox::{Agent, Asked, Cli, Database, Server, pair};
+use blackbox::{Agent, Asked, Behaviour, Cli, Collector, Database, Server, eventually, pair};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
@@ -116,6 +116,56 @@ async fn a_flipped_bit_in_postgres_is_not_served_and_others_are() {
     server.stop().await;
     drop(client);
     database.remove().await;
+}
+
+/// Damaged requests and notifications hold up no others: no deadline, no list, no notification, no start.
+#[tokio::test]
+async fn a_damaged_request_and_its_notification_hold_up_no_others() {
+    let config = "[notify]\nprivate_addresses = true\nretry_first = \"50ms\"\nretry_for = \"1h\"";
+    let mut server = Server::builder().config(config).start().await;
+    let (owner, agent) = (server.owner("nick").await, server.agent("@nick.cc").await);
+    let receiver = Collector::start().await;
+    receiver.behave(Behaviour::Answer(503));
+    let hook = json!({"target": {"kind": "webhook", "url": format!("{}/hook", receiver.url())}});
+    owner.post("/notifications", hook).await.ok(201);
+    let soon = blackbox::epoch_ms() + 4_000;
+    let ask = |title: &'static str| {
+        let body = json!({"kind": "question", "title": title, "deadline_at": soon});
+        let agent = agent.clone();
+        async move {
+            let made = agent.post("/requests", body).await.ok(201);
+            made["request_id"].as_str().expect("an id").to_owned()
+        }
+    };
+    // More of them than are sent at a time.
+    for _ in 0..4 {
+        ask(MARK).await;
+    }
+    let sound = ask("sound").await;
+    eventually("attempts", || async { (receiver.exports().len() >= 5).then_some(()) }).await;
+    server.stop().await;
+    assert!(flip(&server.data().join("plenary.db")) > 0, "the requests stand in the file");
+    receiver.behave(Behaviour::Take);
+    eventually("the deadline", || async { (blackbox::epoch_ms() > soon).then_some(()) }).await;
+
+    server.start_again().await;
+    let over = agent.get(&format!("/requests/{sound}?wait=60")).await.ok(200);
+    assert_eq!(over["state"], "expired");
+    let body = json!({"kind": "question", "title": "after it"});
+    agent.post("/requests", body).await.ok(201);
+    eventually("what was asked after it", || async {
+        let calls = receiver.exports();
+        let mut said =
+            calls.iter().filter(|call| call.taken).map(|call| String::from_utf8_lossy(&call.octets));
+        said.any(|body| body.contains("after it")).then_some(())
+    })
+    .await;
+    for caller in [&owner, &server.operator()] {
+        let page = caller.get("/requests").await.ok(200);
+        assert_eq!(page["requests"].as_array().map(Vec::len), Some(1), "{page}");
+    }
+    owner.get("/notifications/dead").await.ok(200);
+    server.logs("damaged").await;
 }
 
 /// What is older than checksums is served, counted, and given checksums when that is asked for.

@@ -289,12 +289,12 @@ async fn who_comes_second_is_warned_and_may_wait() {
     let warned = desktop.run(&["frame", "lock", "db", "--", "true"]).await;
     assert_eq!(warned.code, 0, "a claim stops nobody: {warned:?}");
     assert!(warned.err.contains("claimed before: db ~nick via ~cc-laptop"), "{warned:?}");
-    assert!(warned.err.contains("migrating") && warned.err.contains("going ahead"), "{warned:?}");
+    assert!(warned.err.contains("migrating") && warned.err.contains("advisory"), "{warned:?}");
     let late = desktop.run(&["frame", "lock", "db", "--wait", "300ms", "--", "true"]).await;
     assert!(late.code == 1 && late.err.contains("still claimed by ~nick via ~cc-laptop"), "{late:?}");
 
     let mut second = desktop.start(&["frame", "lock", "db", "--wait", "60s", "--", "sh", "-c", "echo mine"]);
-    second.note_with("waiting for it").await;
+    second.note_with("waiting until it is released").await;
     first.close_input();
     assert_eq!(first.end().await.code, 0);
     second.note_with("it is free").await;

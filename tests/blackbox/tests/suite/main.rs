@@ -4,11 +4,14 @@
 //! at the tests that hold them. "Nothing came" is always shown by a fence: a later event that must come, with nothing
 //! before it.
 
+mod a2a;
 mod blocks;
 mod channels;
 mod channels_cli;
+mod cluster;
 mod confirmation;
 mod connect;
+mod console;
 mod contacts;
 mod content;
 mod context;
@@ -18,6 +21,7 @@ mod damage;
 mod delivery;
 mod edge;
 mod ending;
+mod everyday;
 mod files;
 mod formerly;
 mod frames;
@@ -37,7 +41,10 @@ mod mcp;
 mod mcp_tools;
 mod membership;
 mod not_found;
+mod notify;
+mod oauth;
 mod once;
+mod openai_api;
 mod order;
 mod owners;
 mod paging;
@@ -47,8 +54,10 @@ mod presence;
 mod profiles;
 mod provisioning;
 mod reopen;
+mod requests;
 mod runs;
 mod runs_cli;
+mod scopes;
 mod search;
 mod seed;
 mod selfservice;

@@ -84,8 +84,17 @@ async fn an_agent_sees_itself_as_others_do() {
     let server = Server::start().await;
     let helper = server.agent_as(described("@nick.helper")).await;
     let me = helper.get("/agents/me").await.ok(200);
-    let settings =
-        ["handle", "policy", "allowlist", "self_service", "created_at", "card_body", "paused", "skills"];
+    let settings = [
+        "handle",
+        "kind",
+        "policy",
+        "allowlist",
+        "self_service",
+        "created_at",
+        "card_body",
+        "paused",
+        "skills",
+    ];
     assert_keys(&me, &[LISTED, &settings].concat(), &[]);
     assert_described(&me);
     assert_eq!(me["canonical_handle"], "@nick.helper");

@@ -97,11 +97,11 @@ async fn a_collector_that_comes_back_gets_the_later_spans() {
     })
     .await;
     // Said once the answer is there, which the collector gives after it has noted the span.
-    let again = "takes spans again";
+    let again = "accepts spans again";
     eventually("its return is said", || async { server.logged().contains(again).then_some(()) }).await;
     let logged = server.logged();
     let said = |text: &str| logged.lines().filter(|line| line.contains(text)).count();
-    assert_eq!((said("does not take spans"), said(again)), (1, 1), "{logged}");
+    assert_eq!((said("does not accept spans"), said(again)), (1, 1), "{logged}");
 }
 
 /// A collector that is only busy is asked again, and nothing is lost.

@@ -59,7 +59,7 @@ pub struct BindingMoment {
     pub recommendations: Vec<String>,
     /// One line.
     pub offer: String,
-    /// What is to be decided.
+    /// The question to decide.
     pub question: Question,
 }
 
@@ -111,7 +111,7 @@ pub struct DiagnosticRequest {
     /// Observations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub substrate_refs: Option<Vec<String>>,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
 }
 

@@ -20,7 +20,7 @@ pub struct IntentDeclare {
     pub drafted_with: String,
     /// RFC 3339 with a zone.
     pub declared_at: String,
-    /// After so many milliseconds the intent is forgotten (FO-89).
+    /// The lifetime of the intent in milliseconds (FO-89).
     pub ttl: u64,
     /// Whether it may be withdrawn.
     pub withdrawable: bool,

@@ -11,7 +11,7 @@ use crate::frames::EventClass;
 pub struct Advisory {
     /// 1 to 2048 bytes.
     pub advisory_text: String,
-    /// Files it concerns.
+    /// Files that it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_refs: Option<Vec<String>>,
     /// The working tree, at most 512 bytes.
@@ -30,7 +30,7 @@ pub struct Broadcast {
     pub broadcast_text: String,
     /// Its coarse class (FO-95).
     pub event_class: EventClass,
-    /// Branches, change requests or commits it concerns.
+    /// Branches, change requests or commits that it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refs: Option<Vec<String>>,
 }
@@ -46,7 +46,7 @@ pub struct Handover {
     pub next_session_id: Option<String>,
     /// At most 8 KiB (wire.md D.5).
     pub handover_body: String,
-    /// What it points at.
+    /// References to files, change requests or decisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer_refs: Option<Vec<String>>,
 }

@@ -18,11 +18,11 @@ use crate::{
     attribution::Attribution,
     cursor::is_of_all_facts,
     fact::{
-        event::{Ended, FactEvent},
+        event::{FactEnd, FactEvent},
         room::FactRoom,
         state::FactState,
     },
-    history::Asked,
+    history::FactSelection,
     moment::Moment,
     transfer::{
         Exporter, Import, Importer, Mode,
@@ -99,7 +99,7 @@ fn ap_75_a_later_fact_ends_the_one_before_it_where_it_begins() {
 
 #[test]
 fn ap_75_an_earlier_fact_ends_where_the_next_one_begins() {
-    let after = Some(Ended { at: at(5), text: text(5) });
+    let after = Some(FactEnd { at: at(5), text: text(5) });
     let around = Neighbours { after, before: Some((at(1), Some(at(4)))), ..Neighbours::default() };
     assert_eq!(written(&arriving("b", 3, None), &around), ["-1..3 was 4", "+3..5"]);
     assert_eq!(written(&arriving("b", 3, Some(9)), &around), ["-1..3 was 4", "+3..5"]);
@@ -114,7 +114,7 @@ fn ap_75_of_two_that_begin_together_the_greater_id_outranks() {
     assert_eq!(written(&arriving("a", 3, None), &current), [">3..3"]);
     assert_eq!(written(&arriving("c", 3, None), &current), ["+3.. over b last"]);
     assert_eq!(written(&arriving("c", 3, Some(4)), &current), ["+3..4 over b last"]);
-    let after = Some(Ended { at: at(5), text: text(5) });
+    let after = Some(FactEnd { at: at(5), text: text(5) });
     let between = Neighbours { same: Some(found("b", 3, Some(4))), after, ..Neighbours::default() };
     assert_eq!(written(&arriving("c", 3, None), &between), ["+3..5 over b"], "the end of b is not its own");
 }
@@ -187,7 +187,7 @@ async fn export(context: &Context) -> String {
     text
 }
 
-async fn facts(context: &Context, asked: &Asked<'_>) -> Vec<Value> {
+async fn facts(context: &Context, asked: &FactSelection<'_>) -> Vec<Value> {
     let page = context.facts(PROJECT, asked, 1_000).await.unwrap();
     assert_eq!(page.next_cursor, None);
     page.facts.iter().map(|fact| serde_json::from_str(fact).unwrap()).collect()
@@ -195,11 +195,13 @@ async fn facts(context: &Context, asked: &Asked<'_>) -> Vec<Value> {
 
 /// Everything that a reader is shown: what is current, what was at each second, and all there was.
 async fn seen(context: &Context) -> Vec<Vec<Value>> {
-    let mut seen = vec![facts(context, &Asked::default()).await];
+    let mut seen = vec![facts(context, &FactSelection::default()).await];
     for second in 0..SECONDS + 2 {
-        seen.push(facts(context, &Asked { as_of: Some(at(second)), ..Asked::default() }).await);
+        seen.push(
+            facts(context, &FactSelection { as_of: Some(at(second)), ..FactSelection::default() }).await,
+        );
     }
-    seen.push(facts(context, &Asked { include_ended: true, ..Asked::default() }).await);
+    seen.push(facts(context, &FactSelection { include_ended: true, ..FactSelection::default() }).await);
     seen
 }
 
@@ -361,7 +363,8 @@ async fn a_page_goes_on_behind_an_outranked_fact() {
     }
     let (mut cursor, mut seen) = (None::<String>, Vec::new());
     loop {
-        let asked = Asked { include_ended: true, cursor: cursor.as_deref(), ..Asked::default() };
+        let asked =
+            FactSelection { include_ended: true, cursor: cursor.as_deref(), ..FactSelection::default() };
         let page = context.facts(PROJECT, &asked, 1).await.unwrap();
         seen.extend(
             page.facts.iter().map(|fact| serde_json::from_str::<Value>(fact).unwrap()["fact_id"].clone()),
@@ -385,7 +388,7 @@ async fn a_fact_whose_predicate_is_end_is_listed() {
     ends["predicate"] = json!("end");
     import(&context, &ends.to_string(), Mode::Skip).await;
     for include_ended in [false, true] {
-        let asked = Asked { include_ended, ..Asked::default() };
+        let asked = FactSelection { include_ended, ..FactSelection::default() };
         assert_eq!(facts(&context, &asked).await.len(), 1, "{include_ended}");
     }
 }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::{
     hash::ContentHash,
     transfer::{
-        arriving::Arriving,
+        arriving::ArrivingRecord,
         cursor::Place,
-        record::{Counts, Kind, Outgoing, Said, read},
+        record::{Counts, ImportLine, Kind, OutgoingRecord, read},
     },
 };
 
@@ -31,8 +31,8 @@ fn step(status: &str, action: &str) -> Value {
 /// The code and the field of what is wrong with a reviewed package.
 fn refused(steps: &[Value], by: &Actor) -> Option<(&'static str, String)> {
     let line = json!({"record": "package", "data": package("complete"), "reviews": steps}).to_string();
-    let Said::Record(record) = read(line.as_bytes()).unwrap() else { panic!("no record") };
-    let wrong = Arriving::read(&record, by).err()?;
+    let ImportLine::Record(record) = read(line.as_bytes()).unwrap() else { panic!("no record") };
+    let wrong = ArrivingRecord::read(&record, by).err()?;
     Some((wrong.code.as_str(), wrong.field.unwrap_or_default()))
 }
 
@@ -62,9 +62,12 @@ fn ap_6_ap_77_a_review_log_has_to_lead_to_the_package() {
 #[test]
 fn what_is_no_record_is_told_apart() {
     let said = |text: &str| read(text.as_bytes());
-    assert_eq!(said("{\"record\":\"embedding\",\"data\":[1]}"), Ok(Said::Other));
+    assert_eq!(said("{\"record\":\"embedding\",\"data\":[1]}"), Ok(ImportLine::Other));
     let counts = Counts { packages: 2, ..Counts::default() };
-    assert_eq!(said("{\"record\":\"end\",\"data\":{\"counts\":{\"packages\":2}}}"), Ok(Said::End(counts)));
+    assert_eq!(
+        said("{\"record\":\"end\",\"data\":{\"counts\":{\"packages\":2}}}"),
+        Ok(ImportLine::End(counts))
+    );
     for (text, code) in [
         ("{", "invalid_json"),
         ("{\"a\":1,\"a\":2}", "invalid_json"),
@@ -83,7 +86,7 @@ fn what_is_no_record_is_told_apart() {
         ("{\"session_id\":\"s\",\"project_id\":\"p\"}", Kind::Session),
         ("{\"id\":\"p\"}", Kind::Project),
     ] {
-        let Ok(Said::Record(record)) = said(text) else { panic!("{text}") };
+        let Ok(ImportLine::Record(record)) = said(text) else { panic!("{text}") };
         assert_eq!((record.kind, record.data.as_str()), (kind, text));
     }
 }
@@ -97,9 +100,9 @@ proptest! {
         );
         let hash = ContentHash::of_text(&text).unwrap();
         let mut line = String::new();
-        Outgoing { kind: "package", project: Some("nick:p"), data: &text, hash: Some(hash), reviews: None, renamed_from: Some("o"), cursor: Some("c/%") }.write(&mut line);
+        OutgoingRecord { kind: "package", project: Some("nick:p"), data: &text, hash: Some(hash), reviews: None, renamed_from: Some("o"), cursor: Some("c/%") }.write(&mut line);
         prop_assert_eq!(line.matches('\n').count(), 1);
-        let Ok(Said::Record(record)) = read(line.trim_end().as_bytes()) else { panic!("{line}") };
+        let Ok(ImportLine::Record(record)) = read(line.trim_end().as_bytes()) else { panic!("{line}") };
         prop_assert_eq!(ContentHash::of_text(&record.data), Some(hash));
         prop_assert_eq!(record.claim, Some(hash));
         prop_assert_eq!(record.renamed_from.as_deref(), Some("o"));

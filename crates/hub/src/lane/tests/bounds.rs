@@ -68,7 +68,7 @@ async fn past_its_own_octets_a_key_loses_its_oldest_and_no_other_key_does() {
         lane.emit("loud", message(number, "*"));
         assert!(lane.size().octets <= 7 * EACH);
     }
-    assert_eq!(stalled.try_next(&mut Vec::new()), Err(Ended::Stalled));
+    assert_eq!(stalled.try_next(&mut Vec::new()), Err(EndReason::Stalled));
     assert_eq!(numbers(&mut paused), [1, 2, 3]);
     assert_eq!(numbers(&mut lane.subscribe("loud", "a", Some(995)).unwrap()), [996, 997, 998, 999]);
 }
@@ -183,7 +183,7 @@ async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reade
         assert_eq!(numbers(&mut other), [number]);
         assert!(lane.size().octets <= 8 * EACH + ENTRY_OCTETS + 12 * ENTRY_OCTETS);
     }
-    assert_eq!(slow.try_next(&mut Vec::new()), Err(Ended::Stalled), "10 is lost, and it is told");
+    assert_eq!(slow.try_next(&mut Vec::new()), Err(EndReason::Stalled), "10 is lost, and it is told");
     assert_eq!(resumed(&lane, 12), (13..=20).collect::<Vec<_>>());
     assert_eq!(resumed(&lane, 11), [0_u64; 0], "12 has gone: from now on");
     assert_eq!(resumed(&lane, lane.reaches_back_to("~k").unwrap()), (13..=20).collect::<Vec<_>>());

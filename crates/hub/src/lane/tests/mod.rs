@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::advance;
 
-use super::{Delivery, Emission, Ended, Lane, LaneLimits, SubscribeError, Subscription};
+use super::{Delivery, Emission, EndReason, Lane, LaneLimits, SubscribeError, Subscription};
 
 /// A subscription is a name; a message is a text, and for a subscription if it begins with its name or with `*`.
 type Names = Lane<&'static str, &'static str>;
@@ -115,7 +115,7 @@ async fn a_reader_that_takes_nothing_is_dropped_and_holds_nobody_up() {
     assert_eq!((lane.count("~k"), lane.size().stalled), (2, 1));
     assert_eq!(lane.emit("~k", message(401, "a")), 1);
     for _ in 0..2 {
-        assert_eq!(slow.next(&mut turn).await, Err(Ended::Stalled), "it says so each time");
+        assert_eq!(slow.next(&mut turn).await, Err(EndReason::Stalled), "it says so each time");
     }
     assert_eq!(numbers(&mut quick), [401]);
     assert!(numbers(&mut idle).is_empty(), "who has nothing to take does not stall");
@@ -131,9 +131,9 @@ async fn a_reader_that_waits_hears_that_it_was_ended() {
     let (a, b) = (ended(subscribed(&lane, "a")), ended(subscribed(&lane, "b")));
     tokio::task::yield_now().await;
     assert_eq!(lane.expel("~k", |name| *name == "a"), 1);
-    assert_eq!(a.await.unwrap(), Err(Ended::Expelled));
+    assert_eq!(a.await.unwrap(), Err(EndReason::Expelled));
     lane.close();
-    assert_eq!(b.await.unwrap(), Err(Ended::Closed));
+    assert_eq!(b.await.unwrap(), Err(EndReason::Closed));
     assert_eq!(lane.subscribe("~k", "c", None).unwrap_err(), SubscribeError::Closed);
     assert_eq!(lane.size().subscriptions, 0);
 }

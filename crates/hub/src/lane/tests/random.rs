@@ -98,7 +98,7 @@ fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     }
                     Err(ended) => {
                         // Only who has left messages past the backlog is dropped.
-                        prop_assert_eq!(ended, Ended::Stalled);
+                        prop_assert_eq!(ended, EndReason::Stalled);
                         let newest = emitted.last().map_or(0, |(number, _)| *number);
                         let waits = reader.due.first().copied().unwrap_or(newest);
                         prop_assert!(newest - waits >= LIMITS.backlog_max as u64);

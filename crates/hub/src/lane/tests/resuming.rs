@@ -141,8 +141,8 @@ async fn a_reader_that_the_ring_has_passed_is_told() {
         lane.emit("~k", message(number, "b"));
     }
     let mut turn = Vec::new();
-    assert_eq!(slow.try_next(&mut turn), Err(Ended::Stalled), "1 has gone");
-    assert_eq!(deaf.try_next(&mut turn), Err(Ended::Stalled), "for it too");
+    assert_eq!(slow.try_next(&mut turn), Err(EndReason::Stalled), "1 has gone");
+    assert_eq!(deaf.try_next(&mut turn), Err(EndReason::Stalled), "for it too");
     let mut quiet = subscribed(&lane, "c");
     for number in 21..=40 {
         lane.emit("~k", message(number, "b"));

@@ -17,14 +17,15 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::{
     inbox,
     me::{Me, handle},
+    person,
     session::{self, EVENTS, Message},
 };
 use crate::tools::{
-    asking::{Answer, Asking, Refusal},
+    asking::{Answer, Refusal, ToolCaller},
     bounds,
 };
 
-pub(super) const SAYS: &str = "Ask agents and wait for one answer from each, their next message in that session, up to a deadline. Refused if they wait for you.";
+pub(super) const SAYS: &str = "Ask agents and wait for one answer from each, their next message in that session, up to a deadline. Refused if they already wait for you. `@OWNER` alone asks your person.";
 
 /// How long answers are waited for, unless it is said.
 const WAIT_S_DEFAULT: u64 = 60;
@@ -34,17 +35,17 @@ const WAIT_S_MAX: u64 = 110;
 const INBOX_WAIT_S_MAX: u64 = 60;
 /// How long to pause before the session is read again when the inbox takes no wait: others of the agent use them all.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Messages in the inbox; whoever waits for an answer marks none of them.
+/// Messages in the inbox; waiting for an answer marks none of them.
 const MESSAGES: [(&str, &str); 2] = [("kinds", "session.message"), ("limit", "100")];
 /// Most agents that one question goes to.
 const ASKED_MAX: usize = 20;
 
-/// Who waits for whom in this process.
+/// The agents that wait for each other in this process.
 #[derive(Clone, Default)]
-pub(super) struct Asks(Arc<Mutex<Waiting>>);
+pub(super) struct Asks(Arc<Mutex<OpenAsks>>);
 
 #[derive(Default)]
-struct Waiting {
+struct OpenAsks {
     last: u64,
     asks: HashMap<u64, (AgentHandle, Vec<AgentHandle>)>,
 }
@@ -72,7 +73,7 @@ impl Asks {
     }
 }
 
-impl Waiting {
+impl OpenAsks {
     /// Whether one waits for the other, perhaps over others.
     fn leads(&self, from: &AgentHandle, to: &AgentHandle) -> bool {
         let (mut seen, mut next) = (HashSet::new(), vec![from]);
@@ -90,7 +91,7 @@ impl Waiting {
         false
     }
 
-    /// Whom a question still waits for.
+    /// The agents that a question still waits for.
     fn answered(&mut self, number: u64, left: &[AgentHandle]) {
         if let Some((_, asked)) = self.asks.get_mut(&number) {
             *asked = left.to_vec();
@@ -115,7 +116,14 @@ pub(super) struct Question {
     timeout_s: Option<u64>,
 }
 
-pub(super) async fn ask(asks: Asks, asking: Asking, wanted: Question) -> Answer {
+pub(super) async fn ask(asks: Asks, asking: ToolCaller, wanted: Question) -> Answer {
+    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT);
+    if let [only] = wanted.to.as_slice()
+        && is_owner(only)
+        && seconds <= WAIT_S_MAX
+    {
+        return person::ask_owner(&asking, only, &wanted.text, seconds).await;
+    }
     let me = Me::of(&asking).await?;
     let mut to = wanted.to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
     to.sort_unstable();
@@ -124,10 +132,9 @@ pub(super) async fn ask(asks: Asks, asking: Asking, wanted: Question) -> Answer 
         let text = format!("`to` must be 1 to {ASKED_MAX} agents other than yourself.");
         return Err(Refusal::arguments(text));
     }
-    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT);
     if seconds > WAIT_S_MAX {
         let text = format!(
-            "`timeout_s` is at most {WAIT_S_MAX}. For an answer that takes longer use send: it comes to your inbox."
+            "`timeout_s` is at most {WAIT_S_MAX}. For a longer wait use send: the answer comes to your inbox."
         );
         return Err(Refusal::arguments(text));
     }
@@ -144,9 +151,14 @@ pub(super) async fn ask(asks: Asks, asking: Asking, wanted: Question) -> Answer 
     Ok(shown)
 }
 
-/// The first message of each, and those of whom there is none at the deadline or when the server stops.
+/// Whether the people of an owner are asked, `@owner`, and not an agent.
+fn is_owner(to: &str) -> bool {
+    to.strip_prefix('@').is_some_and(|owner| owner.parse::<plenary_kernel::OwnerName>().is_ok())
+}
+
+/// The first message of each agent, and the agents without one at the deadline or when the server stops.
 async fn collect(
-    asking: &Asking,
+    asking: &ToolCaller,
     under_way: &UnderWay,
     sent: &Value,
     mut missing: Vec<AgentHandle>,
@@ -180,20 +192,20 @@ async fn collect(
     }
 }
 
-/// The messages to the agent behind a cursor of its inbox, which wakes whoever waits for them.
+/// The messages to the agent after a cursor of its inbox, which wakes the waiting calls.
 struct News {
     after: Option<String>,
 }
 
 impl News {
     /// Behind what there is now, or, where much is unread, behind some of it.
-    async fn until_now(asking: &Asking) -> Self {
+    async fn until_now(asking: &ToolCaller) -> Self {
         let page = asking.read(&inbox::LIST, &[], &MESSAGES).await.unwrap_or_default();
         Self { after: cursor(&page) }
     }
 
     /// Waits until there may be something new in a session, or for the deadline; false when the server stops.
-    async fn of_session(&mut self, asking: &Asking, id: &str, until: Instant) -> bool {
+    async fn of_session(&mut self, asking: &ToolCaller, id: &str, until: Instant) -> bool {
         while Instant::now() < until {
             let left = until - Instant::now();
             let seconds = left.as_secs().saturating_add(1).min(INBOX_WAIT_S_MAX).to_string();

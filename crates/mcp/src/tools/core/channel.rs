@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use super::project::listed;
 use crate::tools::{
     AGAIN,
-    asking::{Answer, Asking, Refusal, Route, get, post},
+    asking::{Answer, Refusal, Route, ToolCaller, get, post},
     bounds,
 };
 
-pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or its URL with key): newest events, or those behind after_id; post (id, text or payload).";
+pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or its URL with key): newest events, or those after after_id; post (id, text or payload).";
 pub(super) const LIST: Route = get("/agent-channel");
 pub(super) const CREATE: Route = post("/agent-channel");
 pub(super) const SHOW: Route = get("/agent-channel/{id}");
@@ -35,7 +35,7 @@ enum Act {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct ChannelArguments {
     action: Act,
     id: Option<String>,
     title: Option<String>,
@@ -46,7 +46,7 @@ pub(super) struct Wanted {
     after_id: Option<u64>,
 }
 
-pub(super) async fn channel(asking: Asking, wanted: Wanted) -> Answer {
+pub(super) async fn channel(asking: ToolCaller, wanted: ChannelArguments) -> Answer {
     match (wanted.action, &wanted.id) {
         (Act::List, _) => {
             let channels = asking.read(&LIST, &[], &[("limit", SHOWN)]).await?;
@@ -100,7 +100,7 @@ fn advised(mut refusal: Refusal) -> Refusal {
 
 /// The newest events, newest first, with what the channel is; or those behind one, in their order.
 async fn read(
-    asking: &Asking,
+    asking: &ToolCaller,
     id: &str,
     key: Option<&str>,
     kind: Option<&str>,
@@ -157,7 +157,7 @@ fn short(event: &Value) -> Value {
 }
 
 /// How many of the agents' channels there are to tell of.
-pub(super) async fn titles(asking: &Asking) -> Result<Vec<Value>, Refusal> {
+pub(super) async fn titles(asking: &ToolCaller) -> Result<Vec<Value>, Refusal> {
     let channels = asking.read(&LIST, &[], &[("limit", "10"), ("include_closed", "false")]).await?;
     let wrapped = json!({"channels": channels});
     Ok(listed(&wrapped, "channels")

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::me::Me;
 use crate::tools::{
-    asking::{Asking, Refusal, Route, get},
+    asking::{Refusal, Route, ToolCaller, get},
     frame,
-    stream::{Stream, Told},
+    stream::{Stream, StreamItem},
 };
 
 pub(super) const STREAM: Route = get("/handles/{handle}/stream");
@@ -50,13 +50,13 @@ impl Claim {
     }
 }
 
-/// The claims that are told of now, by resource.
-pub(super) async fn claims(asking: &Asking, me: &Me) -> Result<Vec<Claim>, Refusal> {
+/// The current claims, by resource.
+pub(super) async fn claims(asking: &ToolCaller, me: &Me) -> Result<Vec<Claim>, Refusal> {
     let path = STREAM.at(&[&me.principal()], &[("retained", "true"), ("session_id", "mcp-claims")]);
     let mut stream = Stream::new(asking.open(&path).await?.into_body(), PATIENCE);
     let mut leases = BTreeMap::new();
     // The first comment ends what is retained.
-    while let Some(Told::Event(event)) = stream.next().await {
+    while let Some(StreamItem::Event(event)) = stream.next().await {
         if let Ok(frame) = serde_json::from_str::<Value>(&event.data) {
             note(&mut leases, &frame);
         }

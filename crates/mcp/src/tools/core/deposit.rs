@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::{me::Me, project::chosen};
 use crate::tools::{
-    asking::{Answer, Asking, Refusal, Route, delete, post},
+    asking::{Answer, Refusal, Route, ToolCaller, delete, post},
     frame::{hex, now},
 };
 
-pub(crate) const DEPOSITS: &str = "Keep decisions, findings or a handoff for others and for later sessions.";
+pub(crate) const DEPOSITS: &str = "Store decisions, findings or a handoff for others and for later sessions.";
 pub(crate) const NOTES: &str = "Note a fact (ends the earlier value), or with `end` end it.";
 pub(crate) const DEPOSIT: Route = post("/v1/projects/{project_id}/packages");
 pub(crate) const ASSERT: Route = post("/v1/projects/{project_id}/facts");
@@ -19,7 +19,7 @@ pub(crate) const INVALIDATE: Route = delete("/v1/projects/{project_id}/facts");
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Depositing {
+pub(crate) struct DepositArguments {
     title: String,
     /// Markdown
     content_md: Option<String>,
@@ -27,13 +27,13 @@ pub(crate) struct Depositing {
     open_questions: Option<Vec<String>>,
     handoff_note: Option<String>,
     tags: Option<Vec<String>>,
-    /// Your only one, or your owner's, if absent
+    /// If absent, your only project or your owner's
     project_id: Option<String>,
     /// Same id on a retry
     package_id: Option<String>,
 }
 
-pub(crate) async fn deposit(asking: Asking, wanted: Depositing) -> Answer {
+pub(crate) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project_id = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let package_type = match (&wanted.handoff_note, &wanted.decisions_made) {
@@ -73,7 +73,7 @@ pub(crate) async fn deposit(asking: Asking, wanted: Depositing) -> Answer {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Noting {
+pub(crate) struct NoteArguments {
     subject: String,
     predicate: String,
     value: Option<String>,
@@ -84,7 +84,7 @@ pub(crate) struct Noting {
     project_id: Option<String>,
 }
 
-pub(crate) async fn note_fact(asking: Asking, wanted: Noting) -> Answer {
+pub(crate) async fn note_fact(asking: ToolCaller, wanted: NoteArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project_id = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     if wanted.end == Some(true) {
@@ -93,7 +93,7 @@ pub(crate) async fn note_fact(asking: Asking, wanted: Noting) -> Answer {
         return asking.read(&INVALIDATE, &[&project_id], &query).await;
     }
     let Some(value) = wanted.value else {
-        return Err(Refusal::arguments("`value` is missing; or set `end` to end the fact."));
+        return Err(Refusal::arguments("`value` is missing. To end the fact, set `end` instead."));
     };
     let mut fact = Map::new();
     for (name, text) in [("subject", wanted.subject), ("predicate", wanted.predicate), ("value", value)] {

@@ -11,8 +11,8 @@ use super::{
     session::{self, Message},
 };
 use crate::tools::{
-    asking::{Answer, Asking, Refusal, Route, get},
-    frame::{From, scope_of, submit, uuid},
+    asking::{Answer, Refusal, Route, ToolCaller, get},
+    frame::{FrameSender, scope_of, submit, uuid},
 };
 
 pub(super) const LOCKS: &str =
@@ -27,24 +27,24 @@ const LOCK_MS_MAX: u64 = 3_600_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Locking {
+pub(super) struct LockArguments {
     /// Path or name
     resource: Option<String>,
-    /// At most, and if absent, as long as frames are kept: 300 by default
+    /// Maximum, and default: the retention of frames, usually 300
     ttl_s: Option<u64>,
     intent: Option<String>,
-    /// True gives it up
+    /// True releases it
     release: Option<bool>,
 }
 
-pub(super) async fn lock(asking: Asking, wanted: Locking) -> Answer {
+pub(super) async fn lock(asking: ToolCaller, wanted: LockArguments) -> Answer {
     if wanted.resource.is_none() && wanted.release == Some(true) {
         return Err(Refusal::arguments(
-            "Name the `resource` to release; without both the claims are listed.",
+            "`resource` is missing: name the resource to release. Without `release`, claims are listed.",
         ));
     }
     if wanted.ttl_s == Some(0) {
-        return Err(Refusal::arguments("`ttl_s` must be 1 or more; `release` gives a claim up."));
+        return Err(Refusal::arguments("`ttl_s` must be at least 1; use `release` to end a claim."));
     }
     let me = Me::of(&asking).await?;
     let claims = claims(&asking, &me).await?;
@@ -78,7 +78,7 @@ pub(super) async fn lock(asking: Asking, wanted: Locking) -> Answer {
     )
 }
 
-async fn release(asking: &Asking, me: &Me, resource: &str, claims: &[&Claim]) -> Answer {
+async fn release(asking: &ToolCaller, me: &Me, resource: &str, claims: &[&Claim]) -> Answer {
     let (mine, others): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|claim| claim.is_of(me));
     if mine.is_empty()
         && let Some(other) = others.first()
@@ -96,10 +96,10 @@ async fn release(asking: &Asking, me: &Me, resource: &str, claims: &[&Claim]) ->
     Ok(json!({"resource": resource, "released": mine.len()}))
 }
 
-async fn announce(asking: &Asking, me: &Me, kind: &str, payload: &Value, scope: &str) -> Answer {
+async fn announce(asking: &ToolCaller, me: &Me, kind: &str, payload: &Value, scope: &str) -> Answer {
     let empty = Map::new();
     let payload = payload.as_object().unwrap_or(&empty);
-    submit(asking, &me.handle, &From::default(), (kind, payload), scope, None).await
+    submit(asking, &me.handle, &FrameSender::default(), (kind, payload), scope, None).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -107,7 +107,7 @@ async fn announce(asking: &Asking, me: &Me, kind: &str, payload: &Value, scope: 
 pub(super) struct HandingOver {
     /// Handle
     to: String,
-    /// What is done, what is left
+    /// What is done, what remains
     note: String,
     /// The file or other claimed resource
     resource: Option<String>,
@@ -116,7 +116,7 @@ pub(super) struct HandingOver {
     refs: Option<Vec<String>>,
 }
 
-pub(super) async fn hand_over(asking: Asking, wanted: HandingOver) -> Answer {
+pub(super) async fn hand_over(asking: ToolCaller, wanted: HandingOver) -> Answer {
     let me = Me::of(&asking).await?;
     let to = handle(&wanted.to)?;
     let mut released = Value::Null;
@@ -142,7 +142,7 @@ pub(super) async fn hand_over(asking: Asking, wanted: HandingOver) -> Answer {
     };
     let sent = session::send_to(&asking, &me.handle, std::slice::from_ref(&to), &message).await?;
     let mut payload = json!({
-        "previous_session_id": From::default().session(), "handover_body": wanted.note,
+        "previous_session_id": FrameSender::default().session(), "handover_body": wanted.note,
     });
     if !refs.is_empty() {
         payload["pointer_refs"] = json!(refs);

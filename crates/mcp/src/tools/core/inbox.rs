@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::{
-    asking::{Answer, Asking, Refusal, Route, get, post},
+    asking::{Answer, Refusal, Route, ToolCaller, get, post},
     bounds,
 };
 
@@ -23,17 +23,17 @@ const ITEMS_DEFAULT: u64 = 10;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct InboxArguments {
     /// Acknowledge up to this cursor first
     ack: Option<String>,
-    /// Only behind this cursor
+    /// Only after this cursor
     after: Option<String>,
-    /// Seconds to wait for something, at most 60
+    /// Seconds to wait for an item, at most 60
     wait_s: Option<u64>,
     limit: Option<u64>,
 }
 
-pub(super) async fn inbox(asking: Asking, wanted: Wanted) -> Answer {
+pub(super) async fn inbox(asking: ToolCaller, wanted: InboxArguments) -> Answer {
     if let Some(cursor) = &wanted.ack {
         asking.write(&ACK, &[], &json!({"cursor": cursor})).await?;
     }
@@ -57,26 +57,45 @@ pub(super) async fn inbox(asking: Asking, wanted: Wanted) -> Answer {
         let fewer = u64::try_from(fitting.max(1)).unwrap_or(1);
         page(&asking, &LIST, wanted.after.as_deref(), fewer, None).await?
     };
-    if shown["items"].as_array().is_some_and(|items| !items.is_empty()) {
+    if let Some([only]) = shown["items"].as_array_mut().map(Vec::as_mut_slice) {
+        shorten(only);
+    }
+    let items = shown["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if !items.is_empty() {
         let mut body = json!({"cursor": shown["cursor"], "state": "seen"});
         if let Some(after) = &wanted.after {
             body["after"] = after.as_str().into();
         }
+        let cut: Vec<Value> = items.iter().filter_map(cut).collect();
+        if !cut.is_empty() {
+            body["cut"] = cut.into();
+        }
         asking.write(&ACK, &[], &body).await?;
-    }
-    if let Some([only]) = shown["items"].as_array_mut().map(Vec::as_mut_slice) {
-        shorten(only);
     }
     Ok(shown)
 }
 
+/// What is said of an item of which no more than the beginning is shown.
+fn cut(item: &Value) -> Option<Value> {
+    let shown = length(item["text"].as_str()?);
+    let whole = item["characters"].as_u64().filter(|whole| shown < *whole)?;
+    Some(json!({"id": item["id"], "shown_characters": shown, "characters": whole}))
+}
+
+fn length(text: &str) -> u64 {
+    u64::try_from(text.chars().count()).unwrap_or(u64::MAX)
+}
+
 /// Cuts a text that is too long for an answer, and says how to read on.
 fn shorten(item: &mut Value) {
-    let (short, is_whole) = bounds::shortened(item["text"].as_str().unwrap_or_default(), TEXT_TOKENS_MAX);
+    let text = item["text"].as_str().unwrap_or_default();
+    let (short, is_whole) = bounds::shortened(text, TEXT_TOKENS_MAX);
+    let whole = item["characters"].as_u64().unwrap_or_else(|| length(text));
     let short = short.to_owned();
     if !is_whole {
         item["text"] = short.into();
         item["truncated"] = true.into();
+        item["characters"] = whole.into();
     }
     let place = &item["ref"];
     if let (true, Some(session), Some(at)) =
@@ -88,7 +107,7 @@ fn shorten(item: &mut Value) {
 }
 
 async fn page(
-    asking: &Asking,
+    asking: &ToolCaller,
     route: &Route,
     after: Option<&str>,
     limit: u64,

@@ -3,7 +3,7 @@
 use plenary_kernel::AgentHandle;
 use serde_json::Value;
 
-use crate::tools::asking::{Asking, Refusal, Route, get};
+use crate::tools::asking::{Refusal, Route, ToolCaller, get};
 
 pub(crate) const ME: Route = get("/agents/me");
 
@@ -14,7 +14,7 @@ pub(crate) struct Me {
 }
 
 impl Me {
-    pub(crate) async fn of(asking: &Asking) -> Result<Self, Refusal> {
+    pub(crate) async fn of(asking: &ToolCaller) -> Result<Self, Refusal> {
         let settings = asking.read(&ME, &[], &[]).await?;
         let handle = settings["handle"].as_str().and_then(|handle| handle.parse().ok());
         let handle =
@@ -30,7 +30,9 @@ impl Me {
 
 /// A handle that a model wrote.
 pub(crate) fn handle(text: &str) -> Result<AgentHandle, Refusal> {
-    text.trim().parse().map_err(|_| {
-        Refusal::arguments(format!("`{text}` is no handle; one looks like @owner.name. whoami lists them."))
+    AgentHandle::of_recipient(text.trim()).map_err(|_| {
+        Refusal::arguments(format!(
+            "`{text}` is not a handle; a handle looks like @owner.name. whoami lists them."
+        ))
     })
 }

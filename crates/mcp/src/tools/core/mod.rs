@@ -8,6 +8,7 @@ pub(super) mod deposit;
 mod handing;
 mod inbox;
 pub(super) mod me;
+mod person;
 pub(super) mod project;
 pub(super) mod recall;
 pub(super) mod results;
@@ -24,7 +25,27 @@ use crate::{
 
 const CORE: &[Toolset] = &[Toolset::Core];
 /// It may end something.
-pub(super) const ENDS: Hints = Hints { read_only: false, destructive: true, idempotent: false };
+pub(super) const ENDS: Hints =
+    Hints { read_only: false, destructive: true, idempotent: false, open_world: false };
+/// It runs programs of others, and ends them.
+const RUNS: Hints = Hints { open_world: true, ..ENDS };
+/// The names of this set: connecting a client allows it to call them.
+pub const NAMES: [&str; 12] = [
+    "ask",
+    "channel",
+    "deposit",
+    "hand_over",
+    "inbox",
+    "lock",
+    "note_fact",
+    "read",
+    "recall",
+    "run_agent",
+    "send",
+    "whoami",
+];
+/// What a model looks for nowhere else: without it a client's own tool of a like name is taken.
+const AT_ONCE: [&str; 2] = ["send", "inbox"];
 
 /// The tools of this set. One whose operations the server does not have is not among them.
 pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
@@ -41,15 +62,21 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
         composed(operations, card("hand_over", handing::HANDS_OVER, ADDS), handing::hand_over),
         composed(operations, card("deposit", deposit::DEPOSITS, ADDS), deposit::deposit),
         composed(operations, card("recall", recall::SAYS, READS), recall::recall),
-        composed(operations, card("note_fact", deposit::NOTES, ENDS), deposit::note_fact),
+        composed(operations, card("note_fact", deposit::NOTES, ADDS), deposit::note_fact),
         composed(operations, card("channel", channel::SAYS, ADDS), channel::channel),
-        composed(operations, card("run_agent", run::SAYS, ENDS), run::run_agent),
+        composed(operations, card("run_agent", run::SAYS, RUNS), run::run_agent),
     ];
     if has(operations, &inbox::LIST) {
         tools.push(composed(operations, card("inbox", inbox::SAYS, ADDS), inbox::inbox));
     }
+    if has(operations, &person::MAKE) {
+        let sets = &[Toolset::Requests];
+        let card = Card { name: "ask_person", says: person::SAYS, hints: ADDS, sets };
+        tools.push(composed(operations, card, person::ask_person));
+    }
     for tool in &mut tools {
         tool.output = Some(results::of(&tool.name));
+        tool.at_once = AT_ONCE.contains(&tool.name.as_str());
     }
     tools
 }

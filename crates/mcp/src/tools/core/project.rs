@@ -4,12 +4,12 @@
 use serde_json::Value;
 
 use super::me::Me;
-use crate::tools::asking::{Asking, Refusal, Route, get};
+use crate::tools::asking::{Refusal, Route, ToolCaller, get};
 
 pub(crate) const LIST: Route = get("/v1/projects");
 
 /// The projects that the caller may read, each by a name that means it.
-pub(crate) async fn all(asking: &Asking) -> Result<Vec<String>, Refusal> {
+pub(crate) async fn all(asking: &ToolCaller) -> Result<Vec<String>, Refusal> {
     let found = asking.read(&LIST, &[], &[]).await?;
     let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let open = projects.iter().filter(|project| project["archived_at"].is_null());
@@ -19,7 +19,7 @@ pub(crate) async fn all(asking: &Asking) -> Result<Vec<String>, Refusal> {
 }
 
 /// The project that is named; the only one that there is; the one of the owner's name where there is none.
-pub(crate) async fn chosen(asking: &Asking, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
+pub(crate) async fn chosen(asking: &ToolCaller, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use super::project::{self, listed};
 use crate::tools::{
-    asking::{Answer, Asking, Route, get},
+    asking::{Answer, Route, ToolCaller, get},
     bounds,
 };
 
-pub(crate) const SAYS: &str = "Recall packages and facts: by `query`, one by `package_id`, or what a project stands at. Content is data.";
+pub(crate) const SAYS: &str =
+    "Recall packages and facts: by `query`, one by `package_id`, or the state of a project. Content is data.";
 pub(crate) const PACKAGE: Route = get("/v1/packages/{package_id}");
 pub(crate) const PULL: Route = get("/v1/projects/{project_id}/packages");
 pub(crate) const FACTS: Route = get("/v1/projects/{project_id}/facts");
@@ -30,7 +31,7 @@ const EXCERPT_TOKENS: usize = 120;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct RecallArguments {
     /// Words
     query: Option<String>,
     package_id: Option<String>,
@@ -38,7 +39,7 @@ pub(crate) struct Wanted {
     project_id: Option<String>,
 }
 
-pub(crate) async fn recall(asking: Asking, wanted: Wanted) -> Answer {
+pub(crate) async fn recall(asking: ToolCaller, wanted: RecallArguments) -> Answer {
     let project = wanted.project_id.as_deref();
     if let Some(id) = &wanted.package_id {
         let query: Vec<_> = project.map(|project| ("project", project)).into_iter().collect();
@@ -62,13 +63,13 @@ pub(crate) async fn recall(asking: Asking, wanted: Wanted) -> Answer {
     }
 }
 
-fn words(query: &str) -> Vec<String> {
+pub(crate) fn words(query: &str) -> Vec<String> {
     let words = query.split(|character: char| !character.is_alphanumeric());
     words.filter(|word| word.chars().count() > 1).map(str::to_lowercase).collect()
 }
 
 /// What a project stands at, in short.
-async fn oriented(asking: &Asking, project: &str) -> Answer {
+async fn oriented(asking: &ToolCaller, project: &str) -> Answer {
     let bundle = asking.read(&ORIENT, &[project], &[]).await?;
     let packages: Vec<Value> =
         listed(&bundle, "recent_packages").iter().map(|package| short(project, package)).collect();
@@ -78,7 +79,7 @@ async fn oriented(asking: &Asking, project: &str) -> Answer {
 }
 
 /// Packages and facts that have to do with a query, nearest first.
-async fn found(asking: &Asking, projects: &[String], query: &str, words: &[String]) -> Answer {
+pub(crate) async fn found(asking: &ToolCaller, projects: &[String], query: &str, words: &[String]) -> Answer {
     let (mut packages, mut facts, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     for project in projects.iter().take(PROJECTS_MAX) {
         let near = [("mode", "relevant"), ("query", query), ("limit", FOUND)];

@@ -13,8 +13,9 @@ const YES_OR_NO: &str = "boolean";
 const OBJECT: &str = "object";
 
 /// The members of each tool's results that have one type whatever the tool was asked.
-const MEMBERS: [(&str, &[(&str, &str)]); 11] = [
+const MEMBERS: [(&str, &[(&str, &str)]); 12] = [
     ("ask", &[("answers", LIST), ("session_id", TEXT), ("timed_out", YES_OR_NO)]),
+    ("ask_person", &[("answer", OBJECT), ("request_id", TEXT), ("state", TEXT), ("timed_out", YES_OR_NO)]),
     ("channel", &[("channels", LIST), ("events", LIST)]),
     ("deposit", &[("package_id", TEXT), ("project_id", TEXT)]),
     ("hand_over", &[("frame_id", TEXT), ("session_id", TEXT)]),

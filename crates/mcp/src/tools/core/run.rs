@@ -9,11 +9,12 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::{
     AGAIN,
-    asking::{Answer, Asking, Refusal, Route, get, post},
-    stream::{Stream, Told},
+    asking::{Answer, Refusal, Route, ToolCaller, get, post},
+    stream::{Stream, StreamItem},
 };
 
-pub(super) const SAYS: &str = "Run an agent of this server and wait for its result; go on with run_id: wait, answer what it asks, or cancel.";
+pub(super) const SAYS: &str =
+    "Run an agent of this server and wait for its result; with run_id: wait, answer its question, or cancel.";
 pub(super) const AGENTS: Route = get("/");
 pub(super) const RUN: Route = post("/agent/{name}/run");
 pub(super) const SHOW: Route = get("/agent/{name}/runs/{run_id}");
@@ -25,7 +26,7 @@ const WAIT_S_MAX: u64 = 110;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct RunArguments {
     /// Name; lists the agents if absent
     agent: Option<String>,
     input: Option<String>,
@@ -38,10 +39,12 @@ pub(super) struct Wanted {
     wait_s: Option<u64>,
 }
 
-pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
+pub(super) async fn run_agent(asking: ToolCaller, wanted: RunArguments) -> Answer {
     let Some(agent) = wanted.agent.as_deref() else {
         if wanted.input.is_some() || wanted.run_id.is_some() {
-            return Err(Refusal::arguments("Name the `agent` too; without it the agents are listed."));
+            return Err(Refusal::arguments(
+                "`agent` is missing: name the agent. Without any argument, agents are listed.",
+            ));
         }
         return Ok(json!({"agents": names(&asking).await?}));
     };
@@ -70,7 +73,11 @@ pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
             }
             run.clone()
         }
-        _ => return Err(Refusal::arguments("Name `input` for a new run, or the `run_id` of one.")),
+        _ => {
+            return Err(Refusal::arguments(
+                "Give `input` for a new run, or the `run_id` of an existing one.",
+            ));
+        }
     };
     finished(&asking, agent, &run, Duration::from_secs(seconds), wanted.answer.is_some()).await
 }
@@ -86,20 +93,20 @@ fn unknown(refused: Refusal) -> Refusal {
 }
 
 /// The names of the agents that there are.
-pub(super) async fn names(asking: &Asking) -> Result<Vec<Value>, Refusal> {
+pub(super) async fn names(asking: &ToolCaller) -> Result<Vec<Value>, Refusal> {
     let listed = asking.read(&AGENTS, &[], &[]).await?;
     Ok(listed.as_array().into_iter().flatten().map(|pair| pair[0].clone()).collect())
 }
 
 /// Where the run stands when it is over, waits for an answer, or the time is up.
-async fn finished(asking: &Asking, agent: &str, run: &str, wait: Duration, resumed: bool) -> Answer {
+async fn finished(asking: &ToolCaller, agent: &str, run: &str, wait: Duration, resumed: bool) -> Answer {
     let mut report = asking.read(&SHOW, &[agent, run], &[]).await?;
     if goes_on(&report, resumed) && !wait.is_zero() {
         let last = report["last_event_id"].as_u64().unwrap_or_default().to_string();
         let path = EVENTS.at(&[agent], &[("run_id", run), ("stream", "true"), ("since", &last)]);
         let mut stream = Stream::new(asking.open(&path).await?.into_body(), wait);
         while let Some(told) = stream.next().await {
-            let Told::Event(event) = told else { continue };
+            let StreamItem::Event(event) = told else { continue };
             if matches!(event.kind.as_deref(), Some("RunCompleted" | "WaitForInput")) {
                 break;
             }

@@ -1,11 +1,11 @@
 //! Sessions as the tools use them: found by who takes part, joined when invited, their events in few words.
 //! Must not know: which tool asks.
 
-use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_kernel::{AgentHandle, TimestampMs, inbox::CODING_SESSION_TOPIC};
 use serde_json::{Map, Value, json};
 
 use super::inbox;
-use crate::tools::asking::{Answer, Asking, Refusal, Route, get, post};
+use crate::tools::asking::{Answer, Refusal, Route, ToolCaller, get, post};
 
 pub(super) const LIST: Route = get("/sessions");
 pub(super) const SHOW: Route = get("/sessions/{id}");
@@ -13,6 +13,12 @@ pub(super) const CREATE: Route = post("/sessions");
 pub(super) const JOIN: Route = post("/sessions/{id}/join");
 pub(super) const SEND: Route = post("/sessions/{id}/messages");
 pub(super) const EVENTS: Route = get("/sessions/{id}/events");
+const MOMENT: Route = post("/inbox/session");
+const ADDRESS: Route = post("/inbox/address");
+const WHO: Route = get("/who");
+
+/// Names the coding agent's own session in which a tool is called.
+const CODING_SESSION: &str = "plenary-coding-session";
 
 /// How many sessions a page of the search has, and how many pages are looked at; past them a new session is made.
 const PAGE: &str = "100";
@@ -27,6 +33,16 @@ pub(super) struct Message<'a> {
     pub(super) content: Value,
     pub(super) topic: Option<&'a str>,
     pub(super) key: Option<&'a str>,
+}
+
+/// Says that the coding agent's session that calls has spoken here: what is said here next is for it. Where that cannot be
+/// said, the answers are for any of the agent's sessions.
+async fn spoke(asking: &ToolCaller, id: &str) {
+    let Some(session) = asking.caller.header(CODING_SESSION) else { return };
+    let body = json!({"session": session, "client": "mcp", "event": "spoke", "session_id": id});
+    if let Err(refused) = asking.write(&MOMENT, &[], &body).await {
+        tracing::debug!(code = %refused.code, "a coding agent's session was not noted");
+    }
 }
 
 /// What a session says of an agent: `invited`, `joined` or `left`.
@@ -47,7 +63,12 @@ pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
 }
 
 /// The newest sessions of the agent in few words, newest first; `next` has the arguments that go on.
-pub(super) async fn listed(asking: &Asking, me: &AgentHandle, before: Option<&str>, limit: &str) -> Answer {
+pub(super) async fn listed(
+    asking: &ToolCaller,
+    me: &AgentHandle,
+    before: Option<&str>,
+    limit: &str,
+) -> Answer {
     let mut query = vec![("limit", limit)];
     query.extend(before.map(|before| ("before", before)));
     let page = asking.read(&LIST, &[], &query).await?;
@@ -71,11 +92,11 @@ pub(super) async fn listed(asking: &Asking, me: &AgentHandle, before: Option<&st
 }
 
 /// The session, joined where the agent was only invited.
-pub(super) async fn joined(asking: &Asking, me: &AgentHandle, id: &str) -> Answer {
+pub(super) async fn joined(asking: &ToolCaller, me: &AgentHandle, id: &str) -> Answer {
     let session = asking.read(&SHOW, &[id], &[]).await.map_err(|refused| match refused.code.as_str() {
         "not_found" => Refusal::new(
             "not_found",
-            "You take part in no such session; read without `session_id` lists yours.",
+            "You do not participate in such a session; read without `session_id` lists yours.",
         ),
         _ => refused,
     })?;
@@ -87,7 +108,7 @@ pub(super) async fn joined(asking: &Asking, me: &AgentHandle, id: &str) -> Answe
 
 /// The active session of exactly these agents, the newest one; of this topic, where one is named.
 async fn find(
-    asking: &Asking,
+    asking: &ToolCaller,
     me: &AgentHandle,
     to: &[AgentHandle],
     topic: Option<&str>,
@@ -107,7 +128,10 @@ async fn find(
             let fits = session["state"] == "active"
                 && takes_part
                 && here == wanted
-                && topic.is_none_or(|topic| session["topic"] == topic);
+                && match (topic, session["topic"].as_str()) {
+                    (Some(topic), named) => named == Some(topic),
+                    (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
+                };
             if fits {
                 return Ok(session["id"].as_str().map(str::to_owned));
             }
@@ -122,7 +146,7 @@ async fn find(
 
 /// Sends to exactly these agents: in the session that they share, or in a new one.
 pub(super) async fn send_to(
-    asking: &Asking,
+    asking: &ToolCaller,
     me: &AgentHandle,
     to: &[AgentHandle],
     message: &Message<'_>,
@@ -143,6 +167,7 @@ pub(super) async fn send_to(
             let made = asking.write(&CREATE, &[], &body.into()).await.map_err(|no| unreached(no, to))?;
             let id = made["session_id"].as_str().unwrap_or_default().to_owned();
             if message.key.is_none() {
+                spoke(asking, &id).await;
                 let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
                 return Ok(json!({"session_id": id, "sequence": FIRST, "to": to, "state": "accepted"}));
             }
@@ -152,13 +177,53 @@ pub(super) async fn send_to(
     send(asking, me, &id, message).await
 }
 
+/// Sends to one live session of an agent's coding agents, by the beginning of its name: in a session that is for it alone.
+pub(super) async fn send_to_coding(
+    asking: &ToolCaller,
+    me: &AgentHandle,
+    agent: &AgentHandle,
+    name: &str,
+    message: &Message<'_>,
+) -> Answer {
+    let found = asking.read(&WHO, &[], &[("query", agent.as_str()), ("owner", agent.owner())]).await?;
+    let listed = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let them = listed(&found["agents"]).into_iter().find(|known| known["handle"] == agent.as_str());
+    let live = them.map(|known| listed(&known["sessions"])).unwrap_or_default();
+    let named = live.iter().filter_map(|coding| coding["session"].as_str());
+    let fits: Vec<&str> = named.filter(|session| session.starts_with(name)).collect();
+    let [coding] = fits.as_slice() else {
+        let text = format!(
+            "{} live sessions of {agent} begin with `{name}`; name one, or {agent} alone.",
+            fits.len()
+        );
+        return Err(Refusal::new("session_not_live", text));
+    };
+    let topic = format!("{CODING_SESSION_TOPIC}{coding}");
+    let to = std::slice::from_ref(agent);
+    let id = match find(asking, me, to, Some(&topic)).await? {
+        Some(id) => id,
+        None => {
+            let body = json!({"invite": [agent.as_str()], "topic": topic});
+            let made = asking.write(&CREATE, &[], &body).await.map_err(|no| unreached(no, to))?;
+            made["session_id"].as_str().unwrap_or_default().to_owned()
+        }
+    };
+    // Before anything is said, so that no other session is shown it.
+    let body = json!({"agent": agent.as_str(), "coding_session": coding, "session_id": id});
+    asking.write(&ADDRESS, &[], &body).await?;
+    send(asking, me, &id, message).await
+}
+
 /// A refusal that is the same for an agent that there is not and for one out of reach, so that it tells of neither.
 fn unreached(refused: Refusal, to: &[AgentHandle]) -> Refusal {
     if refused.code != "not_found" {
         return refused;
     }
     let named: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
-    let text = format!("You reach none or not all of {}; whoami lists whom you reach.", named.join(", "));
+    let text = format!(
+        "You cannot contact all of {}; whoami lists the agents that you can contact.",
+        named.join(", ")
+    );
     Refusal::new(&refused.code, text)
 }
 
@@ -174,7 +239,7 @@ fn opening(content: &Value) -> Option<String> {
 }
 
 /// Sends in a session; the answer has its id and the message's sequence.
-pub(super) async fn send(asking: &Asking, me: &AgentHandle, id: &str, message: &Message<'_>) -> Answer {
+pub(super) async fn send(asking: &ToolCaller, me: &AgentHandle, id: &str, message: &Message<'_>) -> Answer {
     let session = joined(asking, me, id).await?;
     let mut body = Map::new();
     body.insert("content".into(), message.content.clone());
@@ -182,6 +247,7 @@ pub(super) async fn send(asking: &Asking, me: &AgentHandle, id: &str, message: &
         body.insert("idempotency_key".into(), key.into());
     }
     let sent = asking.write(&SEND, &[id], &body.into()).await?;
+    spoke(asking, id).await;
     Ok(
         json!({"session_id": id, "sequence": sent["sequence"], "to": others(&session, me), "state": "accepted"}),
     )
@@ -189,10 +255,10 @@ pub(super) async fn send(asking: &Asking, me: &AgentHandle, id: &str, message: &
 
 /// Says that the model was given the events of a session behind one sequence up to another. An answer that is there is
 /// given also where this cannot be said: then it comes again.
-pub(super) async fn seen(asking: &Asking, id: &str, after: u64, to: u64) {
+pub(super) async fn seen(asking: &ToolCaller, id: &str, after: u64, to: u64) {
     let body = json!({"session_id": id, "after_sequence": after, "sequence": to});
     if let Err(refused) = asking.write(&inbox::ACK, &[], &body).await {
-        tracing::warn!(code = %refused.code, "what was read could not be marked as seen");
+        tracing::warn!(code = %refused.code, "items that were read could not be marked as seen");
     }
 }
 

@@ -9,13 +9,13 @@ use super::{
     session::{self, EVENTS, Message},
 };
 use crate::tools::{
-    asking::{Answer, Asking, Refusal},
+    asking::{Answer, Refusal, ToolCaller},
     bounds,
 };
 
 pub(super) const SENDS: &str =
-    "Send a message to agents or into a session. Accepted is not read: replies come to your inbox.";
-pub(super) const READS: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next` has the arguments that go on.";
+    "Send a message to agents or into a session. Accepted does not mean read; replies come to your inbox.";
+pub(super) const READS: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next` has the arguments of the next page.";
 
 /// How many events one call reads unless it says otherwise.
 const EVENTS_DEFAULT: u64 = 50;
@@ -24,8 +24,8 @@ const SESSIONS_DEFAULT: u64 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Sending {
-    /// Handles; the session you share with exactly them, or a new one
+pub(super) struct SendArguments {
+    /// Handles; the session you share with exactly them, or a new one. @owner.name/ID: one coding session of it
     to: Option<Vec<String>>,
     /// Instead of `to`
     session_id: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct Sending {
     idempotency_key: Option<String>,
 }
 
-pub(super) async fn send(asking: Asking, wanted: Sending) -> Answer {
+pub(super) async fn send(asking: ToolCaller, wanted: SendArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let message = Message {
         content: wanted.text.into(),
@@ -45,28 +45,34 @@ pub(super) async fn send(asking: Asking, wanted: Sending) -> Answer {
     match (wanted.session_id, wanted.to.filter(|to| !to.is_empty())) {
         (Some(id), None) => session::send(&asking, &me.handle, &id, &message).await,
         (None, Some(to)) => {
+            if let [only] = to.as_slice()
+                && let Some((agent, name)) = only.split_once('/')
+            {
+                let agent = handle(agent)?;
+                return session::send_to_coding(&asking, &me.handle, &agent, name, &message).await;
+            }
             let to = to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
             if to.contains(&me.handle) {
-                return Err(Refusal::arguments(format!("You are {}; name others in `to`.", me.handle)));
+                return Err(Refusal::arguments(format!("You are {}; name other agents in `to`.", me.handle)));
             }
             session::send_to(&asking, &me.handle, &to, &message).await
         }
-        _ => Err(Refusal::arguments("Name either `to` or `session_id`.")),
+        _ => Err(Refusal::arguments("Give either `to` or `session_id`.")),
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Reading {
+pub(super) struct ReadArguments {
     session_id: Option<String>,
-    /// Only behind it
+    /// Only events after it
     after_sequence: Option<u64>,
-    /// Of `next`, for more sessions
+    /// From `next`, for more sessions
     before: Option<String>,
     limit: Option<u64>,
 }
 
-pub(super) async fn read(asking: Asking, wanted: Reading) -> Answer {
+pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let Some(id) = wanted.session_id.as_deref() else {
         let limit = wanted.limit.unwrap_or(SESSIONS_DEFAULT).to_string();

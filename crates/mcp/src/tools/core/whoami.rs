@@ -10,10 +10,10 @@ use super::{
     project::{self, listed},
     run,
 };
-use crate::tools::asking::{Answer, Asking, Route, get};
+use crate::tools::asking::{Answer, Route, ToolCaller, get};
 
 pub(super) const SAYS: &str =
-    "Who you are, what waits, whom you can reach, live sessions, projects, channels, agents to run.";
+    "Your handle, unread count, agents you can contact, live sessions, projects, channels, agents to run.";
 pub(super) const REACH: Route = get("/agents");
 pub(super) const ROSTER: Route = get("/handles/{handle}/roster");
 
@@ -22,14 +22,14 @@ const SHOWN_MAX: usize = 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
-    /// Only agents whose handle has this
+pub(super) struct WhoamiArguments {
+    /// Only agents whose handle contains this
     find: Option<String>,
-    /// Of `next`
+    /// From `next`
     cursor: Option<String>,
 }
 
-pub(super) async fn whoami(asking: Asking, wanted: Wanted) -> Answer {
+pub(super) async fn whoami(asking: ToolCaller, wanted: WhoamiArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let limit = SHOWN_MAX.to_string();
     let mut query = vec![("limit", limit.as_str())];

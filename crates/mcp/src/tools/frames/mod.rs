@@ -24,16 +24,16 @@ const VERBS: [Verb; 7] = [
     Verb {
         name: "agent_handover",
         kind: "agent_handover",
-        says: "Pass work to another session.",
+        says: "Hand work to another session.",
         filled: &["previous_session_id"],
     },
     Verb {
         name: "agent_lock_acquire",
         kind: "agent_lock_request",
-        says: "Announce that you claim a resource; binds nobody.",
+        says: "Announce a claim on a resource; advisory.",
         filled: &["lease_id", "ttl_ms"],
     },
-    Verb { name: "agent_lock_release", kind: "agent_lock_release", says: "Give a lease up.", filled: &[] },
+    Verb { name: "agent_lock_release", kind: "agent_lock_release", says: "Release a lease.", filled: &[] },
     Verb { name: "agent_lease_extend", kind: "agent_lease_extend", says: "Extend a lease.", filled: &[] },
     Verb {
         name: "agent_query",
@@ -96,6 +96,7 @@ fn tool(name: &str, says: &str, hints: Hints, input: Map<String, Value>, action:
         input: Arc::new(input),
         output: None,
         hints,
+        at_once: false,
         sets: FRAMES.to_vec(),
         action: Arc::new(action),
     }

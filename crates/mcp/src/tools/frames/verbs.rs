@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     operations::{Caller, Operations},
-    tool::{Action, Called, Calling},
+    tool::{Action, CallFuture, CallOutcome},
     tools::{
-        asking::{Answer, Asking, Refusal, Route, get, post},
+        asking::{Answer, Refusal, Route, ToolCaller, get, post},
         core::me::Me,
-        frame::{From, submit, uuid},
+        frame::{FrameSender, submit, uuid},
     },
 };
 
@@ -48,11 +48,11 @@ impl Sends {
 }
 
 impl Action for Sends {
-    fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> Calling<'a> {
+    fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a> {
         Box::pin(async move {
-            let asking = Asking { operations: self.operations.clone(), caller: caller.clone() };
+            let asking = ToolCaller { operations: self.operations.clone(), caller: caller.clone() };
             match self.verb.send(&asking, arguments).await {
-                Ok(value) => Called::Done(value),
+                Ok(value) => CallOutcome::Done(value),
                 Err(refusal) => refusal.into(),
             }
         })
@@ -69,10 +69,10 @@ fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String
 }
 
 impl Verb {
-    async fn send(&self, asking: &Asking, mut payload: Map<String, Value>) -> Answer {
+    async fn send(&self, asking: &ToolCaller, mut payload: Map<String, Value>) -> Answer {
         let me = Me::of(asking).await?;
         let scope = taken(&mut payload, "scope")?.unwrap_or_else(|| me.principal());
-        let from = From {
+        let from = FrameSender {
             instrument: taken(&mut payload, "instrument")?,
             session_id: taken(&mut payload, "session_id")?,
         };
@@ -98,7 +98,7 @@ impl Verb {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Sending {
+pub(super) struct SendArguments {
     /// One of the fifteen
     kind: String,
     payload: Map<String, Value>,
@@ -109,21 +109,21 @@ pub(super) struct Sending {
     session_id: Option<String>,
 }
 
-pub(super) async fn send(asking: Asking, wanted: Sending) -> Answer {
+pub(super) async fn send(asking: ToolCaller, wanted: SendArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let scope = wanted.scope.unwrap_or_else(|| me.principal());
-    let from = From { instrument: wanted.instrument, session_id: wanted.session_id };
+    let from = FrameSender { instrument: wanted.instrument, session_id: wanted.session_id };
     submit(&asking, &me.handle, &from, (&wanted.kind, &wanted.payload), &scope, wanted.ttl_ms).await
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Looking {
+pub(super) struct LookArguments {
     /// ~owner; your own if absent
     handle: Option<String>,
 }
 
-pub(super) async fn roster(asking: Asking, wanted: Looking) -> Answer {
+pub(super) async fn roster(asking: ToolCaller, wanted: LookArguments) -> Answer {
     let handle = match wanted.handle {
         Some(handle) => handle,
         None => Me::of(&asking).await?.principal(),
@@ -133,7 +133,7 @@ pub(super) async fn roster(asking: Asking, wanted: Looking) -> Answer {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Subscribing {
+pub(super) struct SubscribeArguments {
     /// axis:value,… with kind, sender, tool, org
     filter: Option<String>,
     instrument: Option<String>,
@@ -141,8 +141,8 @@ pub(super) struct Subscribing {
     tool: Option<String>,
 }
 
-/// A capability in a URL: whoever has it follows the stream once (wire.md 1.5, row 13).
-pub(super) async fn subscribe(asking: Asking, wanted: Subscribing) -> Answer {
+/// A capability in a URL: its holder may follow the stream once (wire.md 1.5, row 13).
+pub(super) async fn subscribe(asking: ToolCaller, wanted: SubscribeArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let made = asking.write(&TICKET, &[], &json!({})).await?;
     let ticket = made["ticket"].as_str().unwrap_or_default().to_owned();

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::{
-    asking::{Answer, Asking, Refusal, Route, get, post},
+    asking::{Answer, Refusal, Route, ToolCaller, get, post},
     core::{
         deposit::DEPOSIT,
         me::Me,
@@ -30,13 +30,13 @@ const RECENT: &str = "10";
 const HITS: &str = "10";
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Starting {
+pub(super) struct StartArguments {
     project_id: Option<String>,
     #[expect(dead_code, reason = "the reference's parameter; sessions have no place for it")]
     agent_description: Option<String>,
 }
 
-pub(super) async fn session_start(asking: Asking, wanted: Starting) -> Answer {
+pub(super) async fn session_start(asking: ToolCaller, wanted: StartArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let session = begun(&asking, &project).await?;
@@ -45,13 +45,13 @@ pub(super) async fn session_start(asking: Asking, wanted: Starting) -> Answer {
     Ok(json!({"session": session, "recent_packages": recent}))
 }
 
-async fn begun(asking: &Asking, project: &str) -> Answer {
+async fn begun(asking: &ToolCaller, project: &str) -> Answer {
     let mut session = asking.write(&START, &[project], &json!({})).await?;
     session["id"] = session["session_id"].clone();
     Ok(session)
 }
 
-async fn packages(asking: &Asking, project: &str, limit: &str) -> Result<Vec<Value>, Refusal> {
+async fn packages(asking: &ToolCaller, project: &str, limit: &str) -> Result<Vec<Value>, Refusal> {
     let found = asking.read(&PULL, &[project], &[("limit", limit)]).await?;
     Ok(listed(&found, "packages").to_vec())
 }
@@ -77,7 +77,7 @@ enum Mode {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Pulling {
+pub(super) struct PullArguments {
     package_id: Option<String>,
     mode: Option<Mode>,
     query: Option<String>,
@@ -86,7 +86,7 @@ pub(super) struct Pulling {
     project_id: Option<String>,
 }
 
-pub(super) async fn pull_context(asking: Asking, wanted: Pulling) -> Answer {
+pub(super) async fn pull_context(asking: ToolCaller, wanted: PullArguments) -> Answer {
     let project = wanted.project_id.as_deref();
     match (wanted.mode.unwrap_or(Mode::Latest), &wanted.package_id, &wanted.query) {
         (Mode::Specific, Some(id), _) => {
@@ -119,7 +119,7 @@ pub(super) async fn pull_context(asking: Asking, wanted: Pulling) -> Answer {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Depositing {
+pub(super) struct DepositArguments {
     title: String,
     description: Option<String>,
     project_id: Option<String>,
@@ -133,7 +133,7 @@ pub(super) struct Depositing {
     artifact_type: Option<String>,
 }
 
-pub(super) async fn deposit(asking: Asking, wanted: Depositing) -> Answer {
+pub(super) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let package_type = if wanted.auto == Some(true) { "auto_deposit" } else { "standard" };
@@ -181,7 +181,7 @@ pub(super) struct OfProject {
     project_id: Option<String>,
 }
 
-pub(super) async fn status(asking: Asking, wanted: OfProject) -> Answer {
+pub(super) async fn status(asking: ToolCaller, wanted: OfProject) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let recent = packages(&asking, &project, RECENT).await?;
@@ -198,7 +198,7 @@ pub(super) async fn status(asking: Asking, wanted: OfProject) -> Answer {
 }
 
 /// The session that the agent began last and has not ended; null where there is none.
-async fn open_session(asking: &Asking, me: &Me, project: &str) -> Answer {
+async fn open_session(asking: &ToolCaller, me: &Me, project: &str) -> Answer {
     let found = asking.read(&SESSIONS, &[project], &[("limit", NEXT)]).await?;
     let names = [me.handle.as_str(), me.handle.name()];
     let open = listed(&found, "sessions").iter().find(|session| {
@@ -219,7 +219,7 @@ enum Format {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Orienting {
+pub(super) struct OrientArguments {
     project_id: Option<String>,
     format: Option<Format>,
     key_packages: Option<usize>,
@@ -227,7 +227,7 @@ pub(super) struct Orienting {
     window_days: Option<u64>,
 }
 
-pub(super) async fn session_orient(asking: Asking, wanted: Orienting) -> Answer {
+pub(super) async fn session_orient(asking: ToolCaller, wanted: OrientArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let mut session = match open_session(&asking, &me, &project).await {
@@ -302,14 +302,14 @@ fn markdown(bundle: &Value, callsign: Option<&str>, started: bool) -> String {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Orchestrating {
+pub(super) struct OrchestrateArguments {
     project_id: Option<String>,
     focus: Option<String>,
     snippets: Option<u64>,
     include_archived: Option<bool>,
 }
 
-pub(super) async fn orchestrate(asking: Asking, wanted: Orchestrating) -> Answer {
+pub(super) async fn orchestrate(asking: ToolCaller, wanted: OrchestrateArguments) -> Answer {
     let snippets = wanted.snippets.unwrap_or(25).to_string();
     let mut query = vec![("snippets", snippets.as_str())];
     query.extend(wanted.focus.as_deref().map(|focus| ("focus", focus)));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::{
-    asking::{Answer, Asking},
+    asking::{Answer, ToolCaller},
     core::{
         deposit::{ASSERT, INVALIDATE},
         me::Me,
@@ -29,7 +29,7 @@ fn named(mut fact: Value) -> Value {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Asserting {
+pub(super) struct AssertArguments {
     subject: String,
     relation: String,
     object: String,
@@ -38,7 +38,7 @@ pub(super) struct Asserting {
 }
 
 /// Asserting what is current already changes nothing here (wire.md 0.4, row 10).
-pub(super) async fn assert_fact(asking: Asking, wanted: Asserting) -> Answer {
+pub(super) async fn assert_fact(asking: ToolCaller, wanted: AssertArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let of = [("subject", wanted.subject.as_str()), ("predicate", wanted.relation.as_str())];
@@ -56,14 +56,14 @@ pub(super) async fn assert_fact(asking: Asking, wanted: Asserting) -> Answer {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Invalidating {
+pub(super) struct InvalidateArguments {
     subject: String,
     relation: String,
     object: Option<String>,
     project_id: Option<String>,
 }
 
-pub(super) async fn invalidate_fact(asking: Asking, wanted: Invalidating) -> Answer {
+pub(super) async fn invalidate_fact(asking: ToolCaller, wanted: InvalidateArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let mut query = vec![("subject", wanted.subject.as_str()), ("predicate", wanted.relation.as_str())];
@@ -72,7 +72,7 @@ pub(super) async fn invalidate_fact(asking: Asking, wanted: Invalidating) -> Ans
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Querying {
+pub(super) struct QueryArguments {
     subject: Option<String>,
     relation: Option<String>,
     object: Option<String>,
@@ -82,7 +82,7 @@ pub(super) struct Querying {
     project_id: Option<String>,
 }
 
-pub(super) async fn query_facts(asking: Asking, wanted: Querying) -> Answer {
+pub(super) async fn query_facts(asking: ToolCaller, wanted: QueryArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let ended = wanted.include_ended.map(|ended| ended.to_string());

@@ -9,9 +9,9 @@ use super::plan::{LIMIT, Plan, WAIT};
 use crate::{
     operations::Reply,
     tools::{
-        asking::{Answer, Asking, Refusal, next_of},
+        asking::{Answer, Refusal, ToolCaller, next_of},
         bounded, bounds, offset,
-        stream::{Stream, Told},
+        stream::{Stream, StreamItem},
     },
 };
 
@@ -24,7 +24,7 @@ const EVENTS_MAX: usize = 50;
 const HEADERS: [(&str, &str); 2] = [("x-run-id", "run_id"), ("x-thread-id", "thread_id")];
 
 /// Asks the operation with these arguments.
-pub(super) async fn ask(asking: &Asking, plan: &Plan, mut arguments: Map<String, Value>) -> Answer {
+pub(super) async fn ask(asking: &ToolCaller, plan: &Plan, mut arguments: Map<String, Value>) -> Answer {
     let offset = offset(&mut arguments)?;
     if plan.streams {
         return listen(asking, plan, &arguments).await;
@@ -42,7 +42,7 @@ pub(super) async fn ask(asking: &Asking, plan: &Plan, mut arguments: Map<String,
     Ok(bounded(hints.idempotent, offset, &arguments, answer))
 }
 
-async fn once(asking: &Asking, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
+async fn once(asking: &ToolCaller, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
     let request = plan.request(arguments)?;
     let reply = asking.reply(plan.route.method.clone(), &request.path, request.body.as_ref()).await?;
     Ok(object(&reply, arguments))
@@ -82,7 +82,7 @@ fn object(reply: &Reply, arguments: &Map<String, Value>) -> Value {
 }
 
 /// What a stream brings within a while, and the arguments that go on behind it.
-async fn listen(asking: &Asking, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
+async fn listen(asking: &ToolCaller, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
     let seconds = match arguments.get(WAIT) {
         None | Some(Value::Null) => WAIT_S_DEFAULT,
         Some(seconds) => {
@@ -94,7 +94,7 @@ async fn listen(asking: &Asking, plan: &Plan, arguments: &Map<String, Value>) ->
     let mut stream = Stream::new(body, Duration::from_secs(seconds.min(WAIT_S_MAX)));
     let (mut events, mut last, mut left) = (Vec::new(), None, bounds::LIST_TOKENS_MAX);
     while let Some(told) = stream.next().await {
-        let Told::Event(event) = told else { continue };
+        let StreamItem::Event(event) = told else { continue };
         let shown = event.value();
         let tokens = bounds::tokens(&shown.to_string());
         if tokens > left && !events.is_empty() {

@@ -6,16 +6,16 @@ mod plan;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use plenary_edge::{Exposed, OperationDoc};
+use plenary_edge::{OperationDoc, ToolExposure};
 use serde_json::{Map, Value, json};
 
 use super::{
-    asking::{Asking, Refusal},
+    asking::{Refusal, ToolCaller},
     core::results,
 };
 use crate::{
     operations::{Caller, Operations},
-    tool::{Action, Called, Calling, Hints, Tool, Toolset},
+    tool::{Action, CallFuture, CallOutcome, Hints, Tool, Toolset},
 };
 use plan::Plan;
 
@@ -23,7 +23,7 @@ use plan::Plan;
 const ACTION: &str = "action";
 
 /// One operation, or several by their actions.
-struct Carried {
+struct OperationTool {
     operations: Operations,
     plans: Plans,
 }
@@ -39,9 +39,9 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     let mut shared: BTreeMap<(&str, &str), Vec<&OperationDoc>> = BTreeMap::new();
     for doc in operations.docs() {
         match doc.exposed() {
-            Some(Exposed::Tool { set }) => tools.extend(sole(operations, doc, set)),
-            Some(Exposed::Action { set, tool }) => shared.entry((set, tool)).or_default().push(doc),
-            Some(Exposed::Nowhere { .. }) | None => {}
+            Some(ToolExposure::Tool { set }) => tools.extend(sole(operations, doc, set)),
+            Some(ToolExposure::Action { set, tool }) => shared.entry((set, tool)).or_default().push(doc),
+            Some(ToolExposure::Nowhere { .. }) | None => {}
         }
     }
     tools.extend(shared.into_iter().filter_map(|((set, name), docs)| several(operations, name, set, &docs)));
@@ -84,6 +84,7 @@ fn several(operations: &Operations, name: &str, of: &str, docs: &[&OperationDoc]
         read_only: a.read_only && b.read_only,
         destructive: a.destructive || b.destructive,
         idempotent: a.idempotent && b.idempotent,
+        open_world: a.open_world || b.open_world,
     })?;
     Some(tool(operations, (name.to_owned(), says), (set(of)?, hints), input, Plans::Several(plans)))
 }
@@ -109,20 +110,22 @@ fn tool(
     input: Map<String, Value>,
     plans: Plans,
 ) -> Tool {
-    let action = Carried { operations: operations.clone(), plans };
+    let action = OperationTool { operations: operations.clone(), plans };
     Tool {
         name,
         title: String::new(),
         description,
         input: Arc::new(input),
         output: Some(results::with(&[])),
-        hints,
+        // A run does what its agent does.
+        hints: Hints { open_world: set == Toolset::Runs && !hints.read_only, ..hints },
+        at_once: false,
         sets: vec![set],
         action: Arc::new(action),
     }
 }
 
-impl Carried {
+impl OperationTool {
     fn plan(&self, arguments: &mut Map<String, Value>) -> Result<&Plan, Refusal> {
         match &self.plans {
             Plans::One(plan) => Ok(plan),
@@ -138,10 +141,10 @@ impl Carried {
     }
 }
 
-impl Action for Carried {
-    fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> Calling<'a> {
+impl Action for OperationTool {
+    fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> CallFuture<'a> {
         Box::pin(async move {
-            let asking = Asking { operations: self.operations.clone(), caller: caller.clone() };
+            let asking = ToolCaller { operations: self.operations.clone(), caller: caller.clone() };
             let named = arguments.get(ACTION).cloned().filter(|_| matches!(self.plans, Plans::Several(_)));
             let plan = match self.plan(&mut arguments) {
                 Ok(plan) => plan,
@@ -152,7 +155,7 @@ impl Action for Carried {
                     if let (Some(named), Some(next)) = (named, value.get_mut("next")) {
                         next[ACTION] = named;
                     }
-                    Called::Done(value)
+                    CallOutcome::Done(value)
                 }
                 Err(refusal) => refusal.into(),
             }
@@ -172,14 +175,14 @@ pub fn faults(docs: &[OperationDoc]) -> Vec<String> {
                 faults.push(format!("{id} does not say whether it is a tool"));
                 continue;
             }
-            Some(Exposed::Nowhere { reason }) => {
+            Some(ToolExposure::Nowhere { reason }) => {
                 if reason.is_empty() {
                     faults.push(format!("{id} gives no reason why it is no tool"));
                 }
                 continue;
             }
-            Some(Exposed::Tool { set }) => (set, None),
-            Some(Exposed::Action { set, tool }) => (set, Some(tool)),
+            Some(ToolExposure::Tool { set }) => (set, None),
+            Some(ToolExposure::Action { set, tool }) => (set, Some(tool)),
         };
         if set(of).is_none() {
             faults.push(format!("{id} is of the set {of}, which there is not"));

@@ -124,7 +124,7 @@ impl Plan {
         let reads = self.route.method == Method::GET;
         let ends = self.route.method == Method::DELETE || self.route.method == Method::PATCH;
         let again = reads || ends || self.route.method == Method::PUT;
-        Hints { read_only: reads, destructive: ends, idempotent: again }
+        Hints { read_only: reads, destructive: ends, idempotent: again, open_world: false }
     }
 
     /// Whether the operation pages by a number of rows.
@@ -142,7 +142,8 @@ impl Plan {
         let is_open = self.body.as_ref().is_some_and(|body| body.open);
         if let Some(unknown) = arguments.keys().find(|name| !is_open && !self.arguments.contains_key(*name)) {
             let known: Vec<&str> = self.arguments.keys().map(String::as_str).collect();
-            let message = format!("There is no argument `{unknown}`; there are: {}.", known.join(", "));
+            let message =
+                format!("There is no argument `{unknown}`; the arguments are {}.", known.join(", "));
             return Err(Refusal::arguments(message));
         }
         let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());

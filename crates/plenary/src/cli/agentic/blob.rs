@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use plenary_client::context::BlobId;
 use serde_json::json;
 
-use super::{deliverable::Delivered, place::Place};
+use super::{deliverable::DeliverableFile, place::Place};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Progress, clean},
@@ -17,15 +17,15 @@ use crate::{
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Put files, and print their hashes
-    Put(Put),
-    /// Fetch a content by its hash
+    /// Upload files and print their hashes
+    Put(PutArguments),
+    /// Download the content with a given hash
     Get(Get),
 }
 
 /// Which files.
 #[derive(Debug, Args)]
-pub(crate) struct Put {
+pub(crate) struct PutArguments {
     /// The files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
@@ -34,23 +34,23 @@ pub(crate) struct Put {
 /// Which content.
 #[derive(Debug, Args)]
 pub(crate) struct Get {
-    /// Its SHA-256, as deliverables name it
+    /// SHA-256 hash of the content, as the deliverable states it
     hash: BlobId,
-    /// Write it here [default: standard output]
+    /// Write to this file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Put(Put { files }) => {
+        Command::Put(PutArguments { files }) => {
             let gone = || Failure::local("the working directory is gone");
             let directory = context.around.directory().ok_or_else(gone)?;
             for file in files {
                 let delivered = super::deliverable::read(directory, directory, &file)?;
                 let content = delivered.content.ok_or_else(|| {
                     Failure::usage(
-                        format!("{} is no file", clean(&file)),
+                        format!("{} is not a file", clean(&file)),
                         "name a file; a URL needs no upload",
                     )
                 })?;
@@ -83,7 +83,7 @@ async fn put(context: &Context, place: &Place, name: &str, content: Bytes) -> Re
 pub(super) async fn upload(
     context: &Context,
     place: &Place,
-    delivered: Vec<Delivered>,
+    delivered: Vec<DeliverableFile>,
 ) -> Result<(), Failure> {
     let files = delivered.into_iter().filter_map(|one| Some((one.entry.path, one.content?)));
     let (mut count, mut octets) = (0, 0);

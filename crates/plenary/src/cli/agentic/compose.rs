@@ -4,7 +4,7 @@
 use plenary_client::context::{Deliverable, NewPackage};
 
 use super::{
-    git::{Changed, Commit},
+    git::{ChangedFile, Commit},
     note::Note,
 };
 
@@ -30,13 +30,13 @@ pub(super) fn with_note(package: &mut NewPackage, note: Note) {
 }
 
 /// What commits say.
-pub(super) struct Told<'a> {
+pub(super) struct CommitSummary<'a> {
     /// Newest first.
     pub(super) commits: &'a [Commit],
     /// How many there are in all.
     pub(super) commits_all: usize,
     /// What they changed.
-    pub(super) files: &'a [Changed],
+    pub(super) files: &'a [ChangedFile],
     /// How many files there are in all.
     pub(super) files_all: usize,
     /// The branch.
@@ -45,8 +45,8 @@ pub(super) struct Told<'a> {
 
 /// Fills in what commits say: the newest one's subject, lines that begin with `Decision:`, `Question:` or `Handoff:`
 /// (without any decision, the subjects are what was decided), and the files as they are now.
-pub(super) fn with_commits(package: &mut NewPackage, told: &Told<'_>) {
-    let Told { commits, commits_all, files, files_all, branch } = told;
+pub(super) fn with_commits(package: &mut NewPackage, told: &CommitSummary<'_>) {
+    let CommitSummary { commits, commits_all, files, files_all, branch } = told;
     let Some(newest) = commits.first() else { return };
     let more = commits_all.saturating_sub(1);
     let tail = match more {
@@ -142,8 +142,13 @@ mod tests {
 
     fn told(commits: &[Commit]) -> NewPackage {
         let mut package = NewPackage::default();
-        let told =
-            Told { commits, commits_all: commits.len(), files: &[], files_all: 0, branch: Some("main") };
+        let told = CommitSummary {
+            commits,
+            commits_all: commits.len(),
+            files: &[],
+            files_all: 0,
+            branch: Some("main"),
+        };
         with_commits(&mut package, &told);
         package
     }
@@ -187,7 +192,7 @@ mod tests {
             let package = {
                 let mut package = NewPackage::default();
                 let commits = [commit(&subject, "")];
-                let told = Told { commits: &commits, commits_all: more + 1, files: &[], files_all: 0, branch: None };
+                let told = CommitSummary { commits: &commits, commits_all: more + 1, files: &[], files_all: 0, branch: None };
                 with_commits(&mut package, &told);
                 package
             };

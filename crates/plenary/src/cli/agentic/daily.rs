@@ -25,13 +25,13 @@ const PACKAGES: u32 = 100;
 /// How far back.
 #[derive(Debug, Args)]
 pub(crate) struct Daily {
-    /// So many days, today included; days begin at midnight UTC [default: 1]
+    /// Number of days to cover, including today; a day begins at midnight UTC [default: 1]
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=365))]
     days: u32,
 }
 
 /// What a project has to say.
-struct Told {
+struct ProjectReport {
     project: String,
     today: Vec<(Package, Value)>,
     waiting: Vec<(Package, Value)>,
@@ -48,12 +48,13 @@ pub(super) async fn run(context: &Context, place: &Place, args: &Daily) -> Resul
         }
     };
     let ask = |project: String| async move { told(place, project, since).await };
-    let told: Vec<Told> = stream::iter(projects).map(ask).buffered(ASKED_AT_ONCE).try_collect().await?;
+    let told: Vec<ProjectReport> =
+        stream::iter(projects).map(ask).buffered(ASKED_AT_ONCE).try_collect().await?;
     let digest = place.client.orchestrate(place.project_if_chosen(), None, Some(0), None, false).await?;
     let date = utc(since)[..10].to_owned();
     if context.out.is_json() {
         let questions: Value = serde_json::from_str(digest.json()).unwrap_or_default();
-        let raws = |of: fn(&Told) -> &Vec<(Package, Value)>| -> Vec<Value> {
+        let raws = |of: fn(&ProjectReport) -> &Vec<(Package, Value)>| -> Vec<Value> {
             told.iter().flat_map(|t| of(t).iter().map(|(_, raw)| raw.clone())).collect()
         };
         let answer = json!({
@@ -66,9 +67,9 @@ pub(super) async fn run(context: &Context, place: &Place, args: &Daily) -> Resul
     Ok(lines.iter().try_for_each(|line| context.out.line(line))?)
 }
 
-fn markdown(date: &str, told: &[Told], questions: &[OpenQuestion]) -> Vec<String> {
+fn markdown(date: &str, told: &[ProjectReport], questions: &[OpenQuestion]) -> Vec<String> {
     let mut lines = vec![format!("# Since {date}")];
-    for Told { project, today, .. } in told.iter().filter(|told| !told.today.is_empty()) {
+    for ProjectReport { project, today, .. } in told.iter().filter(|told| !told.today.is_empty()) {
         let briefs = today.iter().flat_map(|(package, _)| words::brief(package)).collect();
         lines.extend(words::section(&clean(project), briefs));
     }
@@ -93,7 +94,7 @@ fn markdown(date: &str, told: &[Told], questions: &[OpenQuestion]) -> Vec<String
     lines
 }
 
-async fn told(place: &Place, project: String, since: TimestampMs) -> Result<Told, Failure> {
+async fn told(place: &Place, project: String, since: TimestampMs) -> Result<ProjectReport, Failure> {
     let query = PackageQuery { limit: Some(PACKAGES), ..PackageQuery::default() };
     let latest = place.client.latest_packages(&project, &query).await?;
     let waiting = place.client.awaiting_review(&project, Some(PACKAGES), None).await?;
@@ -101,7 +102,7 @@ async fn told(place: &Place, project: String, since: TimestampMs) -> Result<Told
     let is_recent = |(package, _): &(Package, Value)| at(package).is_some_and(|at| at >= since.0);
     let today = with_raw(&latest.packages, latest.json()).into_iter().filter(is_recent).collect();
     let waiting = with_raw(&waiting.packages, waiting.json());
-    Ok(Told { project, today, waiting })
+    Ok(ProjectReport { project, today, waiting })
 }
 
 /// Packages beside their own JSON.

@@ -15,7 +15,7 @@ use crate::cli::failure::Failure;
 const OCTETS_MAX: u64 = 256 << 20;
 
 /// A deliverable, and its content where it is a file here.
-pub(super) struct Delivered {
+pub(super) struct DeliverableFile {
     /// What the package says of it.
     pub(super) entry: Deliverable,
     /// The file's bytes.
@@ -23,28 +23,28 @@ pub(super) struct Delivered {
 }
 
 /// Reads what was named: a URL as it stands, a file with its hash and size.
-pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<Delivered, Failure> {
+pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<DeliverableFile, Failure> {
     if named.contains("://") {
         let path = named.split(['?', '#']).next().unwrap_or_default();
         let entry = Deliverable { path: named.to_owned(), kind: kind(path), ..Deliverable::default() };
-        return Ok(Delivered { entry, content: None });
+        return Ok(DeliverableFile { entry, content: None });
     }
     let file = directory.join(named);
     let failed = |why: &str| {
         Failure::local_with(
             format!("the deliverable {named} cannot be read: {why}"),
-            "name a file that is there, or a URL",
+            "name an existing file, or a URL",
         )
     };
     let opened = std::fs::File::open(&file).map_err(|error| failed(&error.to_string()))?;
     let metadata = opened.metadata().map_err(|error| failed(&error.to_string()))?;
     if !metadata.is_file() {
-        return Err(failed("it is no file"));
+        return Err(failed("it is not a file"));
     }
     let mut content = Vec::new();
     opened.take(OCTETS_MAX + 1).read_to_end(&mut content).map_err(|error| failed(&error.to_string()))?;
     if content.len() as u64 > OCTETS_MAX {
-        return Err(failed("it is larger than 256 MiB; put it somewhere and name its URL"));
+        return Err(failed("it is larger than 256 MiB; upload it elsewhere and name its URL"));
     }
     let content = Bytes::from(content);
     let entry = Deliverable {
@@ -53,7 +53,7 @@ pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<Deliver
         hash: Some(format!("sha256:{}", BlobId::of(&content))),
         size_bytes: Some(content.len() as u64),
     };
-    Ok(Delivered { entry, content: Some(content) })
+    Ok(DeliverableFile { entry, content: Some(content) })
 }
 
 /// The path from the project's root where the file is below it, else the name as it was given.
@@ -106,7 +106,7 @@ mod tests {
         let inner = root.join("docs/deep");
         std::fs::create_dir_all(&inner).unwrap();
         std::fs::write(root.join("docs/A.MD"), "abc").unwrap();
-        let Delivered { entry, content } = read(&inner, &root, "./../A.MD").unwrap();
+        let DeliverableFile { entry, content } = read(&inner, &root, "./../A.MD").unwrap();
         assert_eq!(
             (entry.path.as_str(), entry.kind.as_str(), entry.size_bytes),
             ("docs/A.MD", "md", Some(3))

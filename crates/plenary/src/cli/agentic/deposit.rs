@@ -10,8 +10,8 @@ use plenary_client::{
 };
 
 use super::{
-    compose::{self, TITLE_CHARS_MAX, Told},
-    deliverable::{self, Delivered},
+    compose::{self, CommitSummary, TITLE_CHARS_MAX},
+    deliverable::{self, DeliverableFile},
     git::{COMMITS_AT_FIRST, Repository},
     note,
     place::{Place, PlaceArgs, ProjectSource, project_of},
@@ -31,9 +31,9 @@ const AUTO_MAX: Duration = Duration::from_secs(10);
 
 /// Shown under `--help`.
 const HELP: &str = "\
-A note (--file) gives the title by its first heading; its sections Decisions, Open questions and Handoff become lists and \
-the handoff note, the rest the body. Front matter may set title, description, type, status, review, significance, next, \
-topic, parent, tags, deliverables. Flags win; lists add up.
+The first heading of a note (--file) is the title. Its sections Decisions, Open questions and Handoff become lists and \
+the handoff note; the rest is the body. Front matter may set title, description, type, status, review, significance, next, \
+topic, parent, tags, deliverables. Flags override the note; lists are joined.
 
 With --git, the commits since the last deposit of this repository give title, decisions (lines `Decision: …`, else the \
 subjects), questions (`Question: …`), handoff (`Handoff: …`) and the changed files with their hashes.";
@@ -42,47 +42,47 @@ subjects), questions (`Question: …`), handoff (`Handoff: …`) and the changed
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Deposit {
-    /// What it is about, up to 200 characters
+    /// Title, up to 200 characters
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// More about it
+    /// Description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Its type: standard, milestone, decision, handoff, auto_deposit, analysis, question, orchestrator_report or x-…
+    /// Type: standard, milestone, decision, handoff, auto_deposit, analysis, question, orchestrator_report or x-…
     /// [default: standard]
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// Its state: draft, awaiting_review or complete [default: complete]
+    /// Status: draft, awaiting_review or complete [default: complete]
     #[arg(long, value_parser = ["draft", "awaiting_review", "complete"])]
     status: Option<String>,
-    /// Ask for a review: it waits for a human or an agent
+    /// Ask a human or an agent for a review; the package then awaits review
     #[arg(long, value_name = "WHO", value_parser = ["human", "agent"], conflicts_with = "status")]
     review: Option<String>,
-    /// Something that was decided; may be repeated
+    /// A decision that was made; may be repeated
     #[arg(long = "decision", value_name = "TEXT")]
     decisions: Vec<String>,
-    /// Something that is open; may be repeated
+    /// An open question; may be repeated
     #[arg(long = "question", value_name = "TEXT")]
     questions: Vec<String>,
-    /// What whoever comes next needs to know
+    /// Handoff note: what the next session needs to know
     #[arg(long, value_name = "TEXT")]
     handoff: Option<String>,
-    /// Who that may be
+    /// Who continues the work
     #[arg(long, value_name = "WHO", value_parser = ["human", "agent"])]
     next: Option<String>,
-    /// A file, with its hash and size, or a URL; may be repeated
+    /// A deliverable: a file, recorded with its hash and size, or a URL; may be repeated
     #[arg(long = "deliverable", value_name = "PATH")]
     deliverables: Vec<String>,
-    /// Put the contents of the files on the server too
+    /// Also upload the contents of the files
     #[arg(long)]
     upload: bool,
-    /// How much it matters, 1 to 10 [default: 5]
+    /// Significance, 1 to 10 [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=10))]
     significance: Option<u8>,
-    /// A label; may be repeated
+    /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TEXT")]
     tags: Vec<String>,
-    /// The subject area
+    /// Subject area
     #[arg(long, value_name = "TEXT")]
     topic: Option<String>,
     /// The package that this one corrects or continues
@@ -91,16 +91,16 @@ pub(crate) struct Deposit {
     /// A note in Markdown, or - for standard input
     #[arg(long, value_name = "NOTE.md")]
     file: Option<PathBuf>,
-    /// From the commits since the last deposit of this repository
+    /// Compose the package from the commits since the last deposit of this repository
     #[arg(long)]
     git: bool,
-    /// From the commits behind this one
+    /// Use the commits after this one
     #[arg(long, value_name = "COMMIT", requires = "git")]
     since: Option<String>,
-    /// For hooks: say nothing, take ten seconds at most, and never fail
+    /// For hooks: print nothing, stop after ten seconds, and always exit with 0
     #[arg(long)]
     auto: bool,
-    /// Show the package and deposit nothing
+    /// Print the package without depositing it
     #[arg(long)]
     dry_run: bool,
 }
@@ -138,8 +138,8 @@ async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Resul
     let length = package.title.chars().count();
     if length > TITLE_CHARS_MAX {
         return Err(Failure::usage(
-            format!("the title has {length} characters, and may have {TITLE_CHARS_MAX}"),
-            "shorten it, and say the rest in --description",
+            format!("the title has {length} characters; the maximum is {TITLE_CHARS_MAX}"),
+            "shorten it, and move the rest to --description",
         ));
     }
     if deposit.dry_run {
@@ -175,7 +175,7 @@ async fn compose(
     place: &Place,
     args: &PlaceArgs,
     deposit: &Deposit,
-) -> Result<Option<(NewPackage, Vec<Delivered>)>, Failure> {
+) -> Result<Option<(NewPackage, Vec<DeliverableFile>)>, Failure> {
     let directory =
         context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     let mut package = said(place, deposit)?;
@@ -185,7 +185,7 @@ async fn compose(
         let mut note = note::read(&text);
         named.append(&mut note.front.deliverables);
         for key in &note.front.unknown {
-            context.out.note(&format!("the note's `{}` means nothing here, and is passed over", clean(key)));
+            context.out.note(&format!("the note's `{}` is not known and is ignored", clean(key)));
         }
         if let Some(text) = note.front.significance.take().filter(|_| package.significance.is_none()) {
             package.significance =
@@ -274,7 +274,7 @@ async fn from_git(
     let first = base.is_none();
     if first && all > commits.len() && !deposit.auto {
         context.out.note(&format!(
-            "nothing was deposited from this repository before; the newest {COMMITS_AT_FIRST} commits are told, \
+            "this is the first deposit from this repository; it covers the newest {COMMITS_AT_FIRST} commits, \
              --since COMMIT tells of others"
         ));
     }
@@ -284,7 +284,7 @@ async fn from_git(
     };
     let (files, files_all) = repository.changed(&base)?;
     let branch = repository.branch()?;
-    let told = Told {
+    let told = CommitSummary {
         commits: &commits,
         commits_all: if first { commits.len() } else { all },
         files: &files,

@@ -13,19 +13,19 @@ use crate::{
 /// Over what.
 #[derive(Debug, Args)]
 pub(crate) struct Orchestrate {
-    /// Show the parts of packages that have to do with this, the nearest first
+    /// Show the parts of packages that match this text, best match first
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
-    /// At most so many of them, up to 200 [default: 25]
+    /// Number of parts to show at most, up to 200 [default: 25]
     #[arg(long, value_name = "N")]
     snippets: Option<u32>,
     /// How many days to look back on [default: 14]
     #[arg(long, value_name = "N")]
     days: Option<u32>,
-    /// Over all projects
+    /// Cover all projects
     #[arg(long)]
     all: bool,
-    /// With --all, over archived ones too
+    /// With --all, include archived projects
     #[arg(long, requires = "all")]
     include_archived: bool,
 }
@@ -44,7 +44,7 @@ fn markdown(bundle: &Digest) -> Vec<String> {
     let mut lines =
         vec![format!("# Digest of {over}"), String::new(), clean(&bundle.summary.text).into_owned()];
     if bundle.summary.truncated {
-        lines.push("Not everything was counted: a limit of the server was reached.".to_owned());
+        lines.push("The digest is incomplete: a limit of the server was reached.".to_owned());
     }
     if let Some(projects) = &bundle.projects {
         let line = |project: &plenary_client::context::DigestProject| {
@@ -62,7 +62,7 @@ fn markdown(bundle: &Digest) -> Vec<String> {
             format!("- {kind}: {text} (`{}`)", clean(&snippet.package_id))
         };
         let found: Vec<String> = bundle.snippets.iter().map(snippet).collect();
-        let none = || vec!["Nothing has to do with it.".to_owned()];
+        let none = || vec!["Nothing matches.".to_owned()];
         let found = if found.is_empty() { none() } else { found };
         lines.extend(words::section(&format!("About: {}", clean(focus)), found));
     }
@@ -76,7 +76,7 @@ fn markdown(bundle: &Digest) -> Vec<String> {
     lines
 }
 
-/// What the server does of the protocol; no token is needed.
+/// Shows which parts of the protocol the server implements; needs no token.
 pub(super) async fn conformance(context: &Context) -> Result<(), Failure> {
     let reply = context.client()?.conformance().await?;
     context.answer(&reply, |Conformance { protocol_version, conformance_level, capabilities }| {

@@ -16,54 +16,57 @@ use crate::{
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say what is true from now on; what was said of the same subject and predicate ends
+    /// Assert a fact; it replaces the current fact with the same subject and predicate
     Assert(Assert),
-    /// Show what is true now, or was at a moment; with subject and predicate the value alone, 1 where there is none
+    /// Show the facts that are true now or were true at a given time; with subject and predicate, print only the value, and
+    /// exit with 1 if there is none
     Get(Get),
-    /// Say that something is not true any more, without saying what is
+    /// End a fact without asserting a new value
     Invalidate(Invalidate),
-    /// Show everything that was ever said of a subject, oldest first
+    /// Show every fact ever asserted about a subject, oldest first
     History(History),
 }
 
 /// A fact.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary context fact assert lexer status green")]
 pub(crate) struct Assert {
-    /// What it is about, e.g. lexer
+    /// Subject, e.g. lexer
     subject: String,
-    /// The property, e.g. status
+    /// Predicate, e.g. status
     predicate: String,
     /// The value
     #[arg(allow_hyphen_values = true)]
     value: String,
-    /// The package it comes from
+    /// The package that the fact comes from
     #[arg(long, value_name = "ID")]
     source: Option<String>,
-    /// How sure it is, 0 to 1 [default: 1]
+    /// Confidence, 0 to 1 [default: 1]
     #[arg(long, value_name = "N")]
     confidence: Option<f64>,
-    /// A label; may be repeated
+    /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TEXT")]
     tags: Vec<String>,
-    /// Since when: RFC 3339 in UTC [default: now]
+    /// Time from which the fact is true: RFC 3339 in UTC [default: now]
     #[arg(long, value_name = "TIME")]
     valid_from: Option<String>,
 }
 
 /// Which facts.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary context fact get lexer status --as-of 2026-03-01")]
 pub(crate) struct Get {
-    /// Only of this subject
+    /// Only facts about this subject
     subject: Option<String>,
-    /// Only with this predicate
+    /// Only facts with this predicate
     predicate: Option<String>,
-    /// What was true then: RFC 3339 in UTC, or a day
+    /// Show the facts that were true at this time: RFC 3339 in UTC, or a day such as 2026-03-01
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
-    /// Only of this confidence or more
+    /// Only facts with at least this confidence
     #[arg(long, value_name = "N")]
     min_confidence: Option<f64>,
-    /// Only with this label
+    /// Only facts with this tag
     #[arg(long)]
     tag: Option<String>,
 }
@@ -71,11 +74,11 @@ pub(crate) struct Get {
 /// Which fact ends.
 #[derive(Debug, Args)]
 pub(crate) struct Invalidate {
-    /// What it is about
+    /// Subject
     subject: String,
-    /// The property
+    /// Predicate
     predicate: String,
-    /// Only where this is its value
+    /// End the fact only if it has this value
     #[arg(long, value_name = "VALUE")]
     object: Option<String>,
 }
@@ -85,7 +88,7 @@ pub(crate) struct Invalidate {
 pub(crate) struct History {
     /// The subject
     subject: Option<String>,
-    /// Only with this predicate
+    /// Only facts with this predicate
     predicate: Option<String>,
 }
 
@@ -112,8 +115,8 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
                 place.client.invalidate_fact(project, &subject, &predicate, object.as_deref()).await?;
             context.answer(&reply, |ended| {
                 Ok(out.line(&match ended.invalidated {
-                    0 => "nothing of that was current".to_owned(),
-                    _ => format!("{} {} has no current value any more", clean(&subject), clean(&predicate)),
+                    0 => "there was no such current fact".to_owned(),
+                    _ => format!("{} {} no longer has a current value", clean(&subject), clean(&predicate)),
                 })?)
             })
         }
@@ -122,7 +125,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
             let History { subject, predicate } = args;
             let query = FactQuery { subject, predicate, include_ended: true, ..FactQuery::default() };
             let facts = all(context, place, query).await?;
-            table(context, &facts, "nothing was ever said of that")
+            table(context, &facts, "there are no such facts")
         }
     }
 }

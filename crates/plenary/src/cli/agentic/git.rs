@@ -53,7 +53,7 @@ pub(super) struct Commit {
 
 /// A file as it is at a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct ChangedFile {
     /// From the top of the repository.
     pub(super) path: String,
     /// In bytes.
@@ -80,8 +80,8 @@ impl Repository {
         let mut repository = Self { directory: directory.to_owned(), head: String::new() };
         if repository.run(&["rev-parse", "--git-dir"])?.is_none() {
             return Err(Failure::local_with(
-                format!("{} is in no git repository", directory.display()),
-                "run this inside of one, make one with `git init`, or deposit without --git",
+                format!("{} is not in a Git repository", directory.display()),
+                "run this inside a Git repository, create one with `git init`, or deposit without --git",
             ));
         }
         let head = repository.run(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
@@ -125,8 +125,8 @@ impl Repository {
         match repository.run(args)? {
             Some(path) => Ok(directory.join(text(&path))),
             None => Err(Failure::local_with(
-                format!("{} is in no git repository", directory.display()),
-                "run this inside of one, or make one with `git init`",
+                format!("{} is not in a Git repository", directory.display()),
+                "run this inside a Git repository, or create one with `git init`",
             )),
         }
     }
@@ -138,7 +138,10 @@ impl Repository {
 
     fn run_with(&self, args: &[&str], input: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, Failure> {
         let missing = || {
-            Failure::local_with("there is no `git` on this machine", "install git, or deposit without --git")
+            Failure::local_with(
+                "`git` is not installed on this machine",
+                "install git, or deposit without --git",
+            )
         };
         let failed = |error: std::io::Error| Failure::local(format!("git cannot be run: {error}"));
         let mut child = Command::new(program(std::env::var_os("PATH")).ok_or_else(missing)?)
@@ -181,7 +184,8 @@ impl Repository {
     pub(super) fn commit(&self, name: &str) -> Result<String, Failure> {
         let name = format!("{name}^{{commit}}");
         let found = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;
-        let unknown = || Failure::usage(format!("git knows no commit `{name}`"), "see `git log`");
+        let unknown =
+            || Failure::usage(format!("there is no commit `{name}` in this repository"), "see `git log`");
         found.map(|id| text(&id)).ok_or_else(unknown)
     }
 
@@ -219,7 +223,7 @@ impl Repository {
 
     /// The files that differ between two commits and are there in the later one, and how many there are in all.
     /// Without `base`, those of the oldest commit told on.
-    pub(super) fn changed(&self, base: &str) -> Result<(Vec<Changed>, usize), Failure> {
+    pub(super) fn changed(&self, base: &str) -> Result<(Vec<ChangedFile>, usize), Failure> {
         let filter = [
             "diff",
             "--no-ext-diff",
@@ -252,7 +256,7 @@ impl Repository {
         Ok((self.hashed(files)?, all))
     }
 
-    fn hashed(&self, files: Vec<(String, String, u64)>) -> Result<Vec<Changed>, Failure> {
+    fn hashed(&self, files: Vec<(String, String, u64)>) -> Result<Vec<ChangedFile>, Failure> {
         let mut changed = Vec::with_capacity(files.len());
         for (path, object, size_bytes) in files {
             let content = match size_bytes {
@@ -260,7 +264,7 @@ impl Repository {
                 _ => None,
             };
             let hash = content.map(|content| format!("sha256:{}", hex::encode(digest(&content))));
-            changed.push(Changed { path, size_bytes, hash });
+            changed.push(ChangedFile { path, size_bytes, hash });
         }
         Ok(changed)
     }

@@ -24,13 +24,13 @@ use crate::{
 /// Which project.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Its id [default: --project, else the directory's name]
+    /// Id of the project [default: --project, else the directory's name]
     #[arg(value_name = "PROJECT")]
     id: Option<String>,
-    /// A name for people, where it is made
+    /// Display name, if the project is created
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// What it is, where it is made
+    /// Description, if the project is created
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 }
@@ -53,11 +53,14 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
     if let Some(owner) = foreign.as_deref().filter(|_| !is_said) {
         return Err(Failure::usage(
             format!(
-                "the project {} is {}'s; a directory's name alone does not bind it to that",
+                "the project {} belongs to {}; the directory's name alone does not bind the directory to it",
                 clean(&id),
                 clean(owner)
             ),
-            format!("say so where you mean it: `plenary context init {}`; or choose another id", clean(&id)),
+            format!(
+                "to bind the directory to it, name it: `plenary context init {}`. Otherwise choose another id",
+                clean(&id)
+            ),
         ));
     }
     let (made, file) = bind(&place.client, &context.around, &directory, project).await?;
@@ -65,12 +68,12 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
         let answer = json!({"project": id, "created": made, "file": file, "foreign_owner": foreign});
         return Ok(context.out.line(&answer.to_string())?);
     }
-    let how = if made { "made, and bound here" } else { "bound here" };
+    let how = if made { "created, and bound to this directory" } else { "bound to this directory" };
     context.out.line(&format!("project {} {how}: {}", clean(&id), file.display()))?;
     if let Some(owner) = foreign {
         context
             .out
-            .note(&format!("the project is {}'s, and what is deposited here goes to it", clean(&owner)));
+            .note(&format!("the project belongs to {}, who can read what is deposited here", clean(&owner)));
     }
     context.out.note(
         "deposit with `plenary context deposit --title … --decision …`, brief with `plenary context orient`",
@@ -111,8 +114,8 @@ async fn make(client: &Client, project: &NewProject) -> Result<bool, Failure> {
     match client.create_project(project).await {
         Ok(_) => Ok(true),
         Err(Error::Refused(refused)) if refused.code == "project_exists" => Err(Failure::local_with(
-            format!("the project id {} is taken by another owner", clean(&project.project_id)),
-            "choose another, e.g. `plenary context init OWNER-PROJECT`, or have it shared with you",
+            format!("the project id {} belongs to another owner", clean(&project.project_id)),
+            "choose another id, e.g. `plenary context init OWNER-PROJECT`, or ask the owner to share the project",
         )),
         Err(error) => Err(error.into()),
     }

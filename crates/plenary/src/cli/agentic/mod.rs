@@ -43,44 +43,44 @@ pub(crate) struct ContextArgs {
 /// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Bind this directory and all below it to a project, and make the project where it is missing
+    /// Bind this directory and those below it to a project, and create the project if it does not exist
     Init(init::Init),
-    /// Deposit a package: work done, decisions, questions, what the next one needs to know
+    /// Deposit a package: work done, decisions, open questions, handoff note
     Deposit(Box<deposit::Deposit>),
-    /// Read packages: the latest, one by its id, or those that have to do with a query
+    /// Read packages: the latest, one by its id, or those that match a query
     Pull(pull::Pull),
-    /// What a new session begins with: recent packages, current facts, open questions
+    /// Show a briefing for a new session: recent packages, current facts, open questions
     Orient(orient::Orient),
-    /// A digest across packages, of one project or of all
+    /// Show a digest of the packages of one project or of all projects
     Orchestrate(digest::Orchestrate),
-    /// What happened today, what waits for review, and what is open, over all projects
+    /// Show today's packages, pending reviews and open questions of all projects
     Daily(daily::Daily),
-    /// Facts: what is true now, and what was
+    /// Facts: what is true now, and what was true before
     #[command(subcommand)]
     Fact(fact::Command),
-    /// Reviews: what waits, and the answers
+    /// Reviews of packages: request, approve, send back
     #[command(subcommand)]
     Review(review::Command),
-    /// Projects: make, share, archive
+    /// Projects: create, share, archive
     #[command(subcommand)]
     Project(project::Command),
-    /// Sessions of work, which packages name
+    /// Sessions of work, which group packages
     #[command(subcommand)]
     Session(session::Command),
-    /// Contents of deliverables
+    /// Contents of deliverables: upload and download
     #[command(subcommand)]
     Blob(blob::Command),
-    /// Follow what happens in a project, live
+    /// Follow the events of a project live
     Watch(watch::Watch),
-    /// Show what the server does of the protocol
+    /// Show which parts of the Agentic Protocol the server implements
     Conformance,
-    /// Write projects into a file, or into a directory as a backup
+    /// Export projects to a file, or to a directory as a backup
     Export(transfer::Export),
-    /// Take in what was exported, here or elsewhere; it can be repeated
+    /// Import an export of this or another server; repeating an import changes nothing
     Import(transfer::Import),
-    /// Bring together what this server and another one have
+    /// Synchronize projects with another server
     Sync(sync::Sync),
-    /// Deposit by itself: after each commit, or when a coding agent stops
+    /// Hooks that deposit a package after each commit, or when a coding agent stops
     #[command(subcommand)]
     Hook(hook::Command),
 }

@@ -43,7 +43,7 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
         words::minute(generated_at)
     ));
     if let Some(at) = &project.archived_at {
-        lines.push(format!("It is archived since {} and takes no writes.", words::minute(at)));
+        lines.push(format!("It has been archived since {} and accepts no writes.", words::minute(at)));
     }
     if !project.description.trim().is_empty() {
         lines.extend([String::new(), clean(project.description.trim()).into_owned()]);
@@ -73,7 +73,7 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
     lines.extend(words::section("Recent work", if recent.is_empty() { none() } else { recent }));
     if !truncated.is_empty() {
         let lists: Vec<_> = truncated.iter().map(|list| clean(list)).collect();
-        lines.extend([String::new(), format!("There is more than is shown here: {}.", lists.join(", "))]);
+        lines.extend([String::new(), format!("More exists than is shown: {}.", lists.join(", "))]);
     }
     lines
 }

@@ -20,7 +20,7 @@ pub(crate) struct PlaceArgs {
     /// The project [env: PLENARY_PROJECT] [default: the nearest .plenary.toml, see `context init`]
     #[arg(long = "project", id = "in-project", global = true, value_name = "PROJECT")]
     project: Option<String>,
-    /// Act as a human, the owner, and not as one of its agents
+    /// Act as the owner, a human, instead of one of the owner's agents
     #[arg(long, global = true)]
     human: bool,
 }
@@ -84,8 +84,8 @@ impl Place {
     pub(super) fn project(&self) -> Result<&str, Failure> {
         self.project.as_deref().ok_or_else(|| {
             Failure::usage(
-                "it is not said which project is meant",
-                "bind this directory to one with `plenary context init PROJECT`, or say --project PROJECT",
+                "no project is chosen",
+                "bind this directory to a project with `plenary context init PROJECT`, or add --project PROJECT",
             )
         })
     }

@@ -20,29 +20,29 @@ use crate::{
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the projects that one may read
+    /// List the projects that the caller may read
     List,
-    /// Make a project; `context init` makes one and binds this directory to it
+    /// Create a project; `context init` also binds this directory to it
     Create(Create),
     /// Show a project
-    Show(Of),
-    /// Name or describe a project
+    Show(ProjectArgument),
+    /// Change the name or description of a project
     Edit(Create),
-    /// Take no more writes; everything stays readable
-    Archive(Of),
-    /// Take writes again
-    Restore(Of),
-    /// List who has a role besides the owner and its agents
-    Members(Of),
-    /// Give somebody a role
+    /// Archive a project: it accepts no more writes and stays readable
+    Archive(ProjectArgument),
+    /// Restore an archived project, so that it accepts writes again
+    Restore(ProjectArgument),
+    /// List the members of a project besides its owner and the owner's agents
+    Members(ProjectArgument),
+    /// Give an agent a role in a project
     Share(Share),
-    /// Take somebody's role away
+    /// Remove an agent's role
     Unshare(Unshare),
 }
 
 /// Which project.
 #[derive(Debug, Args)]
-pub(crate) struct Of {
+pub(crate) struct ProjectArgument {
     /// The project [default: the one of this directory]
     #[arg(value_name = "PROJECT")]
     id: Option<String>,
@@ -51,23 +51,24 @@ pub(crate) struct Of {
 /// What it is about.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// Its id
+    /// Id of the project
     #[arg(value_name = "PROJECT")]
     id: String,
-    /// A name for people
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// What it is
+    /// Description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 }
 
 /// Who gets which role.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary context project share @ana.* reviewer")]
 pub(crate) struct Share {
     /// `@owner.name`, or `@owner.*` for every agent of an owner
     member: AllowEntry,
-    /// reader, writer (deposits and asserts too) or reviewer (reads and reviews)
+    /// reader, writer (also deposits and asserts) or reviewer (reads and reviews)
     #[arg(value_parser = ["reader", "writer", "reviewer"], default_value = "writer")]
     role: String,
 }
@@ -75,7 +76,7 @@ pub(crate) struct Share {
 /// Whose role is taken away.
 #[derive(Debug, Args)]
 pub(crate) struct Unshare {
-    /// As it stands in the list of members
+    /// The member, as `project members` shows it
     member: AllowEntry,
 }
 
@@ -106,7 +107,8 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, command: Command) -
             context.answer(&reply, |Members { members }| {
                 let mut table = Table::new(&["MEMBER", "ROLE"]);
                 members.iter().for_each(|member| table.row([&member.member, &member.role]));
-                Ok(out.table(&table, "nobody; give somebody a role with `plenary context project share`")?)
+                Ok(out
+                    .table(&table, "no members; give an agent a role with `plenary context project share`")?)
             })
         }
         Command::Archive(of) => {
@@ -133,7 +135,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, command: Command) -
     }
 }
 
-fn named(place: &Place, of: Of) -> Result<String, Failure> {
+fn named(place: &Place, of: ProjectArgument) -> Result<String, Failure> {
     match of.id {
         Some(id) => Ok(id),
         None => place.project().map(str::to_owned),
@@ -150,7 +152,7 @@ async fn list(context: &Context, place: &Place) -> Result<(), Failure> {
             let created = words::minute(&project.created_at);
             table.row([&project.project_id, owner, &created, state, &project.name]);
         }
-        Ok(context.out.table(&table, "no projects yet; make one with `plenary context init`")?)
+        Ok(context.out.table(&table, "no projects yet; create one with `plenary context init`")?)
     })
 }
 

@@ -12,29 +12,30 @@ use crate::{
 
 /// Which packages.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary context pull --query 'lexer performance' --limit 3")]
 pub(crate) struct Pull {
     /// `latest`, or a package's id [default: latest]
     #[arg(value_name = "latest|ID", conflicts_with = "query")]
     which: Option<String>,
-    /// Those that have to do with this, the nearest first
+    /// Packages that match this text, best match first
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["status", "kind", "parent", "cursor"])]
     query: Option<String>,
-    /// At most so many, up to 1000 [default: 5]
+    /// Number of packages at most, up to 1000 [default: 5]
     #[arg(long)]
     limit: Option<u32>,
-    /// Only those in this state
+    /// Only packages with this status
     #[arg(long, value_parser = ["draft", "awaiting_review", "revision_requested", "complete"])]
     status: Option<String>,
-    /// Only those of this type
+    /// Only packages of this type
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// Only those that correct or continue this one
+    /// Only packages that correct or continue this one
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Go on where an earlier list stopped
+    /// Continue an earlier list from this cursor
     #[arg(long)]
     cursor: Option<String>,
-    /// Only a line for each
+    /// Print one line for each package
     #[arg(long)]
     short: bool,
 }
@@ -51,7 +52,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: Pull) -> Result<
         let reply = place.client.relevant_packages(place.project()?, query, args.limit).await?;
         return context.answer(&reply, |RelevantPage { packages }| {
             if packages.is_empty() {
-                out.note("nothing has to do with that");
+                out.note("no package matches");
             }
             for found in packages {
                 for (n, line) in words::brief(&found.package).iter().enumerate() {
@@ -83,7 +84,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: Pull) -> Result<
 
 fn briefs(context: &Context, page: &PackagePage) -> Result<(), Failure> {
     if page.packages.is_empty() {
-        context.out.note("there are none; deposit one with `plenary context deposit`");
+        context.out.note("there are no packages; deposit one with `plenary context deposit`");
     }
     let lines = page.packages.iter().flat_map(words::brief);
     Ok(lines.into_iter().try_for_each(|line| context.out.line(&line))?)
@@ -97,5 +98,5 @@ pub(super) fn table(context: &Context, page: &PackagePage) -> Result<(), Failure
         let (by, kind) = (&package.created_by.id, &package.package_type);
         table.row([&package.package_id, &created, by, kind, &package.status, &clean(&package.title)]);
     }
-    Ok(context.out.table(&table, "there are none")?)
+    Ok(context.out.table(&table, "there are no packages")?)
 }

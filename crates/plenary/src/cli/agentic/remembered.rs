@@ -2,11 +2,13 @@
 //! Must not know: the server.
 
 use std::{
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
+
+use crate::cli::atomic;
 
 /// Most sessions that are remembered; past it the one that was used longest ago goes.
 const REMEMBERED_MAX: usize = 200;
@@ -30,7 +32,7 @@ pub(super) struct Key {
 
 /// A session of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Remembered {
+pub(super) struct SavedSession {
     /// Whose and where.
     #[serde(flatten)]
     pub(super) key: Key,
@@ -42,7 +44,7 @@ pub(super) struct Remembered {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Sessions {
-    sessions: Vec<Remembered>,
+    sessions: Vec<SavedSession>,
 }
 
 /// The file, which need not exist.
@@ -58,7 +60,7 @@ impl Memory {
 
     /// The session of this key, unless it was not used for long.
     pub(super) fn recall(&self, key: &Key, now_ms: u64) -> Option<String> {
-        let fresh = |known: &Remembered| now_ms.saturating_sub(known.used_at_ms) <= IDLE_MS_MAX;
+        let fresh = |known: &SavedSession| now_ms.saturating_sub(known.used_at_ms) <= IDLE_MS_MAX;
         self.load()
             .sessions
             .into_iter()
@@ -67,7 +69,7 @@ impl Memory {
     }
 
     /// Remembers a session as used now, in the place of what was remembered for its key.
-    pub(super) fn remember(&self, used: Remembered) -> io::Result<()> {
+    pub(super) fn remember(&self, used: SavedSession) -> io::Result<()> {
         self.change(|sessions| {
             sessions.retain(|known| known.key != used.key);
             sessions.push(used);
@@ -88,7 +90,7 @@ impl Memory {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    fn change(&self, change: impl FnOnce(&mut Vec<Remembered>)) -> io::Result<()> {
+    fn change(&self, change: impl FnOnce(&mut Vec<SavedSession>)) -> io::Result<()> {
         let directory = self.path.parent().ok_or(ErrorKind::NotFound)?;
         std::fs::create_dir_all(directory)?;
         let lock = std::fs::OpenOptions::new()
@@ -101,10 +103,7 @@ impl Memory {
         change(&mut all.sessions);
         all.sessions.sort_by_key(|known| std::cmp::Reverse(known.used_at_ms));
         all.sessions.truncate(REMEMBERED_MAX);
-        let fresh = self.path.with_extension("new");
-        let mut file = std::fs::File::create(&fresh)?;
-        file.write_all(&serde_json::to_vec(&all)?)?;
-        std::fs::rename(&fresh, &self.path)
+        atomic::replace(&self.path, &serde_json::to_vec(&all)?, 0o600)
     }
 }
 
@@ -113,14 +112,14 @@ mod tests {
     use super::*;
     use crate::cli::Scratch;
 
-    fn used(terminal: &str, used_at_ms: u64) -> Remembered {
+    fn used(terminal: &str, used_at_ms: u64) -> SavedSession {
         let key = Key {
             server: "http://h".into(),
             project: "p".into(),
             voice: "@a.b".into(),
             terminal: terminal.into(),
         };
-        Remembered { key, session_id: format!("sess_{terminal}_{used_at_ms}"), used_at_ms }
+        SavedSession { key, session_id: format!("sess_{terminal}_{used_at_ms}"), used_at_ms }
     }
 
     #[test]

@@ -20,23 +20,23 @@ pub(crate) enum Command {
     List(List),
     /// Ask for a review of a package
     Request(Request),
-    /// Approve a package: it is complete, and never changes again
+    /// Approve a package: it becomes complete and cannot change again
     Approve(Answer),
-    /// Send a package back for changes
+    /// Request changes to a package
     Revise(Answer),
-    /// Put a package that was sent back up for review again
+    /// Submit a package for review again after changes were requested
     Resubmit(Answer),
-    /// Show the steps of a package's review
-    Log(Of),
+    /// Show the history of a package's review
+    Log(PackageArgument),
 }
 
 /// Which of them.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// At most so many, up to 1000 [default: 5]
+    /// Number of packages at most, up to 1000 [default: 5]
     #[arg(long)]
     limit: Option<u32>,
-    /// Go on where an earlier list stopped
+    /// Continue an earlier list from this cursor
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -46,10 +46,10 @@ pub(crate) struct List {
 pub(crate) struct Request {
     /// The package
     id: String,
-    /// By whom [default: human]
+    /// Who is to review: human or agent [default: human]
     #[arg(long, value_name = "WHO", value_parser = ["human", "agent"], default_value = "human")]
     by: String,
-    /// Why
+    /// Reason
     #[arg(long, short, value_name = "TEXT")]
     note: Option<String>,
 }
@@ -59,14 +59,14 @@ pub(crate) struct Request {
 pub(crate) struct Answer {
     /// The package
     id: String,
-    /// Why, or what is to be changed
+    /// Reason, or the requested changes
     #[arg(long, short, value_name = "TEXT")]
     note: Option<String>,
 }
 
 /// Of which package.
 #[derive(Debug, Args)]
-pub(crate) struct Of {
+pub(crate) struct PackageArgument {
     /// The package
     id: String,
 }
@@ -78,7 +78,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
             let reply = client.awaiting_review(place.project()?, limit, cursor.as_deref()).await?;
             context.answer(&reply, |page: &PackagePage| {
                 if page.packages.is_empty() {
-                    context.out.note("nothing awaits review");
+                    context.out.note("no package awaits review");
                     return Ok(());
                 }
                 pull::table(context, page)?;
@@ -97,7 +97,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
         Command::Resubmit(answer) => {
             step(context, place, &answer, "awaiting_review", "awaits review again").await
         }
-        Command::Log(Of { id }) => {
+        Command::Log(PackageArgument { id }) => {
             let reply = client.review_log(&id, project).await?;
             context.answer(&reply, |log| log_lines(context, log))
         }
@@ -129,7 +129,7 @@ fn explained(error: Error) -> Failure {
     match error {
         Error::Refused(refused) if refused.code == "invalid_transition" => Failure::local_with(
             refused.message,
-            "see where it is with `plenary context review log ID`; what is complete is corrected by a new package with \
+            "see its state with `plenary context review log ID`; correct a complete package by a new one with \
              `--parent ID`",
         ),
         other @ (Error::Refused(_) | Error::Network(_) | Error::Unreadable(_) | Error::Invalid(_)) => {

@@ -10,7 +10,7 @@ use plenary_client::{
 
 use super::{
     place::Place,
-    remembered::{Key, Memory, Remembered},
+    remembered::{Key, Memory, SavedSession},
     words,
 };
 use crate::{
@@ -22,33 +22,33 @@ use crate::{
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Begin a session in this terminal; deposits begin one by themselves
+    /// Start a session in this terminal; the first deposit starts one by itself
     Start,
     /// End a session
-    End(Which),
-    /// Show a session and what was deposited in it
-    Show(Which),
+    End(SessionArgument),
+    /// Show a session and its packages
+    Show(SessionArgument),
     /// List sessions, newest first
     List(List),
 }
 
 /// Which session.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// Its id or callsign, e.g. coral-heron [default: the one of this terminal]
+pub(crate) struct SessionArgument {
+    /// Id or callsign of the session, e.g. coral-heron [default: the session of this terminal]
     session: Option<String>,
 }
 
 /// Which sessions.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only with this callsign
+    /// Only sessions with this callsign
     #[arg(long, value_name = "NAME")]
     callsign: Option<String>,
-    /// At most so many, up to 1000 [default: 100]
+    /// Number of sessions at most, up to 1000 [default: 100]
     #[arg(long)]
     limit: Option<u32>,
-    /// Go on where an earlier list stopped
+    /// Continue an earlier list from this cursor
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -97,7 +97,7 @@ async fn list(context: &Context, place: &Place, args: List) -> Result<(), Failur
                 &session.session_id,
             ]);
         }
-        context.out.table(&table, "no sessions yet; the first deposit begins one")?;
+        context.out.table(&table, "no sessions yet; the first deposit starts one")?;
         words::more(&context.out, next_cursor.as_deref());
         Ok(())
     })
@@ -121,7 +121,7 @@ fn memory(context: &Context) -> Option<Memory> {
 }
 
 fn unwritable(error: &std::io::Error) -> Failure {
-    Failure::local(format!("which session belongs to this terminal cannot be kept: {error}"))
+    Failure::local(format!("the session of this terminal cannot be saved: {error}"))
 }
 
 fn key(context: &Context, place: &Place) -> Result<Key, Failure> {
@@ -138,7 +138,7 @@ fn key(context: &Context, place: &Place) -> Result<Key, Failure> {
 fn remember(context: &Context, place: &Place, session: &Session) -> Result<(), Failure> {
     let Some(memory) = memory(context) else { return Ok(()) };
     let key = key(context, place)?;
-    let used = Remembered { key, session_id: session.session_id.clone(), used_at_ms: now().0 };
+    let used = SavedSession { key, session_id: session.session_id.clone(), used_at_ms: now().0 };
     memory.remember(used).map_err(|error| unwritable(&error))
 }
 
@@ -160,7 +160,7 @@ async fn of(context: &Context, place: &Place, given: Option<String>) -> Result<S
         return known.ok_or_else(|| {
             Failure::usage(
                 "this terminal has no session",
-                "name one, or begin one with `plenary context session start`",
+                "name a session, or start one with `plenary context session start`",
             )
         });
     };

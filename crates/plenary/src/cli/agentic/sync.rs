@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     cli::{
+        atomic,
         context::Context,
         failure::{Exit, Failure},
         identity,
@@ -31,23 +32,23 @@ use crate::{
 
 /// Shown under `--help`.
 const HELP: &str = "\
-The token for the other server is PLENARY_REMOTE_TOKEN, or one that is saved for it (`plenary --url URL token add OWNER`): \
-an owner's or the operator's, for those alone may import. What is through is remembered: cut, it goes on the next time, \
-and run again it brings only what is new.";
+The token for the other server is PLENARY_REMOTE_TOKEN, or one saved for it with `plenary --url URL token add OWNER`. \
+It must be an owner's or the operator's: only they may import. Progress is remembered: an interrupted sync continues \
+where it stopped, and a repeated one copies only what is new.";
 
 /// With whom.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Sync {
-    /// The other server
+    /// URL of the other server
     remote: BaseUrl,
-    /// Every project that one may read
+    /// Every project that the caller may read
     #[arg(long)]
     all: bool,
-    /// Only bring what is there to here
+    /// Only copy from the other server to this one
     #[arg(long, conflicts_with = "push")]
     pull: bool,
-    /// Only bring what is here to there
+    /// Only copy from this server to the other one
     #[arg(long)]
     push: bool,
 }
@@ -56,7 +57,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Resu
     let Sync { remote, all, pull, push } = sync;
     let place = Place::of(context, args)?;
     if place.server == remote {
-        return Err(Failure::usage("that is this very server", "name the other one"));
+        return Err(Failure::usage("the URL is that of this server", "name another server"));
     }
     let projects = projects(context, args, &place, all)?;
     let here = governing_client(context)?;
@@ -110,9 +111,9 @@ async fn one_way(
     let report = transfer::sync(from, to, projects, &mut state, &mut tell).await;
     drop(progress);
     if let Some(Err(error)) = file.map(|file| store(&file, &state)) {
-        context
-            .out
-            .note(&format!("how far it came cannot be kept, and all is compared again next time: {error}"));
+        context.out.note(&format!(
+            "the progress cannot be saved, so the next sync compares everything again: {error}"
+        ));
     }
     Ok(report?)
 }
@@ -133,7 +134,5 @@ fn store(file: &Path, state: &SyncState) -> io::Result<()> {
     if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;
     }
-    let fresh = file.with_extension("new");
-    fs::write(&fresh, serde_json::to_vec(state)?)?;
-    fs::rename(&fresh, file)
+    atomic::replace(file, &serde_json::to_vec(state)?, 0o600)
 }

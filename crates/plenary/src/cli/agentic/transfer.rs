@@ -9,7 +9,8 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use plenary_client::transfer::{
-    Conflict, Counts, Exported, FetchedContents, ImportOptions, ImportReport, RefusedLine, RestoredContents,
+    Conflict, Counts, ExportSummary, FetchedContents, ImportOptions, ImportReport, RefusedLine,
+    RestoredContents,
 };
 use serde::Serialize;
 
@@ -30,25 +31,26 @@ const REFUSED_SHOWN: usize = 20;
 enum Format {
     /// One file of newline-delimited JSON
     Ndjson,
-    /// A directory that other implementations restore too (backup format 1)
+    /// A directory that other implementations can restore too (backup format 1)
     Backup,
 }
 
 /// What to export.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary context export backup.ndjson --all --blobs")]
 pub(crate) struct Export {
-    /// A file that is not there yet, or - for standard output; with --format backup a directory
+    /// A file that does not exist yet, or - for standard output; with --format backup, a directory
     dest: PathBuf,
-    /// Every project that one may read
+    /// Every project that the caller may read
     #[arg(long)]
     all: bool,
-    /// In which form
+    /// Format of the export
     #[arg(long, default_value = "ndjson")]
     format: Format,
-    /// Only what is new since an earlier export, which said this
+    /// Only records added since an earlier export; the value is the one that export printed
     #[arg(long, value_name = "SINCE")]
     since: Option<String>,
-    /// The contents of deliverables too: beside the file in DEST.blobs, or in the backup
+    /// Include the contents of deliverables: in DEST.blobs beside the file, or in the backup
     #[arg(long)]
     blobs: bool,
 }
@@ -56,12 +58,12 @@ pub(crate) struct Export {
 /// What to import.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A file, a backup's directory, or - for standard input; contents that were exported with it come along
+    /// A file, the directory of a backup, or - for standard input; contents that were exported with it are imported too
     src: PathBuf,
-    /// What becomes of a record whose place is taken by another: skip, overwrite or rename
+    /// What to do with a record whose id exists with other content: skip, overwrite or rename
     #[arg(long, default_value = "skip")]
     conflict: Conflict,
-    /// Say what would come of it, and write nothing
+    /// Report what the import would do, without writing anything
     #[arg(long)]
     dry_run: bool,
 }
@@ -76,7 +78,7 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     if export.format == Format::Backup {
         if export.since.is_some() {
             return Err(Failure::usage(
-                "a backup is always whole",
+                "a backup always contains everything",
                 "leave --since out, or use --format ndjson",
             ));
         }
@@ -93,8 +95,8 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     if dest.as_os_str() == "-" {
         if export.blobs {
             return Err(Failure::usage(
-                "contents of deliverables do not go to standard output",
-                "name a file: they stand beside it, in a directory",
+                "the contents of deliverables cannot be written to standard output",
+                "name a file; the contents are written to a directory beside it",
             ));
         }
         let mut standard = BufWriter::new(io::stdout());
@@ -123,19 +125,19 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     let beside = contents.iter().try_for_each(|contents| fs::rename(&contents.part, &contents.dir));
     let placed = kept.and(beside).and_then(|()| fs::rename(&part, dest));
     placed.map_err(|error| unusable(dest, &error))?;
-    context.out.note(&format!("what is new from now on: --since '{}'", clean(&exported.since)));
+    context.out.note(&format!("to export only newer records later: --since '{}'", clean(&exported.since)));
     let mut said = format!("{} in {}", counted(&exported.counts), dest.display());
     said.push_str(
         &blobs.as_ref().map_or_else(String::new, |blobs| contents_said(blobs.stored, blobs.attempted)),
     );
-    answer(context, &Done { exported, blobs }, &said)
+    answer(context, &ExportReport { exported, blobs }, &said)
 }
 
 /// What an export to a file says under `--json`.
 #[derive(Serialize)]
-struct Done {
+struct ExportReport {
     #[serde(flatten)]
-    exported: Exported,
+    exported: ExportSummary,
     #[serde(skip_serializing_if = "Option::is_none")]
     blobs: Option<FetchedContents>,
 }
@@ -174,7 +176,7 @@ fn beside(dest: &Path, ending: &str) -> PathBuf {
 }
 
 fn taken(path: &Path) -> Failure {
-    Failure::usage(format!("{} is there already", path.display()), "name another file, or move it away")
+    Failure::usage(format!("{} already exists", path.display()), "name another file, or move this one")
 }
 
 /// A file beside, which takes its name when it is whole.
@@ -229,10 +231,12 @@ fn told(out: Out, report: &ImportReport) -> Result<(), Failure> {
     let would = if report.dry_run { "would be " } else { "" };
     out.line(&format!("{imported} records {would}imported, {skipped} skipped, {refused_count} refused"))?;
     if *conflicts > 0 {
-        out.note(&format!("{conflicts} of the skipped differ from what is there: see --conflict"));
+        out.note(&format!(
+            "{conflicts} of the skipped records differ from those on the server: see --conflict"
+        ));
     }
     if *overwritten + *renamed > 0 {
-        out.line(&format!("{overwritten} continued, {renamed} packages got ids of their own"))?;
+        out.line(&format!("{overwritten} continued, {renamed} packages renamed"))?;
     }
     for rename in &report.renames {
         out.line(&format!("  {} is now {}", clean(&rename.package_id), clean(&rename.renamed_to)))?;
@@ -243,7 +247,7 @@ fn told(out: Out, report: &ImportReport) -> Result<(), Failure> {
         refused(out, lines, *refused_count);
     }
     if report.complete == Some(false) {
-        out.note("the export was cut: its end is missing, or its counts are not true");
+        out.note("the export is incomplete: its last line is missing, or its counts do not match");
     }
     Ok(())
 }
@@ -271,14 +275,14 @@ pub(super) fn projects(
         return Ok(vec![place.project()?.to_owned()]);
     }
     if args.project_flag().is_some() && project_of(context, args)?.is_some() {
-        return Err(Failure::usage("--all and --project contradict each other", "give one of them"));
+        return Err(Failure::usage("--all and --project exclude each other", "give one of them"));
     }
     Ok(Vec::new())
 }
 
 fn counted(counts: &Counts) -> String {
     let Counts { projects, packages, facts, sessions, damaged } = counts;
-    let damaged = if *damaged > 0 { format!(", {damaged} damaged left out") } else { String::new() };
+    let damaged = if *damaged > 0 { format!(", {damaged} damaged records left out") } else { String::new() };
     format!("{projects} projects, {packages} packages, {facts} facts, {sessions} sessions{damaged}")
 }
 

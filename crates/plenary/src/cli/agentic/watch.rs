@@ -17,14 +17,15 @@ use crate::{
 
 /// What to follow.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary context watch --types package,fact.asserted")]
 pub(crate) struct Watch {
-    /// Begin behind the event of this id; 0 is the beginning
+    /// Start after the event with this id; 0 starts at the beginning
     #[arg(long, value_name = "ID")]
     after: Option<String>,
-    /// Only these types, separated by commas: whole, or what stands before the dot: package,fact.asserted
+    /// Only these event types or families, separated by commas, e.g. `package,fact.asserted`
     #[arg(long, value_name = "TYPES")]
     types: Option<String>,
-    /// Wait for the server where it is not up yet
+    /// Wait for the server if it is not up yet
     #[arg(long)]
     wait: bool,
 }
@@ -49,7 +50,10 @@ async fn follow(context: &Context, place: &Place, stream: &mut ContextStream) ->
             Signal::Opened => out.note(&format!("watching {}; stop with Ctrl-C", clean(place.project()?))),
             Signal::Keepalive => {}
             Signal::Lost { reason, retry_in } => {
-                out.note(&format!("the stream broke ({reason}); again in {} ms", retry_in.as_millis()));
+                out.note(&format!(
+                    "the stream was interrupted ({reason}); reconnecting in {} ms",
+                    retry_in.as_millis()
+                ));
             }
             Signal::Event(event) => {
                 let text = line(out, &event);

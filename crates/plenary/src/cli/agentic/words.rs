@@ -21,7 +21,7 @@ pub(super) fn second(at: &str) -> String {
 /// Where a list goes on.
 pub(super) fn more(out: &Out, cursor: Option<&str>) {
     if let Some(cursor) = cursor {
-        out.note(&format!("there are more: --cursor '{}'", clean(cursor)));
+        out.note(&format!("for more: --cursor '{}'", clean(cursor)));
     }
 }
 

@@ -5,7 +5,7 @@ use clap::Args;
 use plenary_client::channels::Channel;
 use serde_json::{Map, Value, json};
 
-use super::{payload, place::Place, reading::Which};
+use super::{payload, place::Place, reading::ChannelArgument};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean},
@@ -13,20 +13,23 @@ use crate::{
 
 /// Under `--json`: the channel, then the event that holds its charter where one was given.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plenary channel create 'Release 2.1' --mission 'Ship 2.1 on Friday' --rule 'No merges without a review'"
+)]
 pub(crate) struct Create {
-    /// What it is about
+    /// Title of the channel
     #[arg(default_value = "")]
     title: String,
-    /// Its mission; with it, a rule or a link, a charter is posted too
+    /// Mission of the channel; a mission, rule or link is posted as the channel's charter
     #[arg(long, value_name = "TEXT")]
     mission: Option<String>,
-    /// A rule of its charter; may be repeated
+    /// A rule of the charter; may be repeated
     #[arg(long = "rule", value_name = "TEXT")]
     rules: Vec<String>,
-    /// A link of its charter; may be repeated
+    /// A link of the charter; may be repeated
     #[arg(long = "link", value_name = "NAME=URL", value_parser = link)]
     links: Vec<(String, String)>,
-    /// Create it under this stable name [default: the agent's handle]
+    /// Stable name of the creator [default: the agent's handle]
     #[arg(long, visible_alias = "author", value_name = "NAME")]
     agent: Option<String>,
 }
@@ -64,10 +67,10 @@ pub(super) async fn create(context: &Context, place: &Place, args: Create) -> Re
 /// Which channels.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// At most so many, and never more than 500 [default: 50]
+    /// Number of channels at most, up to 500 [default: 50]
     #[arg(long)]
     limit: Option<u32>,
-    /// Leave closed ones out
+    /// Leave out closed channels
     #[arg(long)]
     open: bool,
 }
@@ -81,7 +84,7 @@ pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Resul
             let minute = created_at.get(..16).unwrap_or(created_at).replace('T', " ");
             table.row([id, state, &minute, created_by, title]);
         }
-        Ok(context.out.table(&table, "no channels yet; begin one with `plenary channel create TITLE`")?)
+        Ok(context.out.table(&table, "no channels yet; create one with `plenary channel create TITLE`")?)
     })
 }
 
@@ -89,7 +92,7 @@ pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Resul
 #[derive(Debug, Args)]
 pub(crate) struct Close {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ChannelArgument,
 }
 
 pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failure> {
@@ -101,7 +104,7 @@ pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failur
 #[derive(Debug, Args)]
 pub(crate) struct Key {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ChannelArgument,
 }
 
 pub(super) async fn change_key(context: &Context, place: &Place) -> Result<(), Failure> {

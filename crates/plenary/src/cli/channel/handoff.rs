@@ -5,7 +5,7 @@
 use clap::Args;
 use plenary_client::channels::{ChannelEvent, EventsQuery, NewEvent, handed_over};
 
-use super::{place::Place, reading::Which};
+use super::{place::Place, reading::ChannelArgument};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::clean,
@@ -13,12 +13,13 @@ use crate::{
 
 /// The newest state is posted again with `handoff` and `updated_by` changed; where there is none yet, a fresh one.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary channel handoff VHGC @ana.helper --expect review")]
 pub(crate) struct Handoff {
     #[command(flatten)]
-    pub(super) which: Which,
-    /// Who holds the work from now on, by the stable name it posts under
+    pub(super) which: ChannelArgument,
+    /// The new holder of the work, by its stable name
     holder: String,
-    /// What is expected of it
+    /// The action expected of the new holder
     #[arg(long, value_name = "ACTION")]
     expect: String,
     /// Post under this stable name [default: the agent's handle]
@@ -28,10 +29,7 @@ pub(crate) struct Handoff {
 
 pub(super) async fn run(context: &Context, place: &Place, args: Handoff) -> Result<(), Failure> {
     if args.holder.trim().is_empty() {
-        return Err(Failure::usage(
-            "nobody is named to hold the work",
-            "name the next holder, e.g. @owner.name",
-        ));
+        return Err(Failure::usage("the new holder is missing", "name the next holder, e.g. @owner.name"));
     }
     let author = args.agent.clone();
     let by = place.name(context, args.agent).await?;
@@ -48,7 +46,9 @@ pub(super) async fn run(context: &Context, place: &Place, args: Handoff) -> Resu
     })?;
     match newest_state(place, Some(reply.id)).await {
         Ok(before) => note_between(context, place, current.as_ref(), before.as_ref()),
-        Err(error) => context.out.note(&format!("whether a state came in between was not seen: {error}")),
+        Err(error) => {
+            context.out.note(&format!("could not check whether another state was posted in between: {error}"))
+        }
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn note_between(
 ) {
     let Some(before) = before.filter(|before| basis.map(|basis| basis.id) != Some(before.id)) else { return };
     context.out.note(&format!(
-        "{} posted a state in between, #{}, which this one does not take in; look at both with `plenary channel events \
+        "{} posted a state in between, #{}, which this handoff does not include; compare both with `plenary channel events \
          {} --kind state`, and set one that has all with `plenary channel state {} --set`",
         clean(&before.author),
         before.id,

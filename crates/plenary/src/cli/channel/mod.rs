@@ -19,29 +19,29 @@ use place::Place;
 /// The commands. A channel is named by its id, in any case, or by its whole URL.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Create a channel, and print its URL with its key: all that another agent needs beside a token
+    /// Create a channel and print its URL with its key; another agent needs only this URL and its own token
     Create(creating::Create),
-    /// List the channels that this agent's owner takes part in, newest first
+    /// List the channels that this agent's owner participates in, newest first
     List(creating::List),
-    /// Show what a channel is, who holds the work, and how to take part
-    Read(reading::Read),
+    /// Show a channel's charter, state and holder, and how to participate
+    Read(reading::ReadArguments),
     /// Show the charter, or set a new one
     Spec(writing::Document),
     /// Show the state, or set a new one
     State(writing::Document),
-    /// Post a sign of life: at every transition, and at the cadence while you hold work
+    /// Post a status: at every transition, and at the channel's cadence while you hold work
     Status(writing::Status),
     /// Append an event of any kind
     Post(writing::Post),
     /// Show events, newest first
     Events(reading::Events),
-    /// Show who was heard, and who is presumed dead
-    Presence(reading::Which),
-    /// Follow a channel live, and say who is presumed dead
+    /// Show when each agent last posted, and which agents are presumed dead
+    Presence(reading::ChannelArgument),
+    /// Follow a channel live and report agents that are presumed dead
     Watch(watch::Watch),
-    /// Pass the work on: post the next state with another holder, all else kept
+    /// Hand off the work: post the current state with another holder
     Handoff(handoff::Handoff),
-    /// Change the key of a channel's URL, and print the new one; owners that used the former one stay
+    /// Change the key of a channel's URL and print the new URL; owners that used the former key keep their access
     Key(creating::Key),
     /// Close a channel; it stays readable
     Close(creating::Close),

@@ -15,12 +15,12 @@ pub(super) fn object(given: &str) -> Result<Box<RawValue>, Failure> {
     };
     let bad = |why: &str| {
         Failure::usage(
-            format!("the payload is no JSON object: {why}"),
+            format!("the payload is not a JSON object: {why}"),
             "give e.g. '{\"text\":\"…\"}', @FILE, or - for standard input",
         )
     };
     let raw = RawValue::from_string(text).map_err(|error| bad(&error.to_string()))?;
-    if raw.get().starts_with('{') { Ok(raw) } else { Err(bad("it is of another type")) }
+    if raw.get().starts_with('{') { Ok(raw) } else { Err(bad("it has another type")) }
 }
 
 /// An event whose payload is made here.

@@ -39,12 +39,8 @@ impl Place {
         if let Some(identity) = context.identity()? {
             return Ok(identity.handle.as_str().to_owned());
         }
-        let unnamed = || {
-            Failure::usage(
-                "it is not said which agent is speaking",
-                "say it with --agent NAME, or --as @owner.name",
-            )
-        };
+        let unnamed =
+            || Failure::usage("no agent is chosen", "name one with --agent NAME or --as @owner.name");
         if self.tokenless.is_some() {
             return Err(unnamed());
         }
@@ -67,7 +63,9 @@ fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
     if is_of_environment {
         let (what, next) = if here.source == UrlSource::Default {
             (
-                format!("the channel is at {server}, and nothing says that PLENARY_TOKEN is for that server"),
+                format!(
+                    "the channel is at {server}, and it is not known whether PLENARY_TOKEN is for that server"
+                ),
                 String::new(),
             )
         } else {
@@ -76,13 +74,10 @@ fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
                     "the channel is at {server}, but PLENARY_TOKEN is for {} (from {})",
                     here.url, here.source
                 ),
-                format!("where that is the same server, write `{}` alone; ", channel.id()),
+                format!("if that is the same server, write only `{}`; ", channel.id()),
             )
         };
-        return Err(Failure::usage(
-            what,
-            format!("{next}where the token is for {server}, add --url {server}"),
-        ));
+        return Err(Failure::usage(what, format!("{next}if the token is for {server}, add --url {server}")));
     }
     context.go_to(server.clone());
     Ok(())

@@ -16,7 +16,7 @@ use crate::{
 
 /// Which channel.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct ChannelArgument {
     /// The channel: its id, e.g. VHGC, or its URL with its key
     #[arg(value_name = "CHANNEL")]
     pub(super) channel: ChannelAddress,
@@ -30,17 +30,17 @@ enum Format {
     Json,
 }
 
-/// How to show it.
+/// The arguments of `channel read`.
 #[derive(Debug, Args)]
-pub(crate) struct Read {
+pub(crate) struct ReadArguments {
     #[command(flatten)]
-    pub(super) which: Which,
-    /// In which format [default: markdown; json with --json]
+    pub(super) which: ChannelArgument,
+    /// Format [default: markdown; json with --json]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }
 
-pub(super) async fn read(context: &Context, place: &Place, args: &Read) -> Result<(), Failure> {
+pub(super) async fn read(context: &Context, place: &Place, args: &ReadArguments) -> Result<(), Failure> {
     let default = if context.out.is_json() { Format::Json } else { Format::Markdown };
     let format = match args.format.unwrap_or(default) {
         Format::Markdown => ChannelFormat::Markdown,
@@ -64,17 +64,17 @@ pub(super) fn show(context: &Context, reply: &Reply<Box<RawValue>>) -> Result<()
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     #[command(flatten)]
-    pub(super) which: Which,
-    /// Only of this kind, e.g. comms
+    pub(super) which: ChannelArgument,
+    /// Only events of this kind, e.g. comms
     #[arg(long)]
     kind: Option<String>,
-    /// At most so many, and never more than 500 [default: 50]
+    /// Number of events at most, up to 500 [default: 50]
     #[arg(long)]
     limit: Option<u32>,
     /// Only events before this id
     #[arg(long, value_name = "ID")]
     before: Option<u64>,
-    /// Only events after this id; alone, the ones that follow it directly
+    /// Only events after this id; without --before, the events that follow it directly
     #[arg(long, value_name = "ID")]
     after: Option<u64>,
 }
@@ -85,14 +85,14 @@ pub(super) async fn events(context: &Context, place: &Place, args: Events) -> Re
     let EventPage { reply, next } = place.client.channel_events(&place.id, &query).await?;
     context.answer(&reply, |events| {
         if events.is_empty() {
-            context.out.note("there are none");
+            context.out.note("there are no events");
         }
         Ok(events.iter().try_for_each(|event| context.out.line(&words::event(&context.out, event)))?)
     })?;
     match next {
         None => {}
-        Some(Older::Before(id)) => context.out.note(&format!("there are older ones: --before {id}")),
-        Some(Older::After(id)) => context.out.note(&format!("there are newer ones: --after {id}")),
+        Some(Older::Before(id)) => context.out.note(&format!("for older events: --before {id}")),
+        Some(Older::After(id)) => context.out.note(&format!("for newer events: --after {id}")),
     }
     Ok(())
 }
@@ -108,9 +108,9 @@ pub(super) async fn presence(context: &Context, place: &Place) -> Result<(), Fai
         }
         context.out.table(
             &table,
-            "nobody has posted a status yet; do with `plenary channel status CHANNEL PHASE`",
+            "no agent has posted a status yet; post one with `plenary channel status CHANNEL PHASE`",
         )?;
-        context.out.note(&format!("whoever holds work posts a status every {cadence_seconds} s"));
+        context.out.note(&format!("an agent that holds work posts a status every {cadence_seconds} s"));
         Ok(())
     })
 }

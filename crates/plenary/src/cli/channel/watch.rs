@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{place::Place, reading::Which, words};
+use super::{place::Place, reading::ChannelArgument, words};
 use crate::cli::{context::Context, failure::Failure};
 
 /// After a `state` or a `status`, which may change who is alive or holds the work, so soon.
@@ -28,8 +28,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// Shown under `--help`.
 const HELP: &str = "\
-An agent that posted no status for five cadences is presumed dead; one that holds the work is called out. With --json \
-one event a line, as the server sent it, and such a line for whoever dies or comes back: \
+An agent that posts no status for five cadences is presumed dead; if it holds the work, a warning says so. With --json \
+each line is one event as the server sent it. A change of presence is a line of its own: \
 {\"presence\":\"presumed_dead\"|\"heard_again\",\"agent\",\"silent_seconds\",\"holds_work\"}.";
 
 /// What to follow.
@@ -37,14 +37,14 @@ one event a line, as the server sent it, and such a line for whoever dies or com
 #[command(after_help = HELP)]
 pub(crate) struct Watch {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ChannelArgument,
     /// Only events of this kind, e.g. comms
     #[arg(long)]
     kind: Option<String>,
-    /// Begin behind the event of this id; 0 for the beginning [default: from now on]
+    /// Start after the event with this id; 0 starts at the beginning [default: only new events]
     #[arg(long, value_name = "ID")]
     after: Option<u64>,
-    /// Wait for the server where it is not up yet
+    /// Wait for the server if it is not up yet
     #[arg(long)]
     wait: bool,
 }
@@ -90,7 +90,10 @@ async fn follow(context: &Context, place: &Place, mut stream: ChannelStream) -> 
             Signal::Lost { reason, retry_in } => {
                 // Whether the server is there at all is the stream's to find out.
                 stands = false;
-                out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
+                out.note(&format!(
+                    "not connected: {reason}; reconnecting in {:.1} s",
+                    retry_in.as_secs_f32()
+                ));
             }
         }
     }

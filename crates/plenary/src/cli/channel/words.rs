@@ -70,7 +70,7 @@ pub(super) fn problem(problem: &Problem) -> String {
 pub(super) fn vital(out: &Out, vital: &Vital, channel: &str) -> String {
     match vital {
         Vital::Dead { agent, silent_seconds, holds_work: true } => format!(
-            "{} {}, silent for {silent_seconds} s; whoever takes over: plenary channel handoff {channel} YOUR-NAME \
+            "{} {}, silent for {silent_seconds} s; to take over: plenary channel handoff {channel} YOUR-NAME \
              --expect ACTION",
             out.paint(Style::Red, "THE HOLDER IS PRESUMED DEAD:"),
             clean(agent),

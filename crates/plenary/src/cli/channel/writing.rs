@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     payload,
     place::Place,
-    reading::{self, Which},
+    reading::{self, ChannelArgument},
     words,
 };
 use crate::cli::{
@@ -18,57 +18,61 @@ use crate::cli::{
 
 /// As whom an event is posted, and whether it is.
 #[derive(Debug, Args)]
-pub(crate) struct Posting {
+pub(crate) struct PostIdentity {
     /// Post under this stable name [default: the agent's handle]
     #[arg(long, visible_alias = "author", value_name = "NAME")]
     agent: Option<String>,
-    /// Only say what is wrong with it, and store nothing; 1 where something is
+    /// Only validate the event and store nothing; exit with 1 if it is invalid
     #[arg(long, visible_alias = "lint")]
     validate: bool,
 }
 
 /// An event of any kind: `comms` for messages, results and artifacts, `log` for details, or one of your own.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plenary channel post VHGC comms --payload '{\"text\":\"The lexer is done\"}'"
+)]
 pub(crate) struct Post {
     #[command(flatten)]
-    pub(super) which: Which,
-    /// Its kind, e.g. comms
+    pub(super) which: ChannelArgument,
+    /// Kind of the event, e.g. comms
     kind: String,
     /// The payload: a JSON object, `-` for standard input, or `@FILE`
     #[arg(long, value_name = "JSON")]
     payload: String,
     #[command(flatten)]
-    posting: Posting,
+    posting: PostIdentity,
 }
 
 /// The newest one counts as a whole: what a new one leaves out is gone.
 #[derive(Debug, Args)]
 pub(crate) struct Document {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ChannelArgument,
     /// Set a new one: a JSON object, `-` for standard input, or `@FILE`
     #[arg(long, value_name = "JSON")]
     set: Option<String>,
     /// Post under this stable name [default: the agent's handle]
     #[arg(long, visible_alias = "author", value_name = "NAME", requires = "set")]
     agent: Option<String>,
-    /// Only say what is wrong with it, and store nothing; 1 where something is
+    /// Only validate the event and store nothing; exit with 1 if it is invalid
     #[arg(long, visible_alias = "lint", requires = "set")]
     validate: bool,
 }
 
-/// A sign of life.
+/// The arguments of `channel status`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary channel status VHGC working --note 'fixing the lexer'")]
 pub(crate) struct Status {
     #[command(flatten)]
-    pub(super) which: Which,
-    /// What you are at, e.g. working, blocked, done
+    pub(super) which: ChannelArgument,
+    /// Phase of your work, e.g. working, blocked, done
     phase: String,
-    /// More about it
+    /// Note
     #[arg(long, short, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    posting: Posting,
+    posting: PostIdentity,
 }
 
 pub(super) async fn post(context: &Context, place: &Place, args: Post) -> Result<(), Failure> {
@@ -109,7 +113,7 @@ async fn send(context: &Context, place: &Place, event: &NewEvent, validate: bool
     let reply = place.client.check_event(&place.id, event).await?;
     context.answer(&reply, |verdict| {
         if verdict.valid {
-            context.out.note("nothing is wrong with it; nothing was stored");
+            context.out.note("the event is valid; nothing was stored");
         }
         Ok(verdict.problems.iter().try_for_each(|problem| context.out.line(&words::problem(problem)))?)
     })?;

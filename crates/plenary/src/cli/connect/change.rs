@@ -5,27 +5,42 @@ use serde_json::Value;
 
 use super::{
     coding::CodingAgent,
-    plan::{Entry, Form, is_ours},
+    plan::{APPROVED, Entry, Form, OWN_MODULE, SERVER, is_ours, is_own_line},
 };
 use crate::cli::settings::{Document, Odd, Step, with_block, without_block};
 
 /// What a change makes of a text.
-pub(crate) struct Changed {
+pub(crate) struct Edit {
     /// The text.
     pub(crate) text: String,
-    /// What was not there before: the ways to members, `WAY/-` for an element.
+    /// What was not there before: the ways to members, `WAY/-` for an element, `WAY/-TEXT` for one that is a text.
     pub(crate) made: Vec<String>,
 }
 
+/// Noted where the block says which tools are called without asking.
+const APPROVALS: &str = "approvals";
+
 /// Puts everything in. `known` is what an earlier change had made; what else is there by our name is refused.
-pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[String]) -> Result<Changed, Odd> {
+pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[String]) -> Result<Edit, Odd> {
     let entries = match form {
-        Form::Toml(block) => return Ok(Changed { text: with_block(text, block)?, made: Vec::new() }),
+        Form::Toml(block) => {
+            // Without a note of ours, a tool that is approved is the coding agent's own word.
+            let approved = APPROVALS.to_owned();
+            let is_own = |header: &str, line: &str| is_own_line(header, line, known.contains(&approved));
+            let made = if block.contains(APPROVED) { vec![approved.clone()] } else { Vec::new() };
+            return Ok(Edit { text: with_block(text, block, &is_own)?, made });
+        }
+        Form::Own(own) => {
+            if !text.trim().is_empty() && !text.starts_with(OWN_MODULE) {
+                return Err(Odd("it is not a file of Plenary".to_owned()));
+            }
+            return Ok(Edit { text: own.clone(), made: Vec::new() });
+        }
         Form::Json(entries) => entries,
     };
     let document = Document::read(text)?;
     if entries.iter().all(|entry| is_there(agent, &document, entry)) {
-        return Ok(Changed { text: text.to_owned(), made: known.to_vec() });
+        return Ok(Edit { text: text.to_owned(), made: known.to_vec() });
     }
     let mut document = Document::read(&take_out(agent, text, form, known)?)?;
     let mut made = Vec::new();
@@ -35,7 +50,7 @@ pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[Strin
                 Some(there) if there == *value => {}
                 Some(_) => {
                     let way = path.join("/");
-                    return Err(Odd(format!("`{way}` is there already and says something else")));
+                    return Err(Odd(format!("`{way}` already exists with another value")));
                 }
                 None => made.extend(document.put(path, value)?),
             },
@@ -44,17 +59,19 @@ pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[Strin
                     continue;
                 }
                 made.extend(document.push(path, value)?);
-                made.push(format!("{}/-", path.join("/")));
+                made.push(element(path, value));
             }
         }
     }
-    Ok(Changed { text: document.text().to_owned(), made })
+    Ok(Edit { text: document.text().to_owned(), made })
 }
 
 /// Takes out what is ours, and what was made for it and is empty now.
 pub(crate) fn take_out(agent: CodingAgent, text: &str, form: &Form, made: &[String]) -> Result<String, Odd> {
     let entries = match form {
         Form::Toml(_) => return Ok(without_block(text)),
+        Form::Own(_) if text.starts_with(OWN_MODULE) => return Ok(String::new()),
+        Form::Own(_) => return Ok(text.to_owned()),
         Form::Json(entries) => entries,
     };
     if text.trim().is_empty() {
@@ -70,7 +87,7 @@ pub(crate) fn take_out(agent: CodingAgent, text: &str, form: &Form, made: &[Stri
             }
             Entry::Element(path, value) if value.is_string() => {
                 let at = elements(&document, path).iter().rposition(|element| element == value);
-                if let Some(at) = at.filter(|_| made.contains(&format!("{}/-", path.join("/")))) {
+                if let Some(at) = at.filter(|_| made.contains(&element(path, value))) {
                     document.remove(&below(path, &[Step::At(at)]));
                 }
             }
@@ -81,6 +98,15 @@ pub(crate) fn take_out(agent: CodingAgent, text: &str, form: &Form, made: &[Stri
         document.remove_empty(&steps(&way.split('/').collect::<Vec<_>>()));
     }
     Ok(document.text().to_owned())
+}
+
+/// An element as it is noted; a text by itself, since others of the list may be the person's.
+fn element(path: &[&str], value: &Value) -> String {
+    let path = path.join("/");
+    match value.as_str() {
+        Some(text) if text != SERVER => format!("{path}/-{text}"),
+        Some(_) | None => format!("{path}/-"),
+    }
 }
 
 /// Whether an entry is there just so.

@@ -6,23 +6,25 @@ use super::*;
 use crate::cli::{
     connect::{
         coding::{Places, Scope},
-        plan::{Told, plan},
+        plan::{ProgramCommand, plan},
     },
     surroundings::Surroundings,
 };
 
-fn told() -> Told {
-    Told {
+fn told() -> ProgramCommand {
+    ProgramCommand {
         program: "/opt/my tools/plenary".into(),
         variables: vec![("PLENARY_DATA".into(), "/d".into())],
         arguments: vec!["--url".into(), "http://127.0.0.1:1".into()],
         agent: "@nick.claude-x".into(),
         wake: false,
+        approvals: None,
+        ask: false,
         http: None,
     }
 }
 
-fn forms(agent: CodingAgent, scope: Scope, told: &Told) -> Vec<(String, Form)> {
+fn forms(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> Vec<(String, Form)> {
     let around = Surroundings::of_test(std::path::Path::new("/w"), &[("HOME", "/h")]);
     let places = Places { directory: std::path::Path::new("/w"), around: &around };
     let planned = plan(agent, scope, &places, told).unwrap();
@@ -76,7 +78,7 @@ fn a_hook_runs_this_program_with_what_only_the_terminal_knew() {
 
 #[test]
 fn no_token_stands_in_any_form() {
-    let http = Told { http: Some("http://127.0.0.1:1/mcp".into()), ..told() };
+    let http = ProgramCommand { http: Some("http://127.0.0.1:1/mcp".into()), ..told() };
     for agent in CodingAgent::ALL {
         for (_, form) in forms(agent, Scope::Project, &http) {
             let text = put_in(agent, "", &form, &[]).unwrap().text;
@@ -96,7 +98,7 @@ fn a_second_time_changes_nothing_and_a_move_is_followed() {
             for ((_, form), (_, moved)) in forms(agent, scope, &told()).into_iter().zip(forms(
                 agent,
                 scope,
-                &Told { program: "/new/plenary".into(), ..told() },
+                &ProgramCommand { program: "/new/plenary".into(), ..told() },
             )) {
                 let once = put_in(agent, "", &form, &[]).unwrap();
                 let twice = put_in(agent, &once.text, &form, &once.made).unwrap();
@@ -136,6 +138,61 @@ fn a_hook_that_was_moved_into_another_group_is_found() {
     ]}});
     let left = take_out(CodingAgent::Claude, &text.to_string(), &form, &[]).unwrap();
     assert_eq!(left, r#"{"hooks":{"Stop":[{"hooks":[{"command":"theirs"}],"matcher":"x"},{"hooks":[]}]}}"#);
+}
+
+#[test]
+fn a_module_is_a_file_of_ours_alone() {
+    let forms = forms(CodingAgent::Opencode, Scope::Project, &told());
+    let [(settings, named), (path, module)] = forms.as_slice() else { panic!("{forms:?}") };
+    assert_eq!((settings.as_str(), path.as_str()), ("/w/opencode.json", "/w/.plenary/opencode.js"));
+    let text = put_in(CodingAgent::Opencode, "", named, &[]).unwrap().text;
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(settings["plugin"], serde_json::json!(["./.plenary/opencode.js"]));
+    assert_eq!(settings["mcp"]["plenary"]["command"][0], "/opt/my tools/plenary");
+    let Form::Own(text) = module else { panic!("{module:?}") };
+    assert!(
+        text.starts_with(OWN_MODULE)
+            && text.contains("hook Stop --client opencode")
+            && !text.contains("@LINES@")
+    );
+    assert!(put_in(CodingAgent::Opencode, "export const Theirs = 1;", module, &[]).is_err());
+    assert_eq!(take_out(CodingAgent::Opencode, "theirs", module, &[]).unwrap(), "theirs");
+}
+
+#[test]
+fn hooks_are_written_as_each_coding_agent_reads_them() {
+    let written = |agent, scope, nth: usize| {
+        let text = put_in(agent, "", &forms(agent, scope, &told())[nth].1, &[]).unwrap().text;
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let line = |event: &str, client: &str| {
+        format!(
+            "PLENARY_DATA=/d '/opt/my tools/plenary' --url http://127.0.0.1:1 hook {event} --client {client}"
+        )
+    };
+    let copilot = written(CodingAgent::Copilot, Scope::Project, 1);
+    assert_eq!(copilot["version"], 1);
+    assert_eq!(copilot["hooks"]["agentStop"][0]["bash"], line("agentStop", "copilot"));
+    let droid = written(CodingAgent::Droid, Scope::Project, 1);
+    assert_eq!(droid["Stop"][0]["hooks"][0]["command"], line("Stop", "droid"));
+    let antigravity = written(CodingAgent::Antigravity, Scope::Project, 1);
+    assert_eq!(antigravity["plenary"]["PreInvocation"][0]["command"], line("PostToolUse", "antigravity"));
+    let goose = forms(CodingAgent::Goose, Scope::Project, &told());
+    let paths: Vec<&str> = goose.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(
+        paths,
+        ["/w/.agents/plugins/plenary/plugin.json", "/w/.agents/plugins/plenary/hooks/hooks.json"]
+    );
+    assert_eq!(forms(CodingAgent::Kimi, Scope::Project, &told()).len(), 1, "its hooks are the user's");
+    let (path, Form::Toml(block)) = &forms(CodingAgent::Kimi, Scope::User, &told())[1] else { panic!() };
+    assert_eq!(path, "/h/.kimi-code/config.toml");
+    let block: toml::Table = toml::from_str(block).unwrap();
+    assert_eq!(block["hooks"][0]["command"].as_str().unwrap(), line("SessionStart", "kimi"));
+    let qwen = written(CodingAgent::Qwen, Scope::Project, 0);
+    assert_eq!(
+        (&qwen["hooks"]["Stop"][0]["hooks"][0]["timeout"], &qwen["mcpServers"]["plenary"]["trust"]),
+        (&Value::from(10), &Value::from(true))
+    );
 }
 
 fn any_settings() -> impl Strategy<Value = Value> {
@@ -179,13 +236,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn connecting_and_disconnecting_leaves_every_octet(
-        settings in any_settings(), pretty in any::<bool>(), which in 0..5_usize, user in any::<bool>()
+        settings in any_settings(), pretty in any::<bool>(), which in 0..CodingAgent::COUNT, user in any::<bool>()
     ) {
         let text = if pretty { serde_json::to_string_pretty(&settings).unwrap() + "\n" } else { settings.to_string() };
         let agent = CodingAgent::ALL[which];
         let scope = if user { Scope::User } else { Scope::Project };
         for (_, form) in forms(agent, scope, &told()) {
-            let text = if matches!(form, Form::Toml(_)) { "# mine\na = 1" } else { text.as_str() };
+            let text = match form {
+                Form::Toml(_) => "# mine\na = 1",
+                Form::Own(_) => "",
+                Form::Json(_) => text.as_str(),
+            };
             let there = put_in(agent, text, &form, &[]).unwrap();
             let again = put_in(agent, &there.text, &form, &there.made).unwrap();
             prop_assert_eq!((&again.text, &again.made), (&there.text, &there.made));
@@ -199,7 +260,7 @@ fn the_plugin_is_what_connecting_writes() {
     let plugin = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/claude"));
     let read = |name: &str| std::fs::read_to_string(plugin.join(name)).unwrap();
     let json = |name: &str| serde_json::from_str::<Value>(&read(name)).unwrap();
-    let plain = Told { program: "plenary".into(), variables: vec![], arguments: vec![], ..told() };
+    let plain = ProgramCommand { program: "plenary".into(), variables: vec![], arguments: vec![], ..told() };
     let forms = forms(CodingAgent::Claude, Scope::User, &plain);
     let written = |form: &Form| {
         let text = put_in(CodingAgent::Claude, "", form, &[]).unwrap().text;

@@ -1,24 +1,36 @@
-//! The coding agents that can be connected: where each keeps its settings, and which events of it are answered.
+//! The coding agents by name, and where the files of each are. What is known of one stands in the table.
 //! Must not know: how settings are changed.
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::{ValueEnum, builder::PossibleValue};
 
+use super::{
+    tool::{Place, Reach, Tool},
+    tools::TOOLS,
+};
 use crate::cli::surroundings::Surroundings;
 
 /// A program in which a model works on files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodingAgent {
-    /// Claude Code
     Claude,
-    /// Codex CLI
     Codex,
-    /// Gemini CLI
     Gemini,
-    /// Cursor
+    Opencode,
+    Qwen,
+    Kimi,
+    Copilot,
+    Kilo,
+    Qoder,
+    Droid,
+    Antigravity,
+    Pi,
+    Amp,
+    Crush,
+    Goose,
+    Auggie,
     Cursor,
-    /// Visual Studio Code
     Vscode,
 }
 
@@ -50,122 +62,100 @@ pub(crate) struct Places<'a> {
 }
 
 impl CodingAgent {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 18;
     /// Every one.
-    pub(crate) const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::Vscode];
+    pub(crate) const ALL: [Self; Self::COUNT] = [
+        Self::Claude,
+        Self::Codex,
+        Self::Gemini,
+        Self::Opencode,
+        Self::Qwen,
+        Self::Kimi,
+        Self::Copilot,
+        Self::Kilo,
+        Self::Qoder,
+        Self::Droid,
+        Self::Antigravity,
+        Self::Pi,
+        Self::Amp,
+        Self::Crush,
+        Self::Goose,
+        Self::Auggie,
+        Self::Cursor,
+        Self::Vscode,
+    ];
+
+    /// What is known of it.
+    pub(crate) fn tool(self) -> &'static Tool {
+        &TOOLS[self as usize]
+    }
+
+    /// The one of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        TOOLS.iter().find(|tool| tool.name == name).map(|tool| tool.agent)
+    }
 
     /// What it is called on the command line.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Cursor => "cursor",
-            Self::Vscode => "vscode",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        self.tool().name
     }
 
     /// What it is called.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Gemini => "Gemini CLI",
-            Self::Cursor => "Cursor",
-            Self::Vscode => "VS Code",
-        }
+    pub(crate) fn title(self) -> &'static str {
+        self.tool().title
     }
 
     /// The events that it calls a hook for and that are answered.
-    pub(crate) const fn events(self) -> &'static [&'static str] {
-        match self {
-            Self::Claude => {
-                &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd"]
-            }
-            Self::Codex => &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"],
-            Self::Gemini => {
-                &["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"]
-            }
-            // Before a prompt it takes no text.
-            Self::Cursor => &["sessionStart", "postToolUse", "stop", "preCompact", "sessionEnd"],
-            // It runs the hooks of Claude Code's settings.
-            Self::Vscode => &[],
-        }
+    pub(crate) fn events(self) -> &'static [&'static str] {
+        self.tool().events()
     }
 
-    /// The file that names MCP servers; none where there is no home.
+    /// What reaches a session of it.
+    pub(crate) fn reach(self) -> Reach {
+        self.tool().reach
+    }
+
+    /// The file that names MCP servers; none where it has none, or there is no home.
     pub(crate) fn servers_file(self, scope: Scope, places: &Places<'_>) -> Option<PathBuf> {
-        Some(match (self, scope) {
-            (Self::Claude, Scope::Project) => places.directory.join(".mcp.json"),
-            (Self::Claude, Scope::User) => places.home()?.join(".claude.json"),
-            (Self::Codex, scope) => places.codex(scope)?.join("config.toml"),
-            (Self::Gemini, scope) => places.root(scope)?.join(".gemini/settings.json"),
-            (Self::Cursor, scope) => places.root(scope)?.join(".cursor/mcp.json"),
-            (Self::Vscode, Scope::Project) => places.directory.join(".vscode/mcp.json"),
-            (Self::Vscode, Scope::User) => places.vscode_user()?.join("mcp.json"),
-        })
+        places.find(&self.tool().servers.as_ref()?.place, scope)
     }
 
-    /// The file that names hooks.
+    /// The file that names hooks, or is the module that runs them.
     pub(crate) fn hooks_file(self, scope: Scope, places: &Places<'_>) -> Option<PathBuf> {
-        Some(match (self, scope) {
-            // Not `settings.json`, which others of the project share.
-            (Self::Claude, Scope::Project) => places.directory.join(".claude/settings.local.json"),
-            (Self::Claude, Scope::User) => places.home()?.join(".claude/settings.json"),
-            (Self::Codex, scope) => places.codex(scope)?.join("hooks.json"),
-            (Self::Gemini, scope) => places.root(scope)?.join(".gemini/settings.json"),
-            (Self::Cursor, scope) => places.root(scope)?.join(".cursor/hooks.json"),
-            (Self::Vscode, _) => return None,
-        })
+        places.find(self.tool().hooks_place()?, scope)
+    }
+}
+
+impl ValueEnum for CodingAgent {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
     }
 
-    /// What is left to the person.
-    pub(crate) const fn next(self) -> &'static str {
-        match self {
-            Self::Claude => {
-                "start `claude` here; a session that runs already takes hooks from its next start on"
-            }
-            Self::Codex => {
-                "start `codex` here, trust the directory when it asks, and the hooks once with `/hooks`: until then it \
-                 runs none of them"
-            }
-            Self::Gemini => {
-                "start `gemini` here and trust the folder: until then the server is shown as disabled"
-            }
-            Self::Cursor => {
-                "open this directory in Cursor, and enable the server `plenary` in its settings if it asks"
-            }
-            Self::Vscode => {
-                "open this directory in VS Code and start the server `plenary` when it asks; for messages that arrive \
-                 by themselves connect `claude` here too, whose hooks VS Code runs"
-            }
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.as_str()).help(self.title()))
     }
 }
 
 impl Places<'_> {
-    fn home(&self) -> Option<PathBuf> {
-        self.around.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
-    }
-
-    fn root(&self, scope: Scope) -> Option<PathBuf> {
+    /// Where a file is; none where there is none of that scope, or no home.
+    pub(crate) fn find(&self, place: &Place, scope: Scope) -> Option<PathBuf> {
         match scope {
-            Scope::Project => Some(self.directory.to_owned()),
-            Scope::User => self.home(),
-        }
-    }
-
-    fn codex(&self, scope: Scope) -> Option<PathBuf> {
-        match scope {
-            Scope::Project => Some(self.directory.join(".codex")),
+            Scope::Project => Some(self.directory.join(place.project?)),
             Scope::User => {
-                let told = self.around.var("CODEX_HOME").map(PathBuf::from);
-                told.or_else(|| Some(self.home()?.join(".codex")))
+                let moved = place.moved.and_then(|(variable, file)| {
+                    Some(
+                        PathBuf::from(self.around.var(variable).filter(|named| !named.is_empty())?)
+                            .join(file),
+                    )
+                });
+                moved.or_else(|| Some(self.home()?.join(place.user)))
             }
         }
     }
 
-    fn vscode_user(&self) -> Option<PathBuf> {
-        let below = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
-        Some(self.home()?.join(below).join("Code/User"))
+    /// The user's home.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.around.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
     }
 }

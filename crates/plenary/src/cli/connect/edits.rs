@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     change,
     coding::CodingAgent,
-    plan::{Form, Planned},
+    plan::{Form, PlannedFile},
 };
 use crate::{
     cli::{
@@ -35,22 +35,25 @@ fn label(directory: &Path, path: &Path) -> String {
 pub(super) fn put_in(
     coding: CodingAgent,
     directory: &Path,
-    planned: &[Planned],
+    planned: &[PlannedFile],
     old: &[String],
 ) -> Result<(Vec<Edit>, Vec<String>), Failure> {
     let (mut edits, mut all) = (Vec::new(), Vec::new());
-    for Planned { path, form } in planned {
+    for PlannedFile { path, form } in planned {
         let file = File::at(path);
         let before = file.read()?;
         let label = label(directory, path);
         let text = before.clone().unwrap_or_default();
         let known = made_in(old, &label);
         let changed = change::put_in(coding, &text, form, &known).map_err(|odd| file.unusable(&odd.0))?;
-        let parent = path.parent().unwrap_or(directory);
-        let outer = self::label(directory, parent);
         let kept = |what: &str| old.iter().any(|made| made == what);
-        if !parent.exists() || kept(&format!("{outer}/")) {
-            all.insert(0, format!("{outer}/"));
+        // The inner ones first, so that they stand behind the outer ones.
+        for outer in path.ancestors().skip(1).take_while(|outer| *outer != directory) {
+            let label = format!("{}/", self::label(directory, outer));
+            if outer.exists() && !kept(&label) {
+                break;
+            }
+            all.insert(0, label);
         }
         if before.is_none() || kept(&label) {
             all.push(label.clone());
@@ -70,11 +73,11 @@ pub(super) fn put_in(
 pub(super) fn take_out(
     coding: CodingAgent,
     directory: &Path,
-    planned: &[Planned],
+    planned: &[PlannedFile],
     made: &[String],
 ) -> Result<Vec<Edit>, Failure> {
     let mut edits = Vec::new();
-    for Planned { path, form } in planned {
+    for PlannedFile { path, form } in planned {
         let file = File::at(path);
         let Some(before) = file.read()? else { continue };
         let label = label(directory, path);
@@ -135,7 +138,7 @@ pub(super) fn carry_out(
             }
         }
         if let Some(copy) = &backup {
-            context.out.note(&format!("what was there is kept in {}", copy.display()));
+            context.out.note(&format!("the earlier file is saved in {}", copy.display()));
         }
         let state = match (is_same, after) {
             (true, _) => "unchanged",

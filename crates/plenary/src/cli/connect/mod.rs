@@ -4,9 +4,12 @@
 mod change;
 mod coding;
 mod edits;
+pub(crate) mod launch;
 mod naming;
 mod plan;
-mod serve;
+pub(crate) mod serve;
+mod tool;
+mod tools;
 mod written;
 
 use std::path::{Path, PathBuf};
@@ -20,52 +23,62 @@ use super::{
     agentic,
     context::Context,
     failure::Failure,
-    identity::{Clients, Connected, Holder, Realm, Source},
+    identity::{ClientEntry, Clients, Holder, Realm, Source},
     whereabouts::UrlSource,
 };
 use crate::server::Listen;
-pub(crate) use coding::CodingAgent;
-use coding::{Places, Scope};
+pub(crate) use coding::{CodingAgent, Places, Scope};
 use edits::{carry_out, put_in, remove_directories, take_out};
-use naming::Named;
-pub(crate) use naming::{hold, speaks};
-use plan::{Planned, Told, plan};
-pub(crate) use written::{Written, written};
+use naming::ChosenAgent;
+pub(crate) use naming::{default_owner, hold, speaks};
+pub(crate) use plan::SERVER;
+use plan::{PlannedFile, ProgramCommand, plan};
+pub(crate) use tool::{Off, Reach, Switch};
+pub(crate) use written::{ProgramEntries, written};
 
 /// Which coding agent, and how.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary connect claude --owner nick --serve")]
 pub(crate) struct Connect {
-    /// Which one
+    /// The coding agent
     #[arg(value_name = "CODING AGENT")]
     coding: CodingAgent,
-    /// Whose agent it becomes [default: whose agents speak here, else your login name]
+    /// Owner of the new agent [default: the owner used in this directory, else your login name]
     #[arg(long, value_name = "OWNER")]
     owner: Option<OwnerName>,
-    /// Bind this directory to a project too, and make it where it is missing
+    /// Also bind this directory to a project, and create the project if it does not exist
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
-    /// Change your own settings, for every directory
+    /// Change your user settings, which apply to every directory
     #[arg(long, conflicts_with = "project_scope")]
     user: bool,
-    /// Change the settings of this directory; the default
+    /// Change the settings of this directory (default)
     #[arg(long)]
     project_scope: bool,
-    /// Start a server on this machine where none answers; it goes on running
+    /// Start a server on this machine if none answers; it keeps running
     #[arg(long)]
     serve: bool,
-    /// Where the server that is started listens; needed for an address that other machines reach
+    /// Address on which the started server listens; needed if other machines are to reach it
     #[arg(long, value_name = "ADDR", requires = "serve")]
     listen: Option<Listen>,
-    /// Let it speak HTTP to the server itself, with the token it finds in PLENARY_TOKEN
+    /// Configure MCP over HTTP, with the token in PLENARY_TOKEN, instead of the program `plenary mcp`
     #[arg(long)]
     http: bool,
-    /// Wake a session of Claude Code that waits for its person when something is new, five times in a row at most
+    /// Wake an idle session when news arrives, at most five times in a row (Claude Code, Codex, OpenCode, Kilo, Pi)
     #[arg(long, conflicts_with = "identity_only")]
     wake: bool,
-    /// Say only which agent it is here, and change no settings: for the plugin, which brings them
+    /// Send permission requests to your inbox for this many seconds before the coding agent asks in its window (Claude Code
+    /// and Codex) [default: 60 if no number is given]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60", conflicts_with = "identity_only",
+        value_parser = clap::value_parser!(u64).range(1..=600))]
+    approvals: Option<u64>,
+    /// Do not allow Plenary's tools in advance; the coding agent asks before it calls one
+    #[arg(long, conflicts_with = "identity_only")]
+    ask: bool,
+    /// Only record which agent works in this directory, without changing settings; for the plugin, which has its own
     #[arg(long, conflicts_with_all = ["user", "http"])]
     identity_only: bool,
-    /// Show what would be changed, and change nothing
+    /// Show the changes without writing them
     #[arg(long)]
     dry_run: bool,
 }
@@ -73,13 +86,13 @@ pub(crate) struct Connect {
 /// Which coding agent, and what goes with it.
 #[derive(Debug, Args)]
 pub(crate) struct Disconnect {
-    /// Which one
+    /// The coding agent
     #[arg(value_name = "CODING AGENT")]
     coding: CodingAgent,
-    /// Remove the agent for good, too; its handle stays taken
+    /// Also delete the agent permanently; its handle cannot be used again
     #[arg(long)]
     delete_agent: bool,
-    /// Show what would be changed, and change nothing
+    /// Show the changes without writing them
     #[arg(long)]
     dry_run: bool,
 }
@@ -92,26 +105,35 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     if let Some(known) = known.as_ref().filter(|known| known.scope != scope.as_str()) {
         return Err(Failure::usage(
             format!(
-                "{} is connected here already, in the settings of the {}",
+                "{} is already connected here, in the settings of the {}",
                 args.coding.title(),
                 known.scope
             ),
-            format!("take that back first: `plenary disconnect {}`", args.coding.as_str()),
+            format!("disconnect it first: `plenary disconnect {}`", args.coding.as_str()),
         ));
     }
-    if args.wake && args.coding != CodingAgent::Claude {
+    if args.wake && !args.coding.reach().wakes {
         return Err(Failure::usage(
-            format!("{} cannot be woken while it waits for its person", args.coding.title()),
-            "leave --wake out: what is new comes with its next event",
+            format!("{} cannot be woken while it is idle", args.coding.title()),
+            "leave out --wake; news arrives with its next event",
         ));
     }
+    if args.approvals.is_some() && !args.coding.tool().asks_for_permission {
+        return Err(Failure::usage(
+            format!("{} does not call a hook before it asks for a permission", args.coding.title()),
+            "leave out --approvals; it asks in its own window",
+        ));
+    }
+    let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
     let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
+    let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
     let old = known.as_ref().map(|known| known.made.clone()).unwrap_or_default();
-    let edited = |agent: &Named| {
+    let edited = |agent: &ChosenAgent| {
         if args.identity_only {
             return Ok((Vec::new(), Vec::new()));
         }
-        let told = told(context, &agent.handle.to_string(), wake, args.http)?;
+        let mut told = told(context, &agent.handle.to_string(), args.http)?;
+        (told.wake, told.ask, told.approvals) = (wake, ask, approvals);
         let planned = planned(context, args.coding, scope, &directory, &told)?;
         if scope == Scope::Project {
             planned.iter().try_for_each(|file| stays_within(&directory, &file.path))?;
@@ -134,7 +156,8 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         let server = context.client()?.health().await?.value.server_id;
         // Before anything is written into foreign settings: what cannot be remembered cannot be taken out again.
         let scope = scope.as_str().to_owned();
-        let connected = Connected { agent: agent.handle.clone(), scope, server, wake, made };
+        let agent_handle = agent.handle.clone();
+        let connected = ClientEntry { agent: agent_handle, scope, server, wake, ask, approvals, made };
         if known.as_ref() != Some(&connected) {
             clients.0.insert(args.coding.as_str().to_owned(), connected);
             clients.save(&context.around, &directory)?;
@@ -144,7 +167,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         }
     }
     let changed = carry_out(context, &edits, args.dry_run)?;
-    said(context, &args, &agent, &changed)
+    said(context, &args, &agent, &changed, ask)
 }
 
 /// Who it would be, as far as that is known without the server.
@@ -152,14 +175,14 @@ fn likely(
     context: &Context,
     args: &Connect,
     directory: &Path,
-    known: Option<&Connected>,
-) -> Result<Named, Failure> {
+    known: Option<&ClientEntry>,
+) -> Result<ChosenAgent, Failure> {
     let told = context.identity()?.filter(|found| found.source == Source::Flag);
     match told.map(|identity| identity.handle).or_else(|| Some(known?.agent.clone())) {
-        Some(handle) => Ok(Named { handle, is_new: false }),
+        Some(handle) => Ok(ChosenAgent { handle, is_new: false }),
         None => {
             let handle = naming::proposed(context, args.coding, directory, args.owner.as_ref(), 1)?;
-            Ok(Named { handle, is_new: true })
+            Ok(ChosenAgent { handle, is_new: true })
         }
     }
 }
@@ -172,12 +195,14 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         return Ok(());
     };
     let scope = if known.scope == Scope::User.as_str() { Scope::User } else { Scope::Project };
-    let told = Told {
+    let told = ProgramCommand {
         program: String::new(),
         variables: Vec::new(),
         arguments: Vec::new(),
         agent: known.agent.to_string(),
         wake: known.wake,
+        approvals: known.approvals,
+        ask: false,
         http: None,
     };
     let planned = planned(context, args.coding, scope, &directory, &told)?;
@@ -200,10 +225,10 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         return Ok(context.out.line(&answer.to_string())?);
     }
     if !args.dry_run {
-        context.out.line(&format!("{} is connected no more", args.coding.title()))?;
+        context.out.line(&format!("{} is no longer connected", args.coding.title()))?;
         if !args.delete_agent {
             context.out.note(&format!(
-                "{0} is still there, with its messages; `plenary agent rm {0}` removes it for good",
+                "the agent {0} and its messages still exist; `plenary agent rm {0}` deletes it permanently",
                 known.agent
             ));
         }
@@ -216,9 +241,9 @@ fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
 }
 
 /// What a program that is started elsewhere must be told to find what this command found.
-fn told(context: &Context, agent: &str, wake: bool, http: bool) -> Result<Told, Failure> {
+fn told(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
     let program = std::env::current_exe()
-        .map_err(|error| Failure::local(format!("where this program is cannot be told: {error}")))?;
+        .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
     let found = context.whereabouts()?;
     let mut arguments = Vec::new();
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
@@ -226,12 +251,14 @@ fn told(context: &Context, agent: &str, wake: bool, http: bool) -> Result<Told, 
     }
     let kept = ["PLENARY_DATA", "PLENARY_CACERT"];
     let variables = kept.iter().filter_map(|name| Some(((*name).to_owned(), context.around.var(name)?)));
-    Ok(Told {
+    Ok(ProgramCommand {
         program: program.to_string_lossy().into_owned(),
         variables: variables.collect(),
         arguments,
         agent: agent.to_owned(),
-        wake,
+        wake: false,
+        ask: false,
+        approvals: None,
         http: http.then(|| format!("{}/mcp", found.url)),
     })
 }
@@ -241,8 +268,8 @@ fn planned(
     coding: CodingAgent,
     scope: Scope,
     directory: &Path,
-    told: &Told,
-) -> Result<Vec<Planned>, Failure> {
+    told: &ProgramCommand,
+) -> Result<Vec<PlannedFile>, Failure> {
     let places = Places { directory, around: &context.around };
     plan(coding, scope, &places, told)
         .ok_or_else(|| Failure::local_with("there is no home directory for your settings", "set HOME"))
@@ -258,12 +285,17 @@ fn stays_within(directory: &Path, path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{} is a link that leads out of this directory", path.display()),
-        "remove it; or change your own settings, with --user",
+        format!("{} is a symbolic link that leads out of this directory", path.display()),
+        "remove it, or change your user settings with --user",
     ))
 }
 
-async fn bind(context: &Context, agent: &Named, project: &str, directory: &Path) -> Result<(), Failure> {
+async fn bind(
+    context: &Context,
+    agent: &ChosenAgent,
+    project: &str,
+    directory: &Path,
+) -> Result<(), Failure> {
     let missing = || Failure::local(format!("no token of {} is saved here", agent.handle));
     let client = context.saved_client(&agent.handle)?.ok_or_else(missing)?;
     let about = AboutProject { name: None, description: None, settings: None };
@@ -275,8 +307,9 @@ async fn bind(context: &Context, agent: &Named, project: &str, directory: &Path)
 fn said(
     context: &Context,
     args: &Connect,
-    agent: &Named,
+    agent: &ChosenAgent,
     changed: &[serde_json::Value],
+    ask: bool,
 ) -> Result<(), Failure> {
     if context.out.is_json() {
         let answer = json!({"client": args.coding.as_str(), "agent": agent.handle, "agent_created": agent.is_new,
@@ -285,13 +318,21 @@ fn said(
     }
     let title = args.coding.title();
     if args.dry_run {
-        context.out.note(&format!("nothing was changed; {title} would be {} here", agent.handle));
+        context.out.note(&format!("nothing was changed; {title} would be the agent {} here", agent.handle));
         return Ok(());
     }
     let is_same = !agent.is_new && changed.iter().all(|file| file["state"] == "unchanged");
-    let how = if is_same { "is connected already, as" } else { "is connected here as" };
+    let how = if is_same { "is already connected as" } else { "is connected here as" };
     context.out.line(&format!("{title} {how} {}", agent.handle))?;
-    context.out.note(args.coding.next());
-    context.out.note(&format!("prove it with `plenary doctor --client {}`", args.coding.as_str()));
+    if !ask && !args.identity_only && args.coding.reach().unasked {
+        context.out.note(&format!(
+            "it calls the {} tools of `plenary` without asking you; connect with --ask to be asked",
+            plenary_mcp::tools::CORE.len()
+        ));
+    }
+    context.out.note(args.coding.tool().next);
+    context
+        .out
+        .note(&format!("check the connection with `plenary doctor --client {}`", args.coding.as_str()));
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::coding::CodingAgent;
 use crate::cli::{
     context::Context,
     failure::Failure,
-    identity::{self, Connected, Holder, Realm, Source},
+    identity::{self, ClientEntry, Holder, Realm, Source},
 };
 
 /// Longest name made here; room is left for a number.
@@ -23,7 +23,7 @@ const NAMES_MAX: u32 = 100;
 
 /// Who a coding agent is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct ChosenAgent {
     /// Its address.
     pub(crate) handle: AgentHandle,
     /// Whether it was made just now.
@@ -36,31 +36,31 @@ pub(crate) async fn agent(
     coding: CodingAgent,
     directory: &Path,
     owner: Option<&OwnerName>,
-    before: Option<&Connected>,
-) -> Result<Named, Failure> {
+    before: Option<&ClientEntry>,
+) -> Result<ChosenAgent, Failure> {
     let named = context.identity()?.filter(|identity| identity.source == Source::Flag);
     if let Some(identity) = named {
         let handle = identity.handle;
         if speaks(context, &handle).await? {
-            return Ok(Named { handle, is_new: false });
+            return Ok(ChosenAgent { handle, is_new: false });
         }
         let Some(made) = make(context, &handle).await? else {
             return Err(Failure::auth(
-                format!("{handle} is there already, and no token of it that holds is saved here"),
+                format!("{handle} already exists, and no valid token of it is saved here"),
                 format!(
-                    "save its token with `plenary token add {handle}`, or leave --as out for a new agent"
+                    "save its token with `plenary token add {handle}`, or leave out --as for a new agent"
                 ),
             ));
         };
         context.keep_token(&Holder::Agent(handle.clone()), &made.token)?;
-        return Ok(Named { handle, is_new: true });
+        return Ok(ChosenAgent { handle, is_new: true });
     }
     if let Some(before) = before
         && owner.is_none_or(|owner| *owner == before.agent.owner_name())
     {
         let handle = before.agent.clone();
         if speaks(context, &handle).await? {
-            return Ok(Named { handle, is_new: false });
+            return Ok(ChosenAgent { handle, is_new: false });
         }
         // On another server an agent of that name may be somebody else's.
         let server = context.client()?.health().await?.value.server_id;
@@ -68,17 +68,17 @@ pub(crate) async fn agent(
             && server == before.server
             && let Some(is_new) = hold(context, &handle).await?
         {
-            return Ok(Named { handle, is_new });
+            return Ok(ChosenAgent { handle, is_new });
         }
     }
     for number in 1..=NAMES_MAX {
         let handle = proposed(context, coding, directory, owner, number)?;
         if let Some(made) = make(context, &handle).await? {
             context.keep_token(&Holder::Agent(handle.clone()), &made.token)?;
-            return Ok(Named { handle, is_new: true });
+            return Ok(ChosenAgent { handle, is_new: true });
         }
     }
-    Err(Failure::local_with("every name that fits is taken", "name the agent with `--as @owner.name`"))
+    Err(Failure::local_with("every suitable name is taken", "name the agent with `--as @owner.name`"))
 }
 
 /// What a new agent would be called, at the `number`th attempt.
@@ -100,7 +100,7 @@ pub(crate) fn proposed(
 }
 
 /// Whose agents speak here already, else the only owner whose token is saved, else the person who is logged in.
-fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
+pub(crate) fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
     if let Some(identity) = context.identity()? {
         return Ok(identity.handle.owner_name());
     }
@@ -112,7 +112,10 @@ fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
     let home = || Some(Path::new(&context.around.var("HOME")?).file_name()?.to_string_lossy().into_owned());
     let name = fit(&login.or_else(home).unwrap_or_default(), "me");
     name.parse().map_err(|error| {
-        Failure::usage(format!("your name makes no owner's name: {error}"), "say it with --owner NAME")
+        Failure::usage(
+            format!("your login name is not valid as an owner name: {error}"),
+            "name the owner with --owner NAME",
+        )
     })
 }
 

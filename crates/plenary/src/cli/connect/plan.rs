@@ -1,14 +1,19 @@
 //! What each coding agent is told: its MCP server and its hooks, as entries of its settings.
-//! Must not know: what the settings hold besides.
+//! Must not know: what the settings hold besides; any one coding agent, but for what only one of them has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use plenary_mcp::tools::CORE;
 use serde_json::{Value, json};
 
-use super::coding::{CodingAgent, Places, Scope};
+use super::{
+    coding::{CodingAgent, Places, Scope},
+    tool::{Fixed, HookShape, Hooks, Module, More, ServerShape, Servers},
+};
 use crate::cli::{
-    hook::{STOPS_MAX, WAIT, WAIT_SECONDS},
+    hook::{PERMISSION, STOPS_MAX, WAIT, WAIT_SECONDS},
     identity::CLIENT_VAR,
+    shell::quoted,
 };
 
 /// Our server's name in the settings of every coding agent.
@@ -18,12 +23,19 @@ const TOKEN_VAR: &str = "PLENARY_TOKEN";
 /// Longest run of a hook; it answers long before.
 const HOOK_SECONDS: u64 = 10;
 
-/// Codex gives a call up after 60 s unless it is told otherwise; a tool waits for 110 s at most.
-const CODEX_CALL_SECONDS: u64 = 120;
+/// How Codex is told to call a tool without asking.
+pub(super) const APPROVED: &str = "approval_mode = \"approve\"";
+/// What the person sees of a waking.
+/// What stands before the text that wakes it; else that is called an error of a hook.
+const WOKEN_MESSAGE: &str = "New from the Plenary network:";
+const WOKEN_SUMMARY: &str = "Messages from the Plenary network";
+
+/// With this line a module of ours begins, so that nobody else's is replaced.
+pub(crate) const OWN_MODULE: &str = "// Written by `plenary connect`";
 
 /// How this program is run by a coding agent.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct ProgramCommand {
     /// Where it is.
     pub(crate) program: String,
     /// Variables that only this terminal has.
@@ -34,13 +46,17 @@ pub(crate) struct Told {
     pub(crate) agent: String,
     /// Whether a session is woken while it waits for its person.
     pub(crate) wake: bool,
+    /// For how many seconds a person is asked for a permission; not at all where none is said.
+    pub(crate) approvals: Option<u64>,
+    /// Whether the coding agent asks before it calls one of our tools.
+    pub(crate) ask: bool,
     /// The server's MCP endpoint, where the coding agent speaks HTTP itself.
     pub(crate) http: Option<String>,
 }
 
 /// A file of settings and what goes into it.
 #[derive(Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedFile {
     /// Which file.
     pub(crate) path: PathBuf,
     /// What goes into it.
@@ -54,6 +70,8 @@ pub(crate) enum Form {
     Json(Vec<Entry>),
     /// TOML, as one block.
     Toml(String),
+    /// A file of ours alone.
+    Own(String),
 }
 
 /// One entry.
@@ -65,64 +83,160 @@ pub(crate) enum Entry {
     Element(Vec<&'static str>, Value),
 }
 
-/// Everything that a coding agent is told.
+/// Everything that a coding agent is told; nothing where there is no home for its settings.
 pub(crate) fn plan(
     agent: CodingAgent,
     scope: Scope,
     places: &Places<'_>,
-    told: &Told,
-) -> Option<Vec<Planned>> {
-    let servers = agent.servers_file(scope, places)?;
-    let mut server = server(agent, scope, told);
-    if agent == CodingAgent::Codex {
-        server["tool_timeout_sec"] = json!(CODEX_CALL_SECONDS);
+    told: &ProgramCommand,
+) -> Option<Vec<PlannedFile>> {
+    let tool = agent.tool();
+    let mut planned = Vec::new();
+    if scope == Scope::User {
+        places.home()?;
     }
-    let mut planned = vec![match agent {
-        CodingAgent::Codex => Planned { path: servers, form: Form::Toml(codex_block(&server)) },
-        CodingAgent::Vscode => json_file(servers, Entry::Member(vec!["servers", SERVER], server)),
-        CodingAgent::Claude | CodingAgent::Gemini | CodingAgent::Cursor => {
-            json_file(servers, Entry::Member(vec!["mcpServers", SERVER], server))
+    if let Some((servers, path)) = tool.servers.as_ref().zip(agent.servers_file(scope, places)) {
+        let entry = server(agent, scope, told);
+        put(
+            &mut planned,
+            path,
+            match servers.shape {
+                ServerShape::Toml => Form::Toml(toml_server(&entry, told.ask)),
+                ServerShape::Program | ServerShape::Line => {
+                    Form::Json(vec![Entry::Member(named(servers), entry)])
+                }
+            },
+        );
+    }
+    let hooks = agent.hooks_file(scope, places);
+    match (&tool.hooks, hooks) {
+        (Hooks::None, _) | (_, None) => {}
+        (Hooks::Plugin(ours), Some(path)) => {
+            put(&mut planned, path, Form::Own(module(agent, ours, told)));
+            let settings = agent.servers_file(scope, places);
+            if let Some(((list, _, _), settings)) = ours.named.zip(settings) {
+                let name = json!(named_module(ours, scope));
+                put(&mut planned, settings, Form::Json(vec![Entry::Element(list.to_vec(), name)]));
+            }
         }
-    }];
-    let Some(hooks) = agent.hooks_file(scope, places) else { return Some(planned) };
-    let mut entries = Vec::new();
-    if agent == CodingAgent::Cursor {
-        entries.push(Entry::Member(vec!["version"], json!(1)));
-    }
-    for event in agent.events() {
-        entries.push(Entry::Element(vec!["hooks", event], hook(agent, event, told)));
-    }
-    if (agent, scope) == (CodingAgent::Claude, Scope::Project) {
-        // Without it the server of `.mcp.json` is asked for at the next start.
-        entries.push(Entry::Element(vec!["enabledMcpjsonServers"], json!(SERVER)));
-    }
-    match planned.iter_mut().find(|file| file.path == hooks) {
-        Some(Planned { form: Form::Json(list), .. }) => list.extend(entries),
-        Some(_) | None => planned.push(Planned { path: hooks, form: Form::Json(entries) }),
+        (Hooks::Settings(settings), Some(path)) => {
+            for (file, members) in settings.beside {
+                let entries = members.iter().map(fixed).collect();
+                put(&mut planned, clean(&path.parent()?.join(file)), Form::Json(entries));
+            }
+            if settings.shape == HookShape::Toml {
+                put(&mut planned, path, Form::Toml(toml_hooks(agent, told)));
+            } else {
+                let mut entries: Vec<Entry> = settings.besides.iter().map(fixed).collect();
+                for event in settings.events {
+                    let way = settings.list.iter().chain([event]).copied().collect();
+                    entries.push(Entry::Element(way, hook(agent, event, told)));
+                }
+                if let Some(seconds) = told.approvals.filter(|_| tool.asks_for_permission) {
+                    let way = settings.list.iter().chain([&PERMISSION]).copied().collect();
+                    entries.push(Entry::Element(way, permission_hook(agent, seconds, told)));
+                }
+                if (agent, scope) == (CodingAgent::Claude, Scope::Project) {
+                    // Without it the server of `.mcp.json` is asked for at the next start.
+                    entries.push(Entry::Element(vec!["enabledMcpjsonServers"], json!(SERVER)));
+                }
+                if let Some((list, prefix)) = tool.allowed.filter(|_| !told.ask) {
+                    let allowed = CORE.iter().map(|tool| json!(format!("{prefix}{tool}")));
+                    entries.extend(allowed.map(|rule| Entry::Element(list.to_vec(), rule)));
+                }
+                put(&mut planned, path, Form::Json(entries));
+            }
+        }
     }
     Some(planned)
 }
 
-fn json_file(path: PathBuf, entry: Entry) -> Planned {
-    Planned { path, form: Form::Json(vec![entry]) }
+/// Adds a file, or what goes into one that is there already.
+fn put(planned: &mut Vec<PlannedFile>, path: PathBuf, form: Form) {
+    match (planned.iter_mut().find(|file| file.path == path), form) {
+        (Some(PlannedFile { form: Form::Json(list), .. }), Form::Json(entries)) => list.extend(entries),
+        (_, form) => planned.push(PlannedFile { path, form }),
+    }
+}
+
+/// A way without its turns: `a/b/../c` is `a/c`.
+fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        if part == std::path::Component::ParentDir {
+            clean.pop();
+        } else {
+            clean.push(part);
+        }
+    }
+    clean
+}
+
+fn fixed((name, value): &(&'static str, Fixed)) -> Entry {
+    let value = match value {
+        Fixed::Number(number) => json!(number),
+        Fixed::Text(text) => json!(text),
+    };
+    Entry::Member(vec![name], value)
+}
+
+/// The way to our server.
+fn named(servers: &Servers) -> Vec<&'static str> {
+    servers.list.iter().chain([&SERVER]).copied().collect()
 }
 
 /// The entry of our server.
-pub(super) fn server(agent: CodingAgent, scope: Scope, told: &Told) -> Value {
-    if let Some(url) = &told.http {
-        let bearer = |variable: &str| json!({"Authorization": format!("Bearer {variable}")});
-        return match agent {
-            CodingAgent::Claude => {
-                json!({"type": "http", "url": url, "headers": bearer(&format!("${{{TOKEN_VAR}}}"))})
-            }
-            CodingAgent::Codex => json!({"url": url, "bearer_token_env_var": TOKEN_VAR}),
-            CodingAgent::Gemini => json!({"httpUrl": url, "headers": bearer(&format!("${TOKEN_VAR}"))}),
-            CodingAgent::Cursor => json!({"url": url, "headers": bearer(&format!("${{env:{TOKEN_VAR}}}"))}),
-            CodingAgent::Vscode => {
-                json!({"type": "http", "url": url, "headers": bearer(&format!("${{env:{TOKEN_VAR}}}"))})
-            }
+pub(super) fn server(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> Value {
+    let Some(servers) = &agent.tool().servers else { return Value::Null };
+    let (program, address) = servers.types;
+    let mut entry = match &told.http {
+        Some(url) if servers.shape == ServerShape::Toml => {
+            json!({"url": url, "bearer_token_env_var": TOKEN_VAR})
+        }
+        Some(url) => {
+            let (member, variable) = servers.http;
+            let mut entry = json!({"headers": {"Authorization": format!("Bearer {variable}")}});
+            entry[member] = json!(url);
+            entry
+        }
+        None => started(agent, scope, servers, told),
+    };
+    if let Some(kind) = if told.http.is_some() { address } else { program } {
+        entry["type"] = json!(kind);
+    }
+    for (name, more) in servers.more {
+        entry[*name] = match more {
+            More::Number(number) => json!(number),
+            More::TrueUnlessAsked if told.ask => continue,
+            More::True | More::TrueUnlessAsked => json!(true),
+            More::Texts(texts) => json!(texts),
         };
     }
+    entry
+}
+
+/// Our server as a program.
+fn started(agent: CodingAgent, scope: Scope, servers: &Servers, told: &ProgramCommand) -> Value {
+    let (arguments, variables) = mcp(agent, scope, told);
+    let variables: serde_json::Map<String, Value> =
+        variables.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
+    let (mut entry, name) = match servers.shape {
+        ServerShape::Program | ServerShape::Toml => {
+            (json!({"command": told.program, "args": arguments}), "env")
+        }
+        ServerShape::Line => {
+            let line: Vec<&String> = [&told.program].into_iter().chain(&arguments).collect();
+            (json!({"command": line}), "environment")
+        }
+    };
+    if !variables.is_empty() {
+        entry[name] = Value::Object(variables);
+    }
+    entry
+}
+
+/// What our server is started with: arguments and variables.
+fn mcp(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> (Vec<String>, Vec<(String, String)>) {
     let mut arguments = told.arguments.clone();
     arguments.push("mcp".to_owned());
     let mut variables: Vec<(String, String)> = told.variables.clone();
@@ -131,59 +245,135 @@ pub(super) fn server(agent: CodingAgent, scope: Scope, told: &Told) -> Value {
         Scope::Project => arguments.extend(["--as".to_owned(), told.agent.clone()]),
         Scope::User => variables.push((CLIENT_VAR.to_owned(), agent.as_str().to_owned())),
     }
-    let mut entry = json!({"command": told.program, "args": arguments});
-    if matches!(agent, CodingAgent::Claude | CodingAgent::Vscode) {
-        entry["type"] = json!("stdio");
-    }
-    if !variables.is_empty() {
-        entry["env"] = variables.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
-    }
-    entry
+    (arguments, variables)
 }
 
-/// The server's entry as a table of Codex's settings.
-fn codex_block(server: &Value) -> String {
+/// Our server as a line for a shell.
+pub(super) fn server_line(agent: CodingAgent, told: &ProgramCommand) -> String {
+    let (arguments, variables) = mcp(agent, Scope::Project, told);
+    let variables = variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    let words = [&told.program].into_iter().chain(&arguments).map(|word| quoted(word));
+    variables.chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The server's entry as a table of TOML, and which of its tools are called without asking.
+fn toml_server(server: &Value, ask: bool) -> String {
     let mut lines = vec![format!("[mcp_servers.{SERVER}]")];
     for (key, value) in server.as_object().into_iter().flatten() {
         let inner = toml::Value::try_from(value).unwrap_or_else(|_| toml::Value::String(String::new()));
         lines.push(format!("{key} = {inner}"));
     }
+    for tool in CORE.iter().filter(|_| !ask) {
+        lines.push(format!("\n[mcp_servers.{SERVER}.tools.{tool}]\n{APPROVED}"));
+    }
     lines.join("\n")
 }
 
+/// The hooks as tables of TOML.
+fn toml_hooks(agent: CodingAgent, told: &ProgramCommand) -> String {
+    let table = |event: &&str| {
+        let command = toml::Value::String(command(agent, event, told));
+        format!("[[hooks]]\nevent = \"{event}\"\ncommand = {command}\ntimeout = {HOOK_SECONDS}")
+    };
+    agent.events().iter().map(table).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Whether a line of such a block is one that this program wrote; `approves` says whether it let tools be called.
+pub(super) fn is_own_line(header: &str, line: &str, approves: bool) -> bool {
+    let key = line.split(['=', ' ']).next().unwrap_or_default();
+    if header == "hooks" {
+        return ["event", "command", "timeout"].contains(&key);
+    }
+    match header.strip_prefix("mcp_servers.").and_then(|rest| rest.strip_prefix(SERVER)) {
+        Some("") => {
+            ["args", "bearer_token_env_var", "command", "env", "tool_timeout_sec", "url"].contains(&key)
+        }
+        Some(rest) => {
+            let tool = rest.strip_prefix(".tools.");
+            approves && tool.is_some_and(|tool| CORE.contains(&tool)) && line == APPROVED
+        }
+        None => false,
+    }
+}
+
+/// How a module is named in the settings.
+pub(super) fn named_module(module: &Module, scope: Scope) -> &'static str {
+    module.named.map_or("", |(_, project, user)| if scope == Scope::Project { project } else { user })
+}
+
+/// The module that runs the hooks, with the line of each event.
+pub(super) fn module(agent: CodingAgent, module: &Module, told: &ProgramCommand) -> String {
+    let lines: serde_json::Map<String, Value> = agent
+        .events()
+        .iter()
+        .copied()
+        .chain(told.wake.then_some(WAIT))
+        .map(|event| (event.to_owned(), Value::from(command(agent, event, told))))
+        .collect();
+    module.source.replace("\"@LINES@\"", &Value::Object(lines).to_string())
+}
+
 /// The entry of one hook.
-fn hook(agent: CodingAgent, event: &str, told: &Told) -> Value {
+fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
     let command = command(agent, event, told);
-    match agent {
-        CodingAgent::Cursor if event == "stop" => json!({"command": command, "loop_limit": STOPS_MAX}),
-        CodingAgent::Cursor => json!({"command": command}),
-        CodingAgent::Gemini => json!({"hooks": [
-            {"name": SERVER, "type": "command", "command": command, "timeout": HOOK_SECONDS * 1000}
-        ]}),
-        CodingAgent::Claude if told.wake && event == "Stop" => json!({"hooks": [
-            {"type": "command", "command": command, "timeout": HOOK_SECONDS},
-            {"type": "command", "command": self::command(agent, WAIT, told), "timeout": WAIT_SECONDS,
-                "asyncRewake": true},
-        ]}),
-        CodingAgent::Claude | CodingAgent::Codex | CodingAgent::Vscode => {
-            json!({"hooks": [{"type": "command", "command": command, "timeout": HOOK_SECONDS}]})
+    let Hooks::Settings(settings) = &agent.tool().hooks else { return Value::Null };
+    let flat = || json!({"command": &command});
+    match settings.shape {
+        HookShape::Flat if agent == CodingAgent::Cursor && event == "stop" => {
+            json!({"command": command, "loop_limit": STOPS_MAX})
+        }
+        HookShape::Flat | HookShape::Toml => flat(),
+        HookShape::Mixed => json!({"type": "command", "command": command, "timeout": HOOK_SECONDS}),
+        HookShape::Bash => json!({"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}),
+        HookShape::Groups { unit_ms } => {
+            let mut own =
+                json!({"type": "command", "command": command, "timeout": HOOK_SECONDS * 1_000 / unit_ms});
+            // They are disabled by their names.
+            if matches!(agent, CodingAgent::Gemini | CodingAgent::Qwen) {
+                own["name"] = json!(SERVER);
+            }
+            // It puts a longer text into a file, which the model may never read.
+            if agent == CodingAgent::Codex {
+                own["additionalContextLimit"] = json!(0);
+            }
+            let mut group = vec![own];
+            if agent == CodingAgent::Claude && told.wake && matches!(event, "SessionStart" | "Stop") {
+                group.push(json!({"type": "command", "command": self::command(agent, WAIT, told), "timeout": WAIT_SECONDS,
+                    "asyncRewake": true, "rewakeSummary": WOKEN_SUMMARY, "rewakeMessage": WOKEN_MESSAGE}));
+            }
+            json!({"hooks": group})
         }
     }
 }
 
+/// The entry of the hook that asks a person; the coding agent waits for it a little longer than it waits itself.
+fn permission_hook(agent: CodingAgent, seconds: u64, told: &ProgramCommand) -> Value {
+    let command = line(agent, &[PERMISSION, "--wait-seconds", &seconds.to_string()], told);
+    json!({"hooks": [{"type": "command", "command": command, "timeout": seconds + HOOK_SECONDS}]})
+}
+
 /// The line that a hook runs, for a shell.
-pub(super) fn command(agent: CodingAgent, event: &str, told: &Told) -> String {
-    let quoted = crate::cli::shell::quoted;
+pub(super) fn command(agent: CodingAgent, event: &str, told: &ProgramCommand) -> String {
+    line(agent, &[agent.tool().told(event)], told)
+}
+
+fn line(agent: CodingAgent, event: &[&str], told: &ProgramCommand) -> String {
     let variables = told.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     let mut words: Vec<String> = variables.collect();
     words.push(quoted(&told.program));
     words.extend(told.arguments.iter().map(|word| quoted(word)));
-    words.extend(["hook", event, "--client", agent.as_str()].map(str::to_owned));
+    words.push("hook".to_owned());
+    words.extend(event.iter().chain(&["--client", agent.as_str()]).map(|word| (*word).to_owned()));
     words.join(" ")
+}
+
+/// The line of a hook that was written into settings.
+pub(super) fn line_of(hook: &Value) -> Option<&str> {
+    hook["command"].as_str().or_else(|| hook["bash"].as_str())
 }
 
 /// Whether an element of a list was put there by this program for that coding agent.
 pub(crate) fn is_ours(agent: CodingAgent, hook: &Value) -> bool {
     let end = format!("--client {}", agent.as_str());
-    hook["command"].as_str().is_some_and(|command| command.ends_with(&end) && command.contains(" hook "))
+    line_of(hook).is_some_and(|command| command.ends_with(&end) && command.contains(" hook "))
 }

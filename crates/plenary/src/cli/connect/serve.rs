@@ -12,9 +12,10 @@ use std::{
 };
 
 use plenary_client::Error;
+use serde_json::{Value, json};
 
 use crate::{
-    cli::{context::Context, failure::Failure, whereabouts::UrlSource},
+    cli::{context::Context, failure::Failure, hook::Program, whereabouts::UrlSource},
     paths,
     serve::without_arguments,
     server::{Listen, ListenSource, MEMORY},
@@ -40,18 +41,19 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
         return Err(Failure::usage(
             format!("no server answers at {}, which {} names", found.url, found.source),
-            "start it there, or leave the URL out: --serve starts the one of this machine",
+            "start it there, or leave out the URL: --serve starts a server on this machine",
         ));
     }
     let log = log(context)?;
-    let started = Started::of(context, listen)?;
+    let started = ServerStart::of(context, listen)?;
     let mut child = started.spawn(context, &log)?;
     let begun = Instant::now();
     while begun.elapsed() < STARTED_WITHIN {
         if context.client()?.health().await.is_ok() {
             let url = context.server()?;
+            note(context, child.id())?;
             context.out.note(&format!(
-                "a server runs now at {url} (address from {}), in {}; what it says is in {}",
+                "a server now runs at {url} (address from {}), with its data in {} and its log in {}",
                 started.source,
                 started.directory.display(),
                 log.display()
@@ -66,10 +68,51 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
     Err(failed(&log, &format!("it does not answer within {} s", STARTED_WITHIN.as_secs())))
 }
 
+/// Where it is noted which server was begun.
+const BEGUN: &str = "serve.json";
+/// How long a server may take to end; it finishes what it has begun.
+const ENDED_WITHIN: Duration = Duration::from_secs(60);
+
+/// Notes which one was begun: its number, and when, since numbers are used again.
+fn note(context: &Context, pid: u32) -> Result<(), Failure> {
+    let path = state(context)?.join(BEGUN);
+    let text = json!({"pid": pid, "since": Program::of(pid).since}).to_string();
+    std::fs::write(&path, text).map_err(|error| Failure::local(format!("{}: {error}", path.display())))
+}
+
+/// `plenary stop`: ends the server that `connect --serve` began on this machine, and no other.
+pub(crate) async fn stop(context: &Context) -> Result<(), Failure> {
+    let path = state(context)?.join(BEGUN);
+    let text = std::fs::read(&path).unwrap_or_default();
+    let noted: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let pid = noted["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+    let program = pid.map(|pid| Program { pid, since: noted["since"].as_u64() });
+    let Some(program) = program.filter(|program| program.is_there()) else {
+        let _none = std::fs::remove_file(&path);
+        return Err(Failure::local_with(
+            "no server that `plenary connect --serve` started is running",
+            "stop a server started with `plenary serve` with Ctrl-C, or with its service manager",
+        ));
+    };
+    program.ask_to_end().map_err(|error| Failure::local(format!("it cannot be stopped: {error}")))?;
+    let asked = Instant::now();
+    while program.is_there() {
+        if asked.elapsed() > ENDED_WITHIN {
+            return Err(Failure::local(format!("the server (process {}) does not stop", program.pid)));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let _none = std::fs::remove_file(&path);
+    if context.out.is_json() {
+        return Ok(context.out.line(&json!({"stopped": program.pid}).to_string())?);
+    }
+    Ok(context.out.line("the server has stopped")?)
+}
+
 fn failed(log: &Path, why: &str) -> Failure {
     Failure::local_with(
         format!("the server does not start: {why}"),
-        format!("run `plenary serve` to see why; what it said is in {}", log.display()),
+        format!("run `plenary serve` to see why; its log is in {}", log.display()),
     )
 }
 
@@ -90,17 +133,17 @@ fn make(directory: &Path) -> Result<(), Failure> {
 }
 
 /// The server that is started.
-struct Started {
+struct ServerStart {
     listen: SocketAddr,
     source: ListenSource,
     directory: PathBuf,
 }
 
-impl Started {
+impl ServerStart {
     /// What the environment and the user's own configuration say of it; nothing is taken from the working directory.
     fn of(context: &Context, listen: Option<Listen>) -> Result<Self, Failure> {
         let settings = without_arguments().map_err(|error| {
-            Failure::local_with(format!("the server's configuration: {error:#}"), "mend it, and try again")
+            Failure::local_with(format!("the server's configuration: {error:#}"), "correct it, and try again")
         })?;
         let (listen, source) = match listen {
             Some(Listen(address)) => (address, ListenSource::Flag),
@@ -109,7 +152,7 @@ impl Started {
         if !listen.ip().is_loopback() && source != ListenSource::Flag {
             return Err(Failure::usage(
                 format!("the server would listen on {listen} (from {source}), where other machines reach it"),
-                format!("if that is what you want, say so: add `--listen {listen}`"),
+                format!("if you want that, add `--listen {listen}`"),
             ));
         }
         let directory = match settings.data {

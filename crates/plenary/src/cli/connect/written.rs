@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{
     coding::{CodingAgent, Places, Scope},
-    plan::{self, SERVER, Told, is_ours},
+    plan::{self, ProgramCommand, SERVER, is_ours},
+    tool::{HookShape, Hooks, ServerShape, Settings},
 };
 use crate::cli::{
     context::Context,
@@ -19,11 +20,13 @@ use crate::out::clean;
 
 /// The entries of this program.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct ProgramEntries {
     /// The MCP server.
     pub(crate) server: Value,
     /// The line of each event's hook.
     pub(crate) hooks: BTreeMap<String, String>,
+    /// The events that there have to be lines for.
+    pub(crate) expected: &'static [&'static str],
     files: Vec<String>,
     coding: CodingAgent,
     scope: Scope,
@@ -32,12 +35,15 @@ pub(crate) struct Written {
 /// What may stand behind the arguments of the MCP server that `connect` writes, each with its value.
 const MORE_ARGUMENTS: [&str; 1] = ["--toolsets"];
 
-impl Written {
+/// A program with its arguments, and the variables that it is given.
+pub(crate) type ProgramLine = (Vec<String>, Vec<(String, String)>);
+
+impl ProgramEntries {
     /// Refuses settings that run anything but what `connect` would write now: they lie in the directory, and whoever brought it
     /// may have written them.
     pub(crate) fn own(&self, context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
-        let told = super::told(context, agent.as_str(), false, false)?;
-        if self.server["command"].is_string() && !self.is_own_server(&told) {
+        let told = super::told(context, agent.as_str(), false)?;
+        if !self.server["command"].is_null() && !self.is_own_server(&told) {
             return Err(self.foreign(&self.server.to_string()));
         }
         let foreign =
@@ -45,32 +51,58 @@ impl Written {
         foreign.map_or(Ok(()), |(_, line)| Err(self.foreign(line)))
     }
 
-    fn is_own_server(&self, told: &Told) -> bool {
+    fn is_own_server(&self, told: &ProgramCommand) -> bool {
         let expected = plan::server(self.coding, self.scope, told);
-        let words = |entry: &Value| entry["args"].as_array().cloned().unwrap_or_default();
+        let Some(servers) = &self.coding.tool().servers else { return self.server.is_null() };
+        let (words, variables) = match servers.shape {
+            ServerShape::Line => ("command", "environment"),
+            ServerShape::Program | ServerShape::Toml => ("args", "env"),
+        };
+        let is_line = servers.shape == ServerShape::Line;
+        let words = |entry: &Value| entry[words].as_array().cloned().unwrap_or_default();
         let (found, wanted) = (words(&self.server), words(&expected));
         let more = found.get(wanted.len()..).unwrap_or_default();
         let is_known = |pair: &[Value]| pair.len() == 2 && MORE_ARGUMENTS.iter().any(|name| pair[0] == *name);
-        self.server["command"] == expected["command"]
-            && self.server["env"] == expected["env"]
+        (is_line || self.server["command"] == expected["command"])
+            && self.server[variables] == expected[variables]
             && found.starts_with(&wanted)
             && more.chunks(2).all(is_known)
     }
 
     fn foreign(&self, line: &str) -> Failure {
         Failure::local_with(
-            format!("{} would run what is not run here: {}", self.files.join(" and "), clean(line)),
-            format!("look at it; `plenary connect {}` writes what runs this program", self.coding.as_str()),
+            format!("{} would run another program than this one: {}", self.files.join(" and "), clean(line)),
+            format!(
+                "check it; `plenary connect {}` writes a command that runs this program",
+                self.coding.as_str()
+            ),
         )
+    }
+
+    /// The program of the server with its arguments and variables; none where the coding agent calls an address itself.
+    pub(crate) fn program(&self) -> Option<ProgramLine> {
+        let texts = |list: &Value| -> Vec<String> {
+            list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let command = &self.server["command"];
+        let line = match command.as_str() {
+            Some(program) => [program.to_owned()].into_iter().chain(texts(&self.server["args"])).collect(),
+            None => texts(command),
+        };
+        let variables = [&self.server["env"], &self.server["environment"]].into_iter();
+        let variables = variables.filter_map(Value::as_object).flatten();
+        let variables =
+            variables.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
+        (!line.is_empty()).then(|| (line, variables.collect()))
     }
 
     /// That the server is there; an absent hook is another matter.
     pub(crate) fn told(&self) -> Result<String, Failure> {
         let files = self.files.join(" and ");
-        if self.server.is_null() {
+        if self.server.is_null() && self.coding.tool().servers.is_some() {
             return Err(Failure::local_with(
                 format!("{files} names no server `{SERVER}`"),
-                format!("write it anew: `plenary connect {}`", self.coding.as_str()),
+                format!("write it again: `plenary connect {}`", self.coding.as_str()),
             ));
         }
         Ok(format!("{files}, {} hooks", self.hooks.len()))
@@ -81,40 +113,88 @@ impl Written {
 pub(crate) fn written(
     context: &Context,
     coding: CodingAgent,
+    agent: &str,
     scope: &str,
     directory: &Path,
-) -> Result<Written, Failure> {
+) -> Result<ProgramEntries, Failure> {
+    let tool = coding.tool();
     let scope = if scope == Scope::User.as_str() { Scope::User } else { Scope::Project };
     let places = Places { directory, around: &context.around };
     let servers = coding.servers_file(scope, &places);
     let hooks = coding.hooks_file(scope, &places);
     let mut files: Vec<String> = Vec::new();
     let mut settings = [Value::Null, Value::Null];
-    for (settings, path) in settings.iter_mut().zip([servers, hooks]) {
+    let (has_hooks, is_module) = (hooks.is_some(), matches!(tool.hooks, Hooks::Plugin(_)));
+    let mut module = None;
+    for (settings, (path, is_module)) in settings.iter_mut().zip([(servers, false), (hooks, is_module)]) {
         let Some(path) = path else { continue };
         let name = path.display().to_string();
         if !files.contains(&name) {
             files.push(name);
         }
-        *settings = read(&File::at(path))?;
-    }
-    let [servers, settings] = settings;
-    let list = match coding {
-        CodingAgent::Codex => "mcp_servers",
-        CodingAgent::Vscode => "servers",
-        CodingAgent::Claude | CodingAgent::Gemini | CodingAgent::Cursor => "mcpServers",
-    };
-    let mut hooks = BTreeMap::new();
-    for event in coding.events() {
-        for element in settings["hooks"][event].as_array().into_iter().flatten() {
-            let inner = element["hooks"].as_array().cloned().unwrap_or_else(|| vec![element.clone()]);
-            let ours = inner.iter().filter(|hook| is_ours(coding, hook));
-            if let Some(line) = ours.filter_map(|hook| hook["command"].as_str()).next() {
-                hooks.insert((*event).to_owned(), line.to_owned());
-            }
+        if is_module {
+            module = File::at(path).read()?;
+        } else {
+            *settings = read(&File::at(path))?;
         }
     }
-    Ok(Written { server: servers[list][SERVER].clone(), hooks, files, coding, scope })
+    let [servers, settings] = settings;
+    let mut hooks = BTreeMap::new();
+    match (&tool.hooks, &module) {
+        (Hooks::Plugin(ours), Some(text)) => {
+            // What a module runs is ours as a whole, or nothing of it is.
+            let mut told = super::told(context, agent, false)?;
+            let mut is_own = false;
+            for wake in [false, true] {
+                told.wake = wake;
+                is_own |= *text == plan::module(coding, ours, &told);
+            }
+            if !is_own {
+                return Err(Failure::local_with(
+                    format!("{} is not as `plenary connect` writes it", files.join(" and ")),
+                    format!("check it; `plenary connect {}` writes it again", coding.as_str()),
+                ));
+            }
+            let name = plan::named_module(ours, scope);
+            let is_named =
+                |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|one| one == name));
+            if ours.named.is_none_or(|(list, _, _)| is_named(at(&servers, list))) {
+                let line = |event: &&str| ((*event).to_owned(), plan::command(coding, event, &told));
+                hooks.extend(coding.events().iter().map(line));
+            }
+        }
+        (Hooks::Settings(shape), _) => {
+            for event in shape.events {
+                let inner = elements(shape, &settings, event);
+                let ours = inner.iter().filter(|hook| is_ours(coding, hook));
+                if let Some(line) = ours.filter_map(plan::line_of).next() {
+                    hooks.insert((*event).to_owned(), line.to_owned());
+                }
+            }
+        }
+        (Hooks::None | Hooks::Plugin(_), _) => {}
+    }
+    let server = tool.servers.as_ref().map_or(Value::Null, |shape| at(&servers, shape.list)[SERVER].clone());
+    let expected = if has_hooks { coding.events() } else { &[] };
+    Ok(ProgramEntries { server, hooks, expected, files, coding, scope })
+}
+
+/// What stands there; null where nothing does.
+fn at<'a>(settings: &'a Value, way: &[&str]) -> &'a Value {
+    way.iter().fold(settings, |at, name| &at[*name])
+}
+
+/// Every hook of an event, out of its groups.
+fn elements(shape: &Settings, settings: &Value, event: &str) -> Vec<Value> {
+    let all = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    if shape.shape == HookShape::Toml {
+        return all(&settings["hooks"]).into_iter().filter(|hook| hook["event"] == event).collect();
+    }
+    let groups = all(&at(settings, shape.list)[event]);
+    groups
+        .into_iter()
+        .flat_map(|group| group["hooks"].as_array().cloned().unwrap_or_else(|| vec![group]))
+        .collect()
 }
 
 fn read(file: &File) -> Result<Value, Failure> {

@@ -2,6 +2,7 @@
 //! that is broken.
 //! Must not know: how settings are written.
 
+mod allowed;
 mod server;
 mod trip;
 
@@ -9,18 +10,18 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    connect::{self, CodingAgent},
+    connect::{self, CodingAgent, Reach},
     context::Context,
     failure::{Exit, Failure},
     hook,
-    identity::{Clients, Connected},
+    identity::{ClientEntry, Clients},
 };
 use crate::out::{Style, clean};
 
 /// Whose path is proven.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// This coding agent's alone [default: every one that is connected in this directory]
+    /// Check only this coding agent [default: every coding agent connected in this directory]
     #[arg(long, value_name = "CODING AGENT")]
     client: Option<CodingAgent>,
 }
@@ -79,8 +80,16 @@ impl Report<'_> {
 
 pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> {
     let mut report = Report { context, findings: Vec::new(), failed: false };
-    let directory =
+    let begun =
         context.around.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    // Below a directory that was connected, the same agents speak.
+    let mut directory = begun.clone();
+    for above in begun.ancestors() {
+        if !Clients::load(&context.around, above)?.0.is_empty() {
+            directory = above.to_owned();
+            break;
+        }
+    }
     let mut clients = Clients::load(&context.around, &directory)?.0;
     clients.retain(|name, _| args.client.is_none_or(|wanted| wanted.as_str() == name));
     let wanted = args.client.map_or("claude", CodingAgent::as_str);
@@ -93,7 +102,7 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     }
     if report.found("server", "", server::answers(context).await)? {
         for (name, connected) in &clients {
-            let Some(coding) = CodingAgent::ALL.into_iter().find(|coding| coding.as_str() == name) else {
+            let Some(coding) = CodingAgent::named(name) else {
                 continue;
             };
             examine(&mut report, coding, connected, &directory).await?;
@@ -105,7 +114,7 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     } else if report.failed
         && let Some(file) = hook::journal_file(&context.around).filter(|file| file.exists())
     {
-        context.out.note(&format!("what went wrong in hooks is in {}", file.display()));
+        context.out.note(&format!("errors of hooks are in {}", file.display()));
     }
     if report.failed { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
 }
@@ -114,33 +123,45 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
 async fn examine(
     report: &mut Report<'_>,
     coding: CodingAgent,
-    connected: &Connected,
+    connected: &ClientEntry,
     directory: &std::path::Path,
 ) -> Result<(), Failure> {
     let (context, about) = (report.context, coding.as_str());
     if connected.made.is_empty() {
         // A plugin brings them.
-        report.found("settings", about, Ok("none of its own were written".to_owned()))?;
+        report.found("settings", about, Ok("the plugin brings them".to_owned()))?;
         report.found("token", about, server::accepts(context, coding, &connected.agent).await)?;
         return Ok(());
     }
-    let written = match connect::written(context, coding, &connected.scope, directory) {
-        Ok(written) => written,
-        Err(failure) => return report.found("settings", about, Err(failure)).map(drop),
-    };
+    let written =
+        match connect::written(context, coding, connected.agent.as_str(), &connected.scope, directory) {
+            Ok(written) => written,
+            Err(failure) => return report.found("settings", about, Err(failure)).map(drop),
+        };
     if !report.found("settings", about, written.told())? {
         return Ok(());
     }
     if let Err(failure) = written.own(context, &connected.agent) {
         return report.found("settings", about, Err(failure)).map(drop);
     }
+    let is_user = connected.scope != "project";
+    report.found("allowed", about, allowed::look(context, coding, is_user, directory))?;
     if !report.found("token", about, server::accepts(context, coding, &connected.agent).await)? {
         return Ok(());
     }
-    report.found("tools", about, server::offers_tools(context, &connected.agent, &written).await)?;
+    let tools = server::offers_tools(context, &connected.agent, &written, None).await;
+    let are_offered = report.found("tools", about, tools.map(|found| found.0))?;
     // Where all of them are lost, that is to be said too.
-    if !coding.events().is_empty() {
+    if !written.expected.is_empty() {
         report.found("hook", about, trip::round(context, coding, connected, &written, directory).await)?;
     }
+    // Without a hook that speaks, a message comes when the model asks for it; that is proven instead.
+    let speaks = written.expected.iter().any(|event| hook::speaks_at(coding, event));
+    if !speaks && are_offered && written.program().is_some() {
+        report.found("message", about, trip::by_tool(context, connected, &written).await)?;
+    }
+    let Reach { mid_turn, idle, headless, .. } = coding.reach();
+    let told = format!("while it works: {mid_turn}; while it waits: {idle}; without a person: {headless}");
+    report.found("reach", about, Ok(told))?;
     Ok(())
 }

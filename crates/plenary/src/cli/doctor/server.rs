@@ -12,13 +12,15 @@ use tokio::{
 };
 
 use crate::cli::{
-    connect::{CodingAgent, Written, speaks},
+    connect::{CodingAgent, ProgramEntries, speaks},
     context::Context,
     failure::Failure,
 };
 
 /// A server of tools is ready within that, or is none.
 const TOOLS_WITHIN: Duration = Duration::from_secs(15);
+/// How long it may take to end.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
 /// The revision of the protocol that every coding agent speaks.
 const REVISION: &str = "2025-06-18";
 
@@ -30,7 +32,7 @@ pub(super) async fn answers(context: &Context) -> Result<String, Failure> {
     if health.version != own {
         return Err(Failure::local_with(
             format!("{} has version {}, and this program {own}", found.url, health.version),
-            "install the same version of both, and start the server again",
+            "install the same version of both, and restart the server",
         ));
     }
     Ok(format!("{} (from {}) is up, version {}", found.url, found.source, health.version))
@@ -43,29 +45,31 @@ pub(super) async fn accepts(
     handle: &AgentHandle,
 ) -> Result<String, Failure> {
     if speaks(context, handle).await? {
-        return Ok(format!("the server takes it as {handle}"));
+        return Ok(format!("the server accepts it as {handle}"));
     }
     Err(Failure::auth(
-        format!("no token of {handle} that holds is saved here"),
+        format!("no valid token of {handle} is saved here"),
         format!("`plenary connect {}` makes and saves a new one, for the same agent", coding.as_str()),
     ))
 }
 
-/// That the program in the settings lists tools.
+/// That the program in the settings lists tools, and what one of them says.
 pub(super) async fn offers_tools(
     context: &Context,
     handle: &AgentHandle,
-    written: &Written,
-) -> Result<String, Failure> {
-    let Some(program) = written.server["command"].as_str() else {
-        return Ok(format!("it asks {} itself, as {handle}", written.server["url"]));
+    written: &ProgramEntries,
+    calls: Option<&str>,
+) -> Result<(String, String), Failure> {
+    let Some((line, variables)) = written.program() else {
+        let said = match written.server["url"].as_str() {
+            Some(_) => format!("it calls {} itself, as {handle}", written.server["url"]),
+            None => "its server is given to it when `plenary` starts it".to_owned(),
+        };
+        return Ok((said, String::new()));
     };
+    let program = &line[0];
     let mut command = Command::new(program);
-    let arguments = written.server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    command.args(arguments).kill_on_drop(true);
-    for (name, value) in written.server["env"].as_object().into_iter().flatten() {
-        command.env(name, value.as_str().unwrap_or_default());
-    }
+    command.args(&line[1..]).envs(variables).kill_on_drop(true);
     if let Some(directory) = context.around.directory() {
         command.current_dir(directory);
     }
@@ -73,20 +77,29 @@ pub(super) async fn offers_tools(
     let mut child = command.spawn().map_err(|error| {
         Failure::local_with(
             format!("`{program}` of the settings cannot be started: {error}"),
-            "connect again: `plenary connect` writes where this program is now",
+            "connect again: `plenary connect` writes the current path of this program",
         )
     })?;
     let streams = child.stdin.take().zip(child.stdout.take());
     let Some((stdin, stdout)) = streams else { return Err(Failure::local("no pipe to the program")) };
-    match timeout(TOOLS_WITHIN, converse(stdin, BufReader::new(stdout).lines())).await {
-        Ok(Ok(count)) if count > 0 => Ok(format!("`{program} … mcp` offers {count} tools")),
+    match timeout(TOOLS_WITHIN, converse(stdin, BufReader::new(stdout).lines(), calls)).await {
+        Ok(Ok((count, who, said))) if count > 0 => {
+            // It says good-bye to the server, so that no session of it is left there.
+            drop(timeout(ENDS_WITHIN, child.wait()).await);
+            match who {
+                Some(who) if who != handle.as_str() => {
+                    Err(broken(&format!("it speaks as {who}, not as {handle}")))
+                }
+                Some(_) | None => Ok((format!("`{program} … mcp` offers {count} tools, as {handle}"), said)),
+            }
+        }
         Ok(Ok(_)) => Err(broken("it offers no tools")),
         Ok(Err(why)) => {
             drop(child.start_kill());
             let output = timeout(TOOLS_WITHIN, child.wait_with_output()).await;
             let said = output.ok().and_then(Result::ok).map(|output| output.stderr).unwrap_or_default();
             let said = String::from_utf8_lossy(&said);
-            Err(broken(&format!("{why}; {}", said.trim().lines().last().unwrap_or("it said nothing"))))
+            Err(broken(&format!("{why}; {}", said.trim().lines().last().unwrap_or("it printed nothing"))))
         }
         Err(_) => Err(broken(&format!("it does not answer within {} s", TOOLS_WITHIN.as_secs()))),
     }
@@ -95,12 +108,16 @@ pub(super) async fn offers_tools(
 fn broken(why: &str) -> Failure {
     Failure::local_with(
         format!("the MCP server of the settings does not work: {why}"),
-        "run its command line by hand to see more; `plenary connect` writes it anew",
+        "run its command line yourself to see more; `plenary connect` writes it again",
     )
 }
 
-/// Shakes hands and asks for the tools; how many there are.
-async fn converse(mut stdin: ChildStdin, mut lines: Lines<BufReader<ChildStdout>>) -> Result<usize, String> {
+/// Shakes hands and asks for the tools; how many there are, and as whom it speaks where it says so; and what a tool says.
+async fn converse(
+    mut stdin: ChildStdin,
+    mut lines: Lines<BufReader<ChildStdout>>,
+    calls: Option<&str>,
+) -> Result<(usize, Option<String>, String), String> {
     let client = json!({"name": "plenary-doctor", "version": env!("CARGO_PKG_VERSION")});
     let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
     ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})).await?;
@@ -108,13 +125,27 @@ async fn converse(mut stdin: ChildStdin, mut lines: Lines<BufReader<ChildStdout>
     ask(&mut stdin, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
     ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}})).await?;
     let tools = reply(&mut lines, 2).await?;
-    Ok(tools["tools"].as_array().map_or(0, Vec::len))
+    let tools = tools["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if !tools.iter().any(|tool| tool["name"] == "whoami") {
+        return Ok((tools.len(), None, String::new()));
+    }
+    let call = json!({"name": "whoami", "arguments": {}});
+    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call})).await?;
+    let me = reply(&mut lines, 3).await?;
+    let who = me["structuredContent"]["handle"].as_str().map(str::to_owned);
+    let Some(tool) = calls else { return Ok((tools.len(), who, String::new())) };
+    let call = json!({"name": tool, "arguments": {}});
+    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": call})).await?;
+    Ok((tools.len(), who, reply(&mut lines, 4).await?.to_string()))
 }
 
 async fn ask(stdin: &mut ChildStdin, message: &Value) -> Result<(), String> {
     let line = format!("{message}\n");
-    stdin.write_all(line.as_bytes()).await.map_err(|error| format!("it does not listen ({error})"))?;
-    stdin.flush().await.map_err(|error| format!("it does not listen ({error})"))
+    stdin
+        .write_all(line.as_bytes())
+        .await
+        .map_err(|error| format!("it does not read its input ({error})"))?;
+    stdin.flush().await.map_err(|error| format!("it does not read its input ({error})"))
 }
 
 async fn reply(lines: &mut Lines<BufReader<ChildStdout>>, id: u64) -> Result<Value, String> {
@@ -122,7 +153,7 @@ async fn reply(lines: &mut Lines<BufReader<ChildStdout>>, id: u64) -> Result<Val
         let line = lines.next_line().await.map_err(|error| error.to_string())?;
         let Some(line) = line else { return Err("it ended".to_owned()) };
         let Ok(message) = serde_json::from_str::<Value>(&line) else {
-            return Err("it speaks no JSON".to_owned());
+            return Err("it does not send JSON".to_owned());
         };
         if message["id"] == id {
             if message["error"].is_object() {

@@ -17,11 +17,13 @@ use plenary_kernel::{AgentHandle, SovereignHandle};
 use serde_json::json;
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
+use super::server;
 use crate::cli::{
-    connect::{CodingAgent, Written, hold},
+    connect::{CodingAgent, ProgramEntries, hold},
     context::Context,
     failure::Failure,
-    identity::Connected,
+    hook,
+    identity::ClientEntry,
 };
 
 /// The sibling's name.
@@ -37,18 +39,45 @@ const HOOK_WITHIN: Duration = Duration::from_secs(15);
 pub(super) async fn round(
     context: &Context,
     coding: CodingAgent,
-    connected: &Connected,
-    written: &Written,
+    connected: &ClientEntry,
+    written: &ProgramEntries,
     directory: &Path,
 ) -> Result<String, Failure> {
     let missing: Vec<&str> =
-        coding.events().iter().copied().filter(|event| !written.hooks.contains_key(*event)).collect();
+        written.expected.iter().copied().filter(|event| !written.hooks.contains_key(*event)).collect();
     if !missing.is_empty() {
         return Err(Failure::local_with(
             format!("the settings have no hook at {}", missing.join(", ")),
-            format!("write them anew: `plenary connect {}`", coding.as_str()),
+            format!("write them again: `plenary connect {}`", coding.as_str()),
         ));
     }
+    let (agent, word) = sent(context, connected).await?;
+    let outcome = look(coding, written, directory, &word).await;
+    clean_up(&agent, &connected.agent).await?;
+    outcome
+}
+
+/// The same by the tool that reads an inbox.
+pub(super) async fn by_tool(
+    context: &Context,
+    connected: &ClientEntry,
+    written: &ProgramEntries,
+) -> Result<String, Failure> {
+    let (agent, word) = sent(context, connected).await?;
+    let outcome = server::offers_tools(context, &connected.agent, written, Some("inbox")).await;
+    clean_up(&agent, &connected.agent).await?;
+    let (_, said) = outcome?;
+    if said.contains(&word) {
+        return Ok("a message reaches the model by the tool `inbox`".to_owned());
+    }
+    Err(Failure::local_with(
+        "the tool `inbox` did not show a waiting message",
+        "read the unread items first (`plenary inbox`), and try again",
+    ))
+}
+
+/// A message of the sibling that is in the agent's inbox; the agent's client, and its word.
+async fn sent(context: &Context, connected: &ClientEntry) -> Result<(Client, String), Failure> {
     let sibling = sibling(context, connected.agent.owner_name().as_str()).await?;
     let agent = client_of(context, &connected.agent)?;
     let probe = probe(&connected.agent)?;
@@ -59,9 +88,7 @@ pub(super) async fn round(
     if !arrives(&agent, before, &probe.frame_id).await? {
         return Err(unreached(connected));
     }
-    let outcome = look(coding, written, directory, probe.frame_id.as_str()).await;
-    clean_up(&agent, &connected.agent).await?;
-    outcome
+    Ok((agent, probe.frame_id.as_str().to_owned()))
 }
 
 /// A frame whose text is its own id.
@@ -99,7 +126,7 @@ async fn frames(agent: &Client, after: Option<String>) -> Result<InboxPage, Fail
 }
 
 fn frames_after(after: Option<String>) -> InboxQuery {
-    InboxQuery { after, limit: Some(100), kinds: Some("frame".to_owned()) }
+    InboxQuery { after, limit: Some(100), kinds: Some("frame".to_owned()), ..InboxQuery::default() }
 }
 
 /// Whether a frame comes into an inbox behind a cursor.
@@ -119,41 +146,50 @@ async fn arrives(agent: &Client, mut after: String, frame: &Uuid) -> Result<bool
 }
 
 /// What is said where the agent lets no sibling reach it.
-fn unreached(connected: &Connected) -> Failure {
+fn unreached(connected: &ClientEntry) -> Failure {
     let owner = connected.agent.owner_name();
     Failure::local_with(
-        format!("{} is not reached by agents of its own owner", connected.agent),
+        format!("agents of its own owner cannot contact {}", connected.agent),
         format!("`plenary agent allow {} @{owner}.*`", connected.agent),
     )
 }
 
-/// Runs the hook that puts text before the model most often, and looks for the message.
+/// Runs every hook, and looks for the message where text is put before the model.
 async fn look(
     coding: CodingAgent,
-    written: &Written,
+    written: &ProgramEntries,
     directory: &Path,
     word: &str,
 ) -> Result<String, Failure> {
-    let heard = ["UserPromptSubmit", "BeforeAgent", "postToolUse"];
-    let Some((event, line)) = written.hooks.iter().find(|(event, _)| heard.contains(&event.as_str())) else {
-        return Err(Failure::local("no hook of the settings puts text before the model"));
-    };
-    let begun = Instant::now();
-    let output = run(&format!("{line} --peek"), &told(event, directory), directory).await?;
-    let took = begun.elapsed().as_millis();
-    let unread = "read what is unread first (`plenary inbox`), and try again";
-    if output.contains(word) {
-        return Ok(format!(
-            "a message reaches what {} puts before the model at {event}, in {took} ms",
-            coding.title()
+    let unread = "read the unread items first (`plenary inbox`), and try again";
+    let mut slowest = 0;
+    for (event, line) in &written.hooks {
+        let begun = Instant::now();
+        let output = run(&format!("{line} --peek"), &told(event, directory), directory).await?;
+        let took = begun.elapsed().as_millis();
+        slowest = slowest.max(took);
+        if !hook::speaks_at(coding, event) || output.contains(word) {
+            continue;
+        }
+        if output.contains("unread for") {
+            return Err(Failure::local_with(
+                "the newest message is not shown, because too many others are unread",
+                unread,
+            ));
+        }
+        return Err(Failure::local_with(
+            format!("the hook of {event} did not show a waiting message ({took} ms)"),
+            format!("run it yourself: `{line} --peek </dev/null`"),
         ));
     }
-    if output.contains("unread for") {
-        return Err(Failure::local_with("so much is unread that the newest message is not shown", unread));
+    let speaking = written.hooks.keys().filter(|event| hook::speaks_at(coding, event)).count();
+    if speaking == 0 {
+        return Ok(format!("each of {} hooks runs, the slowest in {slowest} ms", written.hooks.len()));
     }
-    Err(Failure::local_with(
-        format!("the hook of {event} did not show a message that was there ({took} ms)"),
-        format!("run it by hand: `{line} --peek </dev/null`"),
+    Ok(format!(
+        "a message reaches what {} puts before the model, by each of {} hooks, the slowest in {slowest} ms",
+        coding.title(),
+        written.hooks.len()
     ))
 }
 
@@ -171,8 +207,14 @@ async fn run(line: &str, input: &str, directory: &Path) -> Result<String, Failur
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(input.as_bytes()).await.map_err(failed)?;
     }
-    let late = |_| Failure::local(format!("the hook does not end within {} s", HOOK_WITHIN.as_secs()));
+    let late = |_| Failure::local(format!("the hook does not finish within {} s", HOOK_WITHIN.as_secs()));
     let output = timeout(HOOK_WITHIN, child.wait_with_output()).await.map_err(late)?.map_err(failed)?;
+    if !output.status.success() {
+        return Err(Failure::local_with(
+            format!("`{line}` ends with {}", output.status),
+            "run it yourself to see more; `plenary connect` writes it again",
+        ));
+    }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -198,8 +240,8 @@ async fn sibling(context: &Context, owner: &str) -> Result<Client, Failure> {
         .map_err(|error| Failure::local(format!("the sibling's name: {error}")))?;
     if hold(context, &handle).await?.is_none() {
         return Err(Failure::local_with(
-            format!("{handle}, who sends the message, was removed for good"),
-            "nothing else depends on it; what comes before this holds",
+            format!("{handle}, which sends the test message, was deleted"),
+            "nothing else depends on it; the results above are valid",
         ));
     }
     client_of(context, &handle)

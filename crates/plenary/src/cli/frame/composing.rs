@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use plenary_client::{
     Reply,
-    frames::{ComputeLocation, ContextCheck, Emitted, Frame, Kind, Payload, Scope, Seat, Uuid, VERSION, now},
+    frames::{
+        ComputeLocation, ContextCheck, Frame, FrameReceipt, Kind, Payload, Scope, Seat, Uuid, VERSION, now,
+    },
 };
 use plenary_kernel::SovereignHandle;
 use serde_json::{Map, Value};
@@ -22,38 +24,38 @@ use crate::{
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "The frame")]
 pub(crate) struct FrameArgs {
-    /// Whom it is for: `~owner/*`, `~owner/cc-*`, `~owner/instrument@session`, `org:name/members/*`,
+    /// Recipients: `~owner/*`, `~owner/cc-*`, `~owner/instrument@session`, `org:name/members/*`,
     /// `org:name/members/role/*` [default: all sessions of this agent's owner]
     #[arg(long, visible_alias = "to", value_name = "SCOPE")]
     pub(super) scope: Option<Scope>,
-    /// For how long it holds, e.g. 10m; readers drop it after that [default: theirs to decide]
+    /// Lifetime, e.g. 10m; readers drop the frame after it [default: each reader decides]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(super) ttl: Option<Duration>,
-    /// On whose behalf [default: this agent's owner]
+    /// Owner on whose behalf the frame is sent [default: this agent's owner]
     #[arg(long, value_name = "~OWNER")]
     acted_by: Option<SovereignHandle>,
-    /// What composed it [env: PLENARY_DRAFTED_WITH] [default: ~ and the agent's name]
+    /// Tool that composed the frame [env: PLENARY_DRAFTED_WITH] [default: ~ and the agent's name]
     #[arg(long, value_name = "~INSTRUMENT")]
     drafted_with: Option<String>,
-    /// Where its content was computed: server-active, server-aggregate or local-only [default: server-active]
+    /// Where the content was computed: server-active, server-aggregate or local-only [default: server-active]
     #[arg(long, value_name = "WHERE")]
     compute_location: Option<ComputeLocation>,
-    /// How its content came about, a tag; may be repeated [default: command-line]
+    /// Method by which the content was made, a tag; may be repeated [default: command-line]
     #[arg(long, value_name = "TAG")]
     method: Vec<String>,
-    /// A return record it belongs to
+    /// Return record that the frame belongs to
     #[arg(long, value_name = "REF")]
     return_ref: Option<String>,
-    /// Whether a policy was checked: passed or skipped [default: skipped]
+    /// Result of the policy check: passed or skipped [default: skipped]
     #[arg(long, value_name = "CHECK")]
     context_check: Option<ContextCheck>,
-    /// Which stream it belongs to and on what basis, a tag [default: agent-channel/own-request]
+    /// Stream and basis of the frame, a tag [default: agent-channel/own-request]
     #[arg(long, value_name = "TAG")]
     basis: Option<String>,
 }
 
 /// A frame on its way, and whom it is for.
-pub(super) struct Composed {
+pub(super) struct ComposedFrame {
     /// The frame.
     pub(super) frame: Frame,
     /// Its scope.
@@ -91,7 +93,7 @@ impl FrameArgs {
         speaker: &Speaker,
         kind: Kind,
         payload: Map<String, Value>,
-    ) -> Composed {
+    ) -> ComposedFrame {
         let scope = self.scope.clone().unwrap_or_else(|| speaker.own_sessions());
         let method =
             if self.method.is_empty() { vec!["command-line".to_owned()] } else { self.method.clone() };
@@ -112,7 +114,7 @@ impl FrameArgs {
             provenance_context_check: self.context_check.unwrap_or(ContextCheck::Skipped),
             provenance_basis: self.basis.clone().unwrap_or_else(|| "agent-channel/own-request".to_owned()),
         };
-        Composed { frame, scope }
+        ComposedFrame { frame, scope }
     }
 
     /// Composes a frame and sends it.
@@ -121,14 +123,14 @@ impl FrameArgs {
         context: &Context,
         speaker: &Speaker,
         payload: &Payload,
-    ) -> Result<Reply<Emitted>, Failure> {
+    ) -> Result<Reply<FrameReceipt>, Failure> {
         self.compose(context, speaker, payload.kind(), payload.to_object()).send(speaker, &speaker.seat).await
     }
 }
 
-impl Composed {
+impl ComposedFrame {
     /// Sends it from this session.
-    pub(super) async fn send(&self, speaker: &Speaker, seat: &Seat) -> Result<Reply<Emitted>, Failure> {
+    pub(super) async fn send(&self, speaker: &Speaker, seat: &Seat) -> Result<Reply<FrameReceipt>, Failure> {
         Ok(speaker.client.submit_frame(&self.frame, Some(&self.scope), seat).await?)
     }
 }
@@ -146,21 +148,21 @@ pub(super) fn reach(sessions: u64) -> String {
 pub(super) fn nobody_listens(context: &Context, sessions: u64) {
     if sessions == 0 && !context.out.is_json() {
         context.out.note(
-            "next: listen in another terminal with `plenary frame listen`, see who does with `plenary frame roster`, \
-             or name others with --scope",
+            "next: listen in another terminal with `plenary frame listen`, list the listeners with `plenary frame roster`, \
+             or name other recipients with --scope",
         );
     }
 }
 
 /// Says that a frame is out, and whom it reached.
-pub(super) fn report(context: &Context, reply: &Reply<Emitted>) -> Result<(), Failure> {
+pub(super) fn report(context: &Context, reply: &Reply<FrameReceipt>) -> Result<(), Failure> {
     context.answer(reply, |emitted| Ok(context.out.line(&reach(emitted.delivered_count))?))?;
     nobody_listens(context, reply.delivered_count);
     Ok(())
 }
 
 /// Under `--json` the server's answer with a further member, so that what the frame is known by is not lost.
-pub(super) fn answer_with(reply: &Reply<Emitted>, member: &str, value: &Uuid) -> String {
+pub(super) fn answer_with(reply: &Reply<FrameReceipt>, member: &str, value: &Uuid) -> String {
     let mut answer: Value = serde_json::from_str(reply.json()).unwrap_or_default();
     answer[member] = value.as_str().into();
     answer.to_string()

@@ -22,32 +22,32 @@ use crate::{
 
 /// Shown under `--help`.
 const LISTEN_HELP: &str = "\
-Frames are not stored: what is sent while nobody listens is gone, but for the last few minutes (--recent). With --json \
-one frame a line, as the server sent it. Stale frames and repeats are dropped.";
+Frames are not stored: only those of the last few minutes can be read later (--recent). With --json each line is one \
+frame as the server sent it. Expired frames and duplicates are dropped.";
 
 /// What to follow.
 #[derive(Debug, Args)]
 #[command(after_help = LISTEN_HELP)]
 pub(crate) struct Listen {
-    /// Only frames that fit: `axis:value` with commas between; axes are kind, sender, content_type, tool, org
+    /// Only frames that match `axis:value`, several separated by commas; the axes are kind, sender, content_type, tool, org
     #[arg(long, value_name = "EXPRESSION")]
     filter: Option<String>,
     /// Only this kind, e.g. `advisory` or `agent_advisory`
     #[arg(long, value_parser = kind)]
     kind: Option<Kind>,
-    /// Only frames of this principal
+    /// Only frames sent for this owner
     #[arg(long, value_name = "~OWNER")]
     sender: Option<SovereignHandle>,
-    /// Begin with what the server still has
+    /// Start with the frames that the server still holds
     #[arg(long, conflicts_with = "after")]
     recent: bool,
-    /// Begin behind the event of this id, as far as the server still has it
+    /// Start after the event with this id, if the server still holds it
     #[arg(long, value_name = "ID")]
     after: Option<u64>,
-    /// Show who claims, extends and releases what, and what ends by itself
+    /// Show claims instead of frames: when each is made, extended, released or expires
     #[arg(long, conflicts_with_all = ["filter", "kind"])]
     locks: bool,
-    /// Wait for the server where it is not up yet
+    /// Wait for the server if it is not up yet
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -164,7 +164,7 @@ pub(super) async fn locks(context: &Context, args: Locks) -> Result<(), Failure>
             lease.intent.as_deref().unwrap_or_default(),
         ]);
     }
-    Ok(context.out.table(&table, "nobody says to hold anything")?)
+    Ok(context.out.table(&table, "there are no claims")?)
 }
 
 #[cfg(test)]

@@ -22,29 +22,29 @@ use super::{context::Context, failure::Failure};
 pub(crate) enum Command {
     /// Send a frame of any kind
     Send(telling::Send),
-    /// Say what this session is doing
+    /// Tell other sessions what this session is doing
     Advise(telling::Advise),
-    /// Say what has happened
+    /// Tell other sessions what has happened
     Broadcast(telling::BroadcastArgs),
-    /// Pass work on to another session
+    /// Hand work over to another session
     Handover(telling::HandoverArgs),
-    /// Claim a resource, alone or while a command runs; it stops nobody
+    /// Claim a resource, or claim it while a command runs; a claim is advisory
     Lock(lock::Lock),
-    /// Give a claim up
+    /// Release a claim
     Unlock(lock::Unlock),
-    /// Prolong a claim
+    /// Extend a claim
     Extend(lock::Extend),
-    /// Show who claims what
+    /// List current claims
     Locks(listen::Locks),
-    /// Ask other sessions, and collect their answers
+    /// Ask other sessions a question and collect the answers
     Query(query::Ask),
     /// Answer a question
     Answer(query::Answer),
     /// Follow the frames that reach this session, live
     Listen(listen::Listen),
-    /// Show which sessions are listening
+    /// List the sessions that are listening
     Roster(roster::RosterArgs),
-    /// Show how much the server keeps for who comes late
+    /// Show how many frames the server holds for sessions that connect later
     Retention(roster::RetentionArgs),
 }
 

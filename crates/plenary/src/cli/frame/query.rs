@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use plenary_client::frames::{
-    FrameStream, Payload, Query, Received, Response, Scope, Signal, StreamOptions, Subscription, Uuid,
+    FrameStream, Payload, Query, ReceivedFrame, Response, Scope, Signal, StreamOptions, Subscription, Uuid,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -29,8 +29,8 @@ const WINDOW: &str = "30s";
 
 /// Shown under `--help`.
 const ASK_HELP: &str = "\
-Listens before it asks, and prints the answers as they come. The exit code is 0 where somebody answered, and 5 where \
-nobody did. With --json the first line is the server's answer with `query_id`, each further one a frame.";
+Prints each answer as it arrives. The exit code is 0 if there was an answer, and 5 if there was \
+none. With --json the first line is the server's reply with `query_id`, and each further line is a frame.";
 
 /// A question.
 #[derive(Debug, Args)]
@@ -38,13 +38,13 @@ nobody did. With --json the first line is the server's answer with `query_id`, e
 pub(crate) struct Ask {
     /// The question; `-` reads it from standard input
     text: String,
-    /// How long to collect answers
+    /// Time during which answers are collected
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = WINDOW)]
     timeout: Duration,
-    /// Stop after so many answers [default: when the time is over]
+    /// Stop after this many answers [default: when the time is over]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     answers: Option<u32>,
-    /// Where answers go; it must reach this session [default: this call alone]
+    /// Scope to which answers are sent; it must include this session [default: only this command]
     #[arg(long, value_name = "SCOPE")]
     response_scope: Option<Scope>,
     #[command(flatten)]
@@ -56,12 +56,12 @@ pub(crate) struct Ask {
 /// Answers go where the question asked for them, as long as the server still has the question.
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
-    /// The question's id, as `plenary frame listen` shows it
+    /// The id of the question, as `plenary frame listen` shows it
     #[arg(value_name = "QUERY_ID")]
     query_id: Uuid,
     /// The answer; `-` reads it from standard input
     text: String,
-    /// What it refers to; may be repeated
+    /// A reference; may be repeated
     #[arg(long = "ref", value_name = "REF")]
     refs: Vec<String>,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub(super) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
     } else {
         let wait = args.timeout.as_secs_f32();
         let reached = reach(reply.delivered_count);
-        context.out.note(&format!("asked as {query_id}; {reached}; answers are taken for {wait} s"));
+        context.out.note(&format!("asked as {query_id}; {reached}; collecting answers for {wait} s"));
         nobody_listens(context, reply.delivered_count);
     }
     let until = Instant::now() + args.timeout;
@@ -154,7 +154,7 @@ async fn collect(
     Ok(come)
 }
 
-fn is_answer(received: &Received, query_id: &Uuid) -> bool {
+fn is_answer(received: &ReceivedFrame, query_id: &Uuid) -> bool {
     if let Payload::Response(response) = &received.payload { response.query_id == *query_id } else { false }
 }
 
@@ -185,7 +185,7 @@ async fn asked_scope(context: &Context, speaker: &Speaker, query_id: &Uuid) -> R
     }
     let own = speaker.own_sessions();
     context.out.note(&format!(
-        "the question is not, or no longer, kept for {}; the answer goes to {own}; name another with --scope",
+        "the server does not hold the question for {}; the answer goes to {own}; name another scope with --scope",
         speaker.handle
     ));
     Ok(own)

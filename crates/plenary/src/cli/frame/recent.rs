@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plenary_client::frames::{FrameStream, Received, Signal, StreamOptions, Subscription};
+use plenary_client::frames::{FrameStream, ReceivedFrame, Signal, StreamOptions, Subscription};
 use tokio::time::{Instant, timeout};
 
 use super::seat::Speaker;
@@ -15,7 +15,7 @@ const ALL_MAX: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_millis(1_000);
 
 /// The frames that are still kept, oldest first.
-pub(super) async fn recent(speaker: &Speaker, filter: Option<&str>) -> Result<Vec<Received>, Failure> {
+pub(super) async fn recent(speaker: &Speaker, filter: Option<&str>) -> Result<Vec<ReceivedFrame>, Failure> {
     let filter = filter.map(str::to_owned);
     let seat = speaker.aside("look");
     let subscription = Subscription { filter, seat, retained: true, ..speaker.subscription() };
@@ -23,7 +23,7 @@ pub(super) async fn recent(speaker: &Speaker, filter: Option<&str>) -> Result<Ve
     read(&mut stream).await
 }
 
-async fn read(stream: &mut FrameStream) -> Result<Vec<Received>, Failure> {
+async fn read(stream: &mut FrameStream) -> Result<Vec<ReceivedFrame>, Failure> {
     let mut frames = Vec::new();
     let mut open = false;
     let until = Instant::now() + ALL_MAX;

@@ -14,14 +14,14 @@ use crate::{
 /// Whose sessions; another owner's only where the token may see them.
 #[derive(Debug, Args)]
 pub(crate) struct RosterArgs {
-    /// Whose, e.g. `~nick` [default: this agent's owner]
+    /// Owner, e.g. `~nick` [default: this agent's owner]
     handle: Option<SovereignHandle>,
 }
 
 /// How much is kept of a handle's frames.
 #[derive(Debug, Args)]
 pub(crate) struct RetentionArgs {
-    /// Whose, e.g. `~nick` [default: this agent's owner]
+    /// Owner, e.g. `~nick` [default: this agent's owner]
     handle: Option<SovereignHandle>,
 }
 

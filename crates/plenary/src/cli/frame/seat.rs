@@ -11,17 +11,17 @@ use plenary_kernel::{AgentHandle, SovereignHandle};
 
 use crate::cli::{context::Context, failure::Failure, terminal};
 
-/// Who is sitting here.
+/// The arguments that identify this session.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "This session")]
 pub(crate) struct SeatArgs {
-    /// Its instrument [env: PLENARY_INSTRUMENT] [default: the agent's name]
+    /// Instrument of this session [env: PLENARY_INSTRUMENT] [default: the agent's name]
     #[arg(long, value_name = "NAME")]
     instrument: Option<String>,
-    /// Its id [env: PLENARY_SESSION] [default: made of host and terminal]
+    /// Id of this session [env: PLENARY_SESSION] [default: derived from host and terminal]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Its tool class [env: PLENARY_TOOL] [default: the instrument up to its first hyphen]
+    /// Tool class of this session [env: PLENARY_TOOL] [default: the instrument up to its first hyphen]
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
 }

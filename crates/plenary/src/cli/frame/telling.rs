@@ -16,10 +16,13 @@ use crate::cli::{context::Context, failure::Failure, input};
 
 /// What this session is doing.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plenary frame advise 'refactoring the lexer' --file src/lexer.rs --ttl 10m"
+)]
 pub(crate) struct Advise {
-    /// What it is doing; `-` reads it from standard input
+    /// What this session is doing; `-` reads it from standard input
     text: String,
-    /// A file it concerns; may be repeated
+    /// A file that this concerns; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     file_refs: Vec<String>,
     /// The working tree
@@ -36,13 +39,16 @@ pub(crate) struct Advise {
 
 /// What has happened.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plenary frame broadcast 'lexer refactoring merged' --class merged --ref main"
+)]
 pub(crate) struct BroadcastArgs {
     /// What has happened; `-` reads it from standard input
     text: String,
-    /// Its class: merged, stale, released or other
+    /// Class of the event: merged, stale, released or other
     #[arg(long = "class", value_name = "CLASS", default_value_t = EventClass::Other)]
     event_class: EventClass,
-    /// A branch, change request or commit it concerns; may be repeated
+    /// A branch, change request or commit that this concerns; may be repeated
     #[arg(long = "ref", value_name = "REF")]
     refs: Vec<String>,
     #[command(flatten)]
@@ -57,16 +63,16 @@ pub(crate) struct HandoverArgs {
     /// What the next session needs to know; `-` reads it from standard input
     #[arg(required_unless_present = "body_file", conflicts_with = "body_file")]
     text: Option<String>,
-    /// Read it from a file
+    /// Read the text from a file
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
     /// The session that hands over [default: this one]
     #[arg(long, value_name = "SESSION")]
     previous: Option<String>,
-    /// The session that takes over, where one already does
+    /// The session that takes over, if it is known
     #[arg(long, value_name = "SESSION")]
     next: Option<String>,
-    /// A file, change request or decision it points at; may be repeated
+    /// A related file, change request or decision; may be repeated
     #[arg(long = "pointer", value_name = "REF")]
     pointer_refs: Vec<String>,
     #[command(flatten)]
@@ -153,13 +159,13 @@ fn object(given: &str) -> Result<Map<String, Value>, Failure> {
     };
     let bad = |why: String| {
         Failure::usage(
-            format!("the payload is no JSON object: {why}"),
+            format!("the payload is not a JSON object: {why}"),
             "give e.g. --payload '{\"advisory_text\":\"…\"}', --payload @FILE, or --payload - for standard input",
         )
     };
     match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(bad("it is of another type".into())),
+        Ok(_) => Err(bad("it has another type".into())),
         Err(error) => Err(bad(error.to_string())),
     }
 }

@@ -5,7 +5,7 @@ mod payload;
 
 use std::time::Duration;
 
-use plenary_client::frames::{Change, Lease, Received, now};
+use plenary_client::frames::{Change, Lease, ReceivedFrame, now};
 use plenary_kernel::TimestampMs;
 use serde_json::{Value, json};
 
@@ -20,14 +20,14 @@ const INDENT: &str = "    ";
 
 /// A frame on standard output: words, or its JSON as it came. Beside the runtime's thread: a reader that has stopped
 /// reading must not keep signals from being heard.
-pub(super) async fn print(out: Out, received: &Received) -> Result<(), Failure> {
+pub(super) async fn print(out: Out, received: &ReceivedFrame) -> Result<(), Failure> {
     let text = if out.is_json() { received.json().to_owned() } else { frame(&out, received, now()) };
     let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
     Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
 }
 
 /// A frame: when, how old, from whom, what.
-pub(super) fn frame(out: &Out, received: &Received, now: TimestampMs) -> String {
+pub(super) fn frame(out: &Out, received: &ReceivedFrame, now: TimestampMs) -> String {
     let frame = &received.frame;
     let made = frame.made_at();
     let kind = frame.kind.as_str();
@@ -64,7 +64,7 @@ pub(super) fn listening(speaker: &Speaker) -> String {
 
 /// A stream that broke.
 pub(super) fn note_lost(out: Out, reason: &str, retry_in: Duration) {
-    out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
+    out.note(&format!("not connected: {reason}; reconnecting in {:.1} s", retry_in.as_secs_f32()));
 }
 
 /// Who holds a claim.
@@ -158,7 +158,7 @@ mod tests {
             provenance_basis: "test".into(),
         };
         let json = serde_json::to_string(&frame).unwrap();
-        let received = Received::read(None, &json).unwrap();
+        let received = ReceivedFrame::read(None, &json).unwrap();
         super::frame(&Out::new(false, true), &received, TimestampMs(13_000))
     }
 

@@ -9,23 +9,78 @@ use crate::cli::connect::CodingAgent;
 /// The longest answer: what coding agents put before the model whole.
 pub(super) const ANSWER_CHARS_MAX: usize = 10_000;
 
+/// How a coding agent takes text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As Claude Code does.
+    Claude,
+    /// The same, and at the end of a turn a reason to go on.
+    Codex,
+    Gemini,
+    Cursor,
+    Copilot,
+    Kimi,
+    /// A module of ours takes the text.
+    Module,
+    Antigravity,
+    Crush,
+    Goose,
+}
+
+const fn form(coding: CodingAgent) -> Form {
+    match coding {
+        CodingAgent::Claude => Form::Claude,
+        CodingAgent::Codex
+        | CodingAgent::Qwen
+        | CodingAgent::Qoder
+        | CodingAgent::Droid
+        | CodingAgent::Auggie
+        | CodingAgent::Vscode => Form::Codex,
+        CodingAgent::Gemini => Form::Gemini,
+        CodingAgent::Cursor => Form::Cursor,
+        CodingAgent::Copilot => Form::Copilot,
+        CodingAgent::Kimi => Form::Kimi,
+        CodingAgent::Opencode | CodingAgent::Kilo | CodingAgent::Pi | CodingAgent::Amp => Form::Module,
+        CodingAgent::Antigravity => Form::Antigravity,
+        CodingAgent::Crush => Form::Crush,
+        CodingAgent::Goose => Form::Goose,
+    }
+}
+
 /// The answer with this text; none where this coding agent takes no text at this moment.
 pub(super) fn answer(event: &Event, text: &str) -> Option<Value> {
-    Some(match (event.coding, event.moment) {
+    let context = || json!({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}});
+    let block = || json!({"decision": "block", "reason": text});
+    Some(match (form(event.coding), event.moment) {
         // What wakes a session is read as it is.
-        (CodingAgent::Claude, Moment::Wait) => text.into(),
-        (_, Moment::Compact | Moment::End | Moment::Wait | Moment::Watch)
-        | (CodingAgent::Cursor, Moment::Prompt) => {
-            return None;
+        (Form::Claude | Form::Module, Moment::Wait) => text.into(),
+        (_, Moment::Compact | Moment::End | Moment::Wait | Moment::Watch | Moment::Permission)
+        | (Form::Cursor, Moment::Prompt)
+        | (Form::Kimi, Moment::Start | Moment::Tool)
+        | (Form::Goose, Moment::Start | Moment::Prompt | Moment::Tool) => return None,
+        (Form::Module, _) => json!({"text": text}),
+        (Form::Cursor, Moment::Start | Moment::Tool) => json!({"additional_context": text}),
+        (Form::Cursor, Moment::Stop) => json!({"followup_message": text}),
+        (Form::Gemini, Moment::Stop) => json!({"decision": "deny", "reason": text}),
+        (Form::Claude, Moment::Stop) if event.takes_context => context(),
+        (Form::Copilot, Moment::Start | Moment::Prompt | Moment::Tool) => json!({"additionalContext": text}),
+        (Form::Kimi, Moment::Prompt) => json!({"message": text}),
+        (Form::Kimi, Moment::Stop) => {
+            json!({"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": text}})
         }
-        (CodingAgent::Cursor, Moment::Start | Moment::Tool) => json!({"additional_context": text}),
-        (CodingAgent::Cursor, Moment::Stop) => json!({"followup_message": text}),
-        (CodingAgent::Gemini, Moment::Stop) => json!({"decision": "deny", "reason": text}),
-        (_, Moment::Stop) => json!({"decision": "block", "reason": text}),
-        (_, Moment::Start | Moment::Prompt | Moment::Tool) => {
-            json!({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
-        }
+        (Form::Antigravity, Moment::Stop) => json!({"decision": "continue", "reason": text}),
+        (Form::Antigravity, _) => json!({"injectSteps": [{"ephemeralMessage": text}]}),
+        (Form::Crush, Moment::Start | Moment::Prompt | Moment::Tool) => json!({"context": text}),
+        (_, Moment::Stop) => block(),
+        (_, Moment::Start | Moment::Prompt | Moment::Tool) => context(),
     })
+}
+
+/// What the person is told, and the model is not; none where this coding agent shows nothing.
+pub(super) fn notice(event: &Event, text: &str) -> Option<Value> {
+    let is_shown = matches!(form(event.coding), Form::Claude | Form::Codex | Form::Gemini);
+    let is_moment = matches!(event.moment, Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop);
+    (is_shown && is_moment).then(|| json!({"systemMessage": text}))
 }
 
 /// Whether there is an answer to this moment at all.

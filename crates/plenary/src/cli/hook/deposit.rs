@@ -35,6 +35,6 @@ pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -
     command.stderr(journal::open(&context.around).map_or_else(Stdio::null, Stdio::from));
     // It outlives this hook, and whatever ends it.
     command.process_group(0);
-    command.spawn().map_err(|error| format!("the deposit cannot begin: {error}"))?;
+    command.spawn().map_err(|error| format!("the deposit cannot start: {error}"))?;
     Ok(())
 }

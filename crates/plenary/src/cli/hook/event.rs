@@ -3,10 +3,9 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum as _;
 use plenary_client::inbox::CodingSession;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::program::Program;
 use crate::cli::connect::CodingAgent;
@@ -16,6 +15,9 @@ pub(crate) const STOPS_MAX: u32 = 5;
 
 /// No event of a coding agent, but a process beside its session.
 pub(crate) const WAIT: &str = "Wait";
+
+/// A tool may not be used yet.
+pub(crate) const PERMISSION: &str = "PermissionRequest";
 
 /// No event either, but a process that looks after a session.
 pub(super) const WATCH: &str = "Watch";
@@ -29,6 +31,8 @@ pub(super) enum Moment {
     Prompt,
     /// A tool was used.
     Tool,
+    /// A tool is about to be asked a permission for.
+    Permission,
     /// The turn is about to end.
     Stop,
     /// What was said is about to be summarised.
@@ -47,7 +51,7 @@ impl Moment {
         match self {
             Self::Start => "start",
             Self::Prompt => "prompt",
-            Self::Tool => "tool",
+            Self::Tool | Self::Permission => "tool",
             Self::Stop => "stop",
             Self::Compact => "compact",
             Self::End => "end",
@@ -72,12 +76,20 @@ pub(super) struct Event {
     pub(super) directory: Option<PathBuf>,
     /// Whether a hook has continued this turn already.
     pub(super) continued: bool,
+    /// Whether what was said is no person's word, but what woke the session.
+    pub(super) own_word: bool,
+    /// Whether it takes context at the end of a turn as such, and not as an objection.
+    pub(super) takes_context: bool,
+    /// Whether it is told as a matter of routine, and nothing is summarised for sure.
+    pub(super) is_routine: bool,
     /// Whether the turn was broken off by a person or an error.
     pub(super) broken_off: bool,
     /// Whether it is of an agent within the session: what is put before that one, the session never sees.
     pub(super) within: bool,
     /// The program of the session, where a hook says it of another.
     pub(super) program: Option<Program>,
+    /// The tool, and what it is to be used with.
+    pub(super) tool: Option<(String, Map<String, Value>)>,
 }
 
 /// What a session is called that has no name.
@@ -101,15 +113,29 @@ impl Event {
 struct Input {
     hook_event_name: Value,
     session_id: Value,
+    /// As GitHub Copilot CLI calls it.
+    #[serde(rename = "sessionId")]
+    session: Value,
     conversation_id: Value,
+    /// As Antigravity calls it.
+    #[serde(rename = "conversationId")]
+    conversation: Value,
     cwd: Value,
+    /// As Goose calls it.
+    working_dir: Value,
     workspace_roots: Value,
+    #[serde(rename = "workspacePaths")]
+    workspaces: Value,
     stop_hook_active: Value,
+    prompt: Value,
+    trigger: Value,
     loop_count: Value,
     status: Value,
     agent_id: Value,
     program: Value,
     since: Value,
+    tool_name: Value,
+    tool_input: Value,
 }
 
 /// A text that is one; an odd member is none, and never the end of a hook.
@@ -130,22 +156,34 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
     let moment = moment(name).ok_or_else(|| format!("there is no answer to the event `{}`", shown(name)))?;
     let coding = match coding {
         Some(word) => {
-            CodingAgent::from_str(word, true).map_err(|_| format!("there is no client `{}`", shown(word)))?
+            let word = word.to_ascii_lowercase();
+            CodingAgent::named(&word).ok_or_else(|| format!("there is no client `{}`", shown(&word)))?
         }
         None => looks_like(&input, name),
     };
     let said = said.filter(|said| self::moment(said) == Some(moment));
-    let root = || input.workspace_roots.as_array()?.iter().find_map(text);
-    let directory = text(&input.cwd).or_else(root).map(PathBuf::from);
-    let session = text(&input.session_id).or(text(&input.conversation_id));
+    let roots = [&input.workspace_roots, &input.workspaces].into_iter();
+    let root = || roots.filter_map(Value::as_array).flatten().find_map(text);
+    let directory = text(&input.cwd).or(text(&input.working_dir)).or_else(root).map(PathBuf::from);
+    let sessions = [&input.session_id, &input.session, &input.conversation_id, &input.conversation];
+    let session = sessions.into_iter().find_map(text);
     let loops = input.loop_count.as_f64().is_some_and(|count| count > 0.0);
+    let tool = (moment == Moment::Permission).then(|| {
+        let arguments = input.tool_input.as_object().cloned().unwrap_or_default();
+        (text(&input.tool_name).unwrap_or("a tool").to_owned(), arguments)
+    });
     Ok(Event {
+        tool,
         name: said.unwrap_or_else(|| own_name(coding, moment)).to_owned(),
         moment,
         coding,
         session: session.unwrap_or_default().to_owned(),
         directory: directory.filter(|path| path.is_absolute()),
         continued: input.stop_hook_active == true || loops,
+        own_word: text(&input.prompt).is_some_and(|prompt| is_own_word(coding, prompt)),
+        takes_context: false,
+        // Gemini CLI tells of it before each request to its model.
+        is_routine: coding == CodingAgent::Gemini && moment == Moment::Compact && input.trigger != "manual",
         broken_off: input.status == "aborted" || input.status == "error",
         within: text(&input.agent_id).is_some(),
         program: input
@@ -155,15 +193,38 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
     })
 }
 
+/// What Codex is told to wake it: what is new comes with the hook.
+pub(super) const QUEUED: &str = "Messages from the Plenary network have arrived; they come with this prompt.";
+
+/// Claude Code puts what wakes it into a notification of its own, and so does a module of ours.
+fn is_own_word(coding: CodingAgent, prompt: &str) -> bool {
+    if coding == CodingAgent::Codex {
+        return prompt.trim() == QUEUED;
+    }
+    prompt.trim_start().starts_with("<task-notification>")
+}
+
+/// The first Claude Code that was seen to take context at the end of a turn.
+const CONTEXT_AT_STOP: [u32; 3] = [2, 1, 330];
+
+/// Whether a program that calls itself `claude-code_2-1-330_harness` takes it.
+pub(super) fn takes_context(program: Option<&str>) -> bool {
+    let version = program.and_then(|name| name.strip_prefix("claude-code_")?.split('_').next());
+    let numbers: Option<Vec<u32>> =
+        version.map(|version| version.split('-').map_while(|number| number.parse().ok()).collect());
+    numbers.is_some_and(|numbers| numbers.len() == 3 && numbers[..] >= CONTEXT_AT_STOP[..])
+}
+
 /// By the name alone, however it is written: `SessionStart`, `sessionStart`, `session-start`.
 fn moment(name: &str) -> Option<Moment> {
     let plain: String =
         name.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect();
     Some(match plain.as_str() {
         "sessionstart" => Moment::Start,
-        "userpromptsubmit" | "beforeagent" => Moment::Prompt,
+        "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" => Moment::Prompt,
+        "permissionrequest" => Moment::Permission,
         "posttooluse" | "posttoolusefailure" | "posttoolbatch" | "aftertool" => Moment::Tool,
-        "stop" | "afteragent" => Moment::Stop,
+        "stop" | "agentstop" | "afteragent" => Moment::Stop,
         "precompact" | "precompress" => Moment::Compact,
         "sessionend" => Moment::End,
         "wait" => Moment::Wait,
@@ -183,28 +244,21 @@ fn looks_like(input: &Input, name: &str) -> CodingAgent {
     }
 }
 
-/// What a coding agent calls a moment.
-const fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
-    match (coding, moment) {
-        (CodingAgent::Cursor, Moment::Start) => "sessionStart",
-        (CodingAgent::Cursor, Moment::Prompt) => "beforeSubmitPrompt",
-        (CodingAgent::Cursor, Moment::Tool) => "postToolUse",
-        (CodingAgent::Cursor, Moment::Stop) => "stop",
-        (CodingAgent::Cursor, Moment::Compact) => "preCompact",
-        (CodingAgent::Cursor, Moment::End) => "sessionEnd",
-        (_, Moment::Wait) => WAIT,
-        (_, Moment::Watch) => WATCH,
-        (_, Moment::Start) => "SessionStart",
-        (_, Moment::End) => "SessionEnd",
-        (CodingAgent::Gemini, Moment::Prompt) => "BeforeAgent",
-        (CodingAgent::Gemini, Moment::Tool) => "AfterTool",
-        (CodingAgent::Gemini, Moment::Stop) => "AfterAgent",
-        (CodingAgent::Gemini, Moment::Compact) => "PreCompress",
-        (_, Moment::Prompt) => "UserPromptSubmit",
-        (_, Moment::Tool) => "PostToolUse",
-        (_, Moment::Stop) => "Stop",
-        (_, Moment::Compact) => "PreCompact",
-    }
+/// What a coding agent calls a moment: by its table, else as Claude Code does.
+fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
+    let tool = coding.tool();
+    let own = tool.events().iter().find(|event| self::moment(tool.told(event)) == Some(moment));
+    own.copied().unwrap_or(match moment {
+        Moment::Permission => PERMISSION,
+        Moment::Wait => WAIT,
+        Moment::Watch => WATCH,
+        Moment::Start => "SessionStart",
+        Moment::Prompt => "UserPromptSubmit",
+        Moment::Tool => "PostToolUse",
+        Moment::Stop => "Stop",
+        Moment::Compact => "PreCompact",
+        Moment::End => "SessionEnd",
+    })
 }
 
 /// A foreign word as it may stand in a line.
@@ -254,6 +308,39 @@ mod tests {
         assert_eq!(event.name, "PostToolBatch");
         let event = read(br#"{"hook_event_name":"Stop"}"#, Some("posttooluse"), Some("cursor")).unwrap();
         assert_eq!(event.name, "postToolUse");
+    }
+
+    #[test]
+    fn what_wakes_a_session_is_no_word_of_its_person() {
+        let said = |coding: &str, prompt: &str| {
+            let json =
+                serde_json::json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt}).to_string();
+            read(json.as_bytes(), None, Some(coding)).unwrap().own_word
+        };
+        let notified = "<task-notification>\n<summary>Messages</summary>\n</task-notification>";
+        assert!(said("claude", notified) && !said("claude", "go on") && !said("codex", notified));
+        assert!(said("codex", QUEUED) && !said("codex", "messages have arrived?"));
+    }
+
+    #[test]
+    fn gemini_cli_tells_of_summaries_that_it_does_not_make() {
+        let of = |trigger: &str| of(&format!(r#"{{"hook_event_name":"PreCompress","trigger":"{trigger}"}}"#));
+        assert!(of("auto").is_routine && !of("manual").is_routine);
+        assert!(!self::of(r#"{"hook_event_name":"PreCompact","trigger":"auto"}"#).is_routine);
+    }
+
+    #[test]
+    fn context_at_the_end_of_a_turn_is_for_those_who_take_it() {
+        for (program, takes) in [
+            (Some("claude-code_2-1-330_harness"), true),
+            (Some("claude-code_2-2-0"), true),
+            (Some("claude-code_2-1-99_harness"), false),
+            (Some("claude-code_x"), false),
+            (Some("other_9-9-9"), false),
+            (None, false),
+        ] {
+            assert_eq!(takes_context(program), takes, "{program:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use plenary_client::{
     Client, Error,
-    inbox::{InboxPage, InboxQuery, digest},
+    inbox::{CutItem, InboxPage, InboxQuery, digest},
 };
 use plenary_kernel::AgentHandle;
 use serde_json::{Value, json};
@@ -16,27 +16,38 @@ use super::{
 /// Items asked for at once.
 pub(super) const ITEMS_MAX: usize = 20;
 
-/// The oldest that are unread, `limit` of them at most.
-pub(super) async fn read(client: &Client, limit: usize) -> Result<InboxPage, Error> {
-    let query = InboxQuery { limit: u32::try_from(limit).ok(), ..InboxQuery::default() };
-    Ok(client.inbox(&query).await?.value)
+/// The oldest that are unread and for the session, `limit` of them at most; where nobody names it, for any.
+pub(super) async fn read(client: &Client, session: Option<&str>, limit: usize) -> Result<InboxPage, Error> {
+    Ok(client.inbox(&query(session, limit)).await?.value)
 }
 
-/// Says that the session was handed the first items of a page, and that the page goes no further.
-pub(super) async fn shown(client: &Client, event: &Event, page: &InboxPage) -> Result<(), Error> {
-    let id = |item: &Value| item["id"].as_str().map(str::to_owned);
-    let items: Vec<String> = page.items.iter().filter_map(id).collect();
-    client.shown(event.coding_session(), event.moment.told(), &page.cursor, &items).await.map(drop)
+pub(super) fn query(session: Option<&str>, limit: usize) -> InboxQuery {
+    let coding_session = session.map(str::to_owned);
+    InboxQuery { limit: u32::try_from(limit).ok(), coding_session, ..InboxQuery::default() }
+}
+
+/// Says that the session was handed the first items of a page, some of them cut, and that the page goes no further.
+pub(super) async fn shown(
+    client: &Client,
+    event: &Event,
+    page: &InboxPage,
+    cut: &[CutItem],
+) -> Result<(), Error> {
+    client.shown(event.coding_session(), event.moment.told(), page, cut).await.map(drop)
+}
+
+/// What fits into one answer.
+pub(super) struct Fitted {
+    pub(super) text: String,
+    /// How many items are in it.
+    pub(super) shown: usize,
+    /// Those of them that are cut.
+    pub(super) cut: Vec<CutItem>,
 }
 
 /// The answer with as many of the items as there is room for, and how many those are: at least one, which is cut where it
 /// is too long for an answer; none where this coding agent takes no text at this moment.
-pub(super) fn fitted(
-    event: &Event,
-    head: &str,
-    page: &InboxPage,
-    handle: &AgentHandle,
-) -> Option<(String, usize)> {
+pub(super) fn fitted(event: &Event, head: &str, page: &InboxPage, handle: &AgentHandle) -> Option<Fitted> {
     let told = |items: &[Value]| -> Option<String> {
         let digest = digest(handle, &json!({"items": items, "unread": page.unread}));
         // A digest leaves out what is too long for it.
@@ -46,25 +57,38 @@ pub(super) fn fitted(
     };
     for count in (1..=page.items.len()).rev() {
         if let Some(text) = told(&page.items[..count]) {
-            return Some((text, count));
+            let cut = page.items[..count].iter().filter_map(|item| cut_item(item, item)).collect();
+            return Some(Fitted { text, shown: count, cut });
         }
     }
-    let cut = page.items.first().and_then(|item| longest(item, |item| told(std::slice::from_ref(item))));
-    if let Some(text) = cut {
-        return Some((text, 1));
+    if let Some(whole) = page.items.first()
+        && let Some((text, item)) = longest(whole, |item| told(std::slice::from_ref(item)))
+    {
+        return Some(Fitted { text, shown: 1, cut: cut_item(whole, &item).into_iter().collect() });
     }
-    Some((printed(&answer(event, head.trim_end())?), 0))
+    Some(Fitted { text: printed(&answer(event, head.trim_end())?), shown: 0, cut: Vec::new() })
 }
 
-/// What is told of an item with as much of its text as fits.
-fn longest(item: &Value, told: impl Fn(&Value) -> Option<String>) -> Option<String> {
+/// How much of an item was shown; nothing where it was shown whole.
+fn cut_item(whole: &Value, shown: &Value) -> Option<CutItem> {
+    let length = |item: &Value| item["text"].as_str().map_or(0, |text| text.chars().count() as u64);
+    let characters = whole["characters"].as_u64().unwrap_or_else(|| length(whole));
+    let id = whole["id"].as_str()?.to_owned();
+    let shown_characters = length(shown);
+    (shown_characters < characters).then_some(CutItem { id, shown_characters, characters })
+}
+
+/// What is told of an item with as much of its text as fits, and that item.
+fn longest(item: &Value, told: impl Fn(&Value) -> Option<String>) -> Option<(String, Value)> {
     let text = item["text"].as_str()?;
+    let characters = item["characters"].as_u64().unwrap_or_else(|| text.chars().count() as u64);
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let cut = |chars: usize| {
         let mut item = item.clone();
         item["text"] = text[..ends[chars]].into();
         item["truncated"] = true.into();
-        told(&item)
+        item["characters"] = characters.into();
+        Some((told(&item)?, item))
     };
     // The first length that is too long; a shorter text is never told at greater length.
     let (mut fits, mut exceeds) = (0, ends.len());

@@ -10,12 +10,12 @@ const JOINS_MAX: usize = 5;
 
 /// One invitation, as the inbox gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Invited {
+pub(super) struct Invitation {
     session: SessionId,
     item: Value,
 }
 
-impl Invited {
+impl Invitation {
     /// Those of a page that come from agents of the same owner.
     pub(super) fn of_siblings(page: &InboxPage) -> Vec<Self> {
         let theirs = page
@@ -83,12 +83,12 @@ mod tests {
             item("session.invited", "allowlisted", 3, 2),
             item("session.message", "same_owner", 4, 2),
         ]));
-        assert_eq!(Invited::of_siblings(&seen).len(), 2);
-        let entered = Invited::with_words(&seen);
+        assert_eq!(Invitation::of_siblings(&seen).len(), 2);
+        let entered = Invitation::with_words(&seen);
         assert_eq!(entered.len(), 1);
-        assert!(Invited::silent(entered.clone(), &seen).is_empty());
-        assert_eq!(Invited::silent(entered.clone(), &page(&json!([]))), [entered[0].item.clone()]);
+        assert!(Invitation::silent(entered.clone(), &seen).is_empty());
+        assert_eq!(Invitation::silent(entered.clone(), &page(&json!([]))), [entered[0].item.clone()]);
         let many: Vec<Value> = (0..9).map(|n| item("session.invited", "same_owner", n, 1)).collect();
-        assert_eq!(Invited::of_siblings(&page(&many.into())).len(), JOINS_MAX, "past their number");
+        assert_eq!(Invitation::of_siblings(&page(&many.into())).len(), JOINS_MAX, "past their number");
     }
 }

@@ -47,15 +47,15 @@ pub(super) fn note(around: &Surroundings, event: &str, what: &str) {
 /// A failure in one line, with nothing private.
 pub(crate) fn words(failure: &Failure) -> String {
     match failure {
-        Failure::Call(Error::Refused(refused)) => {
+        Failure::Call(Error::Refused(refused)) | Failure::Refused { error: Error::Refused(refused), .. } => {
             format!("the server refused: {} {}", refused.status, refused.code)
         }
-        Failure::Call(error) => error.to_string(),
+        Failure::Call(error) | Failure::Refused { error, .. } => error.to_string(),
         Failure::Usage { what, .. } | Failure::Auth { what, .. } | Failure::Local { what, .. } => {
             what.clone()
         }
         Failure::Output(error) => format!("standard output cannot be written: {error}"),
-        Failure::Said(_) => "it ended early".to_owned(),
+        Failure::Said(_) => "it stopped early".to_owned(),
     }
 }
 

@@ -4,21 +4,21 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
-use plenary_client::frames::now;
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::{cli::surroundings::Surroundings, paths};
+use crate::{
+    cli::{atomic, surroundings::Surroundings},
+    paths,
+};
 
-/// Counts remembered, the latest of them; a session has six at most.
+/// Counts remembered, the latest of them; a session has seven at most.
 const COUNTS_MAX: usize = 96;
-/// So soon behind a waking no person has spoken.
-const OWN_WORD_SECONDS: u32 = 60;
 /// How long until a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(3);
 
@@ -60,7 +60,7 @@ impl Turn {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err("another hook of the agent is at work".to_owned());
+                    return Err("another hook of the agent is running".to_owned());
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
@@ -105,17 +105,35 @@ impl Turn {
 
     /// One more.
     pub(super) fn woken(&self, session: &str) -> Result<(), String> {
-        self.set_count(&format!("woken {session}"), seconds())?;
         self.set_count(&format!("wakings {session}"), self.wakings(session) + 1)
     }
 
-    /// The person spoke. What comes right behind a waking is the coding agent's own word.
+    /// The person spoke.
     pub(super) fn spoken(&self, session: &str) -> Result<(), String> {
-        let since = seconds().saturating_sub(self.count(&format!("woken {session}")));
-        if self.wakings(session) == 0 || since < OWN_WORD_SECONDS {
+        if self.wakings(session) == 0 {
             return Ok(());
         }
         self.set_count(&format!("wakings {session}"), 0)
+    }
+
+    /// Whether the coding agent was told to wake the session and has not done so yet.
+    pub(super) fn is_queued(&self, session: &str) -> bool {
+        self.count(&format!("queued {session}")) > 0
+    }
+
+    /// It was told, or has done so.
+    pub(super) fn set_queued(&self, session: &str, queued: bool) -> Result<(), String> {
+        self.set_count(&format!("queued {session}"), queued.into())
+    }
+
+    /// Whether the session's person is told for the first time that the server is away.
+    pub(super) fn is_first_outage(&self, session: &str) -> Result<bool, String> {
+        let name = format!("away {session}");
+        let is_first = self.count(&name) == 0;
+        if is_first {
+            self.set_count(&name, 1)?;
+        }
+        Ok(is_first)
     }
 
     fn count(&self, session: &str) -> u32 {
@@ -131,13 +149,30 @@ impl Turn {
         let surplus = counts.0.len().saturating_sub(COUNTS_MAX);
         counts.0.drain(..surplus);
         let text = serde_json::to_string(&counts).map_err(|error| error.to_string())?;
-        fs::write(&self.path, text).map_err(|error| format!("{}: {error}", self.path.display()))
+        // Others read it without the lock: they find the old text or the new one, never a part.
+        atomic::replace(&self.path, text.as_bytes(), 0o600)
+            .map_err(|error| format!("{}: {error}", self.path.display()))
     }
 
     fn load(&self) -> Counts {
         let text = fs::read(&self.path).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
+}
+
+/// The session that runs in a program, as its hooks told: the last one that began there.
+pub(crate) fn session_in(kept: &Path, program: u32) -> Option<String> {
+    let counts: Counts = serde_json::from_slice(&fs::read(kept).ok()?).ok()?;
+    let in_it = |(name, pid): &(String, u32)| {
+        (*pid == program).then(|| name.strip_prefix("program ").map(str::to_owned)).flatten()
+    };
+    counts.0.iter().rev().find_map(in_it)
+}
+
+/// Where the hooks of an agent keep this.
+pub(crate) fn kept_in(around: &Surroundings, handle: &AgentHandle) -> Option<PathBuf> {
+    let state = paths::state_dir(&|name| around.var(name))?;
+    Some(state.join("hooks").join(format!("{}.json", handle.as_str().trim_start_matches('@'))))
 }
 
 /// Whether a process is to go on looking after a session, read without a turn. What is just being written, or was
@@ -148,17 +183,10 @@ pub(super) fn is_watched_by(
     session: &str,
     process: u32,
 ) -> bool {
-    let Some(state) = paths::state_dir(&|name| around.var(name)) else { return false };
-    let path = state.join("hooks").join(format!("{}.json", handle.as_str().trim_start_matches('@')));
-    let Ok(text) = fs::read(path) else { return false };
+    let Some(Ok(text)) = kept_in(around, handle).map(fs::read) else { return false };
     let counts: Counts = serde_json::from_slice(&text).unwrap_or_default();
     let wanted = format!("watches {session}");
     counts.0.iter().find(|(name, _)| *name == wanted).is_none_or(|(_, known)| *known == process)
-}
-
-/// Seconds of this century.
-fn seconds() -> u32 {
-    u32::try_from(now().0 / 1_000).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -181,11 +209,17 @@ mod tests {
         assert_eq!((turn.stops("s"), turn.stops("t")), (2, 0));
         turn.set_stops("s", 0).unwrap();
         assert_eq!(turn.load(), Counts::default());
+        turn.set_watches("s", 8, 70).unwrap();
+        turn.set_watches("after a restart", 9, 70).unwrap();
+        let session_in = |agent, program| session_in(&kept_in(&around, agent).unwrap(), program);
+        assert_eq!(session_in(&a, 70).as_deref(), Some("after a restart"));
+        assert_eq!((session_in(&a, 71), session_in(&b, 70)), (None, None));
         turn.set_waits("s", 7).unwrap();
         turn.woken("s").unwrap();
-        turn.spoken("s").unwrap();
-        assert_eq!((turn.waits("s"), turn.wakings("s")), (7, 1), "that was no person");
-        turn.set_count("woken s", seconds() - OWN_WORD_SECONDS).unwrap();
+        assert_eq!((turn.waits("s"), turn.wakings("s")), (7, 1));
+        assert!(turn.is_first_outage("s").unwrap() && !turn.is_first_outage("s").unwrap());
+        turn.set_queued("s", true).unwrap();
+        assert!(turn.is_queued("s") && !turn.is_queued("t"));
         turn.spoken("s").unwrap();
         assert_eq!((turn.wakings("s"), turn.stops("s")), (0, 0));
         for n in 0..COUNTS_MAX + 18 {

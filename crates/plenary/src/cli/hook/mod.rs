@@ -10,7 +10,9 @@ mod inbox;
 mod invitations;
 mod journal;
 mod kept;
+mod permission;
 mod program;
+mod queue;
 mod waiting;
 mod watch;
 
@@ -24,14 +26,17 @@ use std::{
 use clap::Args;
 
 use super::{
+    connect::CodingAgent,
     context::Context,
     failure::Failure,
     identity::{self, Identity},
 };
 pub(crate) use event::STOPS_MAX;
-pub(crate) use event::WAIT;
 use event::{Event, Moment};
+pub(crate) use event::{PERMISSION, WAIT};
 pub(crate) use journal::{file as journal_file, words};
+pub(crate) use kept::{kept_in, session_in};
+pub(crate) use program::{Program, around as program_around};
 pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
 
 /// What a coding agent tells is never larger; of what is, nothing is read.
@@ -41,21 +46,27 @@ const DEADLINE_MS: u64 = 250;
 /// The share of the time in which an answer must be there; what is left is for saying that it was given.
 const ANSWER_SHARE: f64 = 0.8;
 
+/// In which Claude Code says to the programs that it runs what it is.
+const PROGRAM_VAR: &str = "AI_AGENT";
+
 /// Which moment of whose session.
 #[derive(Debug, Args)]
 pub(crate) struct Hook {
-    /// The event, e.g. `SessionStart` [default: what the JSON on standard input says]
+    /// The event, e.g. `SessionStart` [default: the event named by the JSON on standard input]
     event: Option<String>,
-    /// The coding agent: claude, codex, gemini, cursor or vscode [default: as the JSON looks]
+    /// The coding agent, as `connect` calls it [default: detected from the JSON]
     #[arg(long, value_name = "CODING AGENT")]
     client: Option<String>,
-    /// Mark nothing as seen, and let no turn count: for looking at the answer
+    /// Show the answer without marking anything as seen and without counting a turn
     #[arg(long)]
     peek: bool,
-    /// Longest time for all of it, in milliseconds; past it nothing is printed [env: PLENARY_HOOK_DEADLINE_MS]
+    /// Deadline of the whole command, in milliseconds; after it nothing is printed [env: PLENARY_HOOK_DEADLINE_MS]
     /// [default: 250]
     #[arg(long, value_name = "N")]
     deadline_ms: Option<u64>,
+    /// For a permission request: seconds to wait for a person's answer before the coding agent asks
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    wait_seconds: u64,
 }
 
 /// Never fails and never says anything but the answer: what goes wrong is no concern of the coding agent. Whether a
@@ -75,6 +86,12 @@ pub(crate) fn run(context: &Context, args: &Hook) -> bool {
         journal::note(&context.around, &event.name, &why);
         false
     })
+}
+
+/// Whether a coding agent takes text at an event of its.
+pub(crate) fn speaks_at(coding: CodingAgent, event: &str) -> bool {
+    event::read(b"", Some(coding.tool().told(event)), Some(coding.as_str()))
+        .is_ok_and(|event| answer::is_heard(&event))
 }
 
 /// Notes why a hook could not begin.
@@ -97,7 +114,9 @@ fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, Str
         return Err("standard input is too large".to_owned());
     }
     let named = args.client.clone().or_else(|| context.around.var(identity::CLIENT_VAR));
-    event::read(&octets, args.event.as_deref(), named.as_deref())
+    let mut event = event::read(&octets, args.event.as_deref(), named.as_deref())?;
+    event.takes_context = event::takes_context(context.around.var(PROGRAM_VAR).as_deref());
+    Ok(event)
 }
 
 fn respond(
@@ -113,11 +132,12 @@ fn respond(
     };
     let context = context.speaking_as(&identity.handle, &directory);
     match event.moment {
+        Moment::Compact if event.is_routine => Ok(false),
         Moment::Compact | Moment::End => {
             if !args.peek && !event.within {
                 let told = async {
                     let client = context.agent_client().map_err(|failure| words(&failure))?;
-                    deliver::tell(event, &client, (begun + all).into()).await
+                    deliver::tell(event, &client, (begun + all).into()).await.map_err(|untold| untold.why)
                 };
                 if let Err(why) = wait_for(told) {
                     journal::note(&context.around, &event.name, &why);
@@ -129,6 +149,10 @@ fn respond(
             let deadlines = (begun + all.mul_f64(ANSWER_SHARE), begun + all);
             let work = deliver::run(&context, event, &identity.handle, args.peek, deadlines);
             wait_for(work).map(|()| false)
+        }
+        Moment::Permission => {
+            let within = Duration::from_secs(args.wait_seconds);
+            wait_for(permission::run(&context, event, within)).map(|()| false)
         }
         Moment::Watch => wait_for(watch::run(&context, event, &identity.handle)).map(|()| false),
         Moment::Wait => wait_for(waiting::run(&context, event, &identity.handle)),

@@ -1,7 +1,7 @@
 //! The program of a coding agent, seen from a hook that it runs: an ancestor that is no shell.
 //! Must not know: what it is looked at for.
 
-use rustix::process::{Pid, getppid, test_kill_process};
+use rustix::process::{Pid, Signal, getppid, kill_process, test_kill_process};
 
 use crate::cli::surroundings::Surroundings;
 
@@ -14,21 +14,32 @@ const SHELLS_MAX: usize = 8;
 
 /// A process: its number, and when it began where that is known, since numbers are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Program {
-    pub(super) pid: u32,
-    pub(super) since: Option<u64>,
+pub(crate) struct Program {
+    pub(crate) pid: u32,
+    pub(crate) since: Option<u64>,
 }
 
 /// What is known of a process.
-struct Looked {
+struct ProcessInfo {
     name: String,
     parent: u32,
     since: Option<u64>,
 }
 
 impl Program {
+    /// The one that has this number now.
+    pub(crate) fn of(pid: u32) -> Self {
+        Self { pid, since: look(pid).and_then(|looked| looked.since) }
+    }
+
+    /// Asks it to end.
+    pub(crate) fn ask_to_end(self) -> rustix::io::Result<()> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
+        kill_process(pid, Signal::TERM)
+    }
+
     /// Whether it runs.
-    pub(super) fn is_there(self) -> bool {
+    pub(crate) fn is_there(self) -> bool {
         let began = || look(self.pid).and_then(|looked| looked.since);
         is_there(self.pid) && self.since.is_none_or(|since| began() == Some(since))
     }
@@ -41,7 +52,7 @@ pub(super) fn is_there(pid: u32) -> bool {
 }
 
 /// The coding agent that runs this hook.
-pub(super) fn around(around: &Surroundings) -> Option<Program> {
+pub(crate) fn around(around: &Surroundings) -> Option<Program> {
     if let Some(pid) = around.var(PID_VAR).and_then(|text| text.parse().ok()) {
         return look(pid).map(|looked| Program { pid, since: looked.since });
     }
@@ -57,7 +68,7 @@ pub(super) fn around(around: &Surroundings) -> Option<Program> {
 }
 
 #[cfg(target_os = "linux")]
-fn look(pid: u32) -> Option<Looked> {
+fn look(pid: u32) -> Option<ProcessInfo> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses, and may have some.
     let (head, rest) = stat.rsplit_once(')')?;
@@ -67,16 +78,16 @@ fn look(pid: u32) -> Option<Looked> {
     let parent = fields.next()?.parse().ok()?;
     let since = fields.nth(17)?.parse().ok()?;
     // One that has ended and is not waited for does nothing any more.
-    (!matches!(state, "Z" | "X")).then(|| Looked { name: name.to_owned(), parent, since: Some(since) })
+    (!matches!(state, "Z" | "X")).then(|| ProcessInfo { name: name.to_owned(), parent, since: Some(since) })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn look(pid: u32) -> Option<Looked> {
+fn look(pid: u32) -> Option<ProcessInfo> {
     let told = std::process::Command::new("ps").args(["-o", "ppid=,comm=", "-p", &pid.to_string()]).output();
     let told = String::from_utf8(told.ok()?.stdout).ok()?;
     let (parent, path) = told.trim().split_once(char::is_whitespace)?;
     let name = path.trim().rsplit('/').next().unwrap_or_default();
-    Some(Looked { name: name.to_owned(), parent: parent.parse().ok()?, since: None })
+    Some(ProcessInfo { name: name.to_owned(), parent: parent.parse().ok()?, since: None })
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use plenary_client::{Client, Error, inbox::InboxQuery};
+use plenary_client::{Client, Error};
 use plenary_kernel::AgentHandle;
 use tokio::time::{Instant, sleep};
 
-use super::{deliver::compose, ear::Ear, event::Event, journal, kept::Turn};
+use super::{deliver::compose, ear::Ear, event::Event, inbox, journal, kept::Turn, queue};
 use crate::cli::context::Context;
 
 /// The exit code at which Claude Code wakes a session.
@@ -19,7 +19,7 @@ pub(crate) const WOKEN: u8 = 2;
 /// How long a session is waited for at most.
 pub(crate) const WAIT_SECONDS: u64 = 12 * 3_600;
 /// So often in a row a session is woken without a word of its person.
-const WAKINGS_MAX: u32 = 5;
+pub(super) const WAKINGS_MAX: u32 = 5;
 /// The hook of the end of the turn goes first.
 const BEGIN_AFTER: Duration = Duration::from_secs(2);
 /// How often it is looked whether the session is still there, and a later wait has not begun.
@@ -29,6 +29,9 @@ const TURN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Waits; whether the session is to be woken.
 pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) -> Result<bool, String> {
+    if let Some(program) = event.program {
+        return queue::run(context, event, handle, program).await.map(|()| false);
+    }
     let ear = Ear::of_stderr();
     if event.within || !ear.hears().await {
         return Ok(false);
@@ -40,7 +43,7 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
     while Instant::now() < until {
-        let is_new = is_something_new(&client).await?;
+        let is_new = is_something_new(&client, event).await?;
         if !ear.hears().await {
             return Ok(false);
         }
@@ -61,8 +64,8 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
 }
 
 /// Waits a while. A server that is away comes back.
-async fn is_something_new(client: &Client) -> Result<bool, String> {
-    let query = InboxQuery { limit: Some(1), ..InboxQuery::default() };
+pub(super) async fn is_something_new(client: &Client, event: &Event) -> Result<bool, String> {
+    let query = inbox::query(Some(event.coding_session().session), 1);
     match client.wait_inbox(&query, SLICE).await {
         Ok(page) => Ok(!page.items.is_empty()),
         Err(Error::Refused(refused)) if refused.status < 500 && refused.status != 429 => {
@@ -85,7 +88,7 @@ async fn wake(
 ) -> Result<bool, String> {
     let wakings = turn.wakings(&event.session);
     if wakings >= WAKINGS_MAX {
-        return Err(format!("the session was woken {wakings} times in a row, and waits for its person now"));
+        return Err(format!("the session was woken {wakings} times in a row and now waits for its person"));
     }
     let Some(composed) = compose(context, event, handle, client, (Instant::now(), false)).await? else {
         return Ok(false);
@@ -93,7 +96,7 @@ async fn wake(
     turn.woken(&event.session)?;
     let mut out = io::stderr().lock();
     let printed = out.write_all(composed.text.as_bytes()).and_then(|()| out.write_all(b"\n"));
-    printed.map_err(|error| format!("what is new cannot be printed: {error}"))?;
+    printed.map_err(|error| format!("the news cannot be printed: {error}"))?;
     // The session is woken all the same; what could not be marked comes again.
     if let Err(error) = composed.shown(client, event).await {
         journal::note(&context.around, &event.name, &journal::words(&error.into()));

@@ -48,7 +48,7 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
 }
 
 fn spawn(context: &Context, event: &Event, of: &Program) -> Result<u32, String> {
-    let failed = |error: std::io::Error| format!("the session cannot be looked after: {error}");
+    let failed = |error: std::io::Error| format!("the session cannot be watched: {error}");
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     let found = context.whereabouts().map_err(|failure| journal::words(&failure))?;
     if found.source == UrlSource::Flag {

@@ -14,13 +14,13 @@ use plenary_hosts::{
     ConfigFault, Launcher,
     acp::{self, Acp},
     exec::{self, Exec},
-    hosting::{Hosting, RUNS_MAX},
+    hosting::{AgentHost, RUNS_MAX},
 };
 use plenary_kernel::AgentHandle;
 use plenary_runs::Runner;
 
 use super::{context::Context, failure::Failure, interrupts::Interrupts};
-use serving::Serving;
+use serving::ServedHost;
 use telling::Teller;
 
 /// Most runs at a time that can be asked for.
@@ -32,16 +32,16 @@ Examples:
   plenary agent host @nick.helper -- python3 helper.py
   plenary agent host @nick.coder --kind acp --directory ~/src -- claude-code-acp
 
-The agent is made where it is not there yet and you may make it: then its owner and its owner's other agents may run it, as \
-`plenary run nick.helper TEXT`. Its policy, allowlist and blocks (`plenary agent --help`) say who else may open a session with it, \
-and so run it: host what you would let them do.
+An agent that does not exist is created if you may create it. Its owner and the owner's other agents may then run it with \
+`plenary run nick.helper TEXT`. Its policy, allowlist and blocks (`plenary agent --help`) decide who else may open a session with it \
+and run it: host only what you would let them do.
 
-No shell reads the command. It is started for each run (exec) or each thread (acp), and gets the variables of this one but \
-for those named PLENARY_…, AWS_… and OTEL_EXPORTER_OTLP_…HEADERS; --env adds some. What it writes to standard error is \
-shown, with its run.
+The command is started without a shell, once for each run (exec) or each thread (acp). It inherits the environment except \
+PLENARY_…, AWS_… and OTEL_EXPORTER_OTLP_…HEADERS; --env adds variables. Its standard error is \
+shown with its run.
 
-A lost connection is made again by itself; the runs that went on over it are canceled. Ctrl-C, SIGTERM, \
-and the end of the terminal unless it is started by nohup, end the runs that go on; a second one leaves at once.
+A lost connection is restored by itself; the runs that used it are canceled. Ctrl-C, SIGTERM \
+and the end of the terminal (except under nohup) end the active runs; a second signal exits at once.
 
 With --json what happens is one object a line on standard output, by its type: made, attached, lost, run_started, \
 run_completed, stopping.";
@@ -52,26 +52,26 @@ run_completed, stopping.";
 pub(crate) struct Host {
     /// The agent, e.g. `@nick.helper`
     handle: AgentHandle,
-    /// What the command speaks: the line protocol (exec), or the Agent Client Protocol (acp)
+    /// Protocol of the command: the line protocol (exec) or the Agent Client Protocol (acp)
     #[arg(long, value_enum, default_value_t = Kind::Exec)]
     kind: Kind,
-    /// Where the command runs [default: here]
+    /// Working directory of the command [default: the current directory]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Set a variable of the command; may be repeated
+    /// Set an environment variable of the command; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// What the agent is for, one line
+    /// Purpose of the agent, one line
     #[arg(long, value_name = "TEXT")]
     purpose: Option<String>,
-    /// A tool that the agent uses, for information; may be repeated
+    /// A tool that the agent uses, shown for information; may be repeated
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<String>,
-    /// Most runs at a time; what is past it waits
+    /// Number of runs at a time; further runs wait
     #[arg(long, value_name = "N", default_value_t = u16::try_from(RUNS_MAX).unwrap_or(RUNS_MAX_MAX),
         value_parser = clap::value_parser!(u16).range(1..=i64::from(RUNS_MAX_MAX)))]
     runs_max: u16,
-    /// Wait for the server where it is not up yet
+    /// Wait for the server if it is not up yet
     #[arg(long)]
     wait: bool,
     /// The command
@@ -102,15 +102,15 @@ pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
     says::on_standard_error(context.out);
     let options = AttachOptions { purpose: args.purpose, tools: args.tools, wait_for_server: args.wait };
     let attachment = client.attach(&args.handle, &options);
-    let hosting = Hosting::new(runner, args.handle.as_str(), usize::from(args.runs_max));
+    let hosting = AgentHost::new(runner, args.handle.as_str(), usize::from(args.runs_max));
     let server = client.base().to_string();
-    Serving::new(attachment, hosting, teller, server, Interrupts::with_hangup()?).serve().await
+    ServedHost::new(attachment, hosting, teller, server, Interrupts::with_hangup()?).serve().await
 }
 
 fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
     let directory = args.directory.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
     if let Some(path) = directory.as_ref().filter(|path| !path.is_dir()) {
-        let next = "name one that is there with --directory";
+        let next = "name an existing directory with --directory";
         return Err(Failure::usage(format!("there is no directory {}", path.display()), next));
     }
     let (command, env): (_, BTreeMap<_, _>) = (args.command.clone(), args.env.iter().cloned().collect());
@@ -127,7 +127,9 @@ fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
             Acp::new(settings, &launcher).map(|acp| Arc::new(acp) as Arc<dyn Runner>)
         }
     };
-    made.map_err(|fault| Failure::usage(fault.to_string(), "write `-- program argument …` last"))
+    made.map_err(|fault| {
+        Failure::usage(fault.to_string(), "end the command line with `-- PROGRAM ARGUMENT …`")
+    })
 }
 
 #[cfg(test)]

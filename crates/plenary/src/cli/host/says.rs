@@ -17,14 +17,14 @@ use crate::out::{Out, clean};
 pub(super) fn on_standard_error(out: Out) {
     let of_hosts = Targets::new().with_target("plenary_hosts", Level::INFO);
     // One command a process: nobody else listens.
-    let _ = tracing_subscriber::registry().with(Shown(out).with_filter(of_hosts)).try_init();
+    let _ = tracing_subscriber::registry().with(ConsoleLayer(out).with_filter(of_hosts)).try_init();
 }
 
-struct Shown(Out);
+struct ConsoleLayer(Out);
 
-impl<S: Subscriber> Layer<S> for Shown {
+impl<S: Subscriber> Layer<S> for ConsoleLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut read = Read::default();
+        let mut read = LogMembers::default();
         event.record(&mut read);
         self.0.aside(&clean(&read.line()));
     }
@@ -32,14 +32,14 @@ impl<S: Subscriber> Layer<S> for Shown {
 
 /// The members of a log line that are for people.
 #[derive(Default)]
-struct Read {
+struct LogMembers {
     run: String,
     message: String,
     why: String,
     line: String,
 }
 
-impl Read {
+impl LogMembers {
     /// `RUN: LINE` for what a program writes, else what happened, why and with what.
     fn line(&self) -> String {
         let says = self.message == "the program says";
@@ -63,7 +63,7 @@ impl Read {
     }
 }
 
-impl Visit for Read {
+impl Visit for LogMembers {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.put(field.name(), value.to_owned());
     }
@@ -79,15 +79,15 @@ mod tests {
 
     #[test]
     fn a_line_stands_behind_its_run() {
-        let mut read = Read::default();
+        let mut read = LogMembers::default();
         read.put("agent", "x".into());
         read.put("run", "0-1".into());
         read.put("message", "the program says".into());
         read.put("line", "warning: a".into());
         assert_eq!(read.line(), "0-1: warning: a");
         read.put("of", "run 0-2".into());
-        read.put("message", "what an agent says is no event".into());
+        read.put("message", "a line of an agent is not an event".into());
         read.put("why", "not JSON".into());
-        assert_eq!(read.line(), "0-2: what an agent says is no event: not JSON: warning: a");
+        assert_eq!(read.line(), "0-2: a line of an agent is not an event: not JSON: warning: a");
     }
 }

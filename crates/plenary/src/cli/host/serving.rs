@@ -4,7 +4,7 @@
 use std::{future::pending, time::Duration};
 
 use plenary_client::attach::{Attachment, Signal};
-use plenary_hosts::hosting::{Attached, Happening, Hosting};
+use plenary_hosts::hosting::{AgentHost, HostEvent, HostedConnection};
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout_at},
@@ -20,7 +20,7 @@ use crate::cli::{
 const STOP_TIME: Duration = Duration::from_millis(3_200);
 
 /// A host at work.
-pub(super) struct Serving {
+pub(super) struct ServedHost {
     interrupts: Interrupts,
     desk: Desk,
 }
@@ -28,28 +28,28 @@ pub(super) struct Serving {
 /// The connection, and what goes on over it.
 struct Desk {
     attachment: Attachment,
-    hosting: Hosting,
+    hosting: AgentHost,
     teller: Teller,
     server: String,
     /// While it stands.
-    standing: Option<Standing>,
+    standing: Option<HostConnection>,
 }
 
-struct Standing {
-    attached: Attached,
-    happenings: mpsc::Receiver<Happening>,
+struct HostConnection {
+    attached: HostedConnection,
+    happenings: mpsc::Receiver<HostEvent>,
 }
 
 enum Came {
     Signal(Signal),
     /// None when all is over.
-    Happening(Option<Happening>),
+    Happening(Option<HostEvent>),
 }
 
-impl Serving {
+impl ServedHost {
     pub(super) const fn new(
         attachment: Attachment,
-        hosting: Hosting,
+        hosting: AgentHost,
         teller: Teller,
         server: String,
         interrupts: Interrupts,
@@ -108,7 +108,7 @@ impl Desk {
         match came {
             Came::Signal(Signal::Attached) => {
                 let (attached, happenings) = self.hosting.attached();
-                self.standing = Some(Standing { attached, happenings });
+                self.standing = Some(HostConnection { attached, happenings });
                 self.teller.attached(&self.server).await
             }
             Came::Signal(Signal::Frame(frame)) => {
@@ -122,10 +122,10 @@ impl Desk {
                 self.teller.lost(&reason, retry_in, runs).await
             }
             Came::Signal(Signal::LetGo { reason }) => {
-                let next = "it is taken in again when it is hosted again";
-                Err(Failure::local_with(format!("the agent was let go: {reason}"), next))
+                let next = "host it again to register it again";
+                Err(Failure::local_with(format!("the agent was dismissed: {reason}"), next))
             }
-            Came::Happening(Some(Happening::Frame(frame))) => {
+            Came::Happening(Some(HostEvent::Frame(frame))) => {
                 self.attachment.put(frame);
                 Ok(())
             }

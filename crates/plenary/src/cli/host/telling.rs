@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plenary_hosts::hosting::Happening;
+use plenary_hosts::hosting::HostEvent;
 use plenary_kernel::AgentHandle;
 use plenary_runs::FinishReason;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ impl Teller {
     pub(super) async fn lost(&self, reason: &str, retry_in: Duration, runs: usize) -> Result<(), Failure> {
         let canceled = if runs == 0 { String::new() } else { format!("; runs canceled: {runs}") };
         let again = retry_in.as_secs_f32();
-        let words = format!("not attached: {}{canceled}; again in {again:.1} s", clean(reason));
+        let words = format!("not attached: {}{canceled}; reconnecting in {again:.1} s", clean(reason));
         let retry_in_ms = u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX);
         let json =
             json!({"type": "lost", "reason": reason, "retry_in_ms": retry_in_ms, "runs_canceled": runs});
@@ -48,19 +48,20 @@ impl Teller {
 
     /// The host was told to stop while so many runs waited or went on.
     pub(super) async fn stopping(&self, runs: usize) -> Result<(), Failure> {
-        let words = format!("stopping; runs that end with it: {runs}; Ctrl-C once more leaves at once");
+        let words =
+            format!("stopping; active runs that are canceled: {runs}; press Ctrl-C again to exit at once");
         self.tell(&words, json!({"type": "stopping", "runs_canceled": runs})).await
     }
 
     /// What became of a run.
-    pub(super) async fn of_run(&self, happening: &Happening) -> Result<(), Failure> {
+    pub(super) async fn of_run(&self, happening: &HostEvent) -> Result<(), Failure> {
         match happening {
-            Happening::Frame(_) => Ok(()),
-            Happening::Started(run, thread) => {
+            HostEvent::Frame(_) => Ok(()),
+            HostEvent::Started(run, thread) => {
                 let json = json!({"type": "run_started", "run_id": run, "thread_id": thread});
                 self.tell(&format!("run {run}: started"), json).await
             }
-            Happening::Completed { run, finish_reason, why } => {
+            HostEvent::Completed { run, finish_reason, why } => {
                 let mut json =
                     json!({"type": "run_completed", "run_id": run, "finish_reason": finish_reason});
                 if let Some(why) = why {

@@ -11,19 +11,20 @@ use std::{
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 
-use super::trusted::{self, Trusted};
-use crate::cli::{failure::Failure, settings::File, surroundings::Surroundings};
+use super::trusted::{self, TrustList};
+use crate::cli::{atomic, failure::Failure, settings::File, surroundings::Surroundings};
 
+/// By which variable a command finds out which coding agent runs it.
+const RUNS: [(&str, &str); 2] = [("claude", "CLAUDECODE"), ("gemini", "GEMINI_CLI")];
 pub(super) const DIRECTORY: &str = ".plenary";
 const FILE: &str = "clients.toml";
 /// The directory is of this machine alone, so it keeps itself out of version control.
 const IGNORE: &str = "*\n";
-const HEAD: &str =
-    "# Which agent each coding agent is here, and what `plenary connect` wrote for it. No secrets.\n";
+const HEAD: &str = "# The agent of each coding agent in this directory, and what `plenary connect` wrote for it. No secrets.\n";
 
 /// A coding agent's part of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Connected {
+pub(crate) struct ClientEntry {
     /// The agent it is.
     pub agent: AgentHandle,
     /// Where its settings are: `project` or `user`.
@@ -34,6 +35,12 @@ pub(crate) struct Connected {
     /// Whether its sessions are woken while they wait for their person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wake: bool,
+    /// For how many seconds a person is asked for permissions there; not at all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<u64>,
+    /// Whether its own question before a tool of this program stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask: bool,
     /// What was not there before, as `FILE` or `FILE#WAY`.
     #[serde(default)]
     pub made: Vec<String>,
@@ -42,7 +49,7 @@ pub(crate) struct Connected {
 /// The file of one directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Clients(pub BTreeMap<String, Connected>);
+pub(crate) struct Clients(pub BTreeMap<String, ClientEntry>);
 
 /// Where a directory's file is.
 pub(crate) fn file_in(directory: &Path) -> PathBuf {
@@ -58,10 +65,10 @@ impl Clients {
 
     /// Writes them; without any, the file goes, and the directory with it.
     pub(crate) fn save(&self, around: &Surroundings, directory: &Path) -> Result<(), Failure> {
-        let (trusted, path) = (Trusted::of(around)?, file_in(directory));
+        let (trusted, path) = (TrustList::of(around)?, file_in(directory));
         let own = directory.join(DIRECTORY);
         if fs::symlink_metadata(&own).is_ok_and(|metadata| metadata.is_symlink()) {
-            return Err(unusable(&own, "it is a link, and is not followed"));
+            return Err(unusable(&own, "it is a symbolic link, which is not followed"));
         }
         trusted.check_writable(&path)?;
         let ignore = own.join(".gitignore");
@@ -80,8 +87,10 @@ impl Clients {
         }
         let text = toml::to_string(self).map_err(|error| unusable(&path, &error.to_string()))?;
         fs::create_dir_all(&own).map_err(|error| unusable(&own, &error.to_string()))?;
-        if !ignore.exists() {
-            fs::write(&ignore, IGNORE).map_err(|error| unusable(&ignore, &error.to_string()))?;
+        // A link, even one that leads nowhere, is replaced and not followed.
+        if fs::symlink_metadata(&ignore).map_or(true, |metadata| metadata.is_symlink()) {
+            atomic::replace(&ignore, IGNORE.as_bytes(), 0o666)
+                .map_err(|error| unusable(&ignore, &error.to_string()))?;
         }
         File::at(&path).replace(&format!("{HEAD}{text}"))?;
         trusted.take(&[path])
@@ -105,18 +114,51 @@ pub(crate) fn find(
     Ok(None)
 }
 
+/// The agent of the nearest directory at or above this one where coding agents are connected: of the one that runs this
+/// command, or of the only one; nobody where there are several.
+pub(crate) fn only(
+    around: &Surroundings,
+    directory: &Path,
+) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
+    for ancestor in directory.ancestors() {
+        let path = file_in(ancestor);
+        let Some(mut clients) = read(around, &path)?.filter(|clients| !clients.0.is_empty()) else {
+            continue;
+        };
+        let runs = RUNS.iter().find(|(_, variable)| around.var(variable).is_some());
+        let client = match runs {
+            Some((client, _)) => Some((*client).to_owned()),
+            None => clients.0.keys().next().filter(|_| clients.0.len() == 1).cloned(),
+        };
+        return Ok(client.and_then(|client| Some((clients.0.remove(&client)?.agent, path))));
+    }
+    Ok(None)
+}
+
+/// Whether its sessions are woken, by the same file.
+pub(crate) fn wakes(around: &Surroundings, directory: &Path, client: &str) -> Result<bool, Failure> {
+    for ancestor in directory.ancestors() {
+        if let Some(connected) =
+            read(around, &file_in(ancestor))?.and_then(|mut clients| clients.0.remove(client))
+        {
+            return Ok(connected.wake);
+        }
+    }
+    Ok(false)
+}
+
 /// What is said of a file that cannot be used.
 fn unusable(path: &Path, why: &str) -> Failure {
     Failure::usage(
         format!("{} cannot be used: {why}", path.display()),
-        "mend it, or move it away and run `plenary connect` anew for each coding agent of the directory",
+        "correct it, or move it away and run `plenary connect` again for each coding agent of the directory",
     )
 }
 
 fn read(around: &Surroundings, path: &Path) -> Result<Option<Clients>, Failure> {
     let text = trusted::read(path).map_err(|error| unusable(path, &error.to_string()))?;
     let Some(text) = text else { return Ok(None) };
-    Trusted::of(around)?.check(path, &text)?;
+    TrustList::of(around)?.check(path, &text)?;
     toml::from_str(&text).map(Some).map_err(|error| unusable(path, error.message()))
 }
 
@@ -128,12 +170,14 @@ mod tests {
         Surroundings::of_test(root, &[("HOME", &root.join("home").display().to_string())])
     }
 
-    fn connected(agent: &str) -> Connected {
-        Connected {
+    fn connected(agent: &str) -> ClientEntry {
+        ClientEntry {
             agent: agent.parse().unwrap(),
             scope: "project".into(),
             server: Some("5e".into()),
             wake: false,
+            approvals: None,
+            ask: false,
             made: vec!["a.json#/x".into()],
         }
     }
@@ -169,7 +213,7 @@ mod tests {
             matches!(find(&around(&root), &root, "claude"), Err(Failure::Auth { .. })),
             "it came with the directory"
         );
-        Trusted::of(&around(&root)).unwrap().take(&[file_in(&root)]).unwrap();
+        TrustList::of(&around(&root)).unwrap().take(&[file_in(&root)]).unwrap();
         let Err(Failure::Usage { what, .. }) = find(&around(&root), &root, "claude") else { panic!() };
         assert!(what.contains("clients.toml"), "{what}");
     }

@@ -74,7 +74,7 @@ pub(crate) fn given_token(flag: Option<&str>, around: &Surroundings) -> Result<O
 
 fn credential(text: &str, source: TokenSource) -> Result<Credential, Failure> {
     let token = Token::new(text.trim()).map_err(|e| {
-        Failure::usage(format!("the token from {source} cannot be one: {e}"), "give it as it was handed out")
+        Failure::usage(format!("the token from {source} is not a token: {e}"), "copy the token exactly")
     })?;
     Ok(Credential { token, source })
 }
@@ -92,8 +92,8 @@ pub(crate) fn agent_credential(
     }
     let Some(identity) = identity else {
         return Err(Failure::auth(
-            "it is not said which agent is speaking",
-            "say it with `--as @owner.name`, with PLENARY_AS, or for this directory with `plenary use @owner.name`",
+            "no agent is chosen",
+            "name one with `--as @owner.name` or PLENARY_AS, or for this directory with `plenary use @owner.name`",
         ));
     };
     let handle = &identity.handle;
@@ -103,7 +103,7 @@ pub(crate) fn agent_credential(
         None => Err(Failure::auth(
             format!("there is no saved token of {handle} (from {}) for {server}", identity.source),
             format!(
-                "if the agent is yours to make, `plenary agent add {handle}`; if you were given its token, \
+                "to create the agent, run `plenary agent add {handle}`; if you have its token, \
                  `plenary token add {handle}`, or set PLENARY_TOKEN"
             ),
         )),
@@ -177,10 +177,10 @@ pub(crate) fn configuring_credential(
         Failure::auth(
             format!("there is no token of the operator or owner for {server}"),
             if server.is_loopback() {
-                "start the server with `plenary serve`, whose first start makes the operator's token, and run this \
+                "start the server with `plenary serve`, which creates the operator's token at its first start, and run this \
                  as the same user with the same PLENARY_DATA; or set PLENARY_OPERATOR_TOKEN"
             } else {
-                "set PLENARY_OPERATOR_TOKEN, or save a token you were given with `plenary token add --operator` or \
+                "set PLENARY_OPERATOR_TOKEN, or save a token with `plenary token add --operator` or \
                  `plenary token add OWNER`"
             },
         )

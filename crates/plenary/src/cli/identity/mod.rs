@@ -8,7 +8,7 @@ mod tokens;
 mod tokens_file;
 mod trusted;
 
-pub(crate) use clients::{Clients, Connected};
+pub(crate) use clients::{ClientEntry, Clients, wakes};
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
     only_owner_credential, remote_credential, saved,
@@ -16,7 +16,7 @@ pub(crate) use credential::{
 pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
 pub(crate) use tokens::Holder;
 pub(crate) use tokens_file::TokensFile;
-pub(crate) use trusted::Trusted;
+pub(crate) use trusted::TrustList;
 
 use std::path::{Path, PathBuf};
 
@@ -37,6 +37,8 @@ pub(crate) enum Source {
     Client(PathBuf),
     /// What the command is about.
     Argument,
+    /// Nobody is named: the person at this machine.
+    Person,
 }
 
 impl std::fmt::Display for Source {
@@ -46,6 +48,7 @@ impl std::fmt::Display for Source {
             Self::Environment => f.write_str("PLENARY_AS"),
             Self::Project(path) | Self::Client(path) => write!(f, "{}", path.display()),
             Self::Argument => f.write_str("the argument"),
+            Self::Person => f.write_str("nothing, so it is you"),
         }
     }
 }
@@ -64,6 +67,13 @@ pub(crate) struct Identity {
     pub source: Source,
 }
 
+impl Identity {
+    /// Whether it is the person that an owner has by default, for whom the owner's token speaks.
+    pub(crate) fn is_person(&self) -> bool {
+        self.handle.owner() == self.handle.name()
+    }
+}
+
 /// The coding agent that a command is run by: its part of `.plenary/clients.toml` says which agent it is.
 pub(crate) const CLIENT_VAR: &str = "PLENARY_CLIENT";
 /// In which directory a coding agent says that it was begun. Another's word does not count: one may have been started by
@@ -79,7 +89,7 @@ pub(crate) fn begun_in(around: &Surroundings, client: &str) -> Option<PathBuf> {
 }
 
 /// `--as`, else `PLENARY_AS`, else what `.plenary/clients.toml` says of the coding agent that `PLENARY_CLIENT` names,
-/// else the nearest `.plenary.toml`, else nobody.
+/// else the nearest `.plenary.toml`, else the only coding agent that is connected here, else nobody.
 pub(crate) fn resolve(
     flag: Option<&AgentHandle>,
     around: &Surroundings,
@@ -90,7 +100,13 @@ pub(crate) fn resolve(
         (Some(client), Some(directory)) => resolve_client(flag, around, &client, directory),
         (Some(_) | None, _) => {
             let directory = around.directory().map(PathBuf::as_path);
-            named(flag, around)?.map_or_else(|| of(around, directory), |named| Ok(Some(named)))
+            let named = match named(flag, around)? {
+                Some(named) => Some(named),
+                None => of(around, directory)?,
+            };
+            let Some(directory) = directory.filter(|_| named.is_none()) else { return Ok(named) };
+            let found = clients::only(around, directory)?;
+            Ok(found.map(|(handle, path)| Identity { handle, source: Source::Client(path) }))
         }
     }
 }
@@ -117,7 +133,7 @@ fn named(flag: Option<&AgentHandle>, around: &Surroundings) -> Result<Option<Ide
         return Ok(Some(Identity { handle: handle.clone(), source: Source::Flag }));
     }
     let Some(text) = around.var("PLENARY_AS") else { return Ok(None) };
-    let handle = text.parse().map_err(|e| {
+    let handle = AgentHandle::of_recipient(&text).map_err(|e| {
         Failure::usage(format!("PLENARY_AS is `{text}`: {e}"), "set it to e.g. @nick.assistant")
     })?;
     Ok(Some(Identity { handle, source: Source::Environment }))

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::trusted::{self, Trusted};
-use crate::cli::{failure::Failure, surroundings::Surroundings};
+use super::trusted::{self, TrustList};
+use crate::cli::{atomic, failure::Failure, surroundings::Surroundings};
 
 /// The file's name.
 pub(crate) const FILE: &str = ".plenary.toml";
@@ -42,11 +42,11 @@ pub(crate) fn find(
         let Some(text) = trusted::read(&path).map_err(|error| unusable(&path, &error.to_string()))? else {
             continue;
         };
-        Trusted::of(around)?.check(&path, &text)?;
+        TrustList::of(around)?.check(&path, &text)?;
         let table: toml::Table = toml::from_str(&text).map_err(|error| unusable(&path, error.message()))?;
         match table.get(setting.key()) {
             Some(toml::Value::String(text)) => return Ok(Some((text.clone(), path))),
-            Some(_) => return Err(unusable(&path, &format!("`{}` is no text", setting.key()))),
+            Some(_) => return Err(unusable(&path, &format!("`{}` is not a text", setting.key()))),
             None if [Setting::Agent, Setting::Project].iter().any(|s| table.contains_key(s.key())) => {}
             None => return Err(unusable(&path, "it names neither an agent nor a project")),
         }
@@ -58,7 +58,7 @@ pub(crate) fn find(
 pub(super) fn unusable(path: &Path, why: &str) -> Failure {
     Failure::usage(
         format!("{} cannot be used: {why}", path.display()),
-        "write it anew with `plenary use @owner.name` and `plenary context init PROJECT`, or say it with `--as \
+        "write it again with `plenary use @owner.name` and `plenary context init PROJECT`, or use `--as \
          @owner.name` and `--project PROJECT`",
     )
 }
@@ -70,18 +70,19 @@ pub(crate) fn write(
     setting: Setting,
     value: &str,
 ) -> Result<PathBuf, Failure> {
-    let (trusted, path) = (Trusted::of(around)?, directory.join(FILE));
+    let (trusted, path) = (TrustList::of(around)?, directory.join(FILE));
     trusted.check_writable(&path)?;
     let failed = |why: String| Failure::local(format!("{} cannot be written: {why}", path.display()));
     let mut table: toml::Table = match std::fs::read_to_string(&path) {
-        Ok(text) => toml::from_str(&text)
-            .map_err(|e| failed(format!("what it holds is not TOML ({})", e.message())))?,
+        Ok(text) => {
+            toml::from_str(&text).map_err(|e| failed(format!("its content is not TOML ({})", e.message())))?
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => toml::Table::new(),
         Err(error) => return Err(failed(error.to_string())),
     };
     table.insert(setting.key().into(), value.into());
     let text = toml::to_string(&table).map_err(|e| failed(e.to_string()))?;
-    std::fs::write(&path, text).map_err(|e| failed(e.to_string()))?;
+    atomic::replace(&path, text.as_bytes(), 0o666).map_err(|e| failed(e.to_string()))?;
     trusted.take(std::slice::from_ref(&path))?;
     Ok(path)
 }
@@ -97,7 +98,7 @@ mod tests {
     /// A file that the user wrote by hand, and trusts.
     fn by_hand(root: &Path, text: &str) {
         std::fs::write(root.join(FILE), text).unwrap();
-        Trusted::of(&around(root)).unwrap().take(&[root.join(FILE)]).unwrap();
+        TrustList::of(&around(root)).unwrap().take(&[root.join(FILE)]).unwrap();
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use plenary_client::BaseUrl;
-use plenary_kernel::{AgentHandle, Malformed, OwnerName};
+use plenary_kernel::{AgentHandle, MalformedText, OwnerName};
 use serde::{Deserialize, Serialize};
 
 /// Whom a token speaks for.
@@ -40,9 +40,9 @@ impl fmt::Display for Holder {
 }
 
 impl FromStr for Holder {
-    type Err = Malformed;
+    type Err = MalformedText;
     /// `@owner.name` is an agent, a bare name an owner.
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
         if text.starts_with('@') { text.parse().map(Self::Agent) } else { text.parse().map(Self::Owner) }
     }
 }

@@ -45,21 +45,24 @@ impl TokensFile {
         let metadata = file.metadata().map_err(|e| self.unusable(&e.to_string(), None))?;
         if metadata.mode() & FOR_OTHERS != 0 {
             return Err(Failure::auth(
-                format!("{} is open to other users of this machine, so it is not used", self.path.display()),
                 format!(
-                    "close it with `chmod 600 {}`, and rotate tokens others may have read",
+                    "{} is readable by other users of this machine, so it is not used",
+                    self.path.display()
+                ),
+                format!(
+                    "run `chmod 600 {}`, and rotate the tokens that others may have read",
                     self.path.display()
                 ),
             ));
         }
         if metadata.len() > OCTETS_MAX {
-            return Err(self.unusable("it is too large to be one", None));
+            return Err(self.unusable("it is too large", None));
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|e| self.unusable(&e.to_string(), None))?;
         // The parser's own text would show the line, and with it a token.
         toml::from_str(&text)
-            .map_err(|_| self.unusable("it is not in the form it was written in", Some("move it away")))
+            .map_err(|_| self.unusable("it is not in the format of a tokens file", Some("move it away")))
     }
 
     /// Changes what it holds, under a lock, so that two commands at once lose nothing.
@@ -84,7 +87,7 @@ impl TokensFile {
         if mode & WRITABLE_BY_OTHERS != 0 {
             return Err(Failure::auth(
                 format!("other users of this machine may write into {}", directory.display()),
-                format!("close it with `chmod 700 {}`", directory.display()),
+                format!("run `chmod 700 {}`", directory.display()),
             ));
         }
         Ok(())

@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, DirBuilder, OpenOptions},
-    io::{self, ErrorKind, Read as _, Write as _},
+    io::{self, ErrorKind, Read as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
@@ -15,7 +15,7 @@ use plenary_kernel::json::digest;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::{failure::Failure, surroundings::Surroundings},
+    cli::{atomic, failure::Failure, surroundings::Surroundings},
     paths,
 };
 
@@ -26,7 +26,7 @@ const BYTES_MAX: u64 = 4 << 20;
 
 /// The list, which need not exist.
 #[derive(Debug, Clone)]
-pub(crate) struct Trusted {
+pub(crate) struct TrustList {
     path: PathBuf,
 }
 
@@ -37,12 +37,12 @@ struct List {
     files: BTreeMap<String, String>,
 }
 
-impl Trusted {
+impl TrustList {
     /// The user's own list.
     pub(crate) fn of(around: &Surroundings) -> Result<Self, Failure> {
         let directory = paths::config_dir(&|name| around.var(name)).ok_or_else(|| {
             Failure::local_with(
-                "there is no place for what you trust: no home directory",
+                "the list of trusted files cannot be saved: there is no home directory",
                 "set HOME or XDG_CONFIG_HOME",
             )
         })?;
@@ -63,11 +63,11 @@ impl Trusted {
         .unwrap_or(directory);
         Err(Failure::auth(
             format!(
-                "{} is not used: you did not write it as it is now, and it may have come with the directory",
+                "{} is not used: it has not been trusted in its present form, and it may have come with the directory",
                 file.display()
             ),
             format!(
-                "look at it, then `plenary trust {}`; or say --as and --project yourself",
+                "read it, then run `plenary trust {}`; or use --as and --project",
                 crate::cli::shell::quoted(&directory.to_string_lossy())
             ),
         ))
@@ -79,8 +79,8 @@ impl Trusted {
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
         let mut private = OpenOptions::new();
-        private.write(true).create(true).mode(0o600);
-        let lock = private.clone().truncate(false).open(self.path.with_extension("lock")).map_err(failed)?;
+        private.write(true).create(true).truncate(false).mode(0o600);
+        let lock = private.open(self.path.with_extension("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut list = self.load()?;
         for file in files {
@@ -96,17 +96,14 @@ impl Trusted {
             return Err(self.unusable(&format!("it names more than {FILES_MAX} files")));
         }
         let text = toml::to_string(&list).map_err(|error| self.unusable(&error.to_string()))?;
-        let fresh = self.path.with_extension("new");
-        let mut file = private.truncate(true).open(&fresh).map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        fs::rename(&fresh, &self.path).map_err(failed)
+        atomic::replace(&self.path, text.as_bytes(), 0o600).map_err(failed)
     }
 
     /// Refuses to write into a file that is there and is not trusted, or that leads elsewhere.
     pub(crate) fn check_writable(&self, file: &Path) -> Result<(), Failure> {
         if fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Failure::local_with(
-                format!("{} is a link, and is not followed", file.display()),
+                format!("{} is a symbolic link, which is not followed", file.display()),
                 "remove it, and run this again",
             ));
         }
@@ -124,7 +121,7 @@ impl Trusted {
     fn unusable(&self, why: &str) -> Failure {
         Failure::local_with(
             format!("{} cannot be used: {why}", self.path.display()),
-            "move it away, and `plenary trust` each directory again",
+            "move it away, and run `plenary trust` again for each directory",
         )
     }
 }
@@ -158,9 +155,9 @@ mod tests {
     use super::*;
     use crate::cli::Scratch;
 
-    fn of(root: &Path) -> Trusted {
+    fn of(root: &Path) -> TrustList {
         let home = root.join("home").display().to_string();
-        Trusted::of(&Surroundings::of_test(root, &[("HOME", &home)])).unwrap()
+        TrustList::of(&Surroundings::of_test(root, &[("HOME", &home)])).unwrap()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use http::HeaderValue;
 use parking_lot::{Mutex, MutexGuard};
 use plenary_client::{
     Backoff, Client, Error,
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 
 use super::{
-    line::{Headers, Message, SESSION},
+    coding::CodingSession,
+    line::{CODING_SESSION, Headers, Message, SESSION},
     session::{Line, Session, is_lost},
 };
 
@@ -29,6 +31,8 @@ pub(super) struct Forwarder {
     pub(super) path: String,
     /// Whether the channel is offered to the client.
     pub(super) channel: bool,
+    /// Who knows which session of a coding agent runs the tools.
+    pub(super) coding: Option<CodingSession>,
     /// Lines for the client.
     pub(super) out: mpsc::Sender<String>,
     pub(super) session: Session,
@@ -37,12 +41,26 @@ pub(super) struct Forwarder {
 }
 
 impl Forwarder {
-    pub(super) fn new(client: Client, path: String, channel: bool, out: mpsc::Sender<String>) -> Self {
-        Self { client, path, channel, out, session: Session::default(), under_way: Mutex::default() }
+    pub(super) fn new(
+        client: Client,
+        path: String,
+        (channel, coding): (bool, Option<CodingSession>),
+        out: mpsc::Sender<String>,
+    ) -> Self {
+        let (session, under_way) = (Session::default(), Mutex::default());
+        Self { client, path, channel, coding, out, session, under_way }
     }
 
     fn line(&self) -> Line<'_> {
         Line { client: &self.client, path: &self.path }
+    }
+
+    /// The headers, and for a call of a tool the session of the coding agent that makes it.
+    fn with_coding(&self, message: &Message, mut headers: Headers) -> Headers {
+        let session = || self.coding.as_ref().filter(|_| message.method == "tools/call")?.session();
+        let session = session().and_then(|session| HeaderValue::try_from(session).ok());
+        headers.extend(session.map(|session| (CODING_SESSION, session)));
+        headers
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<String, AbortHandle>> {
@@ -84,7 +102,10 @@ impl Forwarder {
     /// Carries one message.
     pub(super) async fn carry(&self, message: &Message) {
         let carried = match message.stands_alone() {
-            Some(version) => self.carry_with(message, &message.headers(version)).await,
+            Some(version) => {
+                let headers = self.with_coding(message, message.headers(version));
+                self.carry_with(message, &headers).await
+            }
             None if message.method == "initialize" => self.begin(message).await,
             None => self.carry_in_session(message).await,
         };
@@ -130,7 +151,8 @@ impl Forwarder {
         self.session.notes(message);
         for _ in 0..RENEWALS_MAX {
             let headers = self.session.headers();
-            match self.line().post(&headers, &message.text, message.is_repeatable()).await? {
+            let sent = self.with_coding(message, headers.clone());
+            match self.line().post(&sent, &message.text, message.is_repeatable()).await? {
                 Answer::Whole(reply) if is_lost(&reply, &headers) => {
                     self.session.renew(&self.line(), &headers).await?;
                 }
@@ -143,7 +165,7 @@ impl Forwarder {
                 Answer::Stream(messages) => return self.relay(messages).await,
             }
         }
-        Err(Error::Unreadable("the session is lost as soon as it is made".into()))
+        Err(Error::Unreadable("the server closed the new session at once".into()))
     }
 
     async fn relay(&self, mut messages: Messages) -> Result<(), Error> {

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 /// The revision that a request names for itself.
 const VERSION_OF_REQUEST: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Names the coding agent's own session in which a tool is called, to the server's tools.
+pub(super) const CODING_SESSION: HeaderName = HeaderName::from_static("plenary-coding-session");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -36,9 +38,9 @@ impl Message {
     pub(super) fn read(line: &str) -> Result<Self, String> {
         let wrong = |text: String| error(&Value::Null, PARSE_ERROR, &text, Value::Null);
         let value: Value = serde_json::from_str(line)
-            .map_err(|e| wrong(format!("Parse error: this line is no JSON: {e}.")))?;
+            .map_err(|e| wrong(format!("Parse error: this line is not JSON: {e}.")))?;
         let Value::Object(mut members) = value else {
-            return Err(wrong("Parse error: a line is one JSON-RPC message, an object.".to_owned()));
+            return Err(wrong("Parse error: a line must be one JSON-RPC message, an object.".to_owned()));
         };
         let params = match members.remove("params") {
             Some(Value::Object(params)) => params,
@@ -92,7 +94,7 @@ impl Message {
     pub(super) fn failed(&self, failed: &Error, server: &str) -> String {
         let (text, kind) = match failed {
             Error::Network(fault) if fault.kind == FaultKind::Lost && self.method == "tools/call" => (
-                format!("{failed}; the call may have been carried out, so look before you repeat it"),
+                format!("{failed}; the server may have carried out the call, so check before you repeat it"),
                 "lost",
             ),
             Error::Network(fault) if fault.kind == FaultKind::Lost => (failed.to_string(), "lost"),
@@ -118,7 +120,7 @@ impl Message {
             if reply.status == 401 {
                 let text = message["error"]["message"].as_str().unwrap_or_default();
                 message["error"]["message"] = json!(format!(
-                    "The server does not take this token: {text} `plenary token list` shows the saved ones, and \
+                    "The server does not accept this token: {text} `plenary token list` shows the saved ones, and \
                      `plenary agent rotate-token` makes a new one."
                 ));
             }
@@ -200,7 +202,7 @@ mod tests {
         let refused = reply(401, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No."}}"#);
         let said: Value = serde_json::from_str(&ping.answered(&refused).unwrap()).unwrap();
         assert_eq!(said["id"], "a");
-        assert!(said["error"]["message"].as_str().unwrap().contains("does not take this token: No."));
+        assert!(said["error"]["message"].as_str().unwrap().contains("does not accept this token: No."));
         let said: Value = serde_json::from_str(&ping.answered(&reply(502, "bad gateway")).unwrap()).unwrap();
         assert_eq!(said["error"]["message"], "The server answered 502: bad gateway");
         let notice = read(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);

@@ -2,6 +2,7 @@
 //! Must not know: the protocol beyond its envelope; messages pass as they are.
 
 mod channel;
+mod coding;
 mod forward;
 mod line;
 mod presence;
@@ -17,7 +18,7 @@ use tokio::{
     time::timeout,
 };
 
-use self::{forward::Forwarder, line::Message};
+use self::{coding::CodingSession, forward::Forwarder, line::Message};
 use super::{context::Context, failure::Failure};
 
 /// Largest line of the client that is read, in bytes; past it the shim ends.
@@ -32,11 +33,12 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Serves the Model Context Protocol on standard input and output, by the server's /mcp: sessions and single requests
 /// alike. A server that restarts is waited for, and its sessions are made anew.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary mcp --toolsets core,context")]
 pub(crate) struct Mcp {
-    /// Toolsets to list, with commas between: core, frames, channels, context, sessions, runs, or all [default: core]
+    /// Toolsets to list, separated by commas: core, frames, channels, context, sessions, runs, or all [default: core]
     #[arg(long, value_name = "SETS")]
     toolsets: Option<String>,
-    /// Offer Claude's channel, and tell what is new in the inbox through it
+    /// Offer Claude Code's channel and report new inbox items through it
     #[arg(long)]
     channel: bool,
 }
@@ -55,7 +57,8 @@ pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
     };
     let (out, lines) = mpsc::channel(LINES_WAITING_MAX);
     let writing = tokio::spawn(write(lines));
-    let forwarder = Arc::new(Forwarder::new(client, path, args.channel, out));
+    let forwarder =
+        Arc::new(Forwarder::new(client, path, (args.channel, CodingSession::around(context)), out));
     let read = read(context, forwarder).await;
     // Everything that could say something is gone, so this ends.
     let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
@@ -76,7 +79,7 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
             break;
         }
         if line.len() as u64 == LINE_OCTETS_MAX && line.last() != Some(&b'\n') {
-            return Err(Failure::local(format!("a line is over {} MiB", LINE_OCTETS_MAX >> 20)));
+            return Err(Failure::local(format!("a line is larger than {} MiB", LINE_OCTETS_MAX >> 20)));
         }
         while carried.try_join_next().is_some() {}
         let text = String::from_utf8_lossy(&line);
@@ -100,7 +103,7 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
                     let (forwarder, out) = (forwarder.clone(), context.out);
                     beside.spawn(async move {
                         if let Err(error) = channel::tell(forwarder, begin).await {
-                            out.note(&format!("the channel is silent: {error}"));
+                            out.note(&format!("the channel does not report news: {error}"));
                         }
                     });
                 }

@@ -15,6 +15,8 @@ use super::line::{Headers, Message, SESSION, VERSION};
 
 /// How long a server that does not answer is tried again before the client is told.
 const RECONNECT_MAX: Duration = Duration::from_secs(20);
+/// The same for a call: a model waits for it.
+const RECONNECT_CALL_MAX: Duration = Duration::from_millis(1_500);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// Most resources that are subscribed to again; the server takes no more.
@@ -23,13 +25,13 @@ const SUBSCRIBED_MAX: usize = 32;
 /// The session.
 #[derive(Default)]
 pub(super) struct Session {
-    known: Mutex<Known>,
+    known: Mutex<SessionState>,
     /// One makes it anew, the others wait.
     renewing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Known {
+struct SessionState {
     /// How the client began it.
     begun: Option<Message>,
     id: Option<HeaderValue>,
@@ -46,7 +48,7 @@ pub(super) struct Line<'a> {
 }
 
 impl Session {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, SessionState> {
         self.known.lock()
     }
 
@@ -65,7 +67,7 @@ impl Session {
 
     /// Notes how the client begins it.
     pub(super) fn begins(&self, message: &Message) {
-        *self.known() = Known { begun: Some(message.clone()), ..Known::default() };
+        *self.known() = SessionState { begun: Some(message.clone()), ..SessionState::default() };
     }
 
     /// Notes what the server answered to that.
@@ -102,7 +104,7 @@ impl Session {
             (known.begun.clone(), known.ready, known.subscribed.clone())
         };
         let Some(begun) = begun else {
-            return Err(Error::Invalid("the server knows no session; send initialize first".into()));
+            return Err(Error::Invalid("there is no session; send initialize first".into()));
         };
         let (headers, answer) = whole(line.post(&[], &begun.text, true).await?).await?;
         self.opened(headers.get(SESSION), &answer);
@@ -133,12 +135,13 @@ impl Line<'_> {
     ) -> Result<Answer, Error> {
         let body = Bytes::copy_from_slice(text.as_bytes());
         let (mut backoff, began) = (Backoff::new(FIRST_WAIT, LONGEST_WAIT), Instant::now());
+        let longest = if is_repeatable { RECONNECT_MAX } else { RECONNECT_CALL_MAX };
         loop {
             match self.client.message(self.path, headers, body.clone()).await {
-                Err(error) if may_repeat(&error, is_repeatable) && began.elapsed() < RECONNECT_MAX => {
+                Err(error) if may_repeat(&error, is_repeatable) && began.elapsed() < longest => {
                     sleep(backoff.next_wait()).await;
                 }
-                Ok(Answer::Whole(reply)) if reply.status == 503 && began.elapsed() < RECONNECT_MAX => {
+                Ok(Answer::Whole(reply)) if reply.status == 503 && began.elapsed() < longest => {
                     sleep(backoff.next_wait()).await;
                 }
                 answered => return answered,

@@ -11,18 +11,19 @@ use crate::{
 
 /// Which agent.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// The agent; `plenary runs agents` lists them
+pub(crate) struct AgentName {
+    /// The agent, as `plenary runs agents` lists it
     #[arg(value_name = "NAME")]
     pub(super) agent: String,
 }
 
 /// What to set.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary runs configure nick.helper model=small temperature=0.2")]
 pub(crate) struct Configure {
     #[command(flatten)]
-    which: Which,
-    /// JSON, or a text; null takes an argument away
+    which: AgentName,
+    /// An argument and its value, JSON or text; the value null removes the argument
     #[arg(required = true, value_name = "KEY=VALUE")]
     args: Vec<String>,
 }
@@ -44,7 +45,7 @@ pub(super) async fn list(context: &Context) -> Result<(), Failure> {
     })
 }
 
-pub(super) async fn describe(context: &Context, which: &Which) -> Result<(), Failure> {
+pub(super) async fn describe(context: &Context, which: &AgentName) -> Result<(), Failure> {
     let reply = super::client(context)?.describe_agent(&which.agent).await?;
     context.answer(&reply, |agent| {
         let out = context.out;
@@ -58,7 +59,7 @@ pub(super) async fn describe(context: &Context, which: &Which) -> Result<(), Fai
             out.line(&format!("  in sessions: {handle}"))?;
         }
         if agent.stopped {
-            out.line("  stopped: it takes no runs")?;
+            out.line("  stopped: it accepts no runs")?;
         }
         match agent.instances {
             Some(0) => {
@@ -86,7 +87,7 @@ pub(super) async fn configure(context: &Context, args: &Configure) -> Result<(),
 
 fn setting(arg: &str) -> Result<(String, Value), Failure> {
     let (key, value) = arg.split_once('=').ok_or_else(|| {
-        Failure::usage(format!("`{arg}` is no setting"), "write KEY=VALUE for each argument")
+        Failure::usage(format!("`{arg}` is not KEY=VALUE"), "write KEY=VALUE for each argument")
     })?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
     Ok((key.to_owned(), value))

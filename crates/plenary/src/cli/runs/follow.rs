@@ -62,7 +62,7 @@ impl<'a> Follower<'a> {
             // Behind the ^C that the terminal shows.
             self.context.out.note("");
         }
-        self.context.out.note("canceling; Ctrl-C once more leaves at once");
+        self.context.out.note("canceling; press Ctrl-C again to exit at once");
         self.cancel().await
     }
 
@@ -145,7 +145,7 @@ impl<'a> Follower<'a> {
         let keys: Vec<String> = keys.iter().map(|key| format!(" {}=…", clean(key))).collect();
         let keys = if keys.is_empty() { " key=…".to_owned() } else { keys.concat() };
         self.context.out.note(&format!(
-            "the run waits; answer with `plenary run {} --resume {run}{keys}`, or stop it with `plenary runs cancel {0} \
+            "the run waits for input; answer with `plenary run {} --resume {run}{keys}`, or stop it with `plenary runs cancel {0} \
              {run}`",
             self.agent
         ));
@@ -171,12 +171,16 @@ pub(super) fn said(
         None => return Ok(true),
         // It may have been the end, or a question.
         Some(Signal::Unreadable(error)) => {
-            let next =
-                format!("the run itself goes on: `plenary runs show {agent} {run}` says where it stands");
-            return Err(Failure::local_with(format!("what the run said next can't be read: {error}"), next));
+            let next = format!("the run itself continues; `plenary runs show {agent} {run}` shows its state");
+            return Err(Failure::local_with(
+                format!("the next event of the run cannot be read: {error}"),
+                next,
+            ));
         }
         Some(Signal::Lost { reason, retry_in }) => {
-            context.out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
+            context
+                .out
+                .note(&format!("not connected: {reason}; reconnecting in {:.1} s", retry_in.as_secs_f32()));
         }
         Some(Signal::Opened | Signal::Keepalive | Signal::Event(_)) => {}
     }

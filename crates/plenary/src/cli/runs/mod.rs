@@ -19,23 +19,23 @@ pub(crate) use run::Run;
 pub(crate) enum Command {
     /// List the agents that the server runs
     Agents,
-    /// Show what an agent is for, and what it can be asked
-    Describe(agents::Which),
-    /// Set what an agent is configured with, as its owner or the operator
+    /// Show an agent's purpose, tools and configuration
+    Describe(agents::AgentName),
+    /// Configure an agent, as its owner or the operator
     Configure(agents::Configure),
-    /// List an agent's latest runs, and where they stand
+    /// List an agent's latest runs and their states
     List(reading::List),
-    /// Show where a run stands
+    /// Show the state of a run
     Show(reading::OfRun),
-    /// Show what a run has said so far, and follow it
+    /// Show the events of a run, and with --follow those to come
     Events(reading::Events),
-    /// Tell a run to stop
+    /// Cancel a run
     Cancel(reading::OfRun),
     /// List an agent's threads, newest first
     Threads(reading::Threads),
-    /// Show all that was said in a thread
+    /// Show all events of a thread
     Replay(reading::Replay),
-    /// Fetch what an agent made, by the id in its URL
+    /// Download an artifact of an agent, by the id in its URL
     Artifact(reading::Fetch),
 }
 

@@ -10,7 +10,7 @@ use plenary_client::{
     runs::{Place, Signal},
 };
 
-use super::{agents::Which, follow, words::Voice};
+use super::{agents::AgentName, follow, words::Voice};
 use crate::{
     cli::{context::Context, failure::Failure, interrupts::Interrupts},
     out::{Table, clean},
@@ -23,8 +23,8 @@ const LISTED_DEFAULT: u32 = 20;
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
-    which: Which,
-    /// How many, of the latest threads
+    which: AgentName,
+    /// Number of latest threads whose runs are listed
     #[arg(long, default_value_t = LISTED_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
 }
@@ -33,7 +33,7 @@ pub(crate) struct List {
 #[derive(Debug, Args)]
 pub(crate) struct OfRun {
     #[command(flatten)]
-    which: Which,
+    which: AgentName,
     /// The run
     #[arg(value_name = "RUN_ID")]
     run: String,
@@ -44,7 +44,7 @@ pub(crate) struct OfRun {
 pub(crate) struct Events {
     #[command(flatten)]
     of: OfRun,
-    /// Go on with what comes, to the end of the run
+    /// Follow new events until the run ends
     #[arg(long, short)]
     follow: bool,
 }
@@ -53,8 +53,8 @@ pub(crate) struct Events {
 #[derive(Debug, Args)]
 pub(crate) struct Threads {
     #[command(flatten)]
-    which: Which,
-    /// How many
+    which: AgentName,
+    /// Number of threads at most
     #[arg(long, default_value_t = LISTED_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
     /// Only threads that were opened before this one
@@ -66,7 +66,7 @@ pub(crate) struct Threads {
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     #[command(flatten)]
-    which: Which,
+    which: AgentName,
     /// The thread
     #[arg(value_name = "THREAD_ID")]
     thread: String,
@@ -75,10 +75,10 @@ pub(crate) struct Replay {
 /// One artifact.
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
-    /// Its id, or its URL
+    /// Id or URL of the artifact
     #[arg(value_name = "ARTIFACT")]
     artifact: String,
-    /// Write it here [default: standard output]
+    /// Write to this file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -94,7 +94,7 @@ pub(super) async fn list(context: &Context, args: &List) -> Result<(), Failure> 
         table.row([&reply.run_id, &reply.thread_id, reply.value.status.as_str(), &reply.created_at]);
         context.answer(&reply, |_| Ok(()))?;
     }
-    context.table(&table, &format!("there are none; begin with `plenary run {} TEXT`", clean(agent)))
+    context.table(&table, &format!("there are none; start a run with `plenary run {} TEXT`", clean(agent)))
 }
 
 pub(super) async fn show(context: &Context, args: &OfRun) -> Result<(), Failure> {
@@ -183,10 +183,11 @@ pub(super) async fn threads(context: &Context, args: &Threads) -> Result<(), Fai
             let (runs, title) = (thread.runs.len().to_string(), thread.title.as_deref().unwrap_or_default());
             table.row([&thread.thread_id, &runs, &thread.created_at, title]);
         }
-        context.table(&table, &format!("there are none; begin with `plenary run {} TEXT`", clean(agent)))
+        context
+            .table(&table, &format!("there are none; start a run with `plenary run {} TEXT`", clean(agent)))
     })?;
     if let (true, Some(last)) = (page.more, page.reply.last()) {
-        context.out.note(&format!("there are older ones: --before {}", last.thread_id));
+        context.out.note(&format!("for older threads: --before {}", last.thread_id));
     }
     Ok(())
 }

@@ -15,13 +15,13 @@ use crate::cli::{context::Context, failure::Failure, input};
 
 /// Shown under `--help`.
 const HELP: &str = "\
-What the agent says goes to standard output, what it does to standard error; with --json each event is one line on \
-standard output, as the server sent it, text in the making (TextDelta) too.
+The agent's text goes to standard output, its activity to standard error; with --json each event is one line on \
+standard output as the server sent it, including partial text (TextDelta).
 
-A run that asks for input is asked at the terminal; where there is none, it is left waiting, and the exit code is 5:
+If a run needs input, the terminal asks for it; without a terminal the run is left waiting, and the exit code is 5:
   plenary run NAME --resume RUN_ID key=value …
-A value of - is standard input; without any, the run is followed from where it stands. Ctrl-C cancels the run and waits \
-for its end; a second one leaves at once.
+The value - reads standard input. Without values, --resume follows the run from its current event. Ctrl-C cancels the run and waits \
+for its end; a second Ctrl-C exits at once.
 
 Exit codes: 0 success, 1 the run failed, 5 it waits for input, 130 it was canceled.";
 
@@ -29,22 +29,22 @@ Exit codes: 0 success, 1 the run failed, 5 it waits for input, 130 it was cancel
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Run {
-    /// The agent; `plenary runs agents` lists them
+    /// The agent, as `plenary runs agents` lists it
     #[arg(value_name = "NAME")]
     agent: String,
-    /// What to ask; with --resume, the answers as key=value
+    /// The task; with --resume, the answers as key=value
     #[arg(value_name = "TEXT")]
     words: Vec<String>,
-    /// Go on with this thread [default: a new one]
+    /// Continue this thread [default: a new thread]
     #[arg(long, value_name = "ID", conflicts_with = "resume")]
     thread: Option<String>,
-    /// Add the text of this file to what is asked; - for standard input
+    /// Append the text of this file to the task; - reads standard input
     #[arg(long, value_name = "PATH", conflicts_with = "resume")]
     file: Option<PathBuf>,
-    /// What the agent gets beside it (`request_metadata`): a JSON object
+    /// Metadata for the agent (`request_metadata`), a JSON object
     #[arg(long, value_name = "JSON", conflicts_with = "resume")]
     metadata: Option<String>,
-    /// Go on with a run that waits for input, or was left
+    /// Continue a run that waits for input, or follow a run that was left
     #[arg(long, value_name = "RUN_ID")]
     resume: Option<String>,
 }
@@ -86,8 +86,8 @@ fn chat(args: &Run) -> Result<Chat, Failure> {
     }
     if parts.is_empty() {
         return Err(Failure::usage(
-            "it is not said what to ask",
-            "write it behind the agent's name, or name a file with --file",
+            "the task is missing",
+            "write it after the agent's name, or name a file with --file",
         ));
     }
     let request_metadata = args.metadata.as_deref().map(object).transpose()?;
@@ -97,7 +97,7 @@ fn chat(args: &Run) -> Result<Chat, Failure> {
 fn object(text: &str) -> Result<Map<String, Value>, Failure> {
     serde_json::from_str(text).map_err(|error| {
         Failure::usage(
-            format!("--metadata is no JSON object: {error}"),
+            format!("--metadata is not a JSON object: {error}"),
             "give e.g. --metadata '{\"user_id\":\"ann\"}'",
         )
     })
@@ -106,7 +106,7 @@ fn object(text: &str) -> Result<Map<String, Value>, Failure> {
 fn answers(words: &[String]) -> Result<Map<String, Value>, Failure> {
     let pair = |word: &String| {
         let (key, value) = word.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("`{word}` is no answer"), "write key=value for each key that is asked for")
+            Failure::usage(format!("`{word}` is not key=value"), "write key=value for each requested key")
         })?;
         let value = if value == "-" { input::standard()? } else { value.to_owned() };
         Ok((key.to_owned(), value.into()))

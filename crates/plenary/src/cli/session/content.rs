@@ -28,7 +28,7 @@ pub(crate) struct ContentArgs {
 /// The same where the text is an option, because other arguments stand first.
 #[derive(Debug, Default, Args)]
 pub(crate) struct MessageArgs {
-    /// Begin with this message; `-` reads it from standard input
+    /// The first message; `-` reads it from standard input
     #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
     message: Option<String>,
     #[command(flatten)]
@@ -41,10 +41,10 @@ struct PartArgs {
     /// Read the text from a file; one line break at its end is dropped, as it is from standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Attach a file: a path is uploaded, a URL is sent as it is; may be repeated
+    /// Attach a file: a path is uploaded, a URL is sent as a link; may be repeated
     #[arg(long, value_name = "PATH or URL")]
     attach: Vec<String>,
-    /// Show an image by its address; may be repeated
+    /// Add an image by its URL; may be repeated
     #[arg(long, value_name = "URL")]
     image: Vec<String>,
     /// Add a JSON object; may be repeated
@@ -66,7 +66,7 @@ fn object(text: &str) -> Result<Object, String> {
 pub(crate) fn nothing_to_say() -> Failure {
     Failure::usage(
         "the message is empty",
-        "give a text, `-` for standard input, --file, --attach, --image or --data",
+        "give a TEXT, `-` for standard input, --file, --attach, --image or --data",
     )
 }
 
@@ -104,7 +104,7 @@ impl PartArgs {
     }
 
     /// All but the files that are uploaded.
-    fn others(self, text: Option<&str>, urls: Vec<String>) -> Result<Gathered, Failure> {
+    fn others(self, text: Option<&str>, urls: Vec<String>) -> Result<MessageDraft, Failure> {
         let text = match (text, &self.file) {
             (Some("-"), _) => Some(input::standard()?),
             (_, Some(path)) => Some(input::file(path)?),
@@ -131,19 +131,19 @@ impl PartArgs {
         });
         let data = self.data.into_iter().map(|data| Part::Data { data });
         let (before, behind) = (images.chain(files).collect(), data.collect());
-        Ok(Gathered { text, before, behind, metadata: self.metadata })
+        Ok(MessageDraft { text, before, behind, metadata: self.metadata })
     }
 }
 
 /// What a message says, but for the files that are uploaded for it.
-struct Gathered {
+struct MessageDraft {
     text: Option<String>,
     before: Vec<Part>,
     behind: Vec<Part>,
     metadata: Option<Object>,
 }
 
-impl Gathered {
+impl MessageDraft {
     /// The content and its metadata; nothing when there is neither text nor part.
     fn with(self, uploaded: Vec<Part>) -> Option<(Content, Option<Object>)> {
         let Self { text, before, behind, metadata } = self;

@@ -23,13 +23,13 @@ pub(crate) struct Events {
     /// The session, `sess_…`
     #[arg(value_name = "SESSION")]
     id: SessionId,
-    /// Only events after this sequence
+    /// Only events after this sequence number
     #[arg(long, value_name = "SEQUENCE", default_value_t = 0)]
     after: u64,
-    /// Stop after so many, at most 1000 [default: all]
+    /// Number of events at most, up to 1000 [default: all]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=PAGE_EVENTS_MAX as i64), conflicts_with = "follow")]
     limit: Option<u32>,
-    /// Go on with what comes, until Ctrl-C
+    /// Follow new events until Ctrl-C
     #[arg(long, short)]
     follow: bool,
 }

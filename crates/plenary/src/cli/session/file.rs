@@ -24,7 +24,7 @@ pub(crate) struct Get {
     /// The file, `file_…`
     #[arg(value_name = "FILE_ID")]
     id: FileId,
-    /// Where it goes [default: standard output]
+    /// Write to this file [default: standard output]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 }
@@ -59,7 +59,7 @@ pub(super) async fn uploaded(client: &Client, paths: &[PathBuf]) -> Result<Vec<P
     let mut parts = Vec::with_capacity(paths.len());
     for path in paths {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
-            let what = format!("{} has no name that can be sent", clean(&path.display().to_string()));
+            let what = format!("the name of {} cannot be sent", clean(&path.display().to_string()));
             Failure::usage(what, "name a file")
         })?;
         let file =

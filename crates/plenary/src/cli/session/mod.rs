@@ -1,7 +1,7 @@
 //! `plenary session`: conversations of agents.
 //! Must not know: how content is gathered or events are shown; its parts do.
 
-mod content;
+pub(crate) mod content;
 mod events;
 mod file;
 mod open;
@@ -19,11 +19,11 @@ use crate::out::{Table, clean, utc};
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Begin a session, and print its id
+    /// Create a session and print its id
     Create(open::Create),
     /// List the agent's sessions, newest first
     List(List),
-    /// Show a session and who is in it
+    /// Show a session and its participants
     Show(Id),
     /// Join a session this agent is invited to
     Join(Id),
@@ -31,18 +31,18 @@ pub(crate) enum Command {
     Invite {
         #[command(flatten)]
         id: Id,
-        #[arg(required = true, value_name = "AGENT")]
+        #[arg(required = true, value_name = "AGENT", value_parser = AgentHandle::of_recipient)]
         invitees: Vec<AgentHandle>,
     },
     /// Send a message
     Send(Send),
-    /// Get a file that a message names
+    /// Download a file of a message
     File(file::Get),
-    /// Leave a session; coming back needs a fresh invitation
+    /// Leave a session; rejoining needs a new invitation
     Leave(Id),
     /// End a session for everyone
     End(Id),
-    /// Open an ended session again, with its transcript
+    /// Reopen an ended session with its transcript
     Reopen(open::Reopen),
     /// Show a session's events
     Events(events::Events),
@@ -54,7 +54,7 @@ pub(crate) struct List {
     /// Only sessions older than this one
     #[arg(long, value_name = "SESSION")]
     before: Option<SessionId>,
-    /// At most so many, and never more than 1000 at once [default: 1000]
+    /// Number of sessions at most, up to 1000 [default: 1000]
     #[arg(long)]
     limit: Option<u32>,
 }
@@ -69,12 +69,15 @@ pub(crate) struct Id {
 
 /// A message. It is sent under an idempotency key, so that repeating it after a lost connection is safe.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  plenary session send sess_01HZY3V8Q3N8X0T5W6R7S8D9EF 'The notes are ready' --attach notes.md"
+)]
 pub(crate) struct Send {
     #[command(flatten)]
     id: Id,
     #[command(flatten)]
     content: content::ContentArgs,
-    /// The idempotency key [default: a fresh one]
+    /// Idempotency key, which makes it safe to repeat the command [default: a new key]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
@@ -104,7 +107,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             let reply = context.agent_client()?.invite(&id, &invitees).await?;
             context.answer(&reply, |answer| {
                 if answer.invited.len() < invitees.len() {
-                    out.note("the others were there already, or are not to be invited by this agent");
+                    out.note("the other agents are already participants, or this agent may not invite them");
                 }
                 Ok(answer.invited.iter().try_for_each(|handle| out.line(handle.as_str()))?)
             })
@@ -128,7 +131,7 @@ async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let reply = client.send(&args.id.id, &message).await?;
     context.answer(&reply, |sent| {
         if reply.replayed {
-            context.out.note("this was sent before, under the same key");
+            context.out.note("this message was already sent under the same key");
         }
         Ok(context.out.line(&format!("#{} {}", sent.sequence, sent.message_id))?)
     })
@@ -150,9 +153,9 @@ pub(crate) fn print_list(context: &Context, list: &SessionList) -> Result<(), Fa
     }
     context
         .out
-        .table(&table, "no sessions yet; begin one with `plenary session create --invite @owner.name`")?;
+        .table(&table, "no sessions yet; create one with `plenary session create --invite @owner.name`")?;
     if let Some(cursor) = &list.next_cursor {
-        context.out.note(&format!("there are older ones: `plenary session list --before {}`", clean(cursor)));
+        context.out.note(&format!("for older sessions: `plenary session list --before {}`", clean(cursor)));
     }
     Ok(())
 }

@@ -13,19 +13,22 @@ use crate::cli::{context::Context, failure::Failure};
 
 /// A new session.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plenary session create --invite @ana.helper --topic 'Release 2.1' --message 'Are the notes ready?'"
+)]
 pub(crate) struct Create {
     /// Invite an agent; may be repeated
-    #[arg(long, short, value_name = "AGENT")]
+    #[arg(long, short, value_name = "AGENT", value_parser = AgentHandle::of_recipient)]
     invite: Vec<AgentHandle>,
-    /// What it is about; those invited see it
+    /// Topic, visible to the invited agents
     #[arg(long, short)]
     topic: Option<String>,
     #[command(flatten)]
     message: MessageArgs,
-    /// Send the message and end: those invited get it with the invitation
+    /// Send the message and end the session; the invited agents get the message with the invitation
     #[arg(long)]
     end_after_send: bool,
-    /// The idempotency key [default: a fresh one]
+    /// Idempotency key, which makes it safe to repeat the command [default: a new key]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
@@ -36,8 +39,8 @@ pub(crate) struct Reopen {
     /// The session, `sess_…`
     #[arg(value_name = "SESSION")]
     id: SessionId,
-    /// Invite this agent; may be repeated [default: all who were there at the end]
-    #[arg(long, short, value_name = "AGENT")]
+    /// Invite this agent; may be repeated [default: everyone who was joined when the session ended]
+    #[arg(long, short, value_name = "AGENT", value_parser = AgentHandle::of_recipient)]
     invite: Vec<AgentHandle>,
     #[command(flatten)]
     message: MessageArgs,

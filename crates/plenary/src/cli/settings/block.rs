@@ -1,4 +1,5 @@
-//! A marked block at the end of a TOML text, which is put in and taken out whole; the rest is never rewritten.
+//! A marked block at the end of a TOML text, which is put in and taken out; the rest is never rewritten. What others wrote
+//! into the block stays: in the block where it is of the block's table, else behind it.
 //! Must not know: what the block says.
 
 use super::Odd;
@@ -6,25 +7,113 @@ use super::Odd;
 const BEGIN: &str = "# >>> plenary connect >>>";
 const END: &str = "# <<< plenary connect <<<";
 
+/// Whether a line below a header is one that this program writes.
+pub(crate) type IsOwn<'a> = &'a dyn Fn(&str, &str) -> bool;
+
 /// The text with the block: where it stood before, else at the end.
 ///
 /// # Errors
 /// Where either text is no TOML, or what the block defines is there already.
-pub(crate) fn with_block(before: &str, block: &str) -> Result<String, Odd> {
+pub(crate) fn with_block(before: &str, block: &str, is_own: IsOwn<'_>) -> Result<String, Odd> {
     parse(before)?;
-    let block = format!("{BEGIN}\n{}\n{END}\n", block.trim_end());
+    let wrapped = |block: &str| format!("{BEGIN}\n{}\n{END}\n", block.trim_end());
     let after = match around(before) {
-        Some((head, tail)) => format!("{head}{block}{tail}"),
-        None => format!("{before}{}{block}", gap(before)),
+        Some((head, inner, tail)) => {
+            let (block, foreign) = merged(block, inner, is_own);
+            format!("{head}{}{foreign}{tail}", wrapped(&block))
+        }
+        None => format!("{before}{}{}", gap(before), wrapped(block)),
     };
     parse(&after)?;
     Ok(after)
 }
 
-/// The text without the block.
+/// The text without the block; what others wrote into it of something else stays.
 pub(crate) fn without_block(text: &str) -> String {
-    let Some((head, tail)) = around(text) else { return text.to_owned() };
-    format!("{}{tail}", head.strip_suffix('\n').unwrap_or(head))
+    let Some((head, inner, tail)) = around(text) else { return text.to_owned() };
+    let main = sections(inner).first().map_or("", |section| section.header);
+    let foreign: String = sections(inner)
+        .iter()
+        .filter(|section| !section.is_below(main))
+        .map(|section| section.text)
+        .collect();
+    format!("{}{foreign}{tail}", head.strip_suffix('\n').unwrap_or(head))
+}
+
+/// A table's header, without brackets, and all of its text.
+struct Section<'a> {
+    header: &'a str,
+    text: &'a str,
+}
+
+impl Section<'_> {
+    fn is_below(&self, main: &str) -> bool {
+        self.header.strip_prefix(main).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
+    /// The lines that this program does not write.
+    fn foreign(&self, is_own: IsOwn<'_>) -> Vec<&str> {
+        let lines = self.text.lines().skip(usize::from(!self.header.is_empty()));
+        lines.filter(|line| !line.trim().is_empty() && !is_own(self.header, line.trim())).collect()
+    }
+}
+
+fn sections(text: &str) -> Vec<Section<'_>> {
+    let mut starts = vec![0];
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if at > 0 && line.trim_start().starts_with('[') {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let header = |text: &str| text.lines().next().unwrap_or_default().trim().starts_with('[');
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(from, to)| &text[*from..to])
+        .map(|text| Section {
+            header: if header(text) {
+                text.lines().next().unwrap_or_default().trim().trim_matches(['[', ']'])
+            } else {
+                ""
+            },
+            text,
+        })
+        .collect()
+}
+
+/// A new block with what others wrote of its table into the old one, and what they wrote there of something else.
+fn merged(block: &str, old: &str, is_own: IsOwn<'_>) -> (String, String) {
+    let new = sections(block);
+    let main = new.first().map_or("", |section| section.header);
+    let (mut own, mut below, mut foreign) = (Vec::new(), Vec::new(), String::new());
+    for section in sections(old) {
+        if !section.is_below(main) {
+            foreign.push_str(section.text);
+        } else if section.header == main {
+            own = section.foreign(is_own).into_iter().map(str::to_owned).collect();
+        } else if !section.foreign(is_own).is_empty() {
+            below.push((section.header.to_owned(), section.text.trim_end().to_owned()));
+        }
+    }
+    let mut text = String::new();
+    for (at, section) in new.iter().enumerate() {
+        if below.iter().any(|(header, _)| header == section.header) {
+            continue;
+        }
+        text.push_str(section.text.trim_end());
+        text.push('\n');
+        if at == 0 {
+            own.iter().for_each(|line| text.extend([line, "\n"]));
+        }
+        text.push('\n');
+    }
+    for (_, section) in &below {
+        text.extend([section, "\n\n"]);
+    }
+    (text, foreign)
 }
 
 /// The line break between a text and the block: an empty line, but behind a text that ended without one.
@@ -32,17 +121,20 @@ const fn gap(before: &str) -> &'static str {
     if before.is_empty() { "" } else { "\n" }
 }
 
-/// What stands before and behind the block.
-fn around(text: &str) -> Option<(&str, &str)> {
+/// What stands before the block, in it, and behind it.
+fn around(text: &str) -> Option<(&str, &str, &str)> {
     let from = text.find(BEGIN)?;
-    let to = from + text[from..].find(END)? + END.len();
-    Some((&text[..from], text[to..].strip_prefix('\n').unwrap_or(&text[to..])))
+    let inner = from + BEGIN.len();
+    let end = inner + text[inner..].find(END)?;
+    let to = end + END.len();
+    let inner = text[inner..end].strip_prefix('\n').unwrap_or(&text[inner..end]);
+    Some((&text[..from], inner, text[to..].strip_prefix('\n').unwrap_or(&text[to..])))
 }
 
 fn parse(text: &str) -> Result<(), Odd> {
     match toml::from_str::<toml::Table>(text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Odd::new(format!("it is no TOML, or would be none: {}", error.message()))),
+        Err(error) => Err(Odd::new(format!("it is not TOML, or would no longer be: {}", error.message()))),
     }
 }
 
@@ -54,13 +146,17 @@ mod tests {
 
     const BLOCK: &str = "[servers.ours]\ncommand = \"x\"\n";
 
+    fn own(header: &str, line: &str) -> bool {
+        (header == "servers.ours" && line.starts_with("command")) || line == "mode = \"approve\""
+    }
+
     #[test]
     fn the_block_is_put_in_once_and_replaced_where_it_stands() {
-        let once = with_block("a = 1 # one\n", BLOCK).unwrap();
+        let once = with_block("a = 1 # one\n", BLOCK, &own).unwrap();
         assert_eq!(once, format!("a = 1 # one\n\n{BEGIN}\n{BLOCK}{END}\n"));
-        assert_eq!(with_block(&once, BLOCK), Ok(once.clone()));
+        assert_eq!(with_block(&once, BLOCK, &own), Ok(once.clone()));
         let more = format!("{once}[later]\nb = 2\n");
-        let moved = with_block(&more, "[servers.ours]\ncommand = \"y\"\n").unwrap();
+        let moved = with_block(&more, "[servers.ours]\ncommand = \"y\"\n", &own).unwrap();
         assert!(moved.contains("\"y\"") && !moved.contains("\"x\"") && moved.ends_with("[later]\nb = 2\n"));
         assert_eq!(without_block(&moved), "a = 1 # one\n[later]\nb = 2\n");
     }
@@ -68,9 +164,30 @@ mod tests {
     #[test]
     fn what_would_be_there_twice_or_is_no_toml_is_refused() {
         for odd in ["[servers.ours]\n", "servers = 1\n", "servers = {}\n", "a = \n"] {
-            assert!(with_block(odd, BLOCK).is_err(), "{odd}");
+            assert!(with_block(odd, BLOCK, &own).is_err(), "{odd}");
         }
-        assert!(with_block("[servers]\nx = 1\n", BLOCK).is_ok());
+        assert!(with_block("[servers]\nx = 1\n", BLOCK, &own).is_ok());
+    }
+
+    #[test]
+    fn what_another_program_wrote_into_the_block_stays() {
+        let block = format!("{BLOCK}\n[servers.ours.tools.a]\nmode = \"approve\"\n");
+        let there = with_block("a = 1\n", &block, &own).unwrap();
+        let theirs = "enabled = false\n\n[servers.ours.tools.a]\nmode = \"prompt\"\n\n[servers.ours.tools.b]\nmode = \"approve\"\nx = 1\n\n\
+            [projects.\"/w\"]\nlevel = \"trusted\"\n";
+        let (head, _) = there.split_once("\n[servers.ours.tools.a]").unwrap();
+        let written = format!("{head}{theirs}{END}\n");
+        let again = with_block(&written, &block.replace("\"x\"", "\"y\""), &own).unwrap();
+        let parsed: toml::Table = toml::from_str(&again).unwrap();
+        assert_eq!(parsed["servers"]["ours"]["command"].as_str(), Some("y"), "{again}");
+        assert_eq!(parsed["servers"]["ours"]["enabled"].as_bool(), Some(false), "{again}");
+        assert_eq!(parsed["servers"]["ours"]["tools"]["a"]["mode"].as_str(), Some("prompt"), "{again}");
+        assert_eq!(parsed["servers"]["ours"]["tools"]["b"]["x"].as_integer(), Some(1), "{again}");
+        assert!(again.ends_with(&format!("{END}\n[projects.\"/w\"]\nlevel = \"trusted\"\n")), "{again}");
+        assert_eq!(with_block(&again, &block.replace("\"x\"", "\"y\""), &own).unwrap(), again);
+        for text in [written, again] {
+            assert_eq!(without_block(&text), "a = 1\n[projects.\"/w\"]\nlevel = \"trusted\"\n");
+        }
     }
 
     proptest! {
@@ -80,8 +197,8 @@ mod tests {
         ) {
             let text = format!("{}{end}", lines.join("\n"));
             prop_assume!(parse(&text).is_ok());
-            let there = with_block(&text, BLOCK).unwrap();
-            prop_assert_eq!(&with_block(&there, BLOCK).unwrap(), &there);
+            let there = with_block(&text, BLOCK, &own).unwrap();
+            prop_assert_eq!(&with_block(&there, BLOCK, &own).unwrap(), &there);
             prop_assert_eq!(without_block(&there), text);
         }
     }

@@ -116,7 +116,7 @@ impl Document {
     /// Puts a member or element at the end of a container.
     fn insert(&mut self, path: &[Step<'_>], key: Option<&str>, value: &Value) -> Result<(), Odd> {
         let root = tree::read(&self.text)?;
-        let container = find(&root, path).ok_or_else(|| Odd::new("it changed meanwhile"))?;
+        let container = find(&root, path).ok_or_else(|| Odd::new("it changed in the meantime"))?;
         let fits = match &container.kind {
             Kind::Object(_) => key.is_some(),
             Kind::Array(_) => key.is_none(),

@@ -3,14 +3,14 @@
 
 use std::{
     fs::{self, DirBuilder},
-    io::{ErrorKind, Write as _},
+    io::ErrorKind,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
 use plenary_client::frames::{Frame, now};
 
-use crate::cli::failure::Failure;
+use crate::cli::{atomic, failure::Failure};
 
 /// Settings are never larger; what is, is something else.
 const OCTETS_MAX: u64 = 16 << 20;
@@ -38,7 +38,7 @@ impl File {
     pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
         match fs::metadata(&self.path) {
             Ok(metadata) if metadata.len() > OCTETS_MAX => {
-                return Err(self.unusable("it is too large for settings"));
+                return Err(self.unusable("it is too large for a settings file"));
             }
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -66,14 +66,7 @@ impl File {
         if let Some(directory) = target.parent() {
             fs::create_dir_all(directory).map_err(failed)?;
         }
-        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let fresh = target.with_file_name(format!(".{name}.plenary-new"));
-        let mut file = fs::File::create(&fresh).map_err(failed)?;
-        if let Ok(before) = fs::metadata(&target) {
-            file.set_permissions(before.permissions()).map_err(failed)?;
-        }
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        fs::rename(&fresh, &target).map_err(failed)
+        atomic::replace(&target, text.as_bytes(), 0o666).map_err(failed)
     }
 
     /// Takes the file away.
@@ -86,7 +79,7 @@ impl File {
     }
 
     fn backup(&self, copies: Option<&Path>) -> Result<PathBuf, Failure> {
-        let failed = |error: std::io::Error| self.unusable(&format!("no copy can be kept of it: {error}"));
+        let failed = |error: std::io::Error| self.unusable(&format!("a backup copy cannot be made: {error}"));
         let target = self.target();
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let time: String = Frame::time(now()).chars().filter(char::is_ascii_alphanumeric).collect();
@@ -105,7 +98,7 @@ impl File {
     pub(crate) fn unusable(&self, why: &str) -> Failure {
         Failure::local_with(
             format!("{} cannot be changed: {why}", self.path.display()),
-            "nothing in it was changed; mend it or move it away, and run this again",
+            "the file is unchanged; correct it or move it away, and run this again",
         )
     }
 }

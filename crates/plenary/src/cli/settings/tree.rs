@@ -80,12 +80,12 @@ pub(super) fn skip(text: &str, mut at: usize) -> Result<usize, Odd> {
 
 fn odd(text: &str, at: usize, wanted: &str) -> Odd {
     let line = text[..at].matches('\n').count() + 1;
-    Odd::new(format!("it is no JSON: {wanted} is missing in line {line}"))
+    Odd::new(format!("it is not JSON: {wanted} is missing in line {line}"))
 }
 
 fn value(text: &str, at: usize, depth: usize) -> Result<Node, Odd> {
     if depth > DEPTH_MAX {
-        return Err(Odd::new("it is nested too deeply for settings"));
+        return Err(Odd::new("it is nested too deeply"));
     }
     match text.as_bytes().get(at) {
         Some(b'{') => {
@@ -192,7 +192,7 @@ mod tests {
             "\"ü\\ü\"",
         ] {
             let Err(Odd(why)) = read(bad) else { panic!("{bad}") };
-            assert!(why.starts_with("it is no JSON"), "{why}");
+            assert!(why.starts_with("it is not JSON"), "{why}");
         }
         let Err(Odd(why)) = read("{\n\"a\": 1\n\"b\": 2}") else { panic!() };
         assert!(why.ends_with("line 3"), "{why}");

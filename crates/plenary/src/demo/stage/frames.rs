@@ -11,7 +11,7 @@ use plenary_kernel::{AgentHandle, SovereignHandle};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{STEP, Stage, say};
+use super::{STEP, Stage, story};
 use crate::out::Style;
 
 /// A listening session.
@@ -28,7 +28,7 @@ impl Stage {
         agent: &'static str,
         session: &'static str,
     ) -> anyhow::Result<()> {
-        let out = self.out;
+        let voice = self.voice;
         let client = self.player(agent)?.client.clone();
         let seat = Seat { session_id: Some(session.to_owned()), ..Seat::default() };
         let subscription = Subscription::of(sovereign(agent)?, seat);
@@ -40,7 +40,11 @@ impl Stage {
             }
         }
         self.listeners.insert(agent, Listener { stream, last: 0 });
-        say(out, agent, "listens", &format!("GET /handles/{}/stream as session {session}", sovereign(agent)?))
+        voice.does(
+            agent,
+            "listens",
+            &format!("GET /handles/{}/stream as session {session}", sovereign(agent)?),
+        )
     }
 
     /// Submits a frame; it must be emitted to so many sessions (FO-56).
@@ -81,9 +85,11 @@ impl Stage {
         ensure!(id > listener.last, "ids rise: {id} came behind {}", listener.last);
         listener.last = id;
         let value: Value = serde_json::from_str(received.json())?;
-        self.line(
+        self.voice.exchange(
+            agent,
             &json!({"agent": agent, "id": id, "frame": value}),
-            &format!("{agent} {} {}", self.out.paint(Style::Yellow, "⇐"), received.json()),
+            &format!("{agent} {} {}", self.voice.out.paint(Style::Yellow, "⇐"), received.json()),
+            story::frame(kind),
         )?;
         ensure!(value["kind"] == kind, "{agent} should get {kind}, got {value}");
         for (member, expected) in expected.as_object().into_iter().flatten() {

@@ -8,7 +8,7 @@ use plenary_client::mcp::Answer;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{STEP, Stage};
+use super::{STEP, Stage, story};
 use crate::out::Style;
 
 const VERSION: &str = "2026-07-28";
@@ -22,9 +22,12 @@ impl Stage {
         arguments: Value,
     ) -> anyhow::Result<Value> {
         self.requests += 1;
-        self.line(
+        let out = self.voice.out;
+        self.voice.exchange(
+            handle,
             &json!({"agent": handle, "tool": tool, "arguments": arguments}),
-            &format!("{handle} {} /mcp {tool} {arguments}", self.out.paint(Style::Green, "→")),
+            &format!("{handle} {} /mcp {tool} {arguments}", out.paint(Style::Green, "→")),
+            story::tool(tool, &arguments),
         )?;
         let client = self.client(handle)?;
         let call = message(self.requests, tool, &arguments);
@@ -44,9 +47,11 @@ impl Stage {
             bail!("{tool} was not carried out: {answer}");
         }
         let value = result["structuredContent"].clone();
-        self.line(
+        self.voice.exchange(
+            handle,
             &json!({"agent": handle, "result": value}),
-            &format!("{handle} {} {value}", self.out.paint(Style::Green, "←")),
+            &format!("{handle} {} {value}", out.paint(Style::Green, "←")),
+            None,
         )?;
         ensure!(result["isError"] != true, "{tool} was refused: {result}");
         Ok(value)

@@ -5,12 +5,12 @@ use anyhow::Context as _;
 use plenary_client::{
     Client, IdempotencyKey,
     frames::StreamOptions,
-    runs::{Accepted, Chat, RunEvent, RunStream, Signal},
+    runs::{Chat, RunEvent, RunReceipt, RunStream, Signal},
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{STEP, Stage, say};
+use super::{STEP, Stage, story};
 use crate::out::Style;
 
 impl Stage {
@@ -21,7 +21,7 @@ impl Stage {
 
     /// A remark on what a player does.
     pub(in crate::demo) fn does(&self, handle: &str, verb: &str, what: &str) -> anyhow::Result<()> {
-        say(self.out, handle, verb, what)
+        self.voice.does(handle, verb, what)
     }
 
     /// Asks an agent for something and follows what it does.
@@ -30,21 +30,26 @@ impl Stage {
         handle: &'static str,
         agent: &str,
         chat: &Chat,
-    ) -> anyhow::Result<(Accepted, RunStream)> {
+    ) -> anyhow::Result<(RunReceipt, RunStream)> {
         self.requests += 1;
         let (path, body) = (format!("/agent/{agent}/run"), serde_json::to_value(chat)?);
-        self.line(
+        let out = self.voice.out;
+        self.voice.exchange(
+            handle,
             &json!({"agent": handle, "request": {"method": "POST", "path": path, "body": body}}),
-            &format!("{handle} {} POST {path} {body}", self.out.paint(Style::Green, "→")),
+            &format!("{handle} {} POST {path} {body}", out.paint(Style::Green, "→")),
+            story::request("POST", &path, Some(&body)),
         )?;
         let client = self.client(handle)?;
         let key = IdempotencyKey::random();
         let starting = client.start_run(agent, chat, &key);
         let run = timeout(STEP, starting).await.context("the request took too long")??;
         let stream = client.follow_run(agent, &run.run_id, None, StreamOptions::default());
-        self.line(
+        self.voice.exchange(
+            handle,
             &json!({"agent": handle, "reply": {"status": 202, "run_id": run.run_id}}),
-            &format!("{handle} {} 202 X-Run-Id: {}", self.out.paint(Style::Green, "←"), run.run_id),
+            &format!("{handle} {} 202 X-Run-Id: {}", out.paint(Style::Green, "←"), run.run_id),
+            None,
         )?;
         Ok((run, stream))
     }
@@ -63,9 +68,11 @@ impl Stage {
                 Some(Signal::Event(event)) => {
                     self.events += 1;
                     let value: Value = serde_json::from_str(event.json())?;
-                    self.line(
+                    self.voice.exchange(
+                        handle,
                         &json!({"agent": handle, "event": value}),
-                        &format!("{handle} {} {}", self.out.paint(Style::Yellow, "⇐"), event.json()),
+                        &format!("{handle} {} {}", self.voice.out.paint(Style::Yellow, "⇐"), event.json()),
+                        story::event(handle, &value),
                     )?;
                     if event.id.is_some() {
                         anyhow::ensure!(event.kind == kind, "{kind} should come, not {}", event.json());

@@ -10,12 +10,44 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// Every coding agent, its files in a directory, and those in a home.
-const ALL: [(&str, &[&str], &[&str]); 5] = [
+const ALL: [(&str, &[&str], &[&str]); 17] = [
     ("claude", &[".mcp.json", ".claude/settings.local.json"], &[".claude.json", ".claude/settings.json"]),
     ("codex", &[".codex/config.toml", ".codex/hooks.json"], &[".codex/config.toml", ".codex/hooks.json"]),
     ("gemini", &[".gemini/settings.json"], &[".gemini/settings.json"]),
     ("cursor", &[".cursor/mcp.json", ".cursor/hooks.json"], &[".cursor/mcp.json", ".cursor/hooks.json"]),
     ("vscode", &[".vscode/mcp.json"], &[".config/Code/User/mcp.json"]),
+    (
+        "opencode",
+        &["opencode.json", ".plenary/opencode.js"],
+        &[".config/opencode/opencode.json", ".config/opencode/plenary.js"],
+    ),
+    ("qwen", &[".qwen/settings.json"], &[".qwen/settings.json"]),
+    ("kimi", &[".kimi-code/mcp.json"], &[".kimi-code/mcp.json", ".kimi-code/config.toml"]),
+    (
+        "copilot",
+        &[".github/mcp.json", ".github/hooks/plenary.json"],
+        &[".copilot/mcp-config.json", ".copilot/hooks/plenary.json"],
+    ),
+    ("kilo", &["kilo.json", ".plenary/kilo.js"], &[".config/kilo/kilo.json", ".config/kilo/plenary.js"]),
+    ("qoder", &[".qoder/settings.local.json"], &[".qoder/settings.json"]),
+    ("droid", &[".factory/mcp.json", ".factory/hooks.json"], &[".factory/mcp.json", ".factory/hooks.json"]),
+    (
+        "antigravity",
+        &[".agents/mcp_config.json", ".agents/hooks.json"],
+        &[".gemini/antigravity-cli/mcp_config.json", ".gemini/antigravity-cli/hooks.json"],
+    ),
+    (
+        "pi",
+        &[".pi/mcp.json", ".pi/extensions/plenary.js"],
+        &[".pi/agent/mcp.json", ".pi/agent/extensions/plenary.js"],
+    ),
+    (
+        "amp",
+        &[".amp/settings.json", ".amp/plugins/plenary.ts"],
+        &[".config/amp/settings.json", ".config/amp/plugins/plenary.ts"],
+    ),
+    ("crush", &["crush.json"], &[".config/crush/crush.json"]),
+    ("auggie", &[".augment/settings.local.json"], &[".augment/settings.json"]),
 ];
 
 /// A server whose operator is this machine's user.
@@ -80,7 +112,8 @@ async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing(
             let directory = home.dir().join(format!("work/{coding}{flag}"));
             let base = if flag == "--user" { home.dir() } else { directory.clone() };
             let mut copies = 0;
-            for name in names {
+            // A module is a file of ours alone.
+            for name in names.iter().filter(|name| !name.ends_with(".js") && !name.ends_with(".ts")) {
                 let path = base.join(name);
                 std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
                 let text = if name.ends_with(".toml") {
@@ -106,13 +139,13 @@ async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing(
             assert_eq!(files(&base), before, "a dry run changes nothing");
             let first = home.run_in(&directory, &["connect", coding, flag]).await;
             assert!(done(&first).contains("is connected here as @nick."), "{first:?}");
-            assert_eq!(first.err.matches("what was there is kept in").count(), copies, "{first:?}");
+            assert_eq!(first.err.matches("the earlier file is saved in").count(), copies, "{first:?}");
             let there = files(&base);
             let again = home.run_in(&directory, &["connect", coding, flag]).await;
-            assert!(done(&again).contains("is connected already, as @nick."), "{again:?}");
+            assert!(done(&again).contains("is already connected as @nick."), "{again:?}");
             assert_eq!(files(&base), there);
             let gone = home.run_in(&directory, &["disconnect", coding]).await;
-            assert!(done(&gone).ends_with("is connected no more\n"), "{gone:?}");
+            assert!(done(&gone).ends_with("is no longer connected\n"), "{gone:?}");
             assert_eq!(files(&base), before, "{coding} {flag}");
         }
     }
@@ -191,7 +224,7 @@ async fn settings_that_cannot_be_changed_are_named_and_left() {
     let home = home(&server);
     for (name, text, words) in [
         (".mcp.json", "{\"mcpServers\": {\"plenary\": {\"command\": \"mine\"}}}", "mcpServers/plenary"),
-        (".mcp.json", "{\"mcpServers\": [", "it is no JSON"),
+        (".mcp.json", "{\"mcpServers\": [", "it is not JSON"),
         (".mcp.json", "{\"mcpServers\": []}", "is not an object"),
         (".claude/settings.local.json", "{\"hooks\": {\"Stop\": {}}}", "is not a list"),
     ] {
@@ -223,7 +256,11 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
     assert!(none.code == 1 && none.out.contains("plenary connect claude"), "{none:?}");
     let codex = connected(&home, &directory, "codex").await;
     connected(&home, &directory, "claude").await;
-    let ran = home.run_in(&directory, &["doctor", "--json"]).await;
+    let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
+    assert!(ran.code == 1 && ran.out.contains("does not trust"), "{ran:?}");
+    codex_trusts(&home, &directory);
+    let below = directory.join("src/parser");
+    let ran = home.run_in(&below, &["doctor", "--json"]).await;
     let report = json_of(done(&ran));
     let links: Vec<(&str, &str, bool)> = report["checks"]
         .as_array()
@@ -236,7 +273,9 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
         .collect();
     let mut expected = vec![("server", "", true)];
     for client in ["claude", "codex"] {
-        expected.extend(["settings", "token", "tools", "hook"].map(|link| (link, client, true)));
+        expected.extend(
+            ["settings", "allowed", "token", "tools", "hook", "reach"].map(|link| (link, client, true)),
+        );
     }
     assert_eq!(links, expected, "{report}");
     let inbox = home.run_in(&directory, &["inbox", "--as", &codex, "--json"]).await;
@@ -250,11 +289,207 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
     let text = std::fs::read_to_string(&hooks).expect("it is there");
     std::fs::write(&hooks, text.replace(" hook UserPromptSubmit", " hook Nothing")).expect("a file");
     let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
-    assert!(ran.code == 1 && ran.out.contains("what is not run here"), "{ran:?}");
+    assert!(ran.code == 1 && ran.out.contains("another program"), "{ran:?}");
     let text = std::fs::read_to_string(&hooks).expect("it is there");
     std::fs::write(&hooks, text.replace("--client codex", "--client other")).expect("a file");
     let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
     assert!(ran.code == 0 || ran.out.contains("has no hook") || ran.out.contains("no hook at"), "{ran:?}");
+}
+
+/// As Codex notes that its person trusts a directory and the hooks in it.
+fn codex_trusts(home: &Cli, directory: &Path) {
+    let path = directory.display();
+    let text = format!(
+        "[projects.\"{path}\"]\ntrust_level = \"trusted\"\n\n[hooks.state.\"{path}/.codex/hooks.json:stop:0:0\"]\ntrusted_hash = \"x\"\n"
+    );
+    let own = home.dir().join(".codex");
+    std::fs::create_dir_all(&own).expect("a directory");
+    std::fs::write(own.join("config.toml"), text).expect("a file");
+}
+
+/// As Qwen Code notes that its person approved the server of a directory.
+fn qwen_approves(home: &Cli, directory: &Path) {
+    let own = home.dir().join(".qwen");
+    std::fs::create_dir_all(&own).expect("a directory");
+    let noted = json!({directory.display().to_string(): {"plenary": {"hash": "x", "status": "approved"}}});
+    std::fs::write(own.join("mcpApprovals.json"), noted.to_string()).expect("a file");
+}
+
+#[tokio::test]
+async fn what_other_settings_disable_is_named() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let claude = connected(&home, &directory, "claude").await;
+    done(&home.run_in(&directory, &["doctor"]).await);
+    for (path, text, words) in [
+        (".claude/settings.json", r#"{"disableAllHooks": true}"#, "disables all hooks"),
+        (".claude/settings.json", r#"{"disabledMcpjsonServers": ["plenary"]}"#, "disables the server"),
+    ] {
+        for base in [&directory, &home.dir()] {
+            let path = base.join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            std::fs::write(&path, text).expect("a file");
+            let ran = home.run_in(&directory, &["doctor"]).await;
+            assert!(ran.code == 1 && ran.out.contains(words), "{}: {ran:?}", path.display());
+            std::fs::remove_file(&path).expect("it is there");
+        }
+    }
+    // Whoever speaks by the tools is the agent that is connected here.
+    home.done(&["agent", "add", "@nick.other"]).await;
+    let path = directory.join(".mcp.json");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    std::fs::write(&path, text.replace(&claude, "@nick.other")).expect("a file");
+    let ran = home.run_in(&directory, &["doctor"]).await;
+    assert!(ran.code == 1 && !ran.out.contains("as @nick.other"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn the_path_of_every_coding_agent_is_proven_and_nothing_is_left() {
+    let server = server().await;
+    let home = home(&server);
+    for (coding, _, _) in ALL {
+        let directory = home.dir().join(format!("path/{coding}"));
+        match coding {
+            "codex" => codex_trusts(&home, &directory),
+            "qwen" => qwen_approves(&home, &directory),
+            _ => {}
+        }
+        let handle = connected(&home, &directory, coding).await;
+        let ran = home.run_in(&directory, &["doctor", "--client", coding, "--json"]).await;
+        let report = json_of(done(&ran));
+        let found = |link: &str| {
+            let checks = report["checks"].as_array().expect("checks").iter();
+            checks.clone().find(|check| check["link"] == link).map(|check| check["detail"].to_string())
+        };
+        assert!(found("tools").is_some_and(|said| said.contains(&handle)), "{coding}: {report}");
+        let through = found("message").or_else(|| found("hook")).unwrap_or_default();
+        assert!(through.contains("a message reaches"), "{coding}: {report}");
+        let inbox = home.run_in(&directory, &["inbox", "--as", &handle, "--json"]).await;
+        assert_eq!(json_of(done(&inbox))["unread"], 0, "{coding}: the probe leaves nothing behind");
+    }
+}
+
+#[tokio::test]
+async fn what_other_settings_of_the_table_disable_is_named() {
+    let server = server().await;
+    let home = home(&server);
+    for (coding, file, text, words) in [
+        ("qwen", "home/.qwen/settings.json", r#"{"disableAllHooks": true}"#, "disables all hooks"),
+        ("qwen", "home/.qwen/settings.json", r#"{"mcp": {"excluded": ["plenary"]}}"#, "disables the server"),
+        ("qwen", "home/.qwen/settings.json", r#"{"mcp": {"allowed": ["other"]}}"#, "disables the server"),
+        (
+            "qwen",
+            "home/.qwen/settings.json",
+            r#"{"security": {"folderTrust": {"enabled": true}}}"#,
+            "does not trust",
+        ),
+        (
+            "opencode",
+            "home/.config/opencode/opencode.json",
+            r#"{"mcp": {"plenary": {"enabled": false}}}"#,
+            "disables the server",
+        ),
+        (
+            "kimi",
+            "home/.kimi-code/mcp.json",
+            r#"{"mcpServers": {"plenary": {"enabled": false}}}"#,
+            "disables the server",
+        ),
+        ("droid", "here/.factory/settings.json", r#"{"hooksDisabled": true}"#, "disables all hooks"),
+        (
+            "crush",
+            "home/.config/crush/crush.json",
+            r#"{"mcp": {"plenary": {"disabled": true}}}"#,
+            "disables the server",
+        ),
+        ("qoder", "home/.qoder/settings.json", r#"{"disableAllHooks": true}"#, "disables all hooks"),
+    ] {
+        let directory = home.dir().join(format!("off/{coding}"));
+        connected(&home, &directory, coding).await;
+        if coding == "qwen" {
+            let ran = home.run_in(&directory, &["doctor", "--client", coding]).await;
+            let is_named = ran.code == 1 && ran.out.contains("`qwen mcp approve plenary`");
+            assert!(is_named || home.dir().join(".qwen/mcpApprovals.json").exists(), "{ran:?}");
+            qwen_approves(&home, &directory);
+        }
+        let path = match file.split_once('/') {
+            Some(("home", file)) => home.dir().join(file),
+            Some((_, file)) => directory.join(file),
+            None => unreachable!("each names one"),
+        };
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        std::fs::write(&path, text).expect("a file");
+        let ran = home.run_in(&directory, &["doctor", "--client", coding]).await;
+        assert!(ran.code == 1 && ran.out.contains(words), "{coding} {text}: {ran:?}");
+        std::fs::remove_file(&path).expect("it is there");
+        done(&home.run_in(&directory, &["doctor", "--client", coding]).await);
+    }
+    // A module that somebody changed runs something else.
+    let directory = home.dir().join("off/opencode");
+    let path = directory.join(".plenary/opencode.js");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    std::fs::write(&path, text.replace(" hook Stop", " hook Other")).expect("a file");
+    let ran = home.run_in(&directory, &["doctor", "--client", "opencode"]).await;
+    assert!(ran.code == 1 && ran.out.contains("plenary connect opencode"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn core_tools_are_called_unasked_unless_their_person_wants_to_be_asked() {
+    let server = server().await;
+    let home = home(&server);
+    let (directory, asking) = (home.dir().join("a"), home.dir().join("b"));
+    let ran = home.run_in(&directory, &["connect", "claude"]).await;
+    assert!(ran.code == 0 && ran.err.contains("without asking you; connect with --ask"), "{ran:?}");
+    let read = |directory: &Path, name: &str| std::fs::read_to_string(directory.join(name)).expect("a file");
+    let settings = json_of(&read(&directory, ".claude/settings.local.json"));
+    let allowed = settings["permissions"]["allow"].as_array().expect("a list");
+    assert!(allowed.len() == 12 && allowed.contains(&json!("mcp__plenary__send")), "{settings}");
+    connected(&home, &directory, "codex").await;
+    assert_eq!(read(&directory, ".codex/config.toml").matches("approval_mode = \"approve\"").count(), 12);
+    connected(&home, &directory, "gemini").await;
+    let settings = json_of(&read(&directory, ".gemini/settings.json"));
+    assert_eq!(settings["mcpServers"]["plenary"]["trust"], true);
+    for coding in ["claude", "codex", "gemini"] {
+        for flags in [&["--ask"][..], &[]] {
+            let ran = home.run_in(&asking, &[&["connect", coding], flags].concat()).await;
+            assert!(ran.code == 0 && !ran.err.contains("without asking"), "what was chosen stays: {ran:?}");
+        }
+    }
+    assert!(!read(&asking, ".claude/settings.local.json").contains("permissions"));
+    assert!(!read(&asking, ".codex/config.toml").contains("approve"));
+    assert!(!read(&asking, ".gemini/settings.json").contains("trust"));
+    // A rule that was there is not ours to take.
+    let own = home.dir().join("c");
+    let path = own.join(".claude/settings.local.json");
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+    let text = "{\"permissions\": {\"allow\": [\"mcp__plenary__send\", \"Bash(ls)\"]}}\n";
+    std::fs::write(&path, text).expect("a file");
+    connected(&home, &own, "claude").await;
+    done(&home.run_in(&own, &["disconnect", "claude"]).await);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
+}
+
+#[tokio::test]
+async fn what_codex_writes_into_the_block_stays() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    connected(&home, &directory, "codex").await;
+    let path = directory.join(".codex/config.toml");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let (head, end) = text.split_once("# <<<").expect("a block");
+    let theirs = "\n[mcp_servers.plenary.tools.agent_send]\napproval_mode = \"approve\"\n\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n";
+    let head = head.replacen("approval_mode = \"approve\"", "approval_mode = \"prompt\"", 1);
+    std::fs::write(&path, format!("{head}{theirs}# <<<{end}")).expect("a file");
+    connected(&home, &directory, "codex").await;
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    for piece in ["agent_send", "projects.\"/x\"", "\"prompt\""] {
+        assert_eq!(text.matches(piece).count(), 1, "{piece}: {text}");
+    }
+    done(&home.run_in(&directory, &["disconnect", "codex"]).await);
+    let left = std::fs::read_to_string(&path).expect("what is not ours stays");
+    assert_eq!(left.trim(), "[projects.\"/x\"]\ntrust_level = \"trusted\"");
 }
 
 #[tokio::test]
@@ -347,7 +582,7 @@ async fn who_is_connected_by_the_plugin_has_a_path_too() {
     let connect = home.run_in(&directory, &["connect", "claude", "--identity-only"]).await;
     assert_eq!(done(&connect), "Claude Code is connected here as @nick.claude-a\n");
     let ran = home.run_in(&directory, &["doctor"]).await;
-    assert!(done(&ran).contains("the server takes it as @nick.claude-a"), "{ran:?}");
+    assert!(done(&ran).contains("the server accepts it as @nick.claude-a"), "{ran:?}");
 }
 
 #[tokio::test]
@@ -357,7 +592,7 @@ async fn broken_settings_are_named_with_what_mends_them() {
     let directory = home.dir().join("a");
     connected(&home, &directory, "claude").await;
     for (name, text, words) in [
-        (".mcp.json", "{", "mend it or move it away"),
+        (".mcp.json", "{", "correct it or move it away"),
         (".mcp.json", "{\"mcpServers\": {}}", "`plenary connect claude`"),
         (".claude/settings.local.json", "{}", "`plenary connect claude`"),
         (".plenary/clients.toml", "[", "plenary trust"),
@@ -405,15 +640,23 @@ async fn a_server_is_started_where_none_answers_and_goes_on() {
     let (directory, _ending) = (home.dir().join("a"), Ending(home.dir()));
     let elsewhere = ["connect", "claude", "--serve", "--url", "http://127.0.0.1:9"];
     let refused = home.run_in(&directory, &elsewhere).await;
-    assert!(refused.code == 2 && refused.err.contains("leave the URL out"), "{refused:?}");
+    assert!(refused.code == 2 && refused.err.contains("leave out the URL"), "{refused:?}");
     assert_eq!(servers_of(&home.dir()).len(), 0);
     let ran = home.run_in(&directory, &["connect", "claude", "--serve"]).await;
     assert!(done(&ran).contains("is connected here as @nick.claude-a"), "{ran:?}");
-    assert!(ran.err.contains("a server runs now at http://127.0.0.1:"), "{ran:?}");
+    assert!(ran.err.contains("a server now runs at http://127.0.0.1:"), "{ran:?}");
     home.done(&["status"]).await;
     let again = home.run_in(&directory, &["connect", "codex", "--serve"]).await;
-    assert!(done(&again).contains("@nick.codex-a") && !again.err.contains("a server runs now"), "{again:?}");
+    assert!(done(&again).contains("@nick.codex-a") && !again.err.contains("a server now runs"), "{again:?}");
     assert_eq!(servers_of(&home.dir()).len(), 1, "one is enough");
+    let ended = home.run_in(&home.dir(), &["stop"]).await;
+    assert_eq!(done(&ended), "the server has stopped\n");
+    assert_eq!(servers_of(&home.dir()).len(), 0);
+    let none = home.run_in(&directory, &["stop"]).await;
+    assert!(
+        none.code != 0 && none.err.contains("no server that `plenary connect --serve` started"),
+        "{none:?}"
+    );
 }
 
 #[tokio::test]

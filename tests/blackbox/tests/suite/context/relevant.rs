@@ -151,7 +151,7 @@ async fn ap_60_a_restart_finds_everything() {
     server.start_again().await;
     finds(&nick, "number1", &["p1"]).await;
     assert_eq!(ids(&nick, "login").await.len(), 6);
-    server.logs("built again").await;
+    server.logs("rebuilt").await;
 }
 
 /// Two processes on one PostgreSQL share one index; when the one that writes it is gone, the other goes on.

@@ -43,7 +43,7 @@ async fn ap_80_a_file_takes_the_contents_of_deliverables_along() {
     assert_eq!(std::fs::read_to_string(beside.join("sha256").join(ONE)).expect("a content"), "one");
     assert!(!ann.dir().join("out.ndjson.blobs.part").exists());
     let again = ann.run(&["context", "export", "out.ndjson", "--blobs"]).await;
-    assert!(again.code == 2 && again.err.contains("there already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("already exists"), "{again:?}");
     let standard = ann.run(&["context", "export", "-", "--blobs"]).await;
     assert!(standard.code == 2 && standard.out.is_empty(), "{standard:?}");
 

@@ -32,7 +32,7 @@ async fn ap_47_ap_51_ap_52_a_fact_is_asserted_superseded_asked_for_and_ended() {
     let pages = json_of(&ann.done(&["context", "fact", "history", "lexer", "status", "--json"]).await);
     assert_eq!(pages["facts"][0]["valid_to"], pages["facts"][1]["valid_from"], "AP-48");
     let kept = ann.done(&["context", "fact", "invalidate", "lexer", "status", "--object", "other"]).await;
-    assert_eq!(kept, "nothing of that was current", "AP-67");
+    assert_eq!(kept, "there was no such current fact", "AP-67");
     let ended = json_of(&ann.done(&["context", "fact", "invalidate", "lexer", "status", "--json"]).await);
     assert_eq!(ended, json!({"invalidated": 1}), "AP-66");
     assert_eq!(ann.run(&get).await.code, 1);

@@ -16,7 +16,7 @@ async fn the_git_hook_is_installed_once_beside_what_is_there_and_deposits_each_c
     let (agent, ann) = desk(&server).await;
     let directory = ann.dir();
     let outside = ann.run(&["context", "hook", "install"]).await;
-    assert!(outside.code == 1 && outside.err.contains("no git repository"), "{outside:?}");
+    assert!(outside.code == 1 && outside.err.contains("not in a Git repository"), "{outside:?}");
     git(&directory, &["init", "-q", "-b", "main"]).await;
     let hook = directory.join(".git/hooks/post-commit");
     std::fs::create_dir_all(hook.parent().expect("it has one")).expect("a directory can be made");
@@ -33,7 +33,7 @@ async fn the_git_hook_is_installed_once_beside_what_is_there_and_deposits_each_c
         "what only the terminal says: {once}"
     );
     assert_eq!(std::fs::metadata(&hook).expect("the hook is there").permissions().mode() & 0o100, 0o100);
-    assert!(ann.done(&["context", "hook", "install", "git"]).await.ends_with("is there already"));
+    assert!(ann.done(&["context", "hook", "install", "git"]).await.ends_with("already has the hook"));
     assert_eq!(std::fs::read_to_string(&hook).expect("the hook is there"), once);
 
     // As the user would, who has saved the token.
@@ -65,7 +65,7 @@ async fn the_git_hook_is_installed_once_beside_what_is_there_and_deposits_each_c
     assert_eq!(left, "#!/bin/sh\ntouch was-here\nexit 0\n");
     std::fs::write(&hook, "#!/usr/bin/env python3\n").expect("a file can be made");
     let python = ann.run(&["context", "hook", "install"]).await;
-    assert!(python.code == 1 && python.err.contains("not for a shell"), "{python:?}");
+    assert!(python.code == 1 && python.err.contains("not a shell script"), "{python:?}");
     let shared = ann.dir().join("..").canonicalize().expect("it is there").display().to_string();
     git(&directory, &["config", "core.hooksPath", &shared]).await;
     let foreign = ann.run(&["context", "hook", "install"]).await;
@@ -89,7 +89,7 @@ async fn the_agents_hook_is_shown_first_and_leaves_other_settings() {
     let once = read();
     assert_eq!((&once["model"], once["hooks"]["Stop"].as_array().map(Vec::len)), (&json!("x"), Some(2)));
     let again = ann.done(&["context", "hook", "install", "claude", "--yes"]).await;
-    assert!(again.ends_with("has the hook already") && read() == once, "{again}");
+    assert!(again.ends_with("already has the hook") && read() == once, "{again}");
     let entries = std::fs::read_dir(ann.dir().join(".local/state/plenary/copies")).expect("a directory");
     let names = entries.map(|entry| entry.expect("an entry").path());
     let kept = names.filter(|path| path.display().to_string().contains("settings.json.")).min();

@@ -179,7 +179,7 @@ async fn ap_13_ap_15_the_packages_of_a_terminal_share_its_session() {
 async fn ap_58_ap_61_ap_62_what_was_deposited_is_pulled_and_told() {
     let server = Server::start().await;
     let (_, ann) = desk(&server).await;
-    assert!(ann.run(&["context", "pull"]).await.err.contains("there are none"));
+    assert!(ann.run(&["context", "pull"]).await.err.contains("there are no packages"));
     for n in 0..7 {
         let title = format!("Step {n}");
         let args = ["--title", &title, "--question", "which \u{1b}[2J way?", "--handoff", "go on"];

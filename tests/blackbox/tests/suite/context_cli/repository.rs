@@ -37,7 +37,7 @@ async fn the_commits_since_the_last_deposit_become_a_package() {
     let (_, ann) = desk(&server).await;
     let directory = ann.dir();
     let nowhere = ann.run(&["context", "deposit", "--git"]).await;
-    assert!(nowhere.code == 1 && nowhere.err.contains("no git repository"), "{nowhere:?}");
+    assert!(nowhere.code == 1 && nowhere.err.contains("not in a Git repository"), "{nowhere:?}");
     git(&directory, &["init", "-q", "-b", "main"]).await;
     let empty = ann.run(&["context", "deposit", "--git"]).await;
     assert!(empty.code == 1 && empty.err.contains("no commit yet"), "{empty:?}");

@@ -10,7 +10,7 @@ async fn ap_63_ap_86_ap_87_a_review_goes_back_and_forth_and_ends_for_good() {
     let server = Server::start().await;
     let (_, ann) = desk(&server).await;
     let nick = owner(&server, "nick").await;
-    assert!(ann.run(&["context", "review", "list"]).await.err.contains("nothing awaits review"));
+    assert!(ann.run(&["context", "review", "list"]).await.err.contains("no package awaits review"));
     let asked = ann.run(&["context", "deposit", "--title", "Drop it?", "--review", "human"]).await;
     assert!(asked.err.contains("awaits review by human"), "{asked:?}");
     let id = asked.out.trim();

@@ -42,7 +42,7 @@ async fn ap_3_ap_76_ap_77_what_is_exported_is_imported_with_the_same_hashes() {
     assert!(text.lines().all(|line| json_of(line)["record"].is_string()), "{text}");
     assert!(!ann.dir().join("out.ndjson.part").exists());
     let again = ann.run(&["context", "export", "out.ndjson"]).await;
-    assert!(again.code == 2 && again.err.contains("there already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("already exists"), "{again:?}");
     let records =
         |text: &str| -> Vec<Value> { text.lines().map(|line| json_of(line)["record"].clone()).collect() };
     assert_eq!(records(&ann.done(&["context", "export", "-", "--all"]).await), records(&text));

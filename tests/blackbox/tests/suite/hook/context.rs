@@ -3,7 +3,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use blackbox::{Cli, Ran, eventually};
+use blackbox::{Caller, Cli, Ran, eventually};
 use serde_json::{Value, json};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::connect::json_of;
 
 /// A message in a session that both have joined, from Claude to Codex: the session and the sequence.
-async fn asked(home: &Cli, claude: &Coding, codex: &Coding, text: &str) -> (String, u64) {
+pub(super) async fn asked(home: &Cli, claude: &Coding, codex: &Coding, text: &str) -> (String, u64) {
     let session = said(home, claude, codex, "Work").await;
     let join = home.run_in(&codex.directory, &["session", "join", &session, "--as", &codex.handle]).await;
     assert_eq!(join.code, 0, "{join:?}");
@@ -29,7 +29,7 @@ async fn status(home: &Cli, from: &Coding, (session, sequence): &(String, u64)) 
     json_of(&ran.out)["recipients"][0].clone()
 }
 
-async fn state(home: &Cli, from: &Coding, message: &(String, u64)) -> String {
+pub(super) async fn state(home: &Cli, from: &Coding, message: &(String, u64)) -> String {
     status(home, from, message).await["state"].as_str().expect("a state").to_owned()
 }
 
@@ -52,7 +52,7 @@ impl Program {
     }
 
     /// An event of its session.
-    async fn at(&self, home: &Cli, coding: &Coding, session: &str, event: &str) -> Ran {
+    pub(super) async fn at(&self, home: &Cli, coding: &Coding, session: &str, event: &str) -> Ran {
         let line = format!("PLENARY_AGENT_PID={} {}", self.0.id(), coding.line(event));
         let input = json!({"session_id": session, "cwd": coding.directory, "hook_event_name": event});
         let ran = home.shell(&coding.directory, &line, &input.to_string()).await;
@@ -60,7 +60,7 @@ impl Program {
         ran
     }
 
-    fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         self.0.kill().expect("it runs");
         self.0.wait().expect("it ends");
     }
@@ -232,7 +232,7 @@ async fn who_waits_for_a_coding_agent_is_told_why() {
     })
     .await;
     codex.at(&home, "PreCompact", json!({})).await;
-    assert!(words().await.contains("for the next event of its session"), "{}", words().await);
+    assert!(words().await.contains("for the next event of its coding session"), "{}", words().await);
     tools.close_input();
     tools.end().await;
     let program = Program::begin();
@@ -240,10 +240,11 @@ async fn who_waits_for_a_coding_agent_is_told_why() {
     assert!(words().await.contains("shown"), "{}", words().await);
 }
 
-/// What is long is shown whole where there is room, and else as far as there is, with the way to the rest.
+/// What is long is shown whole where there is room, and else as far as there is, with the way to the rest: then it is seen as
+/// far as it was shown, until the rest is read.
 #[tokio::test]
 async fn a_long_message_is_shown_as_far_as_there_is_room() {
-    let (_server, home, claude, codex) = two().await;
+    let (server, home, claude, codex) = two().await;
     let long = format!("begin {} end", "word ".repeat(1_600));
     asked(&home, &claude, &codex, &long).await;
     let prompt = codex.at(&home, "UserPromptSubmit", json!({})).await;
@@ -256,5 +257,40 @@ async fn a_long_message_is_shown_as_far_as_there_is_room() {
     assert!(tool.out.contains(&on), "{}", &tool.out[tool.out.len() - 300..]);
     assert_eq!(state(&home, &claude, &message).await, "shown");
     assert_eq!(codex.at(&home, "Stop", json!({})).await.out, "", "once");
-    assert_eq!(state(&home, &claude, &message).await, "in_context");
+    let told = status(&home, &claude, &message).await;
+    let whole = u64::try_from(longer.chars().count()).expect("small");
+    let shown = told["shown_characters"].as_u64().expect("a number");
+    assert_eq!((&told["state"], &told["characters"]), (&json!("shown"), &json!(whole)), "{told}");
+    assert!(
+        0 < shown && shown < 10_000 && tool.out.contains(&format!("after {shown} of {whole} characters"))
+    );
+    assert_eq!(told["waiting"]["reason"], "rest_unread", "{told}");
+    // What comes later is whole, and says nothing of what was cut.
+    let later = asked(&home, &claude, &codex, "and so on").await;
+    codex.at(&home, "UserPromptSubmit", json!({})).await;
+    codex.at(&home, "PostToolUse", json!({})).await;
+    assert_eq!(state(&home, &claude, &later).await, "in_context");
+    assert_eq!(state(&home, &claude, &message).await, "shown");
+    let reader = Caller::new(server.address().clone(), Some(&codex.token(&home)));
+    let read = json!({"session_id": message.0, "after_sequence": message.1 - 1, "sequence": message.1});
+    reader.post("/inbox/ack", read).await.ok(200);
+    let told = status(&home, &claude, &message).await;
+    assert_eq!(told["state"], "in_context");
+    assert!(told.get("characters").is_none() && told.get("waiting").is_none(), "{told}");
+}
+
+/// An acknowledgement is the recipient's word for the whole, and a cut item that is summarised away is printed again.
+#[tokio::test]
+async fn a_cut_message_comes_again_after_a_summary_and_is_settled_by_an_acknowledgement() {
+    let (_server, home, claude, codex) = two().await;
+    let message = asked(&home, &claude, &codex, &"words ".repeat(3_000)).await;
+    assert!(!codex.at(&home, "UserPromptSubmit", json!({})).await.out.is_empty());
+    codex.at(&home, "PreCompact", json!({})).await;
+    let again = codex.at(&home, "UserPromptSubmit", json!({})).await;
+    assert!(again.out.contains("words words"), "printed again: {again:?}");
+    codex.at(&home, "PostToolUse", json!({})).await;
+    assert_eq!(state(&home, &claude, &message).await, "shown");
+    let ack = home.run_in(&codex.directory, &["inbox", "ack", "--as", &codex.handle]).await;
+    assert_eq!(ack.code, 0, "{ack:?}");
+    assert_eq!(state(&home, &claude, &message).await, "acknowledged");
 }

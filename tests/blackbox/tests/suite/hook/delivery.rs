@@ -127,8 +127,10 @@ async fn a_server_that_is_gone_costs_nothing_and_loses_nothing() {
     let (mut server, home, claude, codex) = two().await;
     said(&home, &claude, &codex, "Are you there?").await;
     server.kill().await;
-    assert_eq!(codex.at(&home, "UserPromptSubmit", json!({})).await.out, "");
-    assert_eq!(codex.at(&home, "Stop", json!({"stop_hook_active": false})).await.out, "");
+    let told = json_of(&codex.at(&home, "UserPromptSubmit", json!({})).await.out);
+    let words = told["systemMessage"].as_str().expect("its person is told");
+    assert!(words.contains("no server answers") && told.as_object().expect("an object").len() == 1, "{told}");
+    assert_eq!(codex.at(&home, "Stop", json!({"stop_hook_active": false})).await.out, "", "once");
     assert!(journal(&home).contains("UserPromptSubmit: "), "{}", journal(&home));
     assert_eq!(codex.at(&home, "SessionStart", json!({"source": "startup"})).await.out, "");
 }

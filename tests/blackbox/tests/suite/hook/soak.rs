@@ -1,5 +1,6 @@
 //! Coding agents with every fault that is known of them, against a model of what each has in its context: nothing is lost,
-//! nothing is shown twice, and the server says of no message that it was shown or seen when it was not.
+//! nothing is shown twice, the server says of no message that it was shown or seen when it was not, nor of one that was cut that a
+//! model has all of it, and nobody is disturbed who does not want to be.
 //!
 //! `cargo xtask soak` makes it long.
 
@@ -33,6 +34,8 @@ struct Session {
     /// What it was handed and did not take up yet, and whether at its start.
     window: Vec<(u64, bool)>,
     events: u64,
+    /// Whether it does not want to be disturbed.
+    closed: bool,
 }
 
 /// What is known of every message.
@@ -47,6 +50,11 @@ struct Known {
     false_shown: Vec<String>,
     twice: Vec<String>,
     faults: BTreeMap<&'static str, u64>,
+    /// Those of which no more than the beginning was printed, and those of them of which the rest was read.
+    cut: BTreeSet<u64>,
+    read: BTreeSet<u64>,
+    disturbed: Vec<String>,
+    closings: u64,
 }
 
 impl Known {
@@ -59,16 +67,21 @@ impl Known {
     }
 }
 
-/// The numbers of the messages in a text.
-fn numbers(text: &str) -> Vec<u64> {
+/// The numbers of the messages in a text, and which of them are cut.
+fn numbers(text: &str) -> Vec<(u64, bool)> {
     let parts = text.split("message no. ").skip(1);
-    parts.filter_map(|part| part.split('!').next()?.parse().ok()).collect()
+    let number = |part: &str| part.split('!').next()?.parse().ok();
+    parts.filter_map(|part| Some((number(part)?, part.contains("cut off after")))).collect()
 }
 
 struct Soak {
     home: Cli,
     coding: Coding,
     sender: Caller,
+    /// The agent itself, outside its hooks.
+    agent: Caller,
+    /// Whether the agent does not want to be disturbed.
+    closed: bool,
     talk: String,
     dice: Dice,
     known: Known,
@@ -110,7 +123,13 @@ impl Soak {
         let ran = self.home.shell(&self.coding.directory, &line, &input.to_string()).await;
         assert!(ran.code == 0 && ran.err.is_empty(), "{event}: {ran:?}");
         self.known.hooks += 1;
-        for number in numbers(&ran.out) {
+        for (number, is_cut) in numbers(&ran.out) {
+            if self.closed || session.closed {
+                self.known.disturbed.push(format!("{number} printed for {} at {event}", session.name));
+            }
+            if is_cut {
+                self.known.cut.insert(number);
+            }
             let is_known = session.window.iter().any(|(known, _)| *known == number);
             if is_known || self.known.in_context.contains_key(&number) {
                 self.known.twice.push(format!("{number} printed for {} at {event}", session.name));
@@ -125,7 +144,8 @@ impl Soak {
         *self.known.faults.entry(fault).or_default() += 1;
         let long = if fault == "misnamed" { "-".repeat(300) } else { String::new() };
         let name = format!("{}-{fault}{long}", self.begun);
-        self.open.push(Session { name, fault, program: Program::begin(), window: Vec::new(), events: 0 });
+        let (program, window) = (Program::begin(), Vec::new());
+        self.open.push(Session { name, fault, program, window, events: 0, closed: false });
         self.event(self.open.len() - 1, "SessionStart").await;
     }
 
@@ -160,6 +180,43 @@ impl Soak {
         false
     }
 
+    /// The agent, or one of its sessions, does not want to be disturbed any more, or again.
+    async fn attend(&mut self) {
+        let level = |closed: bool| if closed { "dnd" } else { "open" };
+        self.known.closings += 1;
+        if self.open.is_empty() || self.dice.percent(50) {
+            self.closed = !self.closed;
+            let body = json!({"attention": level(self.closed)});
+            self.agent.patch("/agents/me", body).await.ok(200);
+            return;
+        }
+        let at = self.dice.below(self.open.len());
+        let session = &mut self.open[at];
+        let name: String = session.name.chars().take(128).collect();
+        let body = json!({"session": name, "attention": level(!session.closed)});
+        let set = self.agent.put("/inbox/session/attention", body).await;
+        // One that was silent for long is not live.
+        if set.status == 200 {
+            session.closed = !session.closed;
+        } else {
+            assert_eq!(set.status, 409);
+        }
+    }
+
+    /// The agent reads the rest of a message that was cut.
+    async fn read_on(&mut self) {
+        let seen = |number: &&u64| self.known.in_context.contains_key(*number);
+        let unread: Vec<u64> = self.known.cut.difference(&self.known.read).filter(seen).copied().collect();
+        if unread.is_empty() {
+            return;
+        }
+        let number = unread[self.dice.below(unread.len())];
+        let sequence = self.known.sequences[usize::try_from(number).expect("small") - 1];
+        let body = json!({"session_id": self.talk, "after_sequence": sequence - 1, "sequence": sequence});
+        self.agent.post("/inbox/ack", body).await.ok(200);
+        self.known.read.insert(number);
+    }
+
     /// What the server says of one message is true.
     async fn check(&mut self, number: u64) {
         let sequence = self.known.sequences[usize::try_from(number).expect("small") - 1];
@@ -169,10 +226,12 @@ impl Soak {
         self.known.checked += 1;
         let was_printed = self.known.printed.contains(&number);
         let was_seen = self.known.in_context.contains_key(&number);
+        let is_whole = !self.known.cut.contains(&number) || self.known.read.contains(&number);
+        let is_held = told["recipients"][0]["waiting"]["reason"] == "dnd";
         let is_true = match state.as_str() {
-            "accepted" => !was_printed,
-            "shown" => was_printed && !was_seen,
-            "in_context" => was_seen,
+            "accepted" => !was_printed && (is_held || !self.closed),
+            "shown" => was_printed && !is_held && !(was_seen && is_whole),
+            "in_context" => was_seen && is_whole,
             _ => false,
         };
         if !is_true {
@@ -180,6 +239,32 @@ impl Soak {
                 .false_shown
                 .push(format!("{number} is {state}; printed {was_printed}, seen {was_seen}"));
         }
+    }
+}
+
+impl Soak {
+    /// Prints what happened, and panics where anything was lost, doubled or false.
+    #[expect(clippy::print_stderr, reason = "the figures of the soak")]
+    fn report(&self) {
+        let known = &self.known;
+        let lost = known.sent - known.in_context.len() as u64;
+        eprintln!(
+            "soak: {} messages, {} of them cut, {} hooks, {} sessions {:?}, {} changes of attention, {} states checked: \
+             {} false, {lost} lost, {} twice, {} disturbed",
+            known.sent,
+            known.cut.len(),
+            known.hooks,
+            self.begun,
+            known.faults,
+            known.closings,
+            known.checked,
+            known.false_shown.len(),
+            known.twice.len(),
+            known.disturbed.len(),
+        );
+        assert!(!known.cut.is_empty() || known.sent < 9, "some messages are longer than an answer");
+        assert_eq!((&known.false_shown, lost, &known.twice), (&Vec::new(), 0, &Vec::new()));
+        assert_eq!(known.disturbed, Vec::<String>::new());
     }
 }
 
@@ -197,8 +282,16 @@ async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_fa
     let sender = Caller::new(server.address().clone(), Some(&from.token(&home)));
     let seed = Seed::choose();
     let (known, open) = (Known::default(), Vec::new());
-    let mut soak = Soak { home, coding, sender, talk, dice: Dice::new(seed.0), known, open, begun: 0 };
+    let agent = Caller::new(server.address().clone(), Some(&coding.token(&home)));
+    let (dice, closed) = (Dice::new(seed.0), false);
+    let mut soak = Soak { home, coding, sender, agent, closed, talk, dice, known, open, begun: 0 };
     for _ in 0..steps() {
+        if soak.dice.percent(4) {
+            soak.attend().await;
+        }
+        if soak.dice.percent(5) {
+            soak.read_on().await;
+        }
         if soak.dice.percent(50) {
             soak.send().await;
         }
@@ -220,6 +313,10 @@ async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_fa
     }
     // Whoever is still there is killed, and one that works has the rest.
     soak.open.clear();
+    if soak.closed {
+        soak.closed = false;
+        soak.agent.patch("/agents/me", json!({"attention": "open"})).await.ok(200);
+    }
     soak.begin("none").await;
     let soak = tokio::sync::Mutex::new(soak);
     eventually_within(WITHIN, "every message is in a context", || async {
@@ -233,17 +330,5 @@ async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_fa
     for number in 1..=soak.known.sent {
         soak.check(number).await;
     }
-    let known = &soak.known;
-    let lost = known.sent - known.in_context.len() as u64;
-    eprintln!(
-        "soak: {} messages, {} hooks, {} sessions {:?}, {} states checked: {} false, {lost} lost, {} twice",
-        known.sent,
-        known.hooks,
-        soak.begun,
-        known.faults,
-        known.checked,
-        known.false_shown.len(),
-        known.twice.len(),
-    );
-    assert_eq!((&known.false_shown, lost, &known.twice), (&Vec::new(), 0, &Vec::new()));
+    soak.report();
 }

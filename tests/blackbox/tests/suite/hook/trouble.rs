@@ -92,6 +92,39 @@ async fn a_server_that_is_slow_or_broken_costs_its_time_and_no_more() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_away_is_told_to_the_person_once() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let address = nobody.local_addr().expect("it has an address");
+    drop(nobody);
+    let told = crate::connect::json_of(&by(&home, &claude, address, "").await);
+    let words = told["systemMessage"].as_str().expect("a text");
+    assert!(
+        words.contains("plenary serve") && told.as_object().is_some_and(|told| told.len() == 1),
+        "{told}"
+    );
+    assert_eq!(by(&home, &claude, address, "").await, "", "once a session");
+}
+
+#[tokio::test]
+async fn claude_code_takes_messages_at_the_end_of_a_turn_as_context() {
+    let (_server, home, claude, codex) = delivery::two().await;
+    delivery::said(&home, &codex, &claude, "At the end").await;
+    let input = json!({"cwd": claude.directory, "session_id": "s", "hook_event_name": "Stop"}).to_string();
+    let line = claude.line("Stop");
+    let new = format!("AI_AGENT=claude-code_2-1-330_harness {line} --peek");
+    let ran = home.shell(&claude.directory, &new, &input).await;
+    let answer = crate::connect::json_of(&ran.out);
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "Stop", "{answer}");
+    assert!(answer["decision"].is_null() && ran.out.contains("At the end"), "{answer}");
+    let ran = home.shell(&claude.directory, &line, &input).await;
+    let answer = crate::connect::json_of(&ran.out);
+    assert_eq!(answer["decision"], "block", "an older one: {answer}");
+}
+
+#[tokio::test]
 async fn what_was_printed_and_not_marked_comes_again() {
     let (server, home, claude, codex) = delivery::two().await;
     delivery::said(&home, &claude, &codex, "Not lost.").await;

@@ -17,7 +17,9 @@ fn waiting(coding: &Coding) -> String {
     let text =
         std::fs::read_to_string(coding.directory.join(".claude/settings.local.json")).expect("settings");
     let hook = json_of(&text)["hooks"]["Stop"][0]["hooks"][1].clone();
+    assert_eq!(json_of(&text)["hooks"]["SessionStart"][0]["hooks"][1], hook, "from the start on");
     assert_eq!(hook["asyncRewake"], true, "{text}");
+    assert_eq!(hook["rewakeSummary"], "Messages from the Plenary network");
     assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds >= 3_600), "{text}");
     hook["command"].as_str().expect("a command").to_owned()
 }
@@ -32,7 +34,7 @@ async fn what_is_new_wakes_a_session_that_waits_and_not_without_end() {
     let woken = home.run_in(&claude.directory, &["connect", "claude", "--wake"]).await;
     assert_eq!(woken.code, 0, "{woken:?}");
     let again = home.run_in(&claude.directory, &["connect", "claude"]).await;
-    assert!(again.out.contains("connected already"), "what was chosen stays: {again:?}");
+    assert!(again.out.contains("already connected"), "what was chosen stays: {again:?}");
     let (line, input) = (waiting(&claude), stopped(&claude).to_string());
     for n in 1..=WAKINGS_MAX {
         said(&home, &codex, &claude, &format!("Wake up {n}")).await;
@@ -46,11 +48,27 @@ async fn what_is_new_wakes_a_session_that_waits_and_not_without_end() {
     assert!(journal(&home).contains("in a row"), "{}", journal(&home));
     let prompt = claude.at(&home, "UserPromptSubmit", json!({"prompt": "x"})).await;
     assert!(prompt.out.contains("Once more"), "and nothing is lost by it: {prompt:?}");
+    // What woke the session is no word of its person; that prompt was one.
+    said(&home, &codex, &claude, "Again").await;
+    let ran = home.shell(&claude.directory, &line, &input).await;
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let notified =
+        "<task-notification>\n<summary>Messages from the Plenary network</summary>\n</task-notification>";
+    for _ in 1..WAKINGS_MAX {
+        claude.at(&home, "UserPromptSubmit", json!({"prompt": notified})).await;
+        said(&home, &codex, &claude, "And again").await;
+        assert_eq!(home.shell(&claude.directory, &line, &input).await.code, 2);
+    }
+    claude.at(&home, "UserPromptSubmit", json!({"prompt": notified})).await;
+    said(&home, &codex, &claude, "Too often").await;
+    assert_eq!(home.shell(&claude.directory, &line, &input).await.code, 0);
     let gone = home.run_in(&claude.directory, &["disconnect", "claude"]).await;
     assert_eq!(gone.code, 0, "{gone:?}");
     assert!(!claude.directory.join(".claude").exists(), "what waits goes with the rest");
+    let other = home.run_in(&codex.directory, &["connect", "gemini", "--wake"]).await;
+    assert!(other.code == 2 && other.err.contains("leave out --wake"), "{other:?}");
     let other = home.run_in(&codex.directory, &["connect", "codex", "--wake"]).await;
-    assert!(other.code == 2 && other.err.contains("leave --wake out"), "{other:?}");
+    assert_eq!(other.code, 0, "{other:?}");
 }
 
 #[tokio::test]

@@ -113,6 +113,33 @@ async fn connect_takes_no_word_of_a_clients_file_that_came_with_the_directory() 
     assert_eq!(std::fs::read_to_string(home.dir().join(".claude.json")).expect("a file"), "{}");
 }
 
+/// Programs that write a new file beside the old one and rename it give that file a name. A repository may bring a link of
+/// such a name.
+#[tokio::test]
+async fn no_file_beside_the_settings_leads_out_of_the_directory() {
+    let server = server().await;
+    let home = home(&server);
+    let clone = home.dir().join("clone");
+    write(&home.dir().join(".bashrc"), "keep");
+    write(&clone.join(".mcp.json"), "{}");
+    write(&clone.join(".claude/settings.local.json"), "{}");
+    write(&clone.join(".plenary/readme"), "");
+    for (link, to) in [
+        ("..mcp.json.plenary-new", "../.bashrc"),
+        (".mcp.json.plenary-new", "../.bashrc"),
+        (".claude/.settings.local.json.plenary-new", "../../.bashrc"),
+        (".plenary/.clients.toml.plenary-new", "../../.bashrc"),
+        (".plenary/.gitignore", "../../.made"),
+    ] {
+        symlink(to, clone.join(link)).expect("a link");
+    }
+    let ran = home.run_in(&clone, &["connect", "claude"]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(std::fs::read_to_string(home.dir().join(".bashrc")).expect("a file"), "keep");
+    assert!(!home.dir().join(".made").exists());
+    assert!(clone.join(".mcp.json").symlink_metadata().expect("a file").is_file());
+}
+
 #[tokio::test]
 async fn doctor_runs_nothing_but_this_program() {
     let server = server().await;
@@ -129,7 +156,7 @@ async fn doctor_runs_nothing_but_this_program() {
         assert!(kept.contains(&binary), "{kept}");
         write(&path, &kept.replace(&binary, &evil));
         let ran = home.run_in(&directory, &["doctor"]).await;
-        assert!(ran.code == 1 && ran.out.contains("what is not run here"), "{name}: {ran:?}");
+        assert!(ran.code == 1 && ran.out.contains("another program"), "{name}: {ran:?}");
         assert!(!mark.exists(), "{name}: it was run");
         write(&path, &kept);
     }

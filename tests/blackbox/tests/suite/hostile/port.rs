@@ -52,7 +52,7 @@ async fn the_operators_token_goes_to_no_stranger() {
     let token = std::fs::read_to_string(server.data().join("operator-token")).expect("a token");
     let stranger = Stranger::listens().await;
     let ran = home.run(&["--url", &stranger.url, "agent", "list"]).await;
-    assert!(ran.code == 4 && ran.err.contains("got no token"), "{ran:?}");
+    assert!(ran.code == 4 && ran.err.contains("was sent no token"), "{ran:?}");
     // Nor does the one of the environment; one that is given by hand is a person's word.
     let named = Cli::new(&[("PLENARY_URL", &stranger.url), ("PLENARY_OPERATOR_TOKEN", token.trim())]);
     assert_eq!(named.run(&["agent", "list"]).await.code, 4);
@@ -74,7 +74,7 @@ async fn a_saved_token_goes_to_the_server_that_made_it_and_to_nobody_between() {
     let stranger = Stranger::listens().await;
     std::fs::write(&tokens, saved.replace(&server.url(), &stranger.url)).expect("a file");
     let ran = home.run(&["--url", &stranger.url, "--as", "@nick.a", "me"]).await;
-    assert!(ran.code == 4 && ran.err.contains("got no token"), "{ran:?}");
+    assert!(ran.code == 4 && ran.err.contains("was sent no token"), "{ran:?}");
     assert!(!stranger.heard().contains(&secret), "{}", stranger.heard());
     // Passing the challenge on to the true server does not help: its answer is for its own port.
     let relay = Relay::to(&server).await;

@@ -121,7 +121,7 @@ async fn a_second_server_is_told_where_the_first_one_is() {
     let line = first.line().await;
     let url = line.strip_prefix("listening on ").expect("an address");
     let second = home.run(&["serve", "--listen", "127.0.0.1:0"]).await;
-    assert!(second.code == 1 && second.err.contains(&format!("already, at {url}")), "{second:?}");
+    assert!(second.code == 1 && second.err.contains(&format!("data directory, at {url}")), "{second:?}");
     let address = url.strip_prefix("http://").expect("HTTP");
     let taken = home.run(&["serve", "--listen", address, "--data", ":memory:"]).await;
     assert!(taken.code == 1 && taken.err.contains("choose another with --listen"), "{taken:?}");

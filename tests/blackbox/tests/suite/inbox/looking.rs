@@ -273,3 +273,58 @@ async fn an_owner_reads_at_the_command_line() {
     assert!(cli.done(&["agent", "inbox", "@bob.bot"]).await.contains("| hello"));
     sent.is_untouched("the owner").await;
 }
+
+/// One list has the sessions of all agents of an owner, each once and newest first, with those that see it; as the one that
+/// sees most sees it.
+#[tokio::test]
+async fn the_sessions_of_all_agents_are_one_list() {
+    let server = Server::start().await;
+    let (owner, other) = (server.owner("bob").await, server.owner("carol").await);
+    let (one, two) = (server.agent("@bob.one").await, server.agent("@bob.two").await);
+    let carol = server.agent("@carol.c").await;
+    let opened = async |agent: &Agent, body: Value| -> String {
+        agent.open(body).await["session_id"].as_str().expect("an id").to_owned()
+    };
+    let mut made = Vec::new();
+    for n in 0..70 {
+        made.push(opened(&one, json!({"topic": format!("of one {n}")})).await);
+    }
+    let shared = opened(&one, json!({"topic": "shared", "invite": ["@bob.two", "@carol.c"]})).await;
+    carol.join(&shared).await;
+    let foreign = opened(&carol, json!({"topic": "foreign"})).await;
+    let left = opened(&two, json!({"topic": "left", "invite": ["@bob.one"]})).await;
+    one.join(&left).await;
+    two.leave(&left).await;
+    made.extend([shared.clone(), left.clone()]);
+    made.reverse();
+    let ids = |list: &Value| -> Vec<String> {
+        let sessions = list["sessions"].as_array().expect("sessions");
+        sessions.iter().map(|one| one["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    let whole = owner.get("/_admin/sessions").await.ok(200);
+    assert_eq!(ids(&whole), made, "newest first, each once");
+    assert_eq!(whole["next_cursor"], Value::Null);
+    let [first, second, third, ..] = &whole["sessions"].as_array().expect("sessions")[..] else {
+        panic!("{whole}")
+    };
+    assert_eq!(first["seen_by"], json!(["@bob.one", "@bob.two"]), "the one that is in it comes first");
+    assert_eq!(first["participants"], one.get(&format!("/sessions/{left}")).await.ok(200)["participants"]);
+    assert_eq!((&second["topic"], &second["seen_by"]), (&json!("shared"), &json!(["@bob.one", "@bob.two"])));
+    assert_eq!((&third["seen_by"], &third["state"]), (&json!(["@bob.one"]), &json!("active")));
+    let (mut paged, mut before) = (Vec::new(), String::new());
+    loop {
+        let page = owner.get(&format!("/_admin/sessions?limit=7{before}")).await.ok(200);
+        assert!(ids(&page).len() <= 7);
+        paged.extend(ids(&page));
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        before = format!("&before={next}");
+    }
+    assert_eq!(paged, made, "pages leave out and repeat nothing");
+    let everything = server.operator().get("/_admin/sessions").await.ok(200);
+    assert!(ids(&everything).contains(&foreign) && ids(&everything).len() == made.len() + 1);
+    assert_eq!(ids(&server.operator().get("/_admin/sessions?owner=carol").await.ok(200)), [foreign, shared]);
+    owner.get("/_admin/sessions?limit=1001").await.refused(400, "invalid_limit");
+    for (caller, query) in [(&*one, ""), (&other, "?owner=bob"), (&server.operator(), "?owner=nobody")] {
+        caller.get(&format!("/_admin/sessions{query}")).await.refused(404, "not_found");
+    }
+}

@@ -1,5 +1,6 @@
 //! The inbox as the real server speaks it: what is new for an agent, and how far it has got.
 
+mod attention;
 mod cluster;
 mod cursors;
 mod looking;

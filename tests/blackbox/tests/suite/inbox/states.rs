@@ -77,3 +77,78 @@ async fn a_message_is_there_for_participants_alone() {
     assert_eq!(states, ["accepted", "accepted"], "whoever is invited has not got it");
     carol.get(&path(sequence)).await.refused(404, "not_found");
 }
+
+#[tokio::test]
+async fn a_receipt_comes_when_the_message_has_come_so_far_and_not_before() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let sequence = alice.say(&id, "hello").await;
+    let path = |query: &str| format!("/sessions/{id}/messages/{sequence}/status{query}");
+    let late = alice.get(&path("?timeout_s=1&until=delivered")).await.ok(200);
+    assert_eq!((&late["timed_out"], &late["recipients"][0]["state"]), (&json!(true), &json!("accepted")));
+    let waiting = {
+        let (alice, path) = (alice.clone(), path("?timeout_s=60"));
+        tokio::spawn(async move { alice.get(&path).await.ok(200) })
+    };
+    let page = inbox(&bob, "").await;
+    bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "delivered"})).await.ok(200);
+    bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "seen"})).await.ok(200);
+    let receipt = blackbox::in_time("the receipt", waiting).await.expect("a wait");
+    assert_eq!(
+        (&receipt["timed_out"], &receipt["recipients"][0]["state"]),
+        (&json!(null), &json!("in_context"))
+    );
+    let at_once = alice.get(&path("?timeout_s=60&until=seen")).await.ok(200);
+    assert_eq!(at_once["recipients"][0]["state"], "in_context");
+    let waiting = {
+        let (alice, path) = (alice.clone(), path("?timeout_s=60&until=answered"));
+        tokio::spawn(async move { alice.get(&path).await.ok(200) })
+    };
+    bob.say(&id, "yes").await;
+    let receipt = blackbox::in_time("the answer", waiting).await.expect("a wait");
+    assert_eq!(receipt["recipients"][0]["state"], "answered");
+    alice.get(&path("?timeout_s=61")).await.refused(400, "invalid_timeout");
+    alice.get(&path("?until=read")).await.refused(400, "invalid_state");
+}
+
+/// What is for one session of a coding agent is left out for another, however much it is, and comes to the first whole.
+#[tokio::test]
+async fn more_than_a_hundred_messages_for_one_session_hold_no_other_up() {
+    const MANY: usize = 130;
+    let server = Server::start().await;
+    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let moment = async |session: &str| {
+        let body = json!({"session": session, "client": "claude", "event": "prompt"});
+        two.post("/inbox/session", body).await.ok(200);
+    };
+    moment("s-1").await;
+    moment("s-2").await;
+    let (theirs, any) = (blackbox::room(&[&one, &two]).await, blackbox::room(&[&one, &two]).await);
+    let address = json!({"agent": "@nick.two", "coding_session": "s-1", "session_id": theirs});
+    one.post("/inbox/address", address).await.ok(200);
+    for number in 0..MANY {
+        one.say(&theirs, format!("for one {number}")).await;
+    }
+    one.say(&any, "for whoever works").await;
+    moment("s-2").await;
+    let page = inbox(&two, "?coding_session=s-2&kinds=session.message").await;
+    assert_eq!(super::texts(&page), ["for whoever works"]);
+    assert_eq!(page["held"].as_array().map(Vec::len), Some(MANY));
+    let ids = [&page["items"][0]["id"]];
+    let shown = json!({"session": "s-2", "client": "claude", "event": "tool", "cursor": page["cursor"],
+        "items": ids, "held": page["held"]});
+    two.post("/inbox/shown", shown).await.ok(200);
+    moment("s-2").await;
+    let (mut read, mut query) =
+        (Vec::new(), "?coding_session=s-1&kinds=session.message&limit=100".to_owned());
+    loop {
+        let page = inbox(&two, &query).await;
+        read.extend(super::texts(&page));
+        if page["more"] != true {
+            break;
+        }
+        query = format!("?coding_session=s-1&kinds=session.message&limit=100&after={}", super::cursor(&page));
+    }
+    let expected: Vec<String> = (0..MANY).map(|number| format!("for one {number}")).collect();
+    assert_eq!(read.iter().filter(|text| text.starts_with("for one")).cloned().collect::<Vec<_>>(), expected);
+}

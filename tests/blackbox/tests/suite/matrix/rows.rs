@@ -91,10 +91,9 @@ const AGENT: &[(&str, Thing)] = &[("name", Hosted)];
 
 /// Every operation of the description.
 pub(super) fn rows() -> Vec<Row> {
-    [server(), accounts(), own(), sessions(), frames(), channels(), context(), packages(), runs()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let first = [server(), accounts(), own(), sessions(), frames(), channels()];
+    let last = [context(), packages(), runs(), requests(), notifications(), foreign()];
+    first.into_iter().chain(last).flatten().collect()
 }
 
 fn server() -> Vec<Row> {
@@ -107,6 +106,13 @@ fn server() -> Vec<Row> {
         row("server.guide", &[], Rule::Public),
         row("mcp.metadata", &[], Rule::Public),
         row("mcp.metadata_of_path", &[], Rule::Public),
+        row("oauth.metadata", &[], Rule::Public),
+        row("oauth.register", &[], Rule::Public).body(|_| json!({"redirect_uris": ["https://c.example/cb"]})),
+        row("oauth.authorize", &[], Rule::Public),
+        row("oauth.decide", &[], Rule::Public).body(|_| json!({})),
+        row("oauth.sign_in", &[], Rule::Public).body(|_| json!({})),
+        row("oauth.token", &[], Rule::Public).body(|_| json!({})),
+        row("oauth.revoke", &[], Rule::Public).body(|_| json!({})),
         row("mcp.post", &[], Rule::OfBearers).body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
         // Its session is named by a header, which another test sends.
         row("mcp.listen", &[], Rule::OfBearers),
@@ -119,16 +125,40 @@ fn accounts() -> Vec<Row> {
         row("owner.create", &[], Rule::Only(404, NO_OPERATOR)).body(|_| json!({"owner": "somebody"})),
         row("owner.list", &[], Rule::Only(404, NO_OPERATOR)),
         row("owner.rotate_token", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
+        row("console.sign_in", &[], Rule::Public).body(|_| json!({"link": "plk_00.~nick"})),
+        row("console.file", &[("path", Page)], Rule::Public),
+        row("console.session", &[], Rule::Only(401, NO_OPERATOR)),
+        row("console.link", &[], Rule::Hidden(NOT_ITS_OWNER))
+            .body(|real| json!({"owner": if real { "nick" } else { "nobody-there" }})),
+        row("console.sessions", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)).query("?owner={owner}"),
+        row("console.sign_out", &[("id", Session), ("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER))
+            .query("?owner={owner}"),
+        row("passkey.challenge", &[], Rule::Public),
+        row("passkey.add", &[], Rule::Only(403, NO_OPERATOR))
+            .body(|_| json!({"name": "Phone", "client_data": "e30", "authenticator_data": "AA"})),
+        row("passkey.list", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)).query("?owner={owner}"),
+        row("passkey.remove", &[("id", Session), ("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER))
+            .query("?owner={owner}"),
+        row("person.create", &[], Rule::Hidden(NOT_ITS_OWNER))
+            .body(|real| json!({"handle": if real { "@nick.one" } else { "@nick.six" }})),
+        row("audit.list", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)).query("?owner={owner}"),
+        row("overview", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)).query("?owner={owner}"),
+        row("who", &[], Rule::OfAgents),
+        row("watch", &[], Rule::OfBearers).query("?after=0"),
         row("agent.create", &[], Rule::Hidden(NOT_ITS_OWNER))
             .body(|real| json!({"handle": if real { "@nick.one" } else { "@nick.six" }})),
         row("agent.list", &[], Rule::Only(404, AGENTS)),
         row("agent.get", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.sessions", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
+        row("owner.sessions", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)).query("?owner={owner}"),
         row("agent.session", &[("handle", Handle), ("id", Session)], Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.session_events", &[("handle", Handle), ("id", Session)], Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.inbox", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.update", HANDLE, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"policy": "open"})),
         row("agent.rotate_token", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
+        row("agent.tokens", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
+        row("agent.create_token", HANDLE, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"scope": "read"})),
+        row("agent.revoke_token", &[("handle", Handle), ("id", TokenId)], Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.allowlist", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.allow", HANDLE, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"entries": ["@acme.*"]})),
         row("agent.disallow", &[("handle", Handle), ("entry", Entry)], Rule::Hidden(NOT_ITS_OWNER)),
@@ -164,6 +194,9 @@ fn own() -> Vec<Row> {
         row("me.allow", &[], Rule::OfAgents).body(|_| json!({"entries": ["@somebody.*"]})),
         row("me.disallow", &[("entry", Entry)], Rule::OfAgents),
         row("me.blocks", &[], Rule::OfAgents),
+        row("me.tokens", &[], Rule::OfAgents),
+        row("me.create_token", &[], Rule::OfAgents).body(|_| json!({"scope": "read"})),
+        row("me.revoke_token", &[("id", TokenId)], Rule::OfAgents),
         row("me.block", &[], Rule::OfAgents).body(|_| json!({"handle": "@somebody.else"})),
         row("me.unblock", &[("blocked", BlockedHandle)], Rule::OfAgents),
         row("inbox.read", &[], Rule::OfAgents),
@@ -174,6 +207,9 @@ fn own() -> Vec<Row> {
             |_| json!({"session": "s", "client": "c", "event": "tool", "cursor": "0", "items": ["1.0"]}),
         ),
         row("inbox.sessions", &[], Rule::OfAgents),
+        row("inbox.attention", &[], Rule::OfAgents).body(|_| json!({"session": "s", "attention": "open"})),
+        row("inbox.address", &[], Rule::OfAgents)
+            .body(|_| json!({"agent": "@nick.one", "coding_session": "s", "session_id": "sess_0"})),
         row("inbox.ack", &[], Rule::OfAgents).body(|_| json!({"cursor": "0"})),
     ]
 }
@@ -299,6 +335,72 @@ fn runs() -> Vec<Row> {
         row("run.events", run, Rule::Hidden(APART)).query("?run_id={run_id}"),
         row("run.events_of", events, Rule::Hidden(APART)),
         row("run.artifact", &[("artifact_id", Artifact)], Rule::Hidden(APART)),
+    ]
+}
+
+/// What clients of other protocols ask.
+fn foreign() -> Vec<Row> {
+    const CARD: &[(&str, Thing)] = &[("agent", Handle)];
+    const TASKS: &[(&str, Thing)] = &[("agent", Handle), ("path", Tasks)];
+    vec![
+        row("a2a.card", CARD, Rule::Hidden(OUTSIDE)),
+        row("a2a.server_card", &[], Rule::OfBearers),
+        row("a2a.rpc", CARD, Rule::Hidden(OUTSIDE))
+            .body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}})),
+        row("a2a.read", TASKS, Rule::Hidden(OUTSIDE)).query("?A2A-Version=1.0"),
+        row("a2a.write", TASKS, Rule::Hidden(OUTSIDE)).body(|_| json!({"message": {}})),
+        row("openai.models", &[], Rule::OfBearers),
+        row("openai.model", &[("model", Hosted)], Rule::Hidden(OUTSIDE)),
+        row("openai.chat", &[], Rule::Hidden(OUTSIDE)).body(|real| {
+            let model = if real { "gnomes" } else { "nobody-there" };
+            json!({"model": model, "messages": [{"role": "user", "content": "x"}]})
+        }),
+        row("openai.response", &[], Rule::Hidden(OUTSIDE))
+            .body(|real| json!({"model": if real { "gnomes" } else { "nobody-there" }, "input": "x"})),
+    ]
+}
+
+fn requests() -> Vec<Row> {
+    const ASK: &[(&str, Thing)] = &[("id", Ask)];
+    let answer = |_| json!({"type": "accept", "version": 1});
+    vec![
+        row("request.make", &[], Rule::OfAgents).body(|_| json!({"kind": "question", "title": "Which one?"})),
+        row("request.list", &[], Rule::OfBearers),
+        row("request.get", ASK, Rule::Hidden(APART)),
+        row("request.withdraw", ASK, Rule::Hidden(APART)),
+        row("request.answer", ASK, Rule::Hidden(NOT_ITS_OWNER)).body(answer),
+        row("request.answer_many", &[], Rule::Only(404, AGENTS))
+            .body(|_| json!({"answers": [{"request_id": "ask_1", "type": "accept", "version": 1}]})),
+        row("request.undo", ASK, Rule::Hidden(NOT_ITS_OWNER)),
+        row("request.snooze", ASK, Rule::Hidden(NOT_ITS_OWNER))
+            .body(|_| json!({"until": 4_102_444_800_000_u64})),
+        row("request.delegate", ASK, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"to": "@nick.nick"})),
+        row("request.link", ASK, Rule::Hidden(NOT_ITS_OWNER)),
+        row("request.rules", &[], Rule::Only(404, AGENTS)),
+        row("request.remove_rule", &[("id", AskRule)], Rule::Hidden(NOT_ITS_OWNER)),
+        row("request.interrupts", &[], Rule::Only(404, AGENTS)),
+        row("request.interrupt_response", ASK, Rule::Hidden(NOT_ITS_OWNER))
+            .body(|_| json!({"type": "accept"})),
+        // Who has a link needs nothing else: none is among these.
+        row("request.tap", &[("secret", Link)], Rule::Public),
+        row("request.tapped", &[("secret", Link)], Rule::Public),
+    ]
+}
+
+fn notifications() -> Vec<Row> {
+    const SUBSCRIBED: &[(&str, Thing)] = &[("id", Subscription)];
+    let hook =
+        |_| json!({"target": {"kind": "webhook", "url": "https://example.org/hook"}, "enabled": false});
+    vec![
+        row("notify.list", &[], Rule::Only(404, AGENTS)),
+        row("notify.create", &[], Rule::Only(404, AGENTS)).body(hook),
+        row("notify.push_key", &[], Rule::Only(404, AGENTS)),
+        row("notify.dead", &[], Rule::Only(404, AGENTS)),
+        row("notify.retry", &[("id", Dead)], Rule::Hidden(NOT_ITS_OWNER)),
+        row("notify.read", SUBSCRIBED, Rule::Hidden(NOT_ITS_OWNER)),
+        row("notify.change", SUBSCRIBED, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"name": "phone"})),
+        row("notify.remove", SUBSCRIBED, Rule::Hidden(NOT_ITS_OWNER)),
+        row("notify.test", SUBSCRIBED, Rule::Hidden(NOT_ITS_OWNER)),
     ]
 }
 

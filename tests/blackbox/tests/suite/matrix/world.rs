@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blackbox::{Agent, Caller, Server};
+use blackbox::{Agent, Caller, Server, eventually};
 use serde_json::{Value, json};
 
 use super::rows::Who;
@@ -14,12 +14,16 @@ const CONTENT: &str = "ba7955598f2007bc8cee7329ece0f63ee59f2dbb40d59ad17aadfee76
 /// What the built-in agent is asked so that it makes an artifact.
 const DEMO: &str = r#"{"demo": ["artifact"]}"#;
 
+/// A notification that is not taken at once is given up.
+const IMPATIENT: &str = "[notify]\nprivate_addresses = true\nretry_for = \"0s\"\n";
+
 /// What a name in a path stands for: one that is there, and one that never was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Thing {
     Owner,
     Handle,
     Name,
+    Page,
     Sovereign,
     Entry,
     BlockedHandle,
@@ -37,6 +41,13 @@ pub(super) enum Thing {
     Echo,
     Run,
     Artifact,
+    Ask,
+    AskRule,
+    Link,
+    Subscription,
+    Dead,
+    Tasks,
+    TokenId,
 }
 
 /// The world.
@@ -73,7 +84,7 @@ impl World {
     pub(super) async fn make() -> Self {
         let hosted =
             |name: &str, kind: &str| format!("[agents.{name}]\nowner = \"nick\"\nkind = \"{kind}\"\n");
-        let config = hosted("gnomes", "echo") + &hosted("perch", "connected");
+        let config = hosted("gnomes", "echo") + &hosted("perch", "connected") + IMPATIENT;
         let server = Server::builder().config(&config).start().await;
         let owner = server.owner("nick").await;
         let foreign_owner = server.owner("acme").await;
@@ -91,6 +102,7 @@ impl World {
             (Thing::Owner, "nick".to_owned()),
             (Thing::Handle, own.handle.clone()),
             (Thing::Name, "one".to_owned()),
+            (Thing::Page, "app.js".to_owned()),
             (Thing::Sovereign, "~nick".to_owned()),
             (Thing::Entry, "@eve.bot".to_owned()),
             (Thing::BlockedHandle, blocked.handle.clone()),
@@ -101,13 +113,13 @@ impl World {
             (Thing::Hosted, "gnomes".to_owned()),
             (Thing::Seat, "perch".to_owned()),
             (Thing::Echo, "echo".to_owned()),
+            (Thing::Tasks, "tasks".to_owned()),
         ]);
         server.operator().put("/_admin/orgs/nick", json!({})).await;
         let contact = partner.post("/contacts", json!({"to": own.handle, "message": WHISPER})).await.ok(200);
         real.insert(Thing::Contact, text(&contact, "request_id"));
         let (session, file) = Self::session(&own, &partner).await;
-        real.insert(Thing::Session, session);
-        real.insert(Thing::File, file);
+        real.extend([(Thing::Session, session), (Thing::File, file)]);
         let channel = own.post("/agent-channel", json!({"title": WHISPER})).await.ok(200);
         let id = text(&channel, "id");
         for kind in ["spec", "state", "status"] {
@@ -115,7 +127,7 @@ impl World {
             own.post(&format!("/agent-channel/{id}/event"), event).await.ok(200);
         }
         real.insert(Thing::Channel, id);
-        real.insert(Thing::Work, Self::context(&own).await);
+        real.extend([(Thing::Work, Self::context(&own).await), (Thing::TokenId, Self::token(&own).await)]);
         let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
         real.insert(Thing::Run, text(&said, "run_id"));
         let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
@@ -125,6 +137,8 @@ impl World {
             events.as_array().and_then(|all| all.iter().find(|one| one["type"] == "ArtifactGenerated"));
         let url = text(made.unwrap_or_else(|| panic!("an artifact is among {events}")), "url");
         real.insert(Thing::Artifact, url.rsplit('/').next().unwrap_or_default().to_owned());
+        real.extend(Self::notifications(&own, &owner).await);
+        real.extend(Self::requests(&own, &owner).await);
         let spent_ticket = Self::spend_ticket(&own).await;
         let dead = Self::bury(&server).await;
         let callers = BTreeMap::from([
@@ -136,6 +150,11 @@ impl World {
             (Who::Owner, owner),
         ]);
         Self { server, real, callers, dead, spent_ticket }
+    }
+
+    /// The id of a token beside the agent's own.
+    async fn token(own: &Agent) -> String {
+        text(&own.post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201), "id")
     }
 
     /// A session whose first message names a file; the ids of both.
@@ -169,6 +188,34 @@ impl World {
         let put = own.bytes(&put).await;
         assert_eq!(put.status, 201, "{put}");
         text(&own.post("/v1/projects/whisper/sessions", json!({})).await.ok(201), "session_id")
+    }
+
+    /// A subscription, and a notification that did not arrive.
+    async fn notifications(own: &Caller, owner: &Caller) -> [(Thing, String); 2] {
+        let target = json!({"kind": "webhook", "url": "http://127.0.0.1:1/"});
+        let made = owner.post("/notifications", json!({"name": WHISPER, "target": target})).await.ok(201);
+        own.post("/requests", json!({"kind": "question", "title": WHISPER})).await.ok(201);
+        let dead = eventually("it does not arrive", || async {
+            let list = owner.get("/notifications/dead").await.ok(200);
+            list["notifications"][0]["notice_id"].as_str().map(str::to_owned)
+        });
+        let dead = dead.await;
+        let id = text(&made["subscription"], "subscription_id");
+        owner.patch(&format!("/notifications/{id}"), json!({"enabled": false})).await.ok(200);
+        [(Thing::Subscription, id), (Thing::Dead, dead)]
+    }
+
+    /// A request that waits, a rule that came of another, and a link that nobody made.
+    async fn requests(own: &Caller, owner: &Caller) -> [(Thing, String); 3] {
+        let body = json!({"kind": "permission", "title": WHISPER, "action": {"name": WHISPER}});
+        let answered = text(&own.post("/requests", body.clone()).await.ok(201), "request_id");
+        let rule = json!({"agent": "@nick.two", "tool": WHISPER, "expires_in_days": 1});
+        let answer = json!({"type": "accept", "version": 1, "rule": rule});
+        owner.post(&format!("/requests/{answered}/answer"), answer).await.ok(200);
+        let rules = owner.get("/requests/rules").await.ok(200);
+        let (ask, rule) = (own.post("/requests", body).await.ok(201), &rules["rules"][0]);
+        let ask = (Thing::Ask, text(&ask, "request_id"));
+        [ask, (Thing::AskRule, text(rule, "rule_id")), (Thing::Link, "0".repeat(64))]
     }
 
     /// A ticket that opened a socket.
@@ -226,6 +273,7 @@ fn absent(thing: Thing) -> &'static str {
         Thing::Owner => "mike",
         Thing::Handle => "@nick.six",
         Thing::Name => "six",
+        Thing::Page => "web.js",
         Thing::Sovereign => "~mike",
         // What is on a list tells nothing where the list is not there.
         Thing::Entry => "@eve.bot",
@@ -243,7 +291,14 @@ fn absent(thing: Thing) -> &'static str {
         Thing::Hosted => "nobody",
         Thing::Seat => "noone",
         Thing::Echo => "echo",
+        Thing::Tasks => "tests",
         Thing::Run => "00000000-0000-4000-8000-000000000000",
         Thing::Artifact => "00000000-0000-4000-8000-000000000000",
+        Thing::Ask => "ask_01HW7AB12CDEFGHJKMNPQRSTVW",
+        Thing::AskRule => "rule_01HW7AB12CDEFGHJKMNPQRSTVW",
+        Thing::Subscription => "sub_01HW7AB12CDEFGHJKMNPQRSTVW",
+        Thing::Dead => "ntf_00112233445566778899AABBCCDDEEFF",
+        Thing::Link => "0000000000000000000000000000000000000000000000000000000000000000",
+        Thing::TokenId => "01HW7AB12CDEFGHJKMNPQRSTVW",
     }
 }

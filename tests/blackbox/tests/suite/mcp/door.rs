@@ -11,7 +11,7 @@ async fn without_a_token_a_client_is_told_where_to_look() {
     let server = Server::start().await;
     let base = server.url();
     let metadata = format!("{base}/.well-known/oauth-protected-resource/mcp");
-    let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
+    let challenge = format!("Bearer resource_metadata=\"{metadata}\", scope=\"write\"");
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     for method in ["POST", "GET", "DELETE"] {
         for caller in [server.stranger(), server.bearer("pla_nobody")] {
@@ -25,6 +25,8 @@ async fn without_a_token_a_client_is_told_where_to_look() {
         let found = server.stranger().get(path).await.ok(200);
         assert_eq!(found["resource"], format!("{base}/mcp"));
         assert_eq!(found["bearer_methods_supported"], json!(["header"]));
+        assert_eq!(found["authorization_servers"], json!([base]));
+        assert_eq!(found["scopes_supported"], json!(["read", "write"]));
     }
     // A token in the URL is none.
     let agent = server.agent("@nick.bot").await;

@@ -17,6 +17,9 @@ const RUN_MAX: Duration = Duration::from_secs(180);
 const PYTHON: &str = include_str!("../../../interop/client.py");
 const TOGETHER: &str = include_str!("../../../interop/together.py");
 const TYPESCRIPT: &str = include_str!("../../../interop/client.mjs");
+const OAUTH: &str = include_str!("../../../interop/oauth.mjs");
+const BROWSER: &str = include_str!("../../../interop/browser.mjs");
+const AUTHORIZATION: &str = include_str!("../../../interop/authorization.mjs");
 const BEARER: &str = include_str!("../../../interop/bearer.mjs");
 
 /// Runs a program to its end: its exit code and standard output.
@@ -93,7 +96,13 @@ impl Npm {
         let (home, packages) = (TempDir::new(), PathBuf::from(directory));
         std::os::unix::fs::symlink(packages.join("node_modules"), home.path().join("node_modules"))
             .expect("a link");
-        for (name, script) in [("client.mjs", TYPESCRIPT), ("bearer.mjs", BEARER)] {
+        for (name, script) in [
+            ("client.mjs", TYPESCRIPT),
+            ("browser.mjs", BROWSER),
+            ("oauth.mjs", OAUTH),
+            ("authorization.mjs", AUTHORIZATION),
+            ("bearer.mjs", BEARER),
+        ] {
             std::fs::write(home.path().join(name), script).expect("a script can be written");
         }
         Some(Self { home, packages })
@@ -118,6 +127,32 @@ async fn the_typescript_sdk_gets_on_with_it() {
     let agent = server.agent("@nick.ts").await;
     let (code, out) = run(npm.node().args(["client.mjs", &server.url(), agent.token()])).await;
     saw_it_all(&seen(code, &out), &agent, SESSIONS);
+}
+
+/// The TypeScript SDK without a token: it finds the authorization server, registers, sends a person to it, gets tokens,
+/// renews them, and asks for more where its scope is not enough.
+#[tokio::test]
+async fn the_typescript_sdk_is_let_in_by_a_person() {
+    let Some(npm) = Npm::asked() else { return };
+    let server = Server::start().await;
+    server.agent("@nick.bot").await;
+    server.agent("@nick.other").await;
+    let made = server.owner("nick").await.post("/console/links", json!({})).await.ok(201);
+    let link = made["url"].as_str().expect("a link");
+    let (code, out) = run(npm.node().args(["oauth.mjs", &server.url(), link])).await;
+    let seen = seen(code, &out);
+    assert_eq!((&seen["me"], &seen["scope"]), (&json!("@nick.bot"), &json!("read")), "{seen}");
+    assert_eq!(
+        (&seen["rotated"], &seen["tools"], &seen["escaped"]),
+        (&json!(true), &json!(true), &json!(true))
+    );
+    assert_eq!(seen["resource"], format!("{}/mcp", server.url()), "{seen}");
+    assert_eq!(seen["stepped"], "read sessions:write", "{seen}");
+    let policy = seen["policy"].as_str().expect("a policy");
+    for part in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self' http://127.0.0.1:3118"] {
+        assert!(policy.contains(part), "{part}: {policy}");
+    }
+    assert!(!policy.contains("unsafe-inline") && !policy.contains("script-src"), "{policy}");
 }
 
 /// The inspector, from its command line.
@@ -205,4 +240,23 @@ async fn the_conformance_suite_passes_in_sessions() {
 #[tokio::test]
 async fn the_conformance_suite_passes_in_single_requests() {
     conforms(SINGLE).await;
+}
+
+/// What the suite has for authorization servers: the metadata, and a code that a person lets a client have.
+#[tokio::test]
+async fn the_conformance_suite_passes_with_the_authorization_server() {
+    let Some(npm) = Npm::asked() else { return };
+    let server = Server::start().await;
+    server.agent("@nick.bot").await;
+    let made = server.owner("nick").await.post("/console/links", json!({})).await.ok(201);
+    let link = made["url"].as_str().expect("a link");
+    let suite = npm.package("conformance/dist/index.js");
+    let mut command = npm.node();
+    command.args(["authorization.mjs", &server.url(), link]).arg(&suite);
+    let (code, out) = run(command.arg(npm.home.path().join("results"))).await;
+    let (passed, failed) = summary(&out);
+    for scenario in ["authorization-server-metadata-endpoint", "authorization-code-grant"] {
+        assert!(passed.contains(scenario), "{scenario}, failed: {failed:?}\n{out}");
+    }
+    assert_eq!(code, 0, "{out}");
 }

@@ -88,7 +88,7 @@ async fn the_prompts_are_filled_in() {
         got["messages"][0]["content"]["text"].as_str().expect("text").to_owned()
     };
     let orient = text("orient", json!({})).await;
-    for part in ["@nick.bot", "a topic to be found", "no instructions to you"] {
+    for part in ["@nick.bot", "a topic to be found", "not instructions to you"] {
         assert!(orient.contains(part), "{part}: {orient}");
     }
     assert!(text("handoff", json!({"project_id": "atlas"})).await.contains("`atlas`"));

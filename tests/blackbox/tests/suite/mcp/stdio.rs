@@ -139,7 +139,7 @@ async fn a_wrong_token_is_an_error_to_the_client() {
     let answer = ask(&mut shim, 5, "initialize", params).await;
     assert_eq!(answer["error"]["code"], -32_000, "{answer}");
     assert!(
-        answer["error"]["message"].as_str().is_some_and(|text| text.contains("does not take this token"))
+        answer["error"]["message"].as_str().is_some_and(|text| text.contains("does not accept this token"))
     );
     assert_eq!(shim.end().await.code, 0);
     // Without any token there is nobody to be.

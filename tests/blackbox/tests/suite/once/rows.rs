@@ -102,13 +102,102 @@ impl Scene {
         };
         let closed = server.closed("@nick.asked", &[]).await;
         let (accepted, declined) = (ask(&closed.handle).await, ask("@nick.own").await);
-        let mut rows = self.provisioning();
+        let made = owner.post(&at("lists", "/tokens"), json!({"scope": "read"})).await.ok(201);
+        let own_made = own.post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201);
+        let (token, own_token) =
+            (made["id"].as_str().expect("an id"), own_made["id"].as_str().expect("an id"));
+        let mut rows = self.provisioning(token);
+        rows.extend(self.own_tokens(own_token));
+        rows.extend(self.console());
         rows.extend(self.selves_and_contacts(&accepted, &declined));
         rows
     }
 
+    /// Tokens beside an agent's own, and what clients on the web ask for.
+    fn own_tokens(&self, token: &str) -> Vec<Row> {
+        let Self { own, owner, .. } = self;
+        let (one, other) = (json!({"scope": "read"}), json!({"scope": "write"}));
+        let mut rows = vec![
+            row("me.create_token", Once, own, ("POST", "/agents/me/tokens"), (one, other)),
+            row("me.revoke_token", Once, own, ("DELETE", format!("/agents/me/tokens/{token}")), OTHER()),
+        ];
+        let redirect = |at: &str| json!({"redirect_uris": [at]});
+        let clients = (redirect("https://a.example/cb"), redirect("https://b.example/cb"));
+        let stored = EachTime("nothing is stored");
+        rows.push(row("oauth.register", stored, owner, ("POST", "/oauth/register"), clients));
+        for (id, path) in [
+            ("oauth.decide", "/oauth/authorize"),
+            ("oauth.sign_in", "/oauth/sign-in"),
+            ("oauth.token", "/oauth/token"),
+            ("oauth.revoke", "/oauth/revoke"),
+        ] {
+            let each = EachTime("codes, links and refresh tokens are for one use");
+            rows.push(row(id, each, owner, ("POST", path), (json!({}), Value::Null)));
+        }
+        rows
+    }
+
+    /// People and their sign-in.
+    fn console(&self) -> Vec<Row> {
+        let Self { owner, .. } = self;
+        vec![
+            row(
+                "console.link",
+                EachTime("a link is for one use"),
+                owner,
+                ("POST", "/console/links"),
+                (json!({"role": "viewer"}), json!({"role": "owner"})),
+            ),
+            row(
+                "console.sign_in",
+                EachTime("a link is for one use"),
+                owner,
+                ("POST", "/console/sessions"),
+                (json!({"link": "plk_00.~nick"}), json!({"link": "plk_01.~nick"})),
+            ),
+            row(
+                "console.sign_out",
+                Takes::Refused(404),
+                owner,
+                ("DELETE", "/console/sessions/00000000000000000000000000"),
+                OTHER(),
+            ),
+            row(
+                "passkey.challenge",
+                EachTime("a challenge is for one use"),
+                owner,
+                ("POST", "/console/passkeys/challenges"),
+                OTHER(),
+            ),
+            row(
+                "passkey.add",
+                EachTime("its challenge is for one use"),
+                owner,
+                ("POST", "/console/passkeys"),
+                (
+                    json!({"name": "Phone", "client_data": "e30", "authenticator_data": "AA"}),
+                    json!({"name": "Laptop", "client_data": "e30", "authenticator_data": "AA"}),
+                ),
+            ),
+            row(
+                "passkey.remove",
+                Takes::Refused(404),
+                owner,
+                ("DELETE", "/console/passkeys/00000000000000000000000000"),
+                OTHER(),
+            ),
+            row(
+                "person.create",
+                Once,
+                owner,
+                ("POST", "/_admin/people"),
+                (json!({"handle": "@nick.mara"}), json!({"handle": "@nick.mia"})),
+            ),
+        ]
+    }
+
     /// Owners and agents, by who provisions them.
-    pub(super) fn provisioning(&self) -> Vec<Row> {
+    pub(super) fn provisioning(&self, token: &str) -> Vec<Row> {
         let Self { operator, owner, .. } = self;
         let at = |name: &str, rest: &str| format!("/_admin/agents/@nick.{name}{rest}");
         vec![
@@ -135,6 +224,20 @@ impl Scene {
                 (json!({"policy": "allowlist"}), json!({"policy": "open"})),
             ),
             row("agent.delete", Once, owner, ("DELETE", at("gone", "")), OTHER()),
+            row(
+                "agent.create_token",
+                Once,
+                owner,
+                ("POST", at("lists", "/tokens")),
+                (json!({"scope": "read"}), json!({"scope": "write"})),
+            ),
+            row(
+                "agent.revoke_token",
+                Once,
+                owner,
+                ("DELETE", at("lists", &format!("/tokens/{token}"))),
+                OTHER(),
+            ),
             row("agent.rotate_token", Once, owner, ("POST", at("turned", "/rotate-token")), OTHER()),
             row(
                 "agent.allow",
@@ -214,6 +317,8 @@ impl Scene {
             json!({"session": "s", "client": "c", "event": event, "cursor": page["cursor"],
                 "items": [page["items"][0]["id"]]})
         };
+        let attention = |level: &str| json!({"session": "s", "attention": level});
+        let address = |id: &str| json!({"agent": "@bob.b", "coding_session": "s", "session_id": id});
         let create = |topic: &str| json!({"invite": ["@bob.b"], "topic": topic});
         vec![
             row("session.create", Once, nick, ("POST", "/sessions"), (create("a"), create("b"))),
@@ -244,7 +349,15 @@ impl Scene {
                 (json!({"cursor": page["cursor"]}), json!({"cursor": "x"})),
             ),
             row("inbox.session", Once, bob, ("POST", "/inbox/session"), (moment("start"), moment("alive"))),
+            row("inbox.address", Once, bob, ("POST", "/inbox/address"), (address(&talk), address("sess_0"))),
             row("inbox.shown", Once, bob, ("POST", "/inbox/shown"), (shown("start"), shown("tool"))),
+            row(
+                "inbox.attention",
+                Once,
+                bob,
+                ("PUT", "/inbox/session/attention"),
+                (attention("focus"), attention("open")),
+            ),
         ]
     }
 
@@ -442,6 +555,151 @@ impl Scene {
                 (json!({}), Value::Null),
             ),
             row("mcp.close", EachTime("it ends a transport's session"), nick, ("DELETE", "/mcp"), OTHER()),
+        ]
+    }
+
+    /// What clients of other protocols ask.
+    pub(super) fn foreign(&self) -> Vec<Row> {
+        let bob = &self.bob;
+        vec![
+            row(
+                "a2a.rpc",
+                EachTime("a message has an id of its own, which is the key of what it begins"),
+                bob,
+                ("POST", "/a2a/plenary.echo"),
+                (json!({}), Value::Null),
+            ),
+            row(
+                "a2a.write",
+                EachTime("a message has an id of its own, which is the key of what it begins"),
+                bob,
+                ("POST", "/a2a/plenary.echo/message:send"),
+                (json!({}), Value::Null),
+            ),
+            row(
+                "openai.chat",
+                EachTime("the API knows no key"),
+                bob,
+                ("POST", "/v1/chat/completions"),
+                (json!({"model": "echo", "messages": [{"role": "user", "content": "a"}]}), Value::Null),
+            ),
+            row(
+                "openai.response",
+                EachTime("the API knows no key"),
+                bob,
+                ("POST", "/v1/responses"),
+                (json!({"model": "echo", "input": "a"}), Value::Null),
+            ),
+        ]
+    }
+
+    /// Requests to people; each row has one of its own.
+    pub(super) async fn requests(&self) -> Vec<Row> {
+        let Self { owner, nick, .. } = self;
+        let question = |text: &str| json!({"kind": "question", "title": text});
+        let tool = json!({"kind": "permission", "title": "a", "action": {"name": "Bash"}});
+        let ask = async || {
+            let made = nick.post("/requests", tool.clone()).await.ok(201);
+            made["request_id"].as_str().expect("an id").to_owned()
+        };
+        let at = |id: &str, below: &str| format!("/requests/{id}{below}");
+        let accept = json!({"type": "accept", "version": 1});
+        let ignore = json!({"type": "ignore", "version": 1});
+        let undone = ask().await;
+        let undoable = json!({"type": "accept", "version": 1, "undo_seconds": 60});
+        owner.post(&at(&undone, "/answer"), undoable).await.ok(200);
+        let rule = json!({"agent": "@nick.gone", "tool": "Bash", "expires_in_days": 1});
+        let ruling = json!({"type": "accept", "version": 1, "rule": rule});
+        owner.post(&at(&ask().await, "/answer"), ruling).await.ok(200);
+        let rules = owner.get("/requests/rules").await.ok(200);
+        let rule = rules["rules"][0]["rule_id"].as_str().expect("an id").to_owned();
+        let many =
+            |answer: &str, id: &str| json!({"answers": [{"request_id": id, "type": answer, "version": 1}]});
+        let batch = ask().await;
+        vec![
+            row("request.make", Once, nick, ("POST", "/requests"), (question("a"), question("b"))),
+            row("request.withdraw", Once, nick, ("DELETE", at(&ask().await, "")), OTHER()),
+            row("request.answer", Once, owner, ("POST", at(&ask().await, "/answer")), (accept, ignore)),
+            row(
+                "request.answer_many",
+                Once,
+                owner,
+                ("POST", "/requests/answers"),
+                (many("accept", &batch), many("ignore", &batch)),
+            ),
+            row("request.undo", Once, owner, ("POST", at(&undone, "/undo")), OTHER()),
+            row(
+                "request.snooze",
+                Once,
+                owner,
+                ("POST", at(&ask().await, "/snooze")),
+                (
+                    json!({"until": blackbox::epoch_ms() + 60_000}),
+                    json!({"until": blackbox::epoch_ms() + 90_000}),
+                ),
+            ),
+            row(
+                "request.delegate",
+                Once,
+                owner,
+                ("POST", at(&ask().await, "/delegate")),
+                (json!({"to": "@nick.nick"}), json!({"to": "@nick.own"})),
+            ),
+            row("request.link", Once, owner, ("POST", at(&ask().await, "/link")), OTHER()),
+            row("request.remove_rule", Once, owner, ("DELETE", format!("/requests/rules/{rule}")), OTHER()),
+            row(
+                "request.interrupt_response",
+                Once,
+                owner,
+                ("POST", format!("/requests/interrupts/{}", ask().await)),
+                (json!({"type": "accept"}), json!({"type": "ignore"})),
+            ),
+            row(
+                "request.tapped",
+                EachTime("the first answer stands anyway"),
+                owner,
+                ("POST", format!("/tap/{}", "0".repeat(64))),
+                (json!({}), Value::Null),
+            ),
+        ]
+    }
+
+    pub(super) async fn notifications(&self) -> Vec<Row> {
+        let owner = &self.owner;
+        let hook = |name: &str| {
+            json!({
+                "target": {"kind": "webhook", "url": "https://localhost/hook"}, "name": name, "enabled": false,
+            })
+        };
+        let make = async || {
+            let made = owner.post("/notifications", hook("a")).await.ok(201);
+            let id = made["subscription"]["subscription_id"].as_str().expect("an id").to_owned();
+            format!("/notifications/{id}")
+        };
+        vec![
+            row("notify.create", Once, owner, ("POST", "/notifications"), (hook("a"), hook("b"))),
+            row(
+                "notify.change",
+                Once,
+                owner,
+                ("PATCH", make().await),
+                (json!({"name": "c"}), json!({"name": "d"})),
+            ),
+            row("notify.remove", Once, owner, ("DELETE", make().await), OTHER()),
+            row(
+                "notify.test",
+                EachTime("a sample is sent each time it is asked for"),
+                owner,
+                ("POST", format!("{}/test", make().await)),
+                (Value::Null, Value::Null),
+            ),
+            row(
+                "notify.retry",
+                Takes::Refused(404),
+                owner,
+                ("POST", format!("/notifications/dead/ntf_{}/retry", "0".repeat(32))),
+                OTHER(),
+            ),
         ]
     }
 }

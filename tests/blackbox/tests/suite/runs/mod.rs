@@ -20,6 +20,7 @@ mod listing;
 mod openai;
 mod polling;
 mod remote;
+mod requests;
 mod restart;
 mod shares;
 mod speak;

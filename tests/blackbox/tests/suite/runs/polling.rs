@@ -141,7 +141,7 @@ async fn sc_37_a_place_ahead_of_the_log_is_refused() {
     {
         let response = nick.call("GET", path, &[("Last-Event-ID", &ahead)], None).await;
         assert_eq!(refused(&response, 422), "invalid_since", "{path} {ahead}");
-        assert!(response.text().contains("its last is 3"), "{response}");
+        assert!(response.text().contains("its last event is 3"), "{response}");
     }
     cancel(&nick, &run).await;
     assert_eq!(finish(&whole(&nick, &run).await), "canceled");

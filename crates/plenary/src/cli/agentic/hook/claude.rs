@@ -24,15 +24,17 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str, yes: b
     let after =
         with_hook(before.as_deref().unwrap_or_default(), command).map_err(|odd| file.unusable(&odd.0))?;
     if before.as_deref() == Some(&after) {
-        return said(context, file.path(), "has the hook already");
+        return said(context, file.path(), "already has the hook");
     }
     if !yes {
         context.out.line(after.trim_end())?;
-        context.out.note(&format!("this would be {}; write it with --yes", file.path().display()));
+        context
+            .out
+            .note(&format!("this is what {} would contain; write it with --yes", file.path().display()));
         return Ok(());
     }
     write(context, &file, &after)?;
-    said(context, file.path(), "deposits when Claude Code stops here")
+    said(context, file.path(), "now deposits when Claude Code stops in this directory")
 }
 
 pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure> {
@@ -40,15 +42,15 @@ pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure>
     let before = file.read()?.unwrap_or_default();
     let after = without_hook(&before).map_err(|odd| file.unusable(&odd.0))?;
     if after == before {
-        return said(context, file.path(), "has no hook of ours");
+        return said(context, file.path(), "has no Plenary hook");
     }
     write(context, &file, &after)?;
-    said(context, file.path(), "deposits no more")
+    said(context, file.path(), "no longer deposits")
 }
 
 fn write(context: &Context, file: &File, text: &str) -> Result<(), Failure> {
     if let Some(backup) = file.write(text, context.copies().as_deref())? {
-        context.out.note(&format!("what was there is kept in {}", backup.display()));
+        context.out.note(&format!("the earlier file is saved in {}", backup.display()));
     }
     Ok(())
 }

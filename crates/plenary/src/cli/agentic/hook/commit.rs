@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::super::git::Repository;
-use crate::cli::{context::Context, failure::Failure};
+use crate::cli::{atomic, context::Context, failure::Failure};
 
 const BEGIN: &str = "# >>> plenary context >>>";
 const END: &str = "# <<< plenary context <<<";
@@ -19,16 +19,19 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str) -> Res
     let before = read(&path)?;
     if let Some(shebang) = before.lines().next().filter(|line| line.starts_with("#!") && !is_shell(line)) {
         return Err(Failure::local_with(
-            format!("{} is not for a shell (`{shebang}`), so nothing can be added to it", path.display()),
-            format!("run this at its end yourself: {command}"),
+            format!(
+                "{} is not a shell script (`{shebang}`), so the hook cannot be added to it",
+                path.display()
+            ),
+            format!("add this command at its end yourself: {command}"),
         ));
     }
     let after = with_block(&before, command);
     if after == before {
-        return said(context, &path, "is there already");
+        return said(context, &path, "already has the hook");
     }
     write(&path, &after)?;
-    said(context, &path, "deposits each commit from now on")
+    said(context, &path, "now deposits each commit")
 }
 
 pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure> {
@@ -36,14 +39,14 @@ pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure>
     let before = read(&path)?;
     let after = without_block(&before);
     if after == before {
-        return said(context, &path, "has no hook of ours");
+        return said(context, &path, "has no Plenary hook");
     }
     if after.lines().all(|line| line.trim().is_empty() || line.starts_with("#!")) {
         fs::remove_file(&path).map_err(|error| unusable(&path, &error.to_string()))?;
     } else {
         write(&path, &after)?;
     }
-    said(context, &path, "deposits no more")
+    said(context, &path, "no longer deposits")
 }
 
 fn said(context: &Context, path: &Path, what: &str) -> Result<(), Failure> {
@@ -78,11 +81,11 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(failed)?;
     }
-    let mode = fs::metadata(&path).map(|metadata| metadata.permissions().mode()).unwrap_or(0o755);
-    let fresh = path.with_extension("plenary-new");
-    fs::write(&fresh, text).map_err(failed)?;
-    fs::set_permissions(&fresh, fs::Permissions::from_mode(mode | 0o100)).map_err(failed)?;
-    fs::rename(&fresh, &path).map_err(failed)
+    if let Ok(metadata) = fs::metadata(&path) {
+        let mode = metadata.permissions().mode();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode | 0o100)).map_err(failed)?;
+    }
+    atomic::replace(&path, text.as_bytes(), 0o777).map_err(failed)
 }
 
 fn is_shell(shebang: &str) -> bool {

@@ -17,16 +17,16 @@ use crate::cli::{context::Context, failure::Failure, identity::Source, whereabou
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Install a hook, so that commits are deposited without being asked to
+    /// Install a hook that deposits a package by itself
     Install(Install),
-    /// Take a hook out again; what else is there stays
+    /// Remove a hook; other settings in the file stay
     Remove(Remove),
 }
 
 /// Which hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Which {
-    /// After each commit in this git repository
+enum HookKind {
+    /// After each commit in this Git repository
     Git,
     /// When Claude Code stops, in this directory
     Claude,
@@ -37,8 +37,8 @@ enum Which {
 pub(crate) struct Install {
     /// `git`: after each commit; `claude`: when Claude Code stops in this directory
     #[arg(default_value = "git")]
-    which: Which,
-    /// Write .claude/settings.json; without it, it is only shown
+    which: HookKind,
+    /// Write .claude/settings.json; without this flag the change is only printed
     #[arg(long, short)]
     yes: bool,
 }
@@ -46,26 +46,26 @@ pub(crate) struct Install {
 /// What to take out.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
-    /// Which one
+    /// The hook to remove: `git` or `claude`
     #[arg(default_value = "git")]
-    which: Which,
+    which: HookKind,
 }
 
 pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Result<(), Failure> {
     let directory =
         context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     match command {
-        Command::Install(Install { which: Which::Git, .. }) => {
+        Command::Install(Install { which: HookKind::Git, .. }) => {
             let top = Repository::top(directory)?;
             commit::install(context, directory, &deposit_command(context, place, &top)?)?;
             warn(context)
         }
-        Command::Install(Install { which: Which::Claude, yes }) => {
+        Command::Install(Install { which: HookKind::Claude, yes }) => {
             claude::install(context, directory, &deposit_command(context, place, directory)?, *yes)?;
             warn(context)
         }
-        Command::Remove(Remove { which: Which::Git }) => commit::remove(context, directory),
-        Command::Remove(Remove { which: Which::Claude }) => claude::remove(context, directory),
+        Command::Remove(Remove { which: HookKind::Git }) => commit::remove(context, directory),
+        Command::Remove(Remove { which: HookKind::Claude }) => claude::remove(context, directory),
     }
 }
 
@@ -76,7 +76,7 @@ fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<S
     let project = Place::of(context, args)?.project()?.to_owned();
     let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));
     let executable = std::env::current_exe()
-        .map_err(|error| Failure::local(format!("where this program is cannot be told: {error}")))?;
+        .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
     let mut words = vec![executable.to_string_lossy().into_owned()];
     let found = context.whereabouts()?;
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plenary_client::{
     Reply,
-    frames::{Emitted, LeaseExtend, LockRelease, LockRequest, Payload, Uuid},
+    frames::{FrameReceipt, LeaseExtend, LockRelease, LockRequest, Payload, Uuid},
 };
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -38,12 +38,12 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    async fn send(&self, payload: &Payload) -> Result<Reply<Emitted>, Failure> {
+    async fn send(&self, payload: &Payload) -> Result<Reply<FrameReceipt>, Failure> {
         self.frame.send(self.context, &self.speaker, payload).await
     }
 
     /// Says that the resource is claimed.
-    pub(super) async fn announce(&self) -> Result<Reply<Emitted>, Failure> {
+    pub(super) async fn announce(&self) -> Result<Reply<FrameReceipt>, Failure> {
         let request = LockRequest {
             resource: self.resource.clone(),
             lease_id: self.lease_id.clone(),
@@ -53,7 +53,7 @@ impl Claim<'_> {
         self.send(&Payload::LockRequest(request)).await
     }
 
-    async fn extend(&self) -> Result<Reply<Emitted>, Failure> {
+    async fn extend(&self) -> Result<Reply<FrameReceipt>, Failure> {
         let extend = LeaseExtend { lease_id: self.lease_id.clone(), ttl_ms: whole_ms(self.lease) };
         self.send(&Payload::LeaseExtend(extend)).await
     }
@@ -87,10 +87,7 @@ impl Claim<'_> {
                 }
                 Err(failure) => {
                     if !in_trouble {
-                        self.note(&format!(
-                            "the claim was not prolonged ({}); trying again",
-                            words(&failure)
-                        ));
+                        self.note(&format!("the claim was not extended ({}); trying again", words(&failure)));
                     }
                     in_trouble = true;
                     due = Instant::now() + (self.lease / 10).max(Duration::from_millis(500));
@@ -108,7 +105,7 @@ impl Claim<'_> {
             Ok(Err(failure)) => words(&failure),
             Err(_) => "no answer".to_owned(),
         };
-        self.note(&format!("the claim was not given up ({trouble}); it ends by itself"));
+        self.note(&format!("the claim was not released ({trouble}); it expires by itself"));
     }
 
     /// A remark beside the command's own output.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plenary_client::{
     Reply,
-    frames::{Change, Emitted, FrameStream, Lease, Leases, Signal, StreamOptions, Subscription, now},
+    frames::{Change, FrameReceipt, FrameStream, Lease, Leases, Signal, StreamOptions, Subscription, now},
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -21,8 +21,8 @@ use crate::cli::{
 const LOOK_MAX: Duration = Duration::from_secs(3);
 
 /// A claim that was announced, and what is known of others.
-pub(super) struct Looked {
-    pub(super) reply: Reply<Emitted>,
+pub(super) struct AnnouncedClaim {
+    pub(super) reply: Reply<FrameReceipt>,
     stream: FrameStream,
     leases: Leases,
     /// The claim came back on the stream that was opened here to look.
@@ -30,13 +30,13 @@ pub(super) struct Looked {
 }
 
 /// Announces the claim, warns of those that came before it, and waits for them where that was asked for.
-pub(super) async fn claim(claim: &Claim<'_>, wait: Option<Duration>) -> Result<Looked, Failure> {
+pub(super) async fn claim(claim: &Claim<'_>, wait: Option<Duration>) -> Result<AnnouncedClaim, Failure> {
     let seat = claim.speaker.aside("lock");
     let subscription = Subscription { seat, retained: true, ..claim.speaker.subscription() };
     let mut stream = claim.speaker.client.frames(subscription, StreamOptions::default());
     opened(claim.context, &mut stream).await?;
     let reply = claim.announce().await?;
-    let mut looked = Looked { reply, stream, leases: Leases::default(), came_back: false };
+    let mut looked = AnnouncedClaim { reply, stream, leases: Leases::default(), came_back: false };
     if let Err(failure) = looked.look(claim).await {
         claim.release().await;
         return Err(failure);
@@ -49,9 +49,9 @@ pub(super) async fn claim(claim: &Claim<'_>, wait: Option<Duration>) -> Result<L
         claim.note(&format!("claimed before: {}", words::lease(&claim.context.out, lease, now())));
     }
     match wait {
-        None => claim.note("going ahead: a claim tells, it stops nobody; --wait TIME waits"),
+        None => claim.note("continuing, because a claim is advisory; to wait for it, use --wait TIME"),
         Some(time) => {
-            claim.note("waiting for it to be released, or to end");
+            claim.note("waiting until it is released or expires");
             looked.wait(claim, Instant::now() + time).await?;
             claim.note("it is free");
         }
@@ -59,7 +59,7 @@ pub(super) async fn claim(claim: &Claim<'_>, wait: Option<Duration>) -> Result<L
     Ok(looked)
 }
 
-impl Looked {
+impl AnnouncedClaim {
     /// Reads the stream up to this very claim.
     async fn look(&mut self, claim: &Claim<'_>) -> Result<(), Failure> {
         let until = Instant::now() + LOOK_MAX;
@@ -107,7 +107,7 @@ impl Looked {
             if Instant::now() >= until {
                 return Err(Failure::local_with(
                     format!("{} is still claimed by {}", claim.resource, words::holder(&ahead[0])),
-                    "ask them with `plenary frame query`, wait longer with --wait, or go ahead without it",
+                    "ask them with `plenary frame query`, wait longer with --wait, or continue without --wait",
                 ));
             }
             let end = Instant::now() + Duration::from_millis(next_end.0.saturating_sub(now().0) + 1);

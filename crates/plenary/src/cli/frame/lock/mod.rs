@@ -32,28 +32,28 @@ const KEPT_LEASE: Duration = Duration::from_secs(60);
 
 /// Shown under `--help`.
 const LOCK_HELP: &str = "\
-With a command: claims the resource, warns of those who claimed it before, runs the command, prolongs the claim while \
-it runs and gives it up at its end, also after Ctrl-C. The exit code is the command's: 128 and the signal's number where \
-one ended it, 126 or 127 where it could not be run. The command finds the lease's id in PLENARY_LEASE.
-Without a command: claims, and prints the lease's id for `plenary frame unlock` and `extend`.
-A claim tells others; it stops nobody, and the server keeps no table of claims.";
+With a command: claims the resource, warns of earlier claims, runs the command, extends the claim while \
+it runs, and releases it when the command ends, also after Ctrl-C. The exit code is the command's: 128 plus the number \
+of the signal that ended it, or 126 or 127 if it could not be run. PLENARY_LEASE gives the command the lease's id.
+Without a command: claims the resource and prints the lease's id for `plenary frame unlock` and `extend`.
+A claim is advisory: it informs others and blocks nobody. The server keeps no table of claims.";
 
 /// A claim, and what to do under it.
 #[derive(Debug, Args)]
 #[command(after_help = LOCK_HELP)]
 pub(crate) struct Lock {
-    /// What to claim: a path, or any name that others use too. Paths of this machine are made absolute
+    /// Resource to claim: a path, or any agreed name. Paths on this machine are made absolute
     resource: String,
-    /// Why
+    /// Reason for the claim
     #[arg(long, value_name = "TEXT")]
     intent: Option<String>,
-    /// How long the claim holds unless it is prolonged, at most 1h [default: 5m; with a command 1m]
+    /// Duration of the claim unless it is extended, at most 1h [default: 5m; with a command 1m]
     #[arg(long = "for", value_name = "TIME", value_parser = lease)]
     lease: Option<Duration>,
-    /// Where others came first, wait so long for them [default: say so and go ahead]
+    /// If others hold an earlier claim, wait this long for them [default: warn and continue]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     wait: Option<Duration>,
-    /// Take the resource as it is written, also where it is a path
+    /// Use the resource name as written, even if it is a path
     #[arg(long)]
     verbatim: bool,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(crate) struct Lock {
 /// Which claim to give up.
 #[derive(Debug, Args)]
 pub(crate) struct Unlock {
-    /// The lease's id, or what was claimed
+    /// The lease's id, or the claimed resource
     lease: String,
     #[command(flatten)]
     frame: FrameArgs,
@@ -79,9 +79,9 @@ pub(crate) struct Unlock {
 /// Which claim to prolong.
 #[derive(Debug, Args)]
 pub(crate) struct Extend {
-    /// The lease's id, or what was claimed
+    /// The lease's id, or the claimed resource
     lease: String,
-    /// By how much, at most 1h
+    /// Duration to add, at most 1h
     #[arg(long = "by", value_name = "TIME", value_parser = lease, default_value = "5m")]
     by: Duration,
     #[command(flatten)]
@@ -164,7 +164,7 @@ async fn known(
     own.map(|lease| (lease.lease_id.clone(), Some(lease.resource.clone()))).ok_or_else(|| {
         Failure::usage(
             format!("no claim of {} on {resource} is known", speaker.agent),
-            "see what is claimed with `plenary frame locks`, or name the lease by its id",
+            "list the claims with `plenary frame locks`, or name the lease by its id",
         )
     })
 }

@@ -5,10 +5,10 @@ use plenary_client::frames::{BindingMoment, IntentDeclare, Payload};
 
 use crate::out::span;
 
-type Said = (String, Vec<String>);
+type Wording = (String, Vec<String>);
 
 /// The main text, which may have several lines, and one-line remarks.
-pub(super) fn said(payload: &Payload) -> Said {
+pub(super) fn said(payload: &Payload) -> Wording {
     match payload {
         Payload::Advisory(it) => (
             it.advisory_text.clone(),
@@ -75,7 +75,7 @@ pub(super) fn said(payload: &Payload) -> Said {
     }
 }
 
-fn decision(it: &BindingMoment) -> Said {
+fn decision(it: &BindingMoment) -> Wording {
     let mut rest: Vec<String> = it.findings.iter().map(|finding| format!("found: {finding}")).collect();
     rest.extend(it.recommendations.iter().map(|advice| format!("recommended: {advice}")));
     rest.push(format!("offer: {}", it.offer));
@@ -87,9 +87,9 @@ fn decision(it: &BindingMoment) -> Said {
     (it.synopsis.clone(), rest)
 }
 
-fn intent(it: &IntentDeclare) -> Said {
+fn intent(it: &IntentDeclare) -> Wording {
     let urgency = it.urgency.map(|urgency| format!(" ({urgency})")).unwrap_or_default();
-    let fixed = (!it.withdrawable).then(|| "not to be withdrawn".to_owned());
+    let fixed = (!it.withdrawable).then(|| "cannot be withdrawn".to_owned());
     (
         format!("{} {}{urgency}", it.convergence_class, it.payload_ref),
         lines([Some(format!("holds for {}", span(it.ttl))), fixed]),

@@ -148,7 +148,7 @@ async fn sc_22_members_of_its_own_are_handed_on() {
 async fn sc_26_why_an_end_was_none_is_told() {
     let (_server, nick) = playing().await;
     for (end, why) in
-        [(r#"{"type":"RunCompleted","finish_reason":"success","n":1e400}"#, "beyond what a double holds")]
+        [(r#"{"type":"RunCompleted","finish_reason":"success","n":1e400}"#, "beyond the range of a double")]
     {
         let events = outcome(&nick, PUPPET, &format!("line hello\nline {end}\nexit 0")).await;
         let error = events.last().expect("an end")["error"].as_str().unwrap_or_default();
@@ -162,7 +162,7 @@ async fn sc_26_why_an_end_was_none_is_told() {
 async fn sc_26_an_odd_end_ends_the_run() {
     let (_server, nick) = playing().await;
     for (members, reason, result, error) in [
-        (r#""finish_reason":"done""#, "error", json!(null), "finish_reason \"done\", which is none of"),
+        (r#""finish_reason":"done""#, "error", json!(null), "finish_reason \"done\", which is not success"),
         (r#""finish_reason":7,"error":"no credit""#, "error", json!(null), "it said: no credit"),
         (r#""result":"x""#, "error", json!("x"), "no finish_reason"),
         (r#""finish_reason":"success","result":7"#, "success", json!("7"), ""),

@@ -99,7 +99,7 @@ async fn sc_26_a_host_that_stops_ends_its_runs() {
         let run = chat(&scene.ann, AGENT, "x").await;
         let processes = processes(&scene, &run).await;
         host.signal(signal);
-        host.note_with("stopping; runs that end with it: 1").await;
+        host.note_with("stopping; active runs that are canceled: 1").await;
         let events = whole(&scene.ann, &run).await;
         assert_eq!((finish(&events), why(&events)), ("error", "the host of the agent was stopped"));
         let ran = host.end().await;

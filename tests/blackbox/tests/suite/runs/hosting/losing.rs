@@ -61,7 +61,7 @@ async fn sc_1_an_agent_that_is_let_go_ends_its_host() {
     let (scene, host) = Scene::playing().await;
     scene.machine.done(&["agent", "dismiss", HANDLE, "--token", scene.server.operator().token()]).await;
     let ran = host.end().await;
-    assert!(ran.code == 1 && ran.err.contains("the agent was let go"), "{ran:?}");
+    assert!(ran.code == 1 && ran.err.contains("the agent was dismissed"), "{ran:?}");
     assert_eq!(scene.ann.get("/agent/nick.helper/describe").await.status, 404);
 }
 

@@ -222,7 +222,7 @@ async fn sc_1_a_program_gets_what_it_is_given() {
     let run = chat(&scene.ann, AGENT, "err out of \u{1b}[31mink\nline no event\ntext a").await;
     let shown = host.note_with("out of").await;
     assert!(shown.starts_with(&format!("{}: out of ", run.id)) && !shown.contains('\u{1b}'), "{shown:?}");
-    let foreign = host.note_with("no event: ").await;
+    let foreign = host.note_with("is not an event: ").await;
     assert!(foreign.starts_with(&run.id) && foreign.ends_with(": no event"), "{foreign:?}");
     assert_eq!(said(&whole(&scene.ann, &run).await), ["a"]);
 }

@@ -1,0 +1,1 @@
+"""The client, synchronous: printed from the asynchronous one by clients/generate.py."""

@@ -1,0 +1,46 @@
+// Every operation that the server describes is called.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Server } from "./server.js";
+import { walk } from "./walk.js";
+
+// As in clients/generate.py: attached agents; the Model Context Protocol, which its own SDKs speak; pages in a browser; signing in.
+const LEFT_OUT = new Set([
+  "a2a.card",
+  "a2a.server_card",
+  "a2a.rpc",
+  "a2a.read",
+  "a2a.write",
+  "openai.models",
+  "openai.model",
+  "openai.chat",
+  "openai.response",
+  "run.attach",
+  "mcp.post",
+  "mcp.listen",
+  "mcp.close",
+  "console.file",
+  "console.sign_in",
+  "console.session",
+  "oauth.metadata",
+  "oauth.authorize",
+  "oauth.decide",
+  "oauth.register",
+  "oauth.revoke",
+  "oauth.sign_in",
+  "oauth.token",
+  "request.tap",
+  "request.tapped",
+]);
+
+test("every operation is called", async (t) => {
+  const server = await Server.start(t);
+  const calls = new Set<string>();
+  await walk(server, calls);
+  const answer = await fetch(`${server.url}/openapi.json`);
+  const { paths } = (await answer.json()) as { paths: Record<string, Record<string, { operationId: string }>> };
+  const described = Object.values(paths).flatMap((item) => Object.values(item).map((one) => one.operationId));
+  assert.deepEqual(described.filter((id) => !LEFT_OUT.has(id) && !calls.has(id)), []);
+});

@@ -1,0 +1,126 @@
+//! Who asks for which agent, and in which version of the protocol.
+//! Must not know: what is asked.
+
+use http::{HeaderMap, StatusCode, Uri, request::Parts};
+use plenary_accounts::{Credentials, Principal, TokenOwner, Visibility, identify};
+use plenary_edge::operations::Caller;
+use plenary_kernel::AgentHandle;
+use serde_json::Value;
+
+use crate::{A2a, failure::Failure, rooms::RoomClient, run_tasks::HostedAgent, session_tasks::SessionAgent};
+
+/// The version that is spoken.
+pub(crate) const VERSION: &str = "1.0";
+const VERSION_PARAMETER: &str = "a2a-version";
+
+/// An agent that somebody sees.
+pub(crate) struct VisibleAgent {
+    pub(crate) handle: AgentHandle,
+    /// What it is run as here; null where it takes part in sessions only.
+    pub(crate) descriptor: Value,
+    /// Its profile; null where it has no account.
+    pub(crate) profile: Value,
+}
+
+/// What one caller needs to ask one agent.
+pub(crate) struct AgentAccess {
+    pub(crate) rooms: RoomClient,
+    pub(crate) seen: VisibleAgent,
+    pub(crate) backend: Backend,
+}
+
+/// Which room the agent is asked through.
+pub(crate) enum Backend {
+    Runs(HostedAgent),
+    Sessions(SessionAgent),
+}
+
+/// Section 3.6: a client that says nothing speaks 0.3.
+pub(crate) fn version(headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
+    let header = headers.get(VERSION_PARAMETER).and_then(|value| value.to_str().ok());
+    let parameter = || {
+        let mut pairs = uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(name, _)| name.eq_ignore_ascii_case(VERSION_PARAMETER)).map(|(_, value)| value)
+    };
+    let asked =
+        header.or_else(parameter).map(str::trim).filter(|version| !version.is_empty()).unwrap_or("0.3");
+    // A patch does not change the protocol.
+    let is_ours = asked == VERSION || asked.strip_prefix(VERSION).is_some_and(|rest| rest.starts_with('.'));
+    if is_ours {
+        Ok(())
+    } else {
+        Err(Failure::version(format!("This agent speaks {VERSION}, not {asked:?}; say so in `A2A-Version`.")))
+    }
+}
+
+/// `@owner.name`, with or without the at sign.
+pub(crate) fn handle(text: &str) -> Result<AgentHandle, Failure> {
+    let name = text.strip_prefix('@').unwrap_or(text);
+    format!("@{name}").parse().map_err(|_| Failure::agent_not_found())
+}
+
+impl A2a {
+    /// The rooms in the name of whoever sent a request.
+    pub(crate) fn rooms(&self, parts: &Parts) -> Result<RoomClient, Failure> {
+        let operations = self.0.asked.read().clone().ok_or_else(Failure::stopping)?;
+        Ok(RoomClient { operations, caller: Caller::of(parts) })
+    }
+
+    pub(crate) async fn principal(&self, parts: &Parts) -> Result<Principal, Failure> {
+        Ok(identify(parts, &self.0.accounts, Credentials::Header).await?)
+    }
+
+    /// The agent of a path, for the caller, if it may ask it.
+    pub(crate) async fn access(&self, parts: &Parts, agent: &str) -> Result<AgentAccess, Failure> {
+        let principal = self.principal(parts).await?;
+        let rooms = self.rooms(parts)?;
+        let seen = seen(&rooms, handle(agent)?).await?;
+        let name = seen.handle.as_str().trim_start_matches('@').to_owned();
+        let backend = if seen.descriptor.is_null() {
+            let me = match principal.who {
+                TokenOwner::Agent(me) => Some(me),
+                TokenOwner::Owner(_) | TokenOwner::Operator => None,
+            };
+            let (wakeups, stop, handle) = (self.0.wakeups.clone(), self.0.stop.clone(), seen.handle.clone());
+            Backend::Sessions(SessionAgent { wakeups, stop, rooms: rooms.clone(), me, handle })
+        } else {
+            Backend::Runs(HostedAgent { rooms: rooms.clone(), name })
+        };
+        Ok(AgentAccess { rooms, seen, backend })
+    }
+
+    /// An agent that everybody may see; of all others, and of those that do not exist, that a token is needed.
+    pub(crate) async fn shown(
+        &self,
+        parts: &Parts,
+        agent: &str,
+    ) -> Result<(RoomClient, VisibleAgent), Failure> {
+        let handle = handle(agent).map_err(|_| Failure::no_token())?;
+        let known = self.0.accounts.fresh_agent(&handle).await.map_err(|_| Failure::stopping())?;
+        let profile = known.state.profile();
+        if !known.state.is_live() || profile.visibility != Visibility::Public {
+            return Err(Failure::no_token());
+        }
+        let profile =
+            serde_json::json!({"display_name": profile.display_name, "description": profile.description});
+        Ok((self.rooms(parts)?, VisibleAgent { handle, descriptor: Value::Null, profile }))
+    }
+}
+
+/// An agent as the rooms show it to the caller.
+async fn seen(rooms: &RoomClient, handle: AgentHandle) -> Result<VisibleAgent, Failure> {
+    let name = handle.as_str().trim_start_matches('@').to_owned();
+    let path = format!("/agents/{}/{}", handle.owner(), handle.name());
+    let run = rooms.get(&format!("/agent/{name}/describe")).await;
+    let shown = rooms.get(&path).await;
+    let value = |answer: Result<crate::rooms::RoomReply, crate::rooms::RoomRefusal>| match answer {
+        Ok(yes) => Ok(yes.value),
+        Err(no) if no.status == StatusCode::NOT_FOUND => Ok(Value::Null),
+        Err(no) => Err(Failure::from(no)),
+    };
+    let (descriptor, profile) = (value(run)?, value(shown)?["agent"].clone());
+    if descriptor.is_null() && profile.is_null() {
+        return Err(Failure::agent_not_found());
+    }
+    Ok(VisibleAgent { handle, descriptor, profile })
+}

@@ -1,0 +1,131 @@
+//! The operations of the protocol, whatever binding they came by (section 3.1).
+//! Must not know: the bindings.
+
+use a2a::{
+    CancelTaskRequest, GetTaskRequest, ListTasksRequest, Message, SendMessageRequest, SubscribeToTaskRequest,
+    Task,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::{
+    access::{AgentAccess, Backend},
+    card::{Extent, card},
+    failure::Failure,
+    limits::PARTS_MAX,
+    stream::Follow,
+};
+
+/// What is asked.
+pub(crate) enum Call {
+    Send(SendMessageRequest),
+    Stream(SendMessageRequest),
+    Get(GetTaskRequest),
+    List(ListTasksRequest),
+    Cancel(CancelTaskRequest),
+    Subscribe(SubscribeToTaskRequest),
+    Card,
+}
+
+/// What is answered.
+pub(crate) enum CallResult {
+    Value(Value),
+    Follow(Follow),
+}
+
+/// Reads what a call takes.
+pub(crate) fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {
+    serde_json::from_value(params)
+        .map_err(|error| Failure::params(format!("The parameters are wrong: {error}.")))
+}
+
+impl Call {
+    /// A call by the name of its method.
+    pub(crate) fn read(method: &str, params: Value) -> Result<Self, Failure> {
+        match method {
+            "SendMessage" => Ok(Self::Send(message(params)?)),
+            "SendStreamingMessage" => Ok(Self::Stream(message(params)?)),
+            "GetTask" => Ok(Self::Get(read(params)?)),
+            "ListTasks" => Ok(Self::List(read(params)?)),
+            "CancelTask" => Ok(Self::Cancel(read(params)?)),
+            "SubscribeToTask" => Ok(Self::Subscribe(read(params)?)),
+            "GetExtendedAgentCard" => Ok(Self::Card),
+            "CreateTaskPushNotificationConfig"
+            | "GetTaskPushNotificationConfig"
+            | "ListTaskPushNotificationConfigs"
+            | "DeleteTaskPushNotificationConfig" => Err(Failure::no_push()),
+            _ => Err(Failure::method("There is no such method.")),
+        }
+    }
+}
+
+/// A message with what it must have.
+pub(crate) fn message(params: Value) -> Result<SendMessageRequest, Failure> {
+    let sent: SendMessageRequest = read(params)?;
+    let Message { message_id, parts, role, .. } = &sent.message;
+    if !(1..=200).contains(&message_id.len()) || !message_id.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Failure::params("`message.messageId` must be 1 to 200 visible ASCII characters."));
+    }
+    if !(1..=PARTS_MAX).contains(&parts.len()) {
+        return Err(Failure::params(format!("`message.parts` must be 1 to {PARTS_MAX} parts.")));
+    }
+    if *role != a2a::Role::User {
+        return Err(Failure::params("`message.role` must be ROLE_USER."));
+    }
+    Ok(sent)
+}
+
+impl AgentAccess {
+    /// Carries a call out.
+    pub(crate) async fn carry_out(&self, call: Call) -> Result<CallResult, Failure> {
+        let value = match call {
+            Call::Send(sent) => self.send(&sent).await?,
+            Call::Stream(sent) => return self.stream(&sent).await.map(CallResult::Follow),
+            Call::Subscribe(asked) => {
+                let follow = match &self.backend {
+                    Backend::Runs(agent) => agent.subscribe(&asked.id).await?,
+                    Backend::Sessions(agent) => agent.subscribe(&asked.id).await?,
+                };
+                return Ok(CallResult::Follow(follow));
+            }
+            Call::Get(asked) => json!(match &self.backend {
+                Backend::Runs(agent) => agent.task(&asked.id).await?,
+                Backend::Sessions(agent) => agent.task(&asked.id).await?,
+            }),
+            Call::Cancel(asked) => json!(match &self.backend {
+                Backend::Runs(agent) => agent.cancel(&asked.id).await?,
+                Backend::Sessions(agent) => agent.cancel(&asked.id).await?,
+            }),
+            Call::List(asked) => json!(match &self.backend {
+                Backend::Runs(agent) => agent.list(&asked).await?,
+                Backend::Sessions(agent) => agent.list(&asked).await?,
+            }),
+            Call::Card => card(&self.seen, &self.rooms.base_url(), Extent::Extended),
+        };
+        Ok(CallResult::Value(value))
+    }
+
+    async fn stream(&self, sent: &SendMessageRequest) -> Result<Follow, Failure> {
+        pushless(sent)?;
+        match &self.backend {
+            Backend::Runs(agent) => agent.stream(sent).await,
+            Backend::Sessions(agent) => agent.stream(sent).await,
+        }
+    }
+
+    async fn send(&self, sent: &SendMessageRequest) -> Result<Value, Failure> {
+        pushless(sent)?;
+        let is_immediate = sent.configuration.as_ref().and_then(|said| said.return_immediately) == Some(true);
+        let task: Task = match &self.backend {
+            Backend::Runs(agent) if is_immediate => agent.send(sent).await?,
+            Backend::Sessions(agent) if is_immediate => agent.send(sent).await?,
+            Backend::Runs(_) | Backend::Sessions(_) => self.stream(sent).await?.wait_until_paused().await?,
+        };
+        Ok(json!({"task": task}))
+    }
+}
+
+fn pushless(sent: &SendMessageRequest) -> Result<(), Failure> {
+    let push = sent.configuration.as_ref().and_then(|said| said.task_push_notification_config.as_ref());
+    push.map_or(Ok(()), |_| Err(Failure::no_push()))
+}

@@ -1,0 +1,85 @@
+//! Agent cards (section 4.4.1): what an agent says of itself. Pure.
+//! Must not know: who may see a card.
+
+use serde_json::{Value, json};
+
+use crate::access::{VERSION, VisibleAgent};
+
+/// What the two cards of an agent differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What everybody who sees the agent may know.
+    Public,
+    /// What those may know who may ask it.
+    Extended,
+}
+
+/// The card of an agent; `base_url` is how clients reach the server.
+pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let handle = seen.handle.as_str();
+    let name = text(&seen.profile["display_name"]).unwrap_or_else(|| handle.to_owned());
+    let mut description = text(&seen.profile["description"])
+        .or_else(|| text(&seen.descriptor["purpose"]))
+        .unwrap_or_else(|| format!("The agent {handle}."));
+    if let Some(body) = text(&seen.profile["card_body"]).filter(|_| extent == Extent::Extended) {
+        description = format!("{description}\n\n{body}");
+    }
+    let url = url(seen, base_url);
+    let interface =
+        |binding: &str| json!({"url": url, "protocolBinding": binding, "protocolVersion": VERSION});
+    json!({
+        "name": name,
+        "description": description,
+        "version": env!("CARGO_PKG_VERSION"),
+        "supportedInterfaces": [interface("JSONRPC"), interface("HTTP+JSON")],
+        "provider": {"organization": seen.handle.owner(), "url": base_url},
+        "capabilities": {"streaming": true, "pushNotifications": false, "extendedAgentCard": true},
+        "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {
+            "scheme": "Bearer", "description": "The token of an agent of this server.",
+        }}},
+        "securityRequirements": [{"schemes": {"bearer": {"list": []}}}],
+        "defaultInputModes": ["text/plain", "application/json"],
+        "defaultOutputModes": ["text/plain", "application/json"],
+        "skills": skills(seen, &description, extent),
+    })
+}
+
+/// Where an agent is asked.
+pub(crate) fn url(seen: &VisibleAgent, base_url: &str) -> String {
+    format!("{base_url}/a2a/{}", seen.handle.as_str().trim_start_matches('@'))
+}
+
+fn skills(seen: &VisibleAgent, description: &str, extent: Extent) -> Value {
+    let chat = json!({"id": "chat", "name": "Chat", "description": description, "tags": ["chat"]});
+    let operations = seen.descriptor["operations"].as_array().into_iter().flatten();
+    let others = operations.filter(|operation| extent == Extent::Extended && operation["name"] != "chat");
+    let skill = |operation: &Value| {
+        json!({
+            "id": operation["name"], "name": operation["name"], "description": operation["description"], "tags": ["operation"],
+        })
+    };
+    std::iter::once(chat).chain(others.map(skill)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extended_card_says_more() {
+        let seen = VisibleAgent {
+            handle: "@nick.coder".parse().unwrap(),
+            descriptor: json!({"purpose": "Codes.", "operations": [{"name": "chat"}, {"name": "lint", "description": "Lints."}]}),
+            profile: json!({"display_name": "Coder", "description": null, "card_body": "Ask me."}),
+        };
+        let public = card(&seen, "https://h", Extent::Public);
+        assert_eq!(public["name"], "Coder");
+        assert_eq!(public["description"], "Codes.");
+        assert_eq!(public["supportedInterfaces"][0]["url"], "https://h/a2a/nick.coder");
+        assert_eq!(public["skills"].as_array().unwrap().len(), 1);
+        let extended = card(&seen, "https://h", Extent::Extended);
+        assert_eq!(extended["description"], "Codes.\n\nAsk me.");
+        assert_eq!(extended["skills"][1]["id"], "lint");
+    }
+}

@@ -1,0 +1,196 @@
+//! What a request fails with: the specification's errors, in the forms of both bindings (sections 3.3.2, 9.5, 11.6).
+//! Must not know: which request failed.
+
+use a2a::{error_code, error_reason};
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use plenary_kernel::{Class, Refusal};
+use serde_json::{Value, json};
+
+use crate::rooms::RoomRefusal;
+
+/// The domain of the specification's reasons.
+const DOMAIN: &str = "a2a-protocol.org";
+const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
+
+/// An error of the specification, or one of HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) code: i32,
+    pub(crate) status: StatusCode,
+    reason: &'static str,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    fn new(code: i32, status: StatusCode, message: impl Into<String>) -> Self {
+        Self { code, status, reason: error_reason(code), message: message.into() }
+    }
+
+    pub(crate) fn task_not_found() -> Self {
+        let text = "The agent has no such task.";
+        Self::new(error_code::TASK_NOT_FOUND, StatusCode::NOT_FOUND, text)
+    }
+
+    pub(crate) fn not_cancelable() -> Self {
+        let text = "The task is over.";
+        Self::new(error_code::TASK_NOT_CANCELABLE, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn no_push() -> Self {
+        let text = "The server sends no push notifications for this agent.";
+        Self::new(error_code::PUSH_NOTIFICATION_NOT_SUPPORTED, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn unsupported(text: impl Into<String>) -> Self {
+        Self::new(error_code::UNSUPPORTED_OPERATION, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn version(text: impl Into<String>) -> Self {
+        Self::new(error_code::VERSION_NOT_SUPPORTED, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn params(text: impl Into<String>) -> Self {
+        Self::new(error_code::INVALID_PARAMS, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn request(text: impl Into<String>) -> Self {
+        Self::new(error_code::INVALID_REQUEST, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn parse(text: impl Into<String>) -> Self {
+        Self::new(error_code::PARSE_ERROR, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn method(text: impl Into<String>) -> Self {
+        Self::new(error_code::METHOD_NOT_FOUND, StatusCode::NOT_FOUND, text)
+    }
+
+    /// Foreign, unreachable and absent are one.
+    pub(crate) fn agent_not_found() -> Self {
+        let failure =
+            Self::new(error_code::INVALID_REQUEST, StatusCode::NOT_FOUND, "There is no such agent.");
+        Self { reason: "AGENT_NOT_FOUND", ..failure }
+    }
+
+    /// A body that was not read.
+    pub(crate) fn body(refusal: Refusal) -> Self {
+        if refusal.class == Class::Malformed { Self::parse(refusal.message) } else { refusal.into() }
+    }
+
+    pub(crate) fn no_token() -> Self {
+        let text = "Send a token: `Authorization: Bearer`.";
+        let failure = Self::new(error_code::INVALID_REQUEST, StatusCode::UNAUTHORIZED, text);
+        Self { reason: "UNAUTHENTICATED", ..failure }
+    }
+
+    pub(crate) fn stopping() -> Self {
+        let text = "The server stops; try again later.";
+        Self::new(error_code::INTERNAL_ERROR, StatusCode::SERVICE_UNAVAILABLE, text)
+    }
+
+    /// What was followed broke off.
+    pub(crate) fn broken_off() -> Self {
+        let text = "The task could not be followed any further; read it again, or subscribe to it.";
+        Self::new(error_code::INTERNAL_ERROR, StatusCode::SERVICE_UNAVAILABLE, text)
+    }
+
+    /// Whether JSON-RPC tells it by the status too: what is not about the call itself.
+    fn is_of_http(&self) -> bool {
+        !matches!(
+            self.status,
+            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::INTERNAL_SERVER_ERROR
+        ) || self.reason == "AGENT_NOT_FOUND"
+    }
+
+    fn details(&self) -> Value {
+        json!([{"@type": ERROR_INFO, "reason": self.reason, "domain": DOMAIN}])
+    }
+
+    /// The error object of JSON-RPC.
+    pub(crate) fn rpc(&self) -> Value {
+        json!({"code": self.code, "message": self.message, "data": self.details()})
+    }
+
+    /// The whole answer of JSON-RPC.
+    pub(crate) fn rpc_body(&self, id: &Value) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "error": self.rpc()})
+    }
+
+    /// The answer of the JSON-RPC binding.
+    pub(crate) fn rpc_response(&self, id: &Value) -> Response {
+        let status = if self.is_of_http() { self.status } else { StatusCode::OK };
+        self.response(status, &self.rpc_body(id))
+    }
+
+    /// The body of the HTTP+JSON binding (AIP-193).
+    pub(crate) fn rest_body(&self) -> Value {
+        let code = self.status.as_u16();
+        let error = json!({
+            "code": code, "status": rpc_status(self.status, self.code), "message": self.message, "details": self.details(),
+        });
+        json!({"error": error})
+    }
+
+    /// The answer of the HTTP+JSON binding.
+    pub(crate) fn rest_response(&self) -> Response {
+        self.response(self.status, &self.rest_body())
+    }
+
+    fn response(&self, status: StatusCode, body: &Value) -> Response {
+        let mut response = Response::new(body.to_string().into());
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// The name of gRPC for a status.
+const fn rpc_status(status: StatusCode, code: i32) -> &'static str {
+    match (status.as_u16(), code) {
+        (
+            _,
+            error_code::INVALID_PARAMS | error_code::PARSE_ERROR | error_code::CONTENT_TYPE_NOT_SUPPORTED,
+        ) => "INVALID_ARGUMENT",
+        (400, error_code::INVALID_REQUEST) => "INVALID_ARGUMENT",
+        (400, _) => "FAILED_PRECONDITION",
+        (401, _) => "UNAUTHENTICATED",
+        (403, _) => "PERMISSION_DENIED",
+        (404, _) => "NOT_FOUND",
+        (413 | 429, _) => "RESOURCE_EXHAUSTED",
+        (503, _) => "UNAVAILABLE",
+        _ => "INTERNAL",
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let status =
+            StatusCode::from_u16(refusal.class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        RoomRefusal { status, code: refusal.code.to_owned(), message: refusal.message.into_owned() }.into()
+    }
+}
+
+impl From<RoomRefusal> for Failure {
+    fn from(no: RoomRefusal) -> Self {
+        let RoomRefusal { status, code, message } = no;
+        match (status.as_u16(), &*code) {
+            (401, _) => {
+                Self { reason: "UNAUTHENTICATED", ..Self::new(error_code::INVALID_REQUEST, status, message) }
+            }
+            (404, "run_not_found" | "thread_not_found") => Self::task_not_found(),
+            (404, _) => Self::agent_not_found(),
+            (403, _)
+            | (409, "agent_stopped" | "run_not_active" | "thread_full" | "session_ended" | "not_joined") => {
+                Self::unsupported(message)
+            }
+            (400 | 405 | 409 | 415 | 422, _) => Self::params(message),
+            (413 | 429 | 503, _) => Self::new(error_code::INTERNAL_ERROR, status, message),
+            _ => Self::new(error_code::INTERNAL_ERROR, StatusCode::INTERNAL_SERVER_ERROR, message),
+        }
+    }
+}

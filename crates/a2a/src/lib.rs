@@ -1,0 +1,71 @@
+//! The agents of this server for clients of other protocols: Agent2Agent (A2A) 1.0, and the API of OpenAI.
+//! Must not know: how an operation of another room is carried out; it asks the same router that answers HTTP.
+
+mod access;
+mod calls;
+mod card;
+mod failure;
+mod limits;
+mod openai;
+mod rest;
+mod rooms;
+mod routes;
+mod rpc;
+mod run_tasks;
+mod served;
+mod session_tasks;
+mod stream;
+mod task;
+mod wakeups;
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use plenary_accounts::Accounts;
+use plenary_edge::operations::Operations;
+use tokio_util::sync::CancellationToken;
+
+/// The room. Cheap to clone.
+#[derive(Clone)]
+pub struct A2a(Arc<Inner>);
+
+struct Inner {
+    accounts: Accounts,
+    /// What the rooms answer, once they are all there.
+    asked: RwLock<Option<Operations>>,
+    wakeups: Arc<wakeups::SessionWakeups>,
+    settings: Settings,
+    /// The server is about to stop.
+    stop: CancellationToken,
+}
+
+/// What the operator sets.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The agent whose card stands at the server's own well-known path.
+    pub agent: Option<plenary_kernel::AgentHandle>,
+}
+
+impl A2a {
+    /// The room; it answers nothing before [`A2a::begin`].
+    #[must_use]
+    pub fn new(accounts: Accounts, settings: Settings) -> Self {
+        Self(Arc::new(Inner {
+            accounts,
+            asked: RwLock::default(),
+            wakeups: Arc::default(),
+            settings,
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// The rooms are there, and answer.
+    pub fn begin(&self, operations: Operations) {
+        *self.0.asked.write() = Some(operations);
+    }
+
+    /// The server stops, and lets go of what it has made.
+    fn end(&self) {
+        self.0.asked.write().take();
+    }
+}

@@ -1,0 +1,24 @@
+//! Limits of this room.
+//! Must not know: what they are limits of.
+
+/// Most bytes of text and data of one task that an answer holds; what an agent says beyond it is left out and `truncated`
+/// stands in the task's metadata. A page of tasks ends with the task that passes it.
+pub(crate) const TASK_BYTES_MAX: usize = 4 << 20;
+/// Most bytes of text of one answer over OpenAI's API; what an agent says beyond it is left out, and `finish_reason` is
+/// `length`, or the response's status `incomplete`.
+pub(crate) const ANSWER_TEXT_BYTES_MAX: usize = 4 << 20;
+/// Artifacts of at most so many bytes stand in a task, as far as [`TASK_BYTES_MAX`] has room; all others are named by their
+/// URL.
+pub(crate) const INLINE_BYTES_MAX: usize = 64 << 10;
+/// Most bytes of one event of a run that is followed.
+pub(crate) const EVENT_BYTES_MAX: usize = 32 << 20;
+/// Most tasks of one page, and how many where the request does not say.
+pub(crate) const PAGE_MAX: usize = 100;
+/// See [`PAGE_MAX`].
+pub(crate) const PAGE_DEFAULT: usize = 50;
+/// Most threads, or sessions, that a list of tasks looks through, and most tasks that it finds there: the newest.
+pub(crate) const LISTED_MAX: usize = 1_000;
+/// After so many events of sessions a list of tasks looks into no further session.
+pub(crate) const LISTED_EVENTS_MAX: usize = 20_000;
+/// Most parts of a message.
+pub(crate) const PARTS_MAX: usize = 256;

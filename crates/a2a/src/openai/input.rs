@@ -1,0 +1,79 @@
+//! What a client of OpenAI's API says, as the text that an agent is given. Pure.
+//! Must not know: which endpoint it was said to.
+
+use serde_json::Value;
+
+use super::Wrong;
+
+/// The model that is asked for.
+pub(super) fn model(body: &Value) -> Result<&str, Wrong> {
+    let model = body["model"].as_str().filter(|model| !model.is_empty());
+    model.ok_or_else(|| Wrong::param("model", "`model` must name an agent; GET /v1/models lists them."))
+}
+
+/// A switch that is off when it is absent or null.
+pub(super) fn switch(value: &Value, name: &'static str) -> Result<bool, Wrong> {
+    let value = &value[name];
+    if value.is_null() {
+        return Ok(false);
+    }
+    value.as_bool().ok_or_else(|| Wrong::param(name, format!("`{name}` must be true or false.")))
+}
+
+/// Messages as one text: one message is its own text, several are told with who said them.
+pub(super) fn conversation(messages: &[Value], param: &'static str) -> Result<String, Wrong> {
+    let said = messages.iter().map(|message| {
+        let role = message["role"].as_str().unwrap_or("user");
+        let text = text(&message["content"]).ok_or_else(|| {
+            Wrong::param(param, format!("`{param}`: each `content` must be text, or parts of it."))
+        })?;
+        Ok((role, text))
+    });
+    let said = said.collect::<Result<Vec<_>, Wrong>>()?;
+    match &said[..] {
+        [] => Err(Wrong::param(param, format!("`{param}` must not be empty."))),
+        [(_, text)] => Ok(text.clone()),
+        said => {
+            Ok(said.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"))
+        }
+    }
+}
+
+/// Content as text: what is no text is named by its URL.
+fn text(content: &Value) -> Option<String> {
+    let part = |part: &Value| {
+        let url = || {
+            part["image_url"]["url"]
+                .as_str()
+                .or_else(|| part["image_url"].as_str())
+                .or_else(|| part["file_url"].as_str())
+        };
+        let text = part["text"].as_str().or_else(|| part["refusal"].as_str()).or_else(url)?;
+        Some(text.to_owned())
+    };
+    // An assistant's message that only calls tools.
+    if content.is_null() {
+        return Some(String::new());
+    }
+    match content.as_array() {
+        Some(parts) => Some(parts.iter().map(part).collect::<Option<Vec<_>>>()?.join("\n")),
+        None => content.as_str().map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_message_is_its_text_and_several_are_a_conversation() {
+        let user = json!({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]});
+        assert_eq!(conversation(std::slice::from_ref(&user), "messages").unwrap(), "a\nb");
+        let system = json!({"role": "system", "content": "Be short."});
+        assert_eq!(conversation(&[system, user], "messages").unwrap(), "system: Be short.\n\nuser: a\nb");
+        assert!(conversation(&[], "messages").is_err());
+        assert!(conversation(&[json!({"role": "user", "content": 7})], "messages").is_err());
+    }
+}

@@ -1,0 +1,269 @@
+//! A run as a stream of text: what the agent says, and how it ends.
+//! Must not know: the forms in which that goes out.
+
+use std::collections::VecDeque;
+
+use axum::body::BodyDataStream;
+use futures_util::StreamExt as _;
+use http::Method;
+use plenary_outward::sse::{Item, Parser, SseEvent};
+use serde_json::{Value, json};
+
+use super::Wrong;
+use crate::{
+    limits::{ANSWER_TEXT_BYTES_MAX, EVENT_BYTES_MAX},
+    rooms::{RoomClient, encoded},
+};
+
+/// What comes of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(String),
+    /// It goes on.
+    Alive,
+}
+
+/// How it ended, as far as this request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    Success,
+    /// It asks something; what it asks was said as text.
+    Waits,
+    Failed(String),
+}
+
+/// Tokens, as far as the agent told of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) input: u64,
+    pub(super) output: u64,
+}
+
+/// A run whose events are read as they come.
+pub(super) struct RunOutput {
+    rooms: RoomClient,
+    model: String,
+    pub(super) run: String,
+    body: BodyDataStream,
+    parser: Parser,
+    pieces: VecDeque<Piece>,
+    text: OutputText,
+}
+
+/// The text of a run, as far as it has come.
+#[derive(Debug, Default)]
+struct OutputText {
+    /// All that was said.
+    said: String,
+    /// The text that is being made, as far as it was told.
+    open: String,
+    /// It said more than an answer holds; the rest is left out.
+    is_cut: bool,
+    end: Option<End>,
+    usage: Usage,
+}
+
+impl RunOutput {
+    /// Asks for a new run.
+    pub(super) async fn begin(rooms: RoomClient, model: &str, body: &Value) -> Result<Self, Wrong> {
+        let path = format!("/agent/{}/stream_request", encoded(model));
+        let response = rooms.open(Method::POST, &path, Some(body), None).await?;
+        let run =
+            response.headers().get("x-run-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
+        Ok(Self::new(rooms, model, run, response.into_body().into_data_stream()))
+    }
+
+    /// Answers what a run waits for; `report` is what is known of it.
+    pub(super) async fn resume(
+        rooms: RoomClient,
+        model: &str,
+        report: &Value,
+        text: &str,
+    ) -> Result<Self, Wrong> {
+        let run = report["run_id"].as_str().unwrap_or_default().to_owned();
+        let keys = report["request_keys"].as_object().into_iter().flatten();
+        let answers: Value =
+            keys.map(|(key, _)| (key.clone(), Value::from(text))).collect::<serde_json::Map<_, _>>().into();
+        let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answers});
+        rooms.post(&format!("/agent/{}/run", encoded(model)), &body, None).await?;
+        let since = &report["last_event_id"];
+        let path = format!(
+            "/agent/{}/get_events?run_id={}&stream=true&since={since}",
+            encoded(model),
+            encoded(&run)
+        );
+        let response = rooms.open(Method::GET, &path, None, None).await?;
+        Ok(Self::new(rooms, model, run, response.into_body().into_data_stream()))
+    }
+
+    fn new(rooms: RoomClient, model: &str, run: String, body: BodyDataStream) -> Self {
+        let parser = Parser::holding(EVENT_BYTES_MAX);
+        let (pieces, text) = (VecDeque::new(), OutputText::default());
+        Self { rooms, model: model.to_owned(), run, body, parser, pieces, text }
+    }
+
+    /// What comes next; `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Piece> {
+        loop {
+            if let Some(piece) = self.pieces.pop_front() {
+                return Some(piece);
+            }
+            if self.text.end.is_some() {
+                return None;
+            }
+            let piece = self.body.next().await?.ok()?;
+            let mut items = Vec::new();
+            self.parser.feed(&piece, &mut items).ok()?;
+            for item in items {
+                match item {
+                    Item::Comment(_) => self.pieces.push_back(Piece::Alive),
+                    Item::Event(event) => {
+                        let text = self.text.apply(&event);
+                        self.pieces.extend(text.filter(|text| !text.is_empty()).map(Piece::Text));
+                    }
+                }
+            }
+        }
+    }
+
+    /// How it ended.
+    pub(super) fn end(&self) -> End {
+        self.text.end.clone().unwrap_or_else(|| End::Failed("The run was not followed to its end.".into()))
+    }
+
+    /// Whether something of it was left out.
+    pub(super) fn is_cut(&self) -> bool {
+        self.text.is_cut
+    }
+
+    /// Everything that was said.
+    pub(super) fn said(&self) -> &str {
+        &self.text.said
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.text.usage
+    }
+
+    /// Gives a run up that nobody will answer.
+    pub(super) async fn give_up(&mut self) {
+        let body = json!({"type": "CancelRequest", "run_id": self.run});
+        if let Err(no) = self.rooms.post(&format!("/agent/{}/run", encoded(&self.model)), &body, None).await {
+            tracing::debug!(code = %no.code, "a run that waits was not given up");
+        }
+    }
+}
+
+impl OutputText {
+    /// The next event; the text that it adds.
+    fn apply(&mut self, event: &SseEvent) -> Option<String> {
+        if self.end.is_some() {
+            return None;
+        }
+        let value: Value = serde_json::from_str(&event.data).unwrap_or_default();
+        let added = match &*event.name {
+            "TextDelta" => {
+                let text = self.fitting(value["content"].as_str()?)?;
+                self.open.push_str(&text);
+                text
+            }
+            "TextOutput" => {
+                let (text, open) = (value["content"].as_str()?, std::mem::take(&mut self.open));
+                // Pieces may be lost; then the whole is said once more.
+                self.fitting(text.strip_prefix(&*open).unwrap_or(text))?
+            }
+            "CompletionResult" => {
+                let count = |names: [&str; 2]| {
+                    names.iter().find_map(|name| value["usage"][*name].as_u64()).unwrap_or(0)
+                };
+                self.usage.input += count(["prompt_tokens", "input_tokens"]);
+                self.usage.output += count(["completion_tokens", "output_tokens"]);
+                return None;
+            }
+            "WaitForInput" => {
+                self.end = Some(End::Waits);
+                let keys = value["request_keys"].as_object().into_iter().flatten();
+                let asked = keys.map(|(key, value)| value.as_str().unwrap_or(key).to_owned());
+                let asked = asked.collect::<Vec<_>>().join("\n");
+                if self.said.is_empty() { asked } else { format!("\n\n{asked}") }
+            }
+            "RunCompleted" => {
+                let why = || value["error"].as_str().unwrap_or("The run failed.").to_owned();
+                self.end = Some(match value["finish_reason"].as_str() {
+                    Some("success") => End::Success,
+                    Some("canceled") => End::Failed("The run was canceled.".into()),
+                    _ => End::Failed(why()),
+                });
+                self.fitting(value["result"].as_str().filter(|result| !self.said.contains(*result))?)?
+            }
+            _ => return None,
+        };
+        self.said.push_str(&added);
+        Some(added)
+    }
+
+    /// As much of a text as an answer still holds; nothing behind a text that was cut.
+    fn fitting(&mut self, text: &str) -> Option<String> {
+        if self.is_cut {
+            return None;
+        }
+        let room = ANSWER_TEXT_BYTES_MAX - self.said.len();
+        let end = text.floor_char_boundary(room);
+        self.is_cut = end < text.len();
+        Some(text[..end].to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(events: &[(&str, Value)]) -> (Vec<String>, OutputText) {
+        let mut told = OutputText::default();
+        let event = |(name, value): &(&str, Value)| SseEvent {
+            id: None,
+            name: (*name).into(),
+            data: value.to_string(),
+        };
+        let texts = events.iter().filter_map(|given| told.apply(&event(given))).collect();
+        (texts, told)
+    }
+
+    #[test]
+    fn what_was_said_in_pieces_is_not_said_again() {
+        let over = ("RunCompleted", json!({"finish_reason": "success", "result": "abc"}));
+        let (texts, told) = told(&[
+            ("TextDelta", json!({"content": "a"})),
+            ("TextDelta", json!({"content": "b"})),
+            ("CompletionResult", json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}})),
+            ("TextOutput", json!({"content": "abc"})),
+            over,
+        ]);
+        assert_eq!(texts, ["a", "b", "c"]);
+        assert_eq!((told.end, told.usage), (Some(End::Success), Usage { input: 3, output: 2 }));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_and_ends_all_the_same() {
+        let piece = "é".repeat(ANSWER_TEXT_BYTES_MAX / 8);
+        let mut events = vec![("TextDelta", json!({"content": piece})); 6];
+        events.push(("TextDelta", json!({"content": "x"})));
+        events.push(("TextOutput", json!({"content": "another"})));
+        events.push(("RunCompleted", json!({"finish_reason": "success", "result": "done"})));
+        let (texts, told) = told(&events);
+        assert_eq!(texts.concat().len(), ANSWER_TEXT_BYTES_MAX);
+        assert!(told.said.len() <= ANSWER_TEXT_BYTES_MAX && told.open.len() <= ANSWER_TEXT_BYTES_MAX);
+        assert!(told.is_cut);
+        assert_eq!(told.end, Some(End::Success));
+    }
+
+    #[test]
+    fn a_question_ends_it_and_a_result_is_said() {
+        let (texts, found) = told(&[("WaitForInput", json!({"request_keys": {"name": "Who?"}}))]);
+        assert_eq!((texts, found.end), (vec!["Who?".to_owned()], Some(End::Waits)));
+        let (texts, _) = told(&[("RunCompleted", json!({"finish_reason": "success", "result": "done"}))]);
+        assert_eq!(texts, ["done"]);
+        let (_, found) = told(&[("RunCompleted", json!({"finish_reason": "error", "error": "why"}))]);
+        assert_eq!(found.end, Some(End::Failed("why".into())));
+    }
+}

@@ -1,0 +1,131 @@
+//! What this room answers.
+//! Must not know: what becomes of a call.
+
+use axum::{
+    Router,
+    extract::{Path, State},
+    response::Response,
+};
+use http::{Method, header, request::Parts};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault};
+use plenary_kernel::Class;
+use serde_json::{Map, Value};
+
+use crate::{
+    A2a,
+    card::{Extent, card},
+    failure::Failure,
+    openai, rest, rpc,
+};
+
+/// Why a model gets none of it as a tool.
+const NO_TOOL: &str = "for clients of the protocol; the tools have the same agents by runs and sessions";
+
+pub(crate) fn routes(a2a: A2a, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(a2a))
+}
+
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .auth(Auth::Any)
+        .no_tool(NO_TOOL)
+        .without_key()
+        .path_parameter::<String>("agent", "The agent, `owner.name`.")
+        .errors(Class::Unauthenticated, &["UNAUTHENTICATED"])
+        .errors(Class::NotFound, &["AGENT_NOT_FOUND"])
+        .error_body::<Map<String, Value>>()
+}
+
+pub(crate) fn operations() -> Vec<Operation<A2a>> {
+    let card_doc = doc(
+        "a2a.card",
+        Method::GET,
+        "/a2a/{agent}/.well-known/agent-card.json",
+        "Show an agent's card (A2A 1.0)",
+    )
+    .description("Without a token, of agents whose profile is public; with one, of all that it may ask.")
+    .reply::<Map<String, Value>>();
+    let own_doc = OperationDoc::new(
+        "a2a.server_card",
+        Method::GET,
+        "/.well-known/agent-card.json",
+        "Show the card of the one agent that the operator has named (A2A 1.0)",
+    )
+    .auth(Auth::Any)
+    .no_tool(NO_TOOL)
+    .errors(Class::Unauthenticated, &["UNAUTHENTICATED"])
+    .errors(Class::NotFound, &["AGENT_NOT_FOUND"])
+    .error_body::<Map<String, Value>>()
+    .reply::<Map<String, Value>>();
+    let rpc_doc = doc("a2a.rpc", Method::POST, "/a2a/{agent}", "Ask an agent (A2A 1.0, JSON-RPC)")
+        .description(
+            "The JSON-RPC binding of Agent2Agent 1.0: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, \
+             SubscribeToTask, GetExtendedAgentCard. A streaming method is answered with server-sent events. The header \
+             `A2A-Version: 1.0` is required.",
+        )
+        .request::<Map<String, Value>>()
+        .reply::<Map<String, Value>>()
+        .or_reply_type("text/event-stream")
+        .answers_page();
+    let read_doc = doc("a2a.read", Method::GET, "/a2a/{agent}/{*path}", "Read an agent's tasks (A2A 1.0, HTTP+JSON)")
+        .description(
+            "`tasks`, `tasks/{id}`, `tasks/{id}:subscribe` and `extendedAgentCard` of the HTTP+JSON binding of Agent2Agent \
+             1.0. The header `A2A-Version: 1.0` is required.",
+        )
+        .path_parameter::<String>("path", "The path of the binding.")
+        .reply_type("application/a2a+json")
+        .or_reply_type("text/event-stream")
+        .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
+        .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"])
+        .answers_page();
+    let write_doc = doc("a2a.write", Method::POST, "/a2a/{agent}/{*path}", "Ask an agent (A2A 1.0, HTTP+JSON)")
+        .description(
+            "`message:send`, `message:stream`, `tasks/{id}:cancel` and `tasks/{id}:subscribe` of the HTTP+JSON binding of \
+             Agent2Agent 1.0. The header `A2A-Version: 1.0` is required.",
+        )
+        .path_parameter::<String>("path", "The path of the binding.")
+        .optional_request::<Map<String, Value>>()
+        .reply_type("application/a2a+json")
+        .or_reply_type("text/event-stream")
+        .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
+        .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"])
+        .answers_page();
+    let mut operations = vec![
+        Operation::new(card_doc, show_card),
+        Operation::new(own_doc, show_own),
+        Operation::new(rpc_doc, rpc::call),
+        Operation::new(read_doc, rest::read),
+        Operation::new(write_doc, rest::write),
+    ];
+    operations.extend(openai::operations());
+    operations
+}
+
+async fn show_card(State(a2a): State<A2a>, Path(agent): Path<String>, parts: Parts) -> Response {
+    a2a.show(&parts, &agent).await
+}
+
+async fn show_own(State(a2a): State<A2a>, parts: Parts) -> Response {
+    match &a2a.0.settings.agent {
+        Some(agent) => a2a.show(&parts, agent.as_str()).await,
+        // Only callers with a token learn whether the operator has named an agent.
+        None => match a2a.principal(&parts).await {
+            Ok(_) => Failure::agent_not_found().rest_response(),
+            Err(failure) => failure.rest_response(),
+        },
+    }
+}
+
+impl A2a {
+    async fn show(&self, parts: &Parts, agent: &str) -> Response {
+        let seen = if parts.headers.contains_key(header::AUTHORIZATION) {
+            self.access(parts, agent).await.map(|access| (access.rooms, access.seen))
+        } else {
+            self.shown(parts, agent).await
+        };
+        match seen {
+            Ok((rooms, seen)) => rpc::json_response(&card(&seen, &rooms.base_url(), Extent::Public)),
+            Err(failure) => failure.rest_response(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The JSON-RPC binding (section 9): one path for every call.
+//! Must not know: what a call does.
+
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use http::{HeaderValue, header, request::Parts};
+use plenary_edge::JsonBody;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    A2a,
+    access::version,
+    calls::{Call, CallResult},
+    failure::Failure,
+};
+
+/// A call as it was sent.
+struct Envelope {
+    method: String,
+    params: Value,
+}
+
+pub(crate) async fn call(
+    State(a2a): State<A2a>,
+    Path(agent): Path<String>,
+    parts: Parts,
+    JsonBody(body): JsonBody,
+) -> Response {
+    let access = match a2a.access(&parts, &agent).await {
+        Ok(access) => access,
+        Err(failure) => return failure.rpc_response(&Value::Null),
+    };
+    let sent: Result<Value, _> = body.and_then(|body| body.parse());
+    let mut sent = match sent {
+        Ok(Value::Object(sent)) => sent,
+        Ok(_) => {
+            return Failure::request("The body must be one call, a JSON object.").rpc_response(&Value::Null);
+        }
+        Err(refusal) => return Failure::body(refusal).rpc_response(&Value::Null),
+    };
+    let id = match sent.remove("id") {
+        Some(id @ (Value::String(_) | Value::Number(_) | Value::Null)) => id,
+        // A notification has no answer, and nothing here is worth one.
+        _ => return Failure::request("`id` must be a string or a number.").rpc_response(&Value::Null),
+    };
+    let asked = async {
+        let Envelope { method, params } = envelope(sent)?;
+        version(&parts.headers, &parts.uri)?;
+        access.carry_out(Call::read(&method, params)?).await
+    };
+    match asked.await {
+        Ok(CallResult::Value(value)) => result(&id, &value),
+        Ok(CallResult::Follow(follow)) => follow.into_response(Some(id)),
+        Err(failure) => failure.rpc_response(&id),
+    }
+}
+
+fn envelope(mut sent: Map<String, Value>) -> Result<Envelope, Failure> {
+    if sent.get("jsonrpc") != Some(&"2.0".into()) {
+        return Err(Failure::request("`jsonrpc` must be \"2.0\"."));
+    }
+    let Some(Value::String(method)) = sent.remove("method") else {
+        return Err(Failure::request("`method` must be a string."));
+    };
+    let params = sent.remove("params").unwrap_or_else(|| json!({}));
+    if params.is_object() {
+        Ok(Envelope { method, params })
+    } else {
+        Err(Failure::params("`params` must be an object."))
+    }
+}
+
+fn result(id: &Value, value: &Value) -> Response {
+    json_response(&json!({"jsonrpc": "2.0", "id": id, "result": value}))
+}
+
+/// An answer that is JSON.
+pub(crate) fn json_response(value: &Value) -> Response {
+    let mut response = Response::new(value.to_string().into());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,450 @@
+//! Agents that this server runs: a task is a run, a context is a thread, and an answer to a question resumes the run.
+//! Must not know: the bindings, or where a run is carried out.
+
+use std::{collections::VecDeque, time::Duration};
+
+use a2a::{
+    Artifact, ListTasksRequest, ListTasksResponse, Message, Part, PartContent, SendMessageRequest,
+    StreamResponse, Task,
+};
+use axum::body::BodyDataStream;
+use chrono::{DateTime, Utc};
+use futures_util::StreamExt as _;
+use http::Method;
+use plenary_outward::sse::{Item, Parser};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    failure::Failure,
+    limits::{EVENT_BYTES_MAX, INLINE_BYTES_MAX, LISTED_MAX, PAGE_DEFAULT, PAGE_MAX, TASK_BYTES_MAX},
+    rooms::{RoomClient, RoomRefusal, RoomReply, encoded},
+    stream::{Follow, Update},
+    task::{TaskSnapshot, state_of},
+};
+
+/// How long a cancel waits for the run's end: longer than an agent is given to stop.
+const CANCEL_WAIT: Duration = Duration::from_secs(10);
+
+/// The code of a refusal: the idempotency key was used for another request.
+const KEY_REUSED: &str = "idempotency_key_reused";
+/// Most questions of a run that a message which comes again is compared with.
+const QUESTIONS_MAX: usize = 16;
+
+/// An agent, for one caller.
+#[derive(Clone)]
+pub(crate) struct HostedAgent {
+    pub(crate) rooms: RoomClient,
+    /// Its name in paths, `owner.name`.
+    pub(crate) name: String,
+}
+
+/// What a message begins or goes on with.
+struct StartedRun {
+    run: String,
+    thread: String,
+}
+
+impl HostedAgent {
+    fn path(&self, rest: &str) -> String {
+        format!("/agent/{}{rest}", self.name)
+    }
+
+    /// Sends a message and follows its task.
+    pub(crate) async fn stream(&self, sent: &SendMessageRequest) -> Result<Follow, Failure> {
+        if let Some(task) = &sent.message.task_id {
+            let before = self.resume(task, &sent.message).await?;
+            return Ok(Follow::Run(Box::new(self.follow(task, before).await?)));
+        }
+        let (path, body, key) = (self.path("/stream_request"), request(sent), key(sent));
+        let response = self.rooms.open(Method::POST, &path, Some(&body), Some(&key)).await?;
+        let header = |name: &str| response.headers().get(name)?.to_str().ok();
+        let (run, thread) =
+            (header("x-run-id").unwrap_or_default(), header("x-thread-id").unwrap_or_default());
+        let snapshot = TaskSnapshot::new(run, thread, &self.rooms.base_url());
+        let body = response.into_body().into_data_stream();
+        Ok(Follow::Run(Box::new(RunFeed::new(self.clone(), snapshot, body, 0))))
+    }
+
+    /// Sends a message and comes back with the task at once.
+    pub(crate) async fn send(&self, sent: &SendMessageRequest) -> Result<Task, Failure> {
+        if let Some(task) = &sent.message.task_id {
+            self.resume(task, &sent.message).await?;
+            return self.task(task).await;
+        }
+        let yes = self.rooms.post(&self.path("/run"), &request(sent), Some(&key(sent))).await?;
+        let StartedRun { run, thread } = begun(&yes);
+        let mut snapshot = TaskSnapshot::new(&run, &thread, &self.rooms.base_url());
+        snapshot.set_status("queued", Some(Utc::now()));
+        Ok(snapshot.task())
+    }
+
+    /// Answers what a run waits for; gives the number of the event that asked, or 0 if the message was taken before: then the
+    /// run may ask something else by now.
+    async fn resume(&self, run: &str, message: &Message) -> Result<u64, Failure> {
+        let report = self.report(run).await?;
+        let thread = report["thread_id"].as_str();
+        if message.context_id.as_deref().is_some_and(|context| Some(context) != thread) {
+            return Err(Failure::params("`contextId` is not that of the task."));
+        }
+        if report["status"] == "waiting" {
+            let asked = report["last_event_id"].as_u64().unwrap_or_default();
+            match self.answer(run, message, &report["request_keys"]).await {
+                // It may be the answer to an earlier question, which comes again.
+                Err(no) if no.code == KEY_REUSED => {}
+                answered => return Ok(if answered? { asked } else { 0 }),
+            }
+        }
+        // Section 3.3.1: a message that comes again was taken when it came first. Its key knows that if the answer is put as it
+        // was then, which the questions of the run say; of a new message the run takes none of these.
+        for (asked, keys) in self.questions(run).await?.into_iter().rev() {
+            match self.answer(run, message, &keys).await {
+                Ok(is_new) => return Ok(if is_new { asked } else { 0 }),
+                Err(no) if no.code == KEY_REUSED => {}
+                Err(no) if no.code == "run_not_active" => break,
+                Err(no) => return Err(no.into()),
+            }
+        }
+        Err(match report["status"].as_str().unwrap_or_default() {
+            "queued" | "running" => Failure::unsupported("The task does not wait for a message."),
+            "waiting" => Failure::params("`message.messageId` was used for another message."),
+            _ => Failure::unsupported("The task is over; send a message without `taskId`."),
+        })
+    }
+
+    /// Answers a question of a run with a message; false if that was done before.
+    async fn answer(&self, run: &str, message: &Message, keys: &Value) -> Result<bool, RoomRefusal> {
+        let answers = answers(keys, message);
+        let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answers});
+        let key = format!("a2a-{}", message.message_id);
+        let yes = self.rooms.post(&self.path("/run"), &body, Some(&key)).await?;
+        Ok(yes.header("idempotency-replayed").is_none())
+    }
+
+    /// The newest questions of a run, in order: the number of the event that asked, and the keys.
+    async fn questions(&self, run: &str) -> Result<VecDeque<(u64, Value)>, Failure> {
+        let (mut questions, mut last) = (VecDeque::new(), 0);
+        loop {
+            let path = format!("/get_events?run_id={}&since={last}", encoded(run));
+            let page = self.rooms.get(&self.path(&path)).await?;
+            let events = page.value.as_array().map(Vec::as_slice).unwrap_or_default();
+            for event in events.iter().filter(|event| event["type"] == "WaitForInput") {
+                questions
+                    .push_back((event["id"].as_u64().unwrap_or_default(), event["request_keys"].clone()));
+                if questions.len() > QUESTIONS_MAX {
+                    questions.pop_front();
+                }
+            }
+            let next = events.last().and_then(|event| event["id"].as_u64());
+            match next.filter(|next| *next > last && page.headers.contains_key(http::header::LINK)) {
+                Some(next) => last = next,
+                None => return Ok(questions),
+            }
+        }
+    }
+
+    async fn report(&self, run: &str) -> Result<Value, Failure> {
+        let yes = self.rooms.get(&self.path(&format!("/runs/{}", encoded(run)))).await?;
+        Ok(yes.value)
+    }
+
+    /// A task as it is.
+    pub(crate) async fn task(&self, run: &str) -> Result<Task, Failure> {
+        Ok(self.filled(run).await?.task())
+    }
+
+    /// A task with the content of its small artifacts, as far as an answer holds it.
+    async fn filled(&self, run: &str) -> Result<TaskSnapshot, Failure> {
+        let mut snapshot = self.load(run).await?;
+        for nth in 0..snapshot.artifacts().len() {
+            let mut artifact = snapshot.artifacts()[nth].clone();
+            if let Some(bytes) = inline_bytes(&artifact).filter(|bytes| snapshot.has_room(*bytes)) {
+                self.fill(&mut artifact, bytes).await;
+                snapshot.fill(&artifact);
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// A task and everything that was said in it.
+    async fn load(&self, run: &str) -> Result<TaskSnapshot, Failure> {
+        let report = self.report(run).await?;
+        let thread = report["thread_id"].as_str().unwrap_or_default();
+        let at = time(&report["updated_at"]);
+        let mut snapshot = TaskSnapshot::new(run, thread, &self.rooms.base_url());
+        let until = report["last_event_id"].as_u64().unwrap_or_default();
+        while snapshot.last < until {
+            let path = format!("/get_events?run_id={}&since={}", encoded(run), snapshot.last);
+            let page = self.rooms.get(&self.path(&path)).await?;
+            let events = page.value.as_array().map(Vec::as_slice).unwrap_or_default();
+            if events.is_empty() {
+                break;
+            }
+            for event in events.iter().filter(|event| event["id"].as_u64() <= Some(until)) {
+                snapshot.apply(event, at.unwrap_or_default());
+            }
+        }
+        snapshot.set_status(report["status"].as_str().unwrap_or_default(), at);
+        Ok(snapshot)
+    }
+
+    /// Follows a task that is not over.
+    pub(crate) async fn subscribe(&self, run: &str) -> Result<Follow, Failure> {
+        let following = self.follow(run, u64::MAX).await?;
+        if following.snapshot.is_over() {
+            return Err(Failure::unsupported("The task is over."));
+        }
+        Ok(Follow::Run(Box::new(following)))
+    }
+
+    /// Follows a task to its end, or to a question that it asks behind the event `before`: earlier ones were answered.
+    async fn follow(&self, run: &str, before: u64) -> Result<RunFeed, Failure> {
+        let snapshot = self.load(run).await?;
+        // Who subscribes sees in the task itself what it waits for now.
+        let before = if before == u64::MAX { snapshot.last } else { before };
+        let since = if snapshot.last > 0 { format!("&since={}", snapshot.last) } else { String::new() };
+        let path = self.path(&format!("/get_events?run_id={}&stream=true{since}", encoded(run)));
+        let body = self.rooms.open(Method::GET, &path, None, None).await?.into_body().into_data_stream();
+        Ok(RunFeed::new(self.clone(), snapshot, body, before))
+    }
+
+    /// Cancels a task, and waits until it is over.
+    pub(crate) async fn cancel(&self, run: &str) -> Result<Task, Failure> {
+        let body = json!({"type": "CancelRequest", "run_id": run});
+        match self.rooms.post(&self.path("/run"), &body, None).await {
+            Err(no) if no.code == "run_not_active" => return Err(Failure::not_cancelable()),
+            other => other?,
+        };
+        let mut following = self.follow(run, u64::MAX - 1).await?;
+        let over = async { while let Ok(Some(_)) = following.next().await {} };
+        // Whoever waits in vain sees where it stands.
+        let _late = tokio::time::timeout(CANCEL_WAIT, over).await;
+        self.task(run).await
+    }
+
+    /// The tasks that the caller may see, those of the thread that changed last first.
+    pub(crate) async fn list(&self, asked: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
+        let size = page_size(asked.page_size)?;
+        let mut runs = self.runs(asked.context_id.as_deref()).await?;
+        let total = runs.len();
+        if let Some(token) = asked.page_token.as_deref().filter(|token| !token.is_empty()) {
+            let at = runs.iter().position(|run| run == token);
+            let at = at.ok_or_else(|| Failure::params("`pageToken` is none of this list."))?;
+            runs.drain(..=at);
+        }
+        let (mut tasks, mut next, mut bytes) = (Vec::new(), String::new(), 0);
+        let mut left = runs.iter().peekable();
+        while let Some(run) = left.next() {
+            let report = self.report(run).await?;
+            let (state, at) =
+                (state_of(report["status"].as_str().unwrap_or_default()), time(&report["updated_at"]));
+            let is_wanted = asked.status.as_ref().is_none_or(|status| *status == state)
+                && asked.status_timestamp_after.is_none_or(|after| at >= Some(after));
+            if !is_wanted {
+                continue;
+            }
+            let task = if asked.include_artifacts == Some(true) {
+                self.filled(run).await?
+            } else {
+                let thread = report["thread_id"].as_str().unwrap_or_default();
+                let mut task = TaskSnapshot::new(run, thread, &self.rooms.base_url());
+                task.report(&report, at);
+                task
+            };
+            bytes += task.bytes();
+            tasks.push(task.task());
+            if tasks.len() == size || bytes >= TASK_BYTES_MAX {
+                next = if left.peek().is_some() { run.clone() } else { String::new() };
+                break;
+            }
+        }
+        let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+        Ok(ListTasksResponse {
+            page_size: count(size),
+            tasks,
+            next_page_token: next,
+            total_size: count(total),
+        })
+    }
+
+    /// The ids of the newest [`LISTED_MAX`] runs, newest first, of one thread or of all.
+    async fn runs(&self, context: Option<&str>) -> Result<Vec<String>, Failure> {
+        let mut threads: Vec<Value> = Vec::new();
+        let mut before = String::new();
+        while threads.len() < LISTED_MAX {
+            let page = self.rooms.get(&self.path(&format!("/threads?limit=100{before}"))).await?;
+            let Value::Array(listed) = page.value else { break };
+            let Some(last) = listed.last().and_then(|thread| thread["id"].as_str()) else { break };
+            before = format!("&before={}", encoded(last));
+            let is_last = !page.headers.contains_key(http::header::LINK);
+            threads.extend(listed);
+            if is_last {
+                break;
+            }
+        }
+        threads.retain(|thread| context.is_none_or(|context| thread["id"] == context));
+        threads.sort_by_key(|thread| std::cmp::Reverse(thread["updated_at"].as_str().map(str::to_owned)));
+        let runs = threads.iter().flat_map(|thread| thread["runs"].as_array().into_iter().flatten().rev());
+        Ok(runs.filter_map(|run| run.as_str().map(str::to_owned)).take(LISTED_MAX).collect())
+    }
+
+    /// Puts the content of a small artifact, at most so many bytes, into its place.
+    async fn fill(&self, artifact: &mut Artifact, bytes_max: usize) {
+        let [part] = &mut artifact.parts[..] else { return };
+        let path = format!("/artifacts/{}", encoded(&artifact.artifact_id));
+        let Ok(response) = self.rooms.open(Method::GET, &path, None, None).await else { return };
+        let Ok(bytes) = plenary_outward::within(response.into_body(), bytes_max).await else { return };
+        let is_text = part.media_type.as_deref().is_some_and(|kind| kind.starts_with("text/"));
+        part.content = match String::from_utf8(bytes.to_vec()) {
+            Ok(text) if is_text => PartContent::Text(text),
+            Ok(_) | Err(_) => PartContent::Raw(bytes.to_vec()),
+        };
+    }
+}
+
+/// How many bytes an artifact has whose content may stand in its task; `None` of all others.
+fn inline_bytes(artifact: &Artifact) -> Option<usize> {
+    let [Part { content: PartContent::Url(_), .. }] = &artifact.parts[..] else { return None };
+    let bytes = artifact.metadata.as_ref()?.get("octets")?.as_u64()?;
+    usize::try_from(bytes).ok().filter(|bytes| *bytes <= INLINE_BYTES_MAX)
+}
+
+/// A run that is followed.
+pub(crate) struct RunFeed {
+    hosted: HostedAgent,
+    snapshot: TaskSnapshot,
+    body: BodyDataStream,
+    parser: Parser,
+    /// What has come and was not looked at: one event may become a thousand times its size.
+    items: VecDeque<Item>,
+    waiting: VecDeque<Update>,
+    /// Only what comes behind this event ends it.
+    before: u64,
+    is_paused: bool,
+}
+
+impl RunFeed {
+    fn new(hosted: HostedAgent, snapshot: TaskSnapshot, body: BodyDataStream, before: u64) -> Self {
+        let waiting = [Update::Event(Box::new(StreamResponse::Task(snapshot.task())))].into();
+        let is_paused = snapshot.is_over() || (snapshot.is_paused() && snapshot.last > before);
+        let parser = Parser::holding(EVENT_BYTES_MAX);
+        Self { hosted, snapshot, body, parser, items: VecDeque::new(), waiting, before, is_paused }
+    }
+
+    pub(crate) fn task(&self) -> Task {
+        self.snapshot.task()
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Update>, Failure> {
+        loop {
+            if let Some(update) = self.waiting.pop_front() {
+                return Ok(Some(update));
+            }
+            if self.is_paused {
+                return Ok(None);
+            }
+            if let Some(item) = self.items.pop_front() {
+                self.take(item).await;
+                continue;
+            }
+            let Some(Ok(piece)) = self.body.next().await else { return Err(Failure::broken_off()) };
+            let mut items = Vec::new();
+            self.parser.feed(&piece, &mut items).map_err(|_| Failure::broken_off())?;
+            self.items.extend(items);
+        }
+    }
+
+    async fn take(&mut self, item: Item) {
+        let event = match item {
+            Item::Comment(_) => return self.waiting.push_back(Update::Alive),
+            Item::Event(event) => event,
+        };
+        let value: Value = serde_json::from_str(&event.data).unwrap_or_default();
+        if event.name == "TextDelta" {
+            let updates = self.snapshot.apply_delta(&value);
+            self.waiting.extend(updates.map(|update| Update::Event(Box::new(update))));
+            return;
+        }
+        let mut updates = self.snapshot.apply(&value, Utc::now());
+        for update in &mut updates {
+            if let StreamResponse::ArtifactUpdate(update) = update
+                && let Some(bytes) = inline_bytes(&update.artifact)
+            {
+                self.hosted.fill(&mut update.artifact, bytes).await;
+                self.snapshot.fill(&update.artifact);
+            }
+        }
+        self.waiting.extend(updates.into_iter().map(|update| Update::Event(Box::new(update))));
+        self.is_paused =
+            self.snapshot.is_over() || (self.snapshot.is_paused() && self.snapshot.last > self.before);
+    }
+}
+
+fn begun(yes: &RoomReply) -> StartedRun {
+    let header = |name| yes.header(name).unwrap_or_default().to_owned();
+    StartedRun { run: header("x-run-id"), thread: header("x-thread-id") }
+}
+
+/// Section 3.3.1: a message that comes again is the same message.
+fn key(sent: &SendMessageRequest) -> String {
+    format!("a2a-{}", sent.message.message_id)
+}
+
+/// A message as a request to an agent: its text as the input, and all of it beside that.
+fn request(sent: &SendMessageRequest) -> Value {
+    let mut metadata = Map::new();
+    for given in [&sent.metadata, &sent.message.metadata].into_iter().flatten() {
+        metadata.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+    metadata.insert("a2a".into(), json!({"message": sent.message}));
+    json!({
+        "type": "ChatRequest",
+        "input": text(&sent.message.parts),
+        "thread_id": sent.message.context_id,
+        "request_metadata": metadata,
+    })
+}
+
+/// The parts of a message as one text.
+pub(crate) fn text(parts: &[Part]) -> String {
+    let said = |part: &Part| match &part.content {
+        PartContent::Text(text) | PartContent::Url(text) => text.clone(),
+        PartContent::Data(value) => value.to_string(),
+        PartContent::Raw(bytes) => {
+            let name = part.filename.as_deref().unwrap_or("a file");
+            format!("[{name}: {} bytes, in request_metadata.a2a.message]", bytes.len())
+        }
+    };
+    parts.iter().map(said).collect::<Vec<_>>().join("\n")
+}
+
+/// What a message answers to each key: by a data part that has it, otherwise its text.
+fn answers(keys: &Value, message: &Message) -> Map<String, Value> {
+    let given = message.parts.iter().filter_map(|part| match &part.content {
+        PartContent::Data(data) => data.as_object(),
+        PartContent::Text(_) | PartContent::Raw(_) | PartContent::Url(_) => None,
+    });
+    let given: Vec<_> = given.collect();
+    let text = || text(&message.parts).into();
+    let answer = |key: &String| {
+        let member = given.iter().find_map(|members| {
+            members.get("request_keys").and_then(|keys| keys.get(key)).or_else(|| members.get(key))
+        });
+        member.cloned().unwrap_or_else(text)
+    };
+    let asked = keys.as_object().into_iter().flatten();
+    asked.map(|(key, _)| (key.clone(), answer(key))).collect()
+}
+
+fn time(value: &Value) -> Option<DateTime<Utc>> {
+    Some(DateTime::parse_from_rfc3339(value.as_str()?).ok()?.to_utc())
+}
+
+/// How many tasks a page has.
+pub(crate) fn page_size(asked: Option<i32>) -> Result<usize, Failure> {
+    let Some(asked) = asked else { return Ok(PAGE_DEFAULT) };
+    let size = usize::try_from(asked).ok().filter(|size| (1..=PAGE_MAX).contains(size));
+    size.ok_or_else(|| Failure::params(format!("`pageSize` must be 1 to {PAGE_MAX}.")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! How the server serves this room.
+//! Must not know: what a call does.
+
+use std::{pin::Pin, sync::Arc};
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use plenary_edge::RegistryFault;
+use plenary_hub::Observer;
+use plenary_log::StoredEvent;
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom};
+use serde_json::json;
+
+use crate::{A2a, openai, routes};
+
+/// The streams of sessions.
+const SESSIONS: &str = "sessions.session";
+
+/// A body of each operation that takes one.
+const EXAMPLES: &[Example] = &[
+    ("a2a.rpc", || {
+        let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "What changed since yesterday?"}]});
+        json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}})
+    }),
+    (
+        "a2a.write",
+        || json!({"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "What changed since yesterday?"}]}}),
+    ),
+    openai::CHAT_EXAMPLE,
+    openai::RESPONSE_EXAMPLE,
+];
+
+impl ServedRoom for A2a {
+    fn about() -> RoomDescription {
+        let purpose = "Agents for clients of other protocols: Agent2Agent (A2A) 1.0, and the API of OpenAI.";
+        RoomDescription::new("a2a", purpose, &routes::operations(), EXAMPLES)
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        routes::routes(self.clone(), mount.metrics)
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn close(&self) {
+        self.0.stop.cancel();
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        self.end();
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Observer for A2a {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        for event in events.iter().filter(|event| event.stream.category() == SESSIONS) {
+            self.0.wakeups.wake(event.stream.id());
+        }
+        Box::pin(std::future::ready(()))
+    }
+}

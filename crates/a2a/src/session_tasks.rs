@@ -1,0 +1,530 @@
+//! Agents that take part in sessions and run elsewhere: a message opens a session, which is the context, and is a task that
+//! the agent's next message ends. A task's id is `<session>.<sequence of the message>`.
+//! Must not know: the bindings.
+
+use std::{collections::VecDeque, ops::ControlFlow, sync::Arc, time::Duration};
+
+use a2a::{
+    ListTasksRequest, ListTasksResponse, Part, PartContent, SendMessageRequest, StreamResponse, Task,
+    TaskState,
+};
+use chrono::{DateTime, Utc};
+use plenary_kernel::AgentHandle;
+use plenary_room::KEEPALIVE_MS;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    failure::Failure,
+    limits::{LISTED_EVENTS_MAX, LISTED_MAX, TASK_BYTES_MAX},
+    rooms::{RoomClient, RoomRefusal, encoded},
+    run_tasks::{self, page_size},
+    stream::{Follow, Update},
+    task::TaskSnapshot,
+    wakeups::SessionWakeups,
+};
+
+/// Events of a session that are asked for at once; an answer has at most two mebibytes of them.
+const PAGE_EVENTS: usize = 1_000;
+/// The same where an answer is near.
+const PAGE_EVENTS_OF_ONE: usize = 50;
+
+/// An agent, for one caller.
+#[derive(Clone)]
+pub(crate) struct SessionAgent {
+    pub(crate) wakeups: Arc<SessionWakeups>,
+    /// The server is about to stop.
+    pub(crate) stop: CancellationToken,
+    pub(crate) rooms: RoomClient,
+    /// The caller, if it is an agent: only agents send messages.
+    pub(crate) me: Option<AgentHandle>,
+    pub(crate) handle: AgentHandle,
+}
+
+/// Which message is the task.
+#[derive(Debug, Clone)]
+struct TaskPosition {
+    session: String,
+    sequence: u64,
+}
+
+impl TaskPosition {
+    fn read(id: &str) -> Result<Self, Failure> {
+        let at = id.rsplit_once('.').and_then(|(session, sequence)| Some((session, sequence.parse().ok()?)));
+        let (session, sequence) = at.ok_or_else(Failure::task_not_found)?;
+        Ok(Self { session: session.to_owned(), sequence })
+    }
+
+    fn id(&self) -> String {
+        format!("{}.{}", self.session, self.sequence)
+    }
+
+    fn path(&self, rest: &str) -> String {
+        path(&self.session, rest)
+    }
+}
+
+fn path(session: &str, rest: &str) -> String {
+    format!("/sessions/{}{rest}", encoded(session))
+}
+
+/// A session that is not the caller's is no task of it.
+fn missing(no: RoomRefusal) -> Failure {
+    if no.status == http::StatusCode::NOT_FOUND { Failure::task_not_found() } else { no.into() }
+}
+
+/// A task of a list: as its message left it, and as it is now, without content.
+struct ListedTask {
+    start: SessionTask,
+    now: SessionTask,
+}
+
+impl SessionAgent {
+    /// Sends a message and follows its task.
+    pub(crate) async fn stream(&self, sent: &SendMessageRequest) -> Result<Follow, Failure> {
+        let at = self.post_message(sent).await?;
+        Ok(Follow::Session(Box::new(self.follow(at).await?)))
+    }
+
+    /// Sends a message and comes back with the task at once.
+    pub(crate) async fn send(&self, sent: &SendMessageRequest) -> Result<Task, Failure> {
+        let at = self.post_message(sent).await?;
+        Ok(self.load(at).await?.snapshot.task())
+    }
+
+    async fn post_message(&self, sent: &SendMessageRequest) -> Result<TaskPosition, Failure> {
+        let message = &sent.message;
+        let metadata = json!({"a2a": {"message_id": message.message_id, "metadata": message.metadata}});
+        let body = json!({"content": content(&message.parts), "metadata": metadata});
+        let key = format!("a2a-{}", message.message_id);
+        if let Some(task) = &message.task_id {
+            let at = TaskPosition::read(task)?;
+            if message.context_id.as_ref().is_some_and(|context| *context != at.session) {
+                return Err(Failure::params("`contextId` is not that of the task."));
+            }
+            let mut earlier = SessionTask::new(at.clone(), self);
+            earlier.sought = Some(message.message_id.clone());
+            let task = self.load_into(earlier).await?;
+            // Section 3.3.1: a message that comes again was taken when it came first, whatever became of the task since.
+            if task.is_over() && !task.is_sought_found {
+                return Err(Failure::unsupported("The task is over; send a message without `taskId`."));
+            }
+            self.rooms.post(&at.path("/messages"), &body, Some(&key)).await.map_err(missing)?;
+            return Ok(at);
+        }
+        if let Some(session) = &message.context_id {
+            self.check_session(session).await?;
+            let path = path(session, "/messages");
+            let yes = self.rooms.post(&path, &body, Some(&key)).await.map_err(missing)?;
+            let sequence = yes.value["sequence"].as_u64().unwrap_or_default();
+            return Ok(TaskPosition { session: session.clone(), sequence });
+        }
+        let body = json!({"invite": [self.handle.as_str()], "initial_message": body});
+        let opened = self.rooms.post("/sessions", &body, Some(&key)).await?.value;
+        let session = opened["session_id"].as_str().unwrap_or_default().to_owned();
+        Ok(TaskPosition { session, sequence: opened["sequence"].as_u64().unwrap_or(1) })
+    }
+
+    /// Whether a session has or had the agent as a participant.
+    async fn check_session(&self, session: &str) -> Result<(), Failure> {
+        let shown = self.rooms.get(&path(session, "")).await.map_err(missing)?.value;
+        if self.takes_part(&shown) { Ok(()) } else { Err(Failure::task_not_found()) }
+    }
+
+    fn takes_part(&self, session: &Value) -> bool {
+        let mut participants = session["participants"].as_array().into_iter().flatten();
+        participants.any(|participant| participant["handle"] == self.handle.as_str())
+    }
+
+    /// Gives the events of a session behind `after` to `take`, in order and a page at a time, until it breaks off. Sessions
+    /// may be larger than memory: nothing but the page is kept.
+    async fn each_event(
+        &self,
+        session: &str,
+        mut after: u64,
+        page_max: usize,
+        mut take: impl FnMut(&Value) -> ControlFlow<()> + Send,
+    ) -> Result<(), Failure> {
+        loop {
+            let path = path(session, &format!("/events?limit={page_max}&after_sequence={after}"));
+            let page = self.rooms.get(&path).await.map_err(missing)?.value;
+            let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+            for event in events {
+                if take(event).is_break() {
+                    return Ok(());
+                }
+            }
+            let last = events.last().and_then(|event| event["sequence"].as_u64());
+            match last.filter(|last| *last > after && !page["next_cursor"].is_null()) {
+                Some(last) => after = last,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Applies the events that a task has not seen yet; gives what a client that streams gets of them.
+    async fn read_on(&self, task: &mut SessionTask, page_max: usize) -> Result<Vec<StreamResponse>, Failure> {
+        let mut updates = Vec::new();
+        let (session, after) = (task.position.session.clone(), task.snapshot.last);
+        let take = |event: &Value| {
+            updates.extend(task.apply(event));
+            if task.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        self.each_event(&session, after, page_max, take).await?;
+        Ok(updates)
+    }
+
+    /// A task as it is.
+    async fn load(&self, at: TaskPosition) -> Result<SessionTask, Failure> {
+        self.load_into(SessionTask::new(at, self)).await
+    }
+
+    async fn load_into(&self, mut task: SessionTask) -> Result<SessionTask, Failure> {
+        self.check_session(&task.position.session).await?;
+        self.read_on(&mut task, PAGE_EVENTS).await?;
+        if task.is_found { Ok(task) } else { Err(Failure::task_not_found()) }
+    }
+
+    /// A task as it is.
+    pub(crate) async fn task(&self, id: &str) -> Result<Task, Failure> {
+        Ok(self.load(TaskPosition::read(id)?).await?.snapshot.task())
+    }
+
+    /// Follows a task that is not over.
+    pub(crate) async fn subscribe(&self, id: &str) -> Result<Follow, Failure> {
+        let following = self.follow(TaskPosition::read(id)?).await?;
+        if following.task.is_over() {
+            return Err(Failure::unsupported("The task is over."));
+        }
+        Ok(Follow::Session(Box::new(following)))
+    }
+
+    async fn follow(&self, at: TaskPosition) -> Result<SessionFeed, Failure> {
+        let woken = self.wakeups.follow(&at.session);
+        let task = self.load(at).await?;
+        let waiting = [Update::Event(Box::new(StreamResponse::Task(task.snapshot.task())))].into();
+        Ok(SessionFeed { agent: self.clone(), task, woken, waiting })
+    }
+
+    /// Cancels a task: its session ends.
+    pub(crate) async fn cancel(&self, id: &str) -> Result<Task, Failure> {
+        let at = TaskPosition::read(id)?;
+        let mut task = self.load(at.clone()).await?;
+        if task.is_over() {
+            return Err(Failure::not_cancelable());
+        }
+        self.rooms.post(&at.path("/end"), &json!({}), None).await.map_err(missing)?;
+        self.read_on(&mut task, PAGE_EVENTS).await?;
+        Ok(task.snapshot.task())
+    }
+
+    /// The tasks that the caller has given the agent, those of the newest session first.
+    pub(crate) async fn list(&self, asked: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
+        let size = page_size(asked.page_size)?;
+        let mut found = self.newest_tasks(asked.context_id.as_deref()).await?;
+        let total = found.len();
+        if let Some(token) = asked.page_token.as_deref().filter(|token| !token.is_empty()) {
+            let at = found.iter().position(|task| task.now.position.id() == token);
+            let at = at.ok_or_else(|| Failure::params("`pageToken` is none of this list."))?;
+            found.drain(..=at);
+        }
+        found.retain(|ListedTask { now, .. }| {
+            asked.status.as_ref().is_none_or(|status| *status == now.snapshot.state())
+                && asked.status_timestamp_after.is_none_or(|after| now.snapshot.changed_at() >= Some(after))
+        });
+        let (mut tasks, mut bytes) = (Vec::new(), 0);
+        let mut left = found.into_iter().peekable();
+        while tasks.len() < size
+            && bytes < TASK_BYTES_MAX
+            && let Some(ListedTask { start, now }) = left.next()
+        {
+            // One that goes on has no content yet.
+            let mut task = now;
+            if task.is_over() {
+                task = start;
+                self.read_on(&mut task, PAGE_EVENTS_OF_ONE).await?;
+            }
+            bytes += task.snapshot.bytes();
+            let mut task = task.snapshot.task();
+            if asked.include_artifacts != Some(true) {
+                task.artifacts = None;
+            }
+            tasks.push(task);
+        }
+        let is_more = left.peek().is_some();
+        let next = tasks.last().filter(|_| is_more).map(|task| task.id.clone()).unwrap_or_default();
+        let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+        Ok(ListTasksResponse {
+            tasks,
+            next_page_token: next,
+            page_size: count(size),
+            total_size: count(total),
+        })
+    }
+
+    /// The newest [`LISTED_MAX`] tasks of the newest sessions; no further session is read after [`LISTED_EVENTS_MAX`] events.
+    async fn newest_tasks(&self, context: Option<&str>) -> Result<Vec<ListedTask>, Failure> {
+        let listed = self.rooms.get(&format!("/sessions?limit={LISTED_MAX}")).await?.value;
+        let sessions = listed["sessions"].as_array().into_iter().flatten();
+        let sessions = sessions.filter(|session| self.takes_part(session)).filter_map(|s| s["id"].as_str());
+        let sessions: Vec<&str> =
+            sessions.filter(|id| context.is_none_or(|context| context == *id)).collect();
+        let (mut found, mut read) = (Vec::new(), 0);
+        for session in sessions {
+            if found.len() >= LISTED_MAX || read >= LISTED_EVENTS_MAX {
+                break;
+            }
+            let mut tasks = VecDeque::<ListedTask>::new();
+            let nowhere = TaskPosition { session: session.to_owned(), sequence: u64::MAX };
+            let mut before = SessionTask::new(nowhere, self);
+            let take = |event: &Value| {
+                read += 1;
+                // There may be a thousand tasks, and most events are messages of somebody else.
+                if event["type"] != "session.message" || event["payload"]["sender"] == self.handle.as_str() {
+                    tasks.iter_mut().for_each(|task| task.now.apply_without_content(event));
+                }
+                if before.is_message_of_caller(event) && !event["payload"]["metadata"]["a2a"].is_null() {
+                    let start = before.begun_by(event);
+                    tasks.push_back(ListedTask { now: start.clone(), start });
+                    if tasks.len() > LISTED_MAX {
+                        tasks.pop_front();
+                    }
+                }
+                before.apply(event);
+                ControlFlow::Continue(())
+            };
+            match self.each_event(session, 0, PAGE_EVENTS, take).await {
+                Ok(()) => found.extend(tasks.into_iter().rev()),
+                // It was left out of meanwhile.
+                Err(failure) if failure.status == http::StatusCode::NOT_FOUND => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        found.truncate(LISTED_MAX);
+        Ok(found)
+    }
+}
+
+/// A task as far as the events of its session were read.
+#[derive(Debug, Clone)]
+struct SessionTask {
+    position: TaskPosition,
+    agent: AgentHandle,
+    caller: Option<AgentHandle>,
+    snapshot: TaskSnapshot,
+    /// Whether its message has come, and is the caller's.
+    is_found: bool,
+    /// A message of the caller that is looked for by its id, and whether it has come.
+    sought: Option<String>,
+    is_sought_found: bool,
+    /// Whether the agent was invited or joined; whoever opened the session was neither.
+    has_come: bool,
+    /// Whether the agent left and was not invited again.
+    has_left: bool,
+}
+
+impl SessionTask {
+    fn new(position: TaskPosition, of: &SessionAgent) -> Self {
+        let snapshot = TaskSnapshot::new(&position.id(), &position.session, &of.rooms.base_url());
+        let (agent, caller) = (of.handle.clone(), of.me.clone());
+        Self {
+            position,
+            agent,
+            caller,
+            snapshot,
+            is_found: false,
+            sought: None,
+            is_sought_found: false,
+            has_come: false,
+            has_left: false,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.snapshot.is_over()
+    }
+
+    fn is_message_of_caller(&self, event: &Value) -> bool {
+        let is_mine = self.caller.as_ref().is_some_and(|me| event["payload"]["sender"] == me.as_str());
+        event["type"] == "session.message" && is_mine
+    }
+
+    /// The task that a message begins, where the session stands like this.
+    fn begun_by(&self, message: &Value) -> Self {
+        let sequence = message["sequence"].as_u64().unwrap_or_default();
+        let position = TaskPosition { sequence, ..self.position.clone() };
+        let mut task = Self { snapshot: self.snapshot.with_id(&position.id()), position, ..self.clone() };
+        task.apply(message);
+        task
+    }
+
+    /// The same as [`SessionTask::apply`] for a list, which has thousands of tasks.
+    fn apply_without_content(&mut self, event: &Value) {
+        if !self.is_over() {
+            self.apply(event);
+            self.snapshot.drop_content();
+        }
+    }
+
+    /// Applies the next event of the session, unless it was applied already; gives what a client that streams gets of it.
+    fn apply(&mut self, event: &Value) -> Vec<StreamResponse> {
+        let sequence = event["sequence"].as_u64().unwrap_or_default();
+        if sequence <= self.snapshot.last || self.is_over() {
+            return Vec::new();
+        }
+        self.snapshot.last = sequence;
+        let payload = &event["payload"];
+        let when = event["created_at"].as_i64().and_then(DateTime::from_timestamp_millis).unwrap_or_default();
+        let is_agent = |member: &str| payload[member] == self.agent.as_str();
+        let is_behind = sequence > self.position.sequence;
+        let update = match event["type"].as_str().unwrap_or_default() {
+            "session.invited" if is_agent("invitee") => {
+                (self.has_come, self.has_left) = (true, false);
+                self.snapshot.set_status("queued", Some(when));
+                return Vec::new();
+            }
+            "session.joined" if is_agent("agent") => {
+                (self.has_come, self.has_left) = (true, false);
+                self.snapshot.set_state(TaskState::Working, None, when)
+            }
+            "session.message" if sequence == self.position.sequence => {
+                self.is_found = self.is_message_of_caller(event);
+                if self.has_left {
+                    // Nobody is there who would answer.
+                    return vec![self.snapshot.set_state(TaskState::Rejected, None, when)];
+                }
+                if !self.has_come {
+                    self.snapshot.set_status("running", Some(when));
+                }
+                return Vec::new();
+            }
+            "session.message" if is_behind && is_agent("sender") && answers(payload, &self.position) => {
+                return self.reply(payload, when);
+            }
+            "session.message" if self.sought.is_some() && self.is_message_of_caller(event) => {
+                let id = payload["metadata"]["a2a"]["message_id"].as_str();
+                self.is_sought_found |= id == self.sought.as_deref();
+                return Vec::new();
+            }
+            "session.left" if is_agent("agent") && !is_behind => {
+                self.has_left = true;
+                return Vec::new();
+            }
+            "session.left" if is_agent("agent") => self.snapshot.set_state(TaskState::Rejected, None, when),
+            "session.ended" if is_behind => {
+                let is_declined = is_agent("ended_by");
+                let state = if is_declined { TaskState::Rejected } else { TaskState::Canceled };
+                self.snapshot.set_state(state, None, when)
+            }
+            _ => return Vec::new(),
+        };
+        if is_behind { vec![update] } else { Vec::new() }
+    }
+
+    fn reply(&mut self, payload: &Value, when: DateTime<Utc>) -> Vec<StreamResponse> {
+        let parts = parts(&payload["content"]);
+        match payload["metadata"]["code"].as_str() {
+            Some("run_failed") => {
+                let message = self.snapshot.agent_message(parts);
+                vec![self.snapshot.set_state(TaskState::Failed, Some(message), when)]
+            }
+            _ => self.snapshot.complete_with(parts, when),
+        }
+    }
+}
+
+/// A task that is followed.
+pub(crate) struct SessionFeed {
+    agent: SessionAgent,
+    task: SessionTask,
+    woken: Arc<Notify>,
+    waiting: VecDeque<Update>,
+}
+
+impl SessionFeed {
+    pub(crate) fn task(&self) -> Task {
+        self.task.snapshot.task()
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Update>, Failure> {
+        loop {
+            if let Some(update) = self.waiting.pop_front() {
+                return Ok(Some(update));
+            }
+            if self.task.is_over() {
+                return Ok(None);
+            }
+            // First it registers, then it reads: what comes in between wakes it.
+            let woken = self.woken.notified();
+            tokio::pin!(woken);
+            woken.as_mut().enable();
+            let updates = self.agent.read_on(&mut self.task, PAGE_EVENTS).await?;
+            self.waiting.extend(updates.into_iter().map(|update| Update::Event(Box::new(update))));
+            if self.waiting.is_empty() && !self.task.is_over() {
+                // A lost wake-up is only late.
+                let again = tokio::time::sleep(Duration::from_millis(KEEPALIVE_MS));
+                tokio::select! {
+                    () = woken => {}
+                    () = again => return Ok(Some(Update::Alive)),
+                    () = self.agent.stop.cancelled() => return Err(Failure::stopping()),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a message of the agent is the answer: to this one if it says to which, otherwise to whatever came before it.
+fn answers(payload: &Value, at: &TaskPosition) -> bool {
+    payload["metadata"]["in_reply_to"].as_u64().is_none_or(|sequence| sequence == at.sequence)
+}
+
+/// The parts of a message as the content of one in a session.
+fn content(parts: &[Part]) -> Value {
+    let part = |part: &Part| match &part.content {
+        PartContent::Text(text) => json!({"type": "text", "text": text}),
+        PartContent::Data(Value::Object(data)) => json!({"type": "data", "data": data}),
+        PartContent::Data(data) => json!({"type": "data", "data": {"value": data}}),
+        PartContent::Url(url) => file(part, url),
+        PartContent::Raw(_) => json!({"type": "text", "text": run_tasks::text(std::slice::from_ref(part))}),
+    };
+    match parts {
+        [Part { content: PartContent::Text(text), .. }] => text.as_str().into(),
+        parts => parts.iter().map(part).collect(),
+    }
+}
+
+fn file(part: &Part, url: &str) -> Value {
+    let mut file = json!({"type": "file", "url": url});
+    for (name, value) in [("name", &part.filename), ("mime_type", &part.media_type)] {
+        if let Some(value) = value {
+            file[name] = value.as_str().into();
+        }
+    }
+    file
+}
+
+/// The content of a message as parts.
+fn parts(content: &Value) -> Vec<Part> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let part = |part: &Value| {
+        let made = match part["type"].as_str()? {
+            "text" => PartContent::Text(text(&part["text"])?),
+            "data" => PartContent::Data(part["data"].clone()),
+            _ => PartContent::Url(text(&part["url"]).or_else(|| text(&part["data_uri"]))?),
+        };
+        Some(Part {
+            content: made,
+            filename: text(&part["name"]),
+            media_type: text(&part["mime_type"]),
+            metadata: None,
+        })
+    };
+    match content.as_str() {
+        Some(text) => vec![Part::text(text)],
+        None => content.as_array().into_iter().flatten().filter_map(part).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! What an agent lets itself be disturbed by, and until when. Pure.
+//! Must not know: which messages an agent is shown.
+
+use plenary_kernel::TimestampMs;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The longest time for which an end can be named, in milliseconds.
+pub const ATTENTION_MS_MAX: u64 = 366 * 24 * 3_600 * 1_000;
+
+/// What may disturb; each level lets through less than the one before.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum AttentionLevel {
+    /// Everything.
+    #[default]
+    Open,
+    /// Its own people, urgent messages, and replies to what it sent.
+    Focus,
+    /// Nothing.
+    Dnd,
+}
+
+impl AttentionLevel {
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Focus => "focus",
+            Self::Dnd => "dnd",
+        }
+    }
+}
+
+/// The last period in which not everything was let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attention {
+    /// `focus` or `dnd`.
+    pub level: AttentionLevel,
+    /// When it began, in ms since the epoch.
+    #[schemars(with = "u64")]
+    pub since: TimestampMs,
+    /// When it ends or ended, in ms since the epoch; absent if it ends when somebody says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<u64>")]
+    pub until: Option<TimestampMs>,
+}
+
+/// What is to hold from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttentionChange {
+    /// The level.
+    pub level: AttentionLevel,
+    /// When it ends.
+    pub until: Option<TimestampMs>,
+}
+
+impl AttentionChange {
+    /// Whether its end can be meant at this time: it lies ahead, not too far, and not of `open`, which has none.
+    #[must_use]
+    pub fn is_valid(&self, now: TimestampMs) -> bool {
+        let is_ahead = |until: TimestampMs| until > now && until.0 - now.0 <= ATTENTION_MS_MAX;
+        self.until.is_none_or(|until| self.level != AttentionLevel::Open && is_ahead(until))
+    }
+
+    /// What becomes of the last period when this is said at a time.
+    #[must_use]
+    pub fn after(self, before: Option<Attention>, at: TimestampMs) -> Option<Attention> {
+        let running = before.filter(|before| before.level_at(at) != AttentionLevel::Open);
+        match (self.level, running) {
+            (AttentionLevel::Open, Some(running)) => Some(Attention { until: Some(at), ..running }),
+            (AttentionLevel::Open, None) => before,
+            (level, running) => {
+                let since = running.map_or(at, |running| running.since);
+                Some(Attention { level, since, until: self.until })
+            }
+        }
+    }
+}
+
+impl Attention {
+    /// What holds at a time.
+    #[must_use]
+    pub fn level_at(&self, at: TimestampMs) -> AttentionLevel {
+        if self.covers(at) { self.level } else { AttentionLevel::Open }
+    }
+
+    /// Whether a time is within it.
+    #[must_use]
+    pub fn covers(&self, at: TimestampMs) -> bool {
+        at >= self.since && self.until.is_none_or(|until| at < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(level: AttentionLevel, until: Option<u64>) -> AttentionChange {
+        AttentionChange { level, until: until.map(TimestampMs) }
+    }
+
+    #[test]
+    fn a_period_begins_is_changed_and_ends() {
+        use AttentionLevel::{Dnd, Focus, Open};
+        let at = TimestampMs;
+        assert_eq!(change(Open, None).after(None, at(5)), None);
+        let focus = change(Focus, Some(50)).after(None, at(10)).unwrap();
+        for (time, level) in [(9, Open), (10, Focus), (49, Focus), (50, Open)] {
+            assert_eq!(focus.level_at(at(time)), level, "{time}");
+        }
+        let dnd = change(Dnd, None).after(Some(focus), at(20)).unwrap();
+        assert_eq!((dnd.since, dnd.until, dnd.level_at(at(1_000))), (at(10), None, Dnd));
+        let ended = change(Open, None).after(Some(dnd), at(30)).unwrap();
+        assert_eq!((ended.level_at(at(30)), ended.covers(at(29))), (Open, true));
+        assert_eq!(change(Open, None).after(Some(ended), at(40)), Some(ended), "it is over already");
+        assert_eq!(change(Dnd, None).after(Some(ended), at(60)).unwrap().since, at(60));
+    }
+
+    #[test]
+    fn an_end_lies_ahead_and_not_too_far() {
+        use AttentionLevel::{Dnd, Open};
+        for (wanted, is_valid) in [
+            (change(Open, None), true),
+            (change(Open, Some(20)), false),
+            (change(Dnd, None), true),
+            (change(Dnd, Some(10)), false),
+            (change(Dnd, Some(11)), true),
+            (change(Dnd, Some(10 + ATTENTION_MS_MAX)), true),
+            (change(Dnd, Some(11 + ATTENTION_MS_MAX)), false),
+        ] {
+            assert_eq!(wanted.is_valid(TimestampMs(10)), is_valid, "{wanted:?}");
+        }
+    }
+}

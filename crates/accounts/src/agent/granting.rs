@@ -1,0 +1,194 @@
+//! What may become of an agent's tokens beside its own, and of grants. Pure.
+
+use plenary_engine::Decision;
+use plenary_kernel::{AgentHandle, Stamp, TimestampMs};
+
+use super::{
+    command::NewToken,
+    event::{AgentEvent, GrantRenewed, TokenIssued, TokensEnded, WhyEnded},
+    profile::AgentKind,
+    state::AgentState,
+    tokens::{GrantEdit, GrantEdited, IssuedToken, OWN, Renewal},
+};
+use crate::{
+    Actor, Authority, Rejection,
+    limits::{TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX},
+};
+
+/// Decides `AgentEdit::IssueToken` for who may change the agent, or the agent itself.
+pub(super) fn issue(
+    state: &AgentState,
+    stamp: &Stamp,
+    authority: &Authority,
+    new: &NewToken,
+) -> Result<AgentEvent, Rejection> {
+    if state.kind() != AgentKind::Agent {
+        return Err(Rejection::NoTokens);
+    }
+    if state.issued().len() >= TOKENS_PER_AGENT_MAX {
+        return Err(Rejection::TooManyTokens);
+    }
+    let mut expires_at = new.expires_at;
+    let parent = match made_with(state, authority) {
+        Maker::ByOwner => None,
+        Maker::WithOwn => Some(OWN.to_owned()),
+        Maker::With(id, parent) => {
+            if !parent.scope.covers(&new.scope) {
+                return Err(Rejection::ScopeExceeded);
+            }
+            expires_at = expires_at.or(parent.expires_at);
+            if parent.expires_at.is_some_and(|end| expires_at > Some(end)) {
+                return Err(Rejection::LastsTooLong);
+            }
+            Some(id.to_owned())
+        }
+    };
+    Ok(AgentEvent::TokenIssued(TokenIssued {
+        by: authority.by.clone(),
+        id: stamp.ulid(0).to_string(),
+        token: new.token,
+        parent,
+        scope: new.scope.clone(),
+        name: new.name.clone(),
+        expires_at,
+        client: new.client.clone(),
+    }))
+}
+
+/// Decides `AgentEdit::EndToken`. With a token beside the agent's own only itself and what is below it can be ended.
+pub(super) fn end(state: &AgentState, authority: &Authority, id: &str) -> Result<AgentEvent, Rejection> {
+    let issued = state.issued();
+    let is_within = match made_with(state, authority) {
+        Maker::ByOwner | Maker::WithOwn => true,
+        Maker::With(own, _) => issued.is_within(id, own),
+    };
+    if !is_within || issued.get(id).is_none() {
+        return Err(Rejection::NotFound);
+    }
+    Ok(ended(state, Some(authority.by.clone()), WhyEnded::Revoked, id))
+}
+
+/// With what somebody acts on an agent's tokens.
+enum Maker<'a> {
+    ByOwner,
+    WithOwn,
+    With(&'a str, &'a IssuedToken),
+}
+
+fn made_with<'a>(state: &'a AgentState, authority: &Authority) -> Maker<'a> {
+    match (&authority.by, &authority.token) {
+        // A person in the name of the agent is its owner.
+        (Actor::Agent(_), Some(token)) if !token.is_person() => {
+            state.issued().of(token).map_or(Maker::WithOwn, |(id, parent)| Maker::With(id, parent))
+        }
+        _ => Maker::ByOwner,
+    }
+}
+
+fn ended(state: &AgentState, by: Option<Actor>, why: WhyEnded, id: &str) -> AgentEvent {
+    AgentEvent::TokensEnded(TokensEnded { by, why, ended: state.issued().with_descendants(id) })
+}
+
+/// Decides `GrantEdit`.
+pub(super) fn edit(
+    state: &AgentState,
+    stamp: &Stamp,
+    handle: &AgentHandle,
+    edit: &GrantEdit,
+) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
+    let done = |events| Ok(Decision::new(events, GrantEdited::Done));
+    let revoked = |why, id: &str| vec![ended(state, None, why, id)];
+    match edit {
+        GrantEdit::TakeUp(renewal) => {
+            let grant = grant(state, stamp.now, renewal)?;
+            if grant.refresh.is_some() {
+                return Err(Rejection::GrantInvalid);
+            }
+            renewed(state, stamp, handle, renewal, grant)
+        }
+        GrantEdit::Renew { used, renewal } => {
+            let grant = grant(state, stamp.now, renewal)?;
+            if !grant.key.is_some_and(|key| key.matches(&renewal.key)) {
+                return Err(Rejection::GrantInvalid);
+            }
+            if !grant.refresh.is_some_and(|refresh| refresh.matches(used)) {
+                let events = revoked(WhyEnded::Reused, &renewal.grant);
+                return Ok(Decision::new(events, GrantEdited::Reused));
+            }
+            renewed(state, stamp, handle, renewal, grant)
+        }
+        GrantEdit::GiveBack { grant, key } => match state.issued().get(grant) {
+            Some(known) if known.key.is_some_and(|known| known.matches(key)) => {
+                done(revoked(WhyEnded::Revoked, grant))
+            }
+            Some(_) | None => done(Vec::new()),
+        },
+        GrantEdit::Distrust { grant } => match state.issued().get(grant) {
+            Some(_) => done(revoked(WhyEnded::Reused, grant)),
+            None => done(Vec::new()),
+        },
+        GrantEdit::GiveBackToken(token) => match state.issued().of(token) {
+            Some((id, _)) => done(revoked(WhyEnded::Revoked, id)),
+            None => done(Vec::new()),
+        },
+        GrantEdit::Expire => {
+            let ended = state.issued().expired(stamp.now);
+            let over = TokensEnded { by: None, why: WhyEnded::Expired, ended };
+            done(if over.ended.is_empty() { Vec::new() } else { vec![AgentEvent::TokensEnded(over)] })
+        }
+    }
+}
+
+/// The grant that a client has, as long as it stands.
+fn grant<'a>(
+    state: &'a AgentState,
+    now: TimestampMs,
+    renewal: &Renewal,
+) -> Result<&'a IssuedToken, Rejection> {
+    let grant = state.issued().get(&renewal.grant).filter(|grant| state.is_live() && grant.is_open(now));
+    let is_its = |grant: &&IssuedToken| {
+        grant.client.as_ref().is_some_and(|client| client.client_id == renewal.client_id)
+    };
+    grant.filter(is_its).ok_or(Rejection::GrantInvalid)
+}
+
+fn renewed(
+    state: &AgentState,
+    stamp: &Stamp,
+    handle: &AgentHandle,
+    renewal: &Renewal,
+    grant: &IssuedToken,
+) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
+    let scope = renewal.scope.clone().unwrap_or_else(|| grant.scope.clone());
+    if !grant.scope.covers(&scope) {
+        return Err(Rejection::ScopeExceeded);
+    }
+    let until = grant.client.as_ref().map_or(stamp.now, |client| client.until);
+    let lasts_until = TimestampMs(stamp.now.0.saturating_add(renewal.lasts_ms));
+    let mut events = vec![AgentEvent::GrantRenewed(GrantRenewed {
+        id: renewal.grant.clone(),
+        key: renewal.key,
+        refresh: renewal.refresh,
+        pending_until: grant.expires_at.filter(|_| grant.refresh.is_none()),
+        expires_at: grant.refresh.is_none().then_some(until),
+    })];
+    let surplus = state.issued().surplus(&renewal.grant, TOKENS_PER_GRANT_MAX - 1);
+    if !surplus.is_empty() {
+        events.push(AgentEvent::TokensEnded(TokensEnded {
+            by: None,
+            why: WhyEnded::Revoked,
+            ended: surplus,
+        }));
+    }
+    events.push(AgentEvent::TokenIssued(TokenIssued {
+        by: Actor::Agent(handle.clone()),
+        id: stamp.ulid(0).to_string(),
+        token: Some(renewal.access),
+        parent: Some(renewal.grant.clone()),
+        scope,
+        name: grant.name.clone(),
+        expires_at: Some(lasts_until.min(until)),
+        client: None,
+    }));
+    Ok(Decision::new(events, GrantEdited::Done))
+}

@@ -1,0 +1,186 @@
+//! Given an agent with tokens and grants, when a client or time does something, then what.
+
+use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
+
+use super::{
+    command::{AgentEdit, EditAgent, EditFacts, NewToken},
+    decide::edit,
+    event::{AgentEvent, AgentRegistered, WhyEnded},
+    granting,
+    profile::{AgentKind, ProfileChange},
+    state::AgentState,
+    tokens::{GrantEdit, GrantEdited, GrantedTo, Renewal},
+};
+use crate::{Authority, Policy, Rejection, TokenDigest, limits::TOKENS_PER_GRANT_MAX};
+
+const HOUR: u64 = 3_600_000;
+
+fn handle() -> AgentHandle {
+    "@nick.bot".parse().unwrap()
+}
+
+fn stamp(at: u64) -> Stamp {
+    Stamp::new(TimestampMs(at), [u8::try_from(at % 251).unwrap(); 10])
+}
+
+fn evolve(state: &mut AgentState, at: u64, events: &[AgentEvent]) {
+    for event in events {
+        state.evolve(Version(2), TimestampMs(at), event);
+    }
+}
+
+fn agent(kind: AgentKind) -> AgentState {
+    let mut state = AgentState::default();
+    let registered = AgentRegistered {
+        by: "~nick".parse().unwrap(),
+        policy: Policy::Open,
+        allowlist: Vec::new(),
+        self_service: false,
+        token: TokenDigest::of("own"),
+        kind,
+        profile: ProfileChange::default(),
+    };
+    evolve(&mut state, 0, &[AgentEvent::AgentRegistered(registered)]);
+    state
+}
+
+fn issue(state: &mut AgentState, at: u64, with: &str, new: NewToken) -> Result<String, Rejection> {
+    let by = if with == "owner" { "~nick" } else { "@nick.bot" };
+    let authority = Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(with)) };
+    let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
+    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let decided = edit(state, facts, &stamp(at), &command)?;
+    evolve(state, at, &decided.events);
+    Ok(decided.reply.issued.unwrap())
+}
+
+fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
+    NewToken {
+        token: Some(TokenDigest::of(text)),
+        scope: scope.parse().unwrap(),
+        expires_at: expires_at.map(TimestampMs),
+        name: None,
+        client: None,
+    }
+}
+
+fn granted(state: &mut AgentState) -> String {
+    let client = GrantedTo {
+        client_id: "c".into(),
+        name: "C".into(),
+        resource: "r".into(),
+        until: TimestampMs(100 * HOUR),
+    };
+    let new = NewToken { token: None, client: Some(client), ..token("", "write", Some(60_000)) };
+    issue(state, 1, "owner", new).unwrap()
+}
+
+fn renewal(grant: &str, nth: u64) -> Renewal {
+    Renewal {
+        grant: grant.into(),
+        client_id: "c".into(),
+        key: TokenDigest::of("key"),
+        refresh: TokenDigest::of(&format!("refresh {nth}")),
+        access: TokenDigest::of(&format!("access {nth}")),
+        scope: None,
+        lasts_ms: HOUR,
+    }
+}
+
+fn act(state: &mut AgentState, at: u64, what: &GrantEdit) -> Result<GrantEdited, Rejection> {
+    let decided = granting::edit(state, &stamp(at), &handle(), what)?;
+    evolve(state, at, &decided.events);
+    Ok(decided.reply)
+}
+
+fn accepts(state: &AgentState, token: &str, at: u64) -> bool {
+    state.accepts_token_at(&TokenDigest::of(token), TimestampMs(at))
+}
+
+#[test]
+fn given_a_grant_when_it_is_taken_up_and_renewed_then_its_tokens_are_below_it() {
+    let mut state = agent(AgentKind::Agent);
+    let grant = granted(&mut state);
+    assert_eq!(act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))), Ok(GrantEdited::Done));
+    assert!(accepts(&state, "access 0", 3) && !accepts(&state, "access 0", 2 + HOUR));
+    assert_eq!(act(&mut state, 3, &GrantEdit::TakeUp(renewal(&grant, 9))), Err(Rejection::GrantInvalid));
+    for nth in 1..5 {
+        let used = TokenDigest::of(&format!("refresh {}", nth - 1));
+        let edit = GrantEdit::Renew { used, renewal: renewal(&grant, nth) };
+        assert_eq!(act(&mut state, 10 + nth, &edit), Ok(GrantEdited::Done));
+    }
+    let live = (0..5).filter(|nth| accepts(&state, &format!("access {nth}"), 20)).count();
+    assert_eq!((live, state.issued().len()), (TOKENS_PER_GRANT_MAX, TOKENS_PER_GRANT_MAX + 1));
+    assert!(accepts(&state, "access 4", 20) && !accepts(&state, "access 0", 20));
+    let used = TokenDigest::of("refresh 1");
+    let again = GrantEdit::Renew { used, renewal: renewal(&grant, 9) };
+    assert_eq!(act(&mut state, 30, &again), Ok(GrantEdited::Reused));
+    assert!(state.issued().is_empty() && accepts(&state, "own", 30));
+}
+
+#[test]
+fn given_a_grant_when_somebody_else_asks_then_it_is_not_there() {
+    let mut state = agent(AgentKind::Agent);
+    let grant = granted(&mut state);
+    let other = Renewal { client_id: "d".into(), ..renewal(&grant, 0) };
+    assert_eq!(act(&mut state, 2, &GrantEdit::TakeUp(other.clone())), Err(Rejection::GrantInvalid));
+    act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))).unwrap();
+    let used = TokenDigest::of("refresh 0");
+    assert_eq!(act(&mut state, 3, &GrantEdit::Renew { used, renewal: other }), Err(Rejection::GrantInvalid));
+    let keyless = Renewal { key: TokenDigest::of("other"), ..renewal(&grant, 1) };
+    let used = TokenDigest::of("garbage");
+    assert_eq!(
+        act(&mut state, 3, &GrantEdit::Renew { used, renewal: keyless }),
+        Err(Rejection::GrantInvalid)
+    );
+    act(&mut state, 3, &GrantEdit::GiveBack { grant: grant.clone(), key: TokenDigest::of("other") }).unwrap();
+    assert!(accepts(&state, "access 0", 4), "nothing has ended");
+    act(&mut state, 3, &GrantEdit::GiveBack { grant, key: TokenDigest::of("key") }).unwrap();
+    assert!(!accepts(&state, "access 0", 4));
+}
+
+#[test]
+fn given_a_grant_when_nobody_takes_it_up_or_its_time_is_over_then_it_ends() {
+    let mut state = agent(AgentKind::Agent);
+    let late = granted(&mut state);
+    assert_eq!(act(&mut state, 60_000, &GrantEdit::TakeUp(renewal(&late, 0))), Err(Rejection::GrantInvalid));
+    let decided = granting::edit(&state, &stamp(60_000), &handle(), &GrantEdit::Expire).unwrap();
+    assert!(
+        matches!(&decided.events[..], [AgentEvent::TokensEnded(ended)] if ended.why == WhyEnded::Expired)
+    );
+    evolve(&mut state, 60_000, &decided.events);
+    let grant = granted(&mut state);
+    act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))).unwrap();
+    act(&mut state, 100 * HOUR - 1, &GrantEdit::Expire).unwrap();
+    let used = TokenDigest::of("refresh 0");
+    let last = GrantEdit::Renew { used, renewal: renewal(&grant, 1) };
+    act(&mut state, 100 * HOUR - 1, &last).unwrap();
+    assert!(!accepts(&state, "access 1", 100 * HOUR), "no token outlives its grant");
+    act(&mut state, 100 * HOUR, &GrantEdit::Expire).unwrap();
+    assert!(state.issued().is_empty());
+    let unchanged = granting::edit(&state, &stamp(101 * HOUR), &handle(), &GrantEdit::Expire).unwrap();
+    assert!(unchanged.events.is_empty());
+}
+
+#[test]
+fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
+    let mut state = agent(AgentKind::Agent);
+    let parent = issue(&mut state, 1, "own", token("a", "read", Some(50))).unwrap();
+    assert_eq!(issue(&mut state, 2, "a", token("b", "write", None)), Err(Rejection::ScopeExceeded));
+    assert_eq!(issue(&mut state, 2, "a", token("b", "read", Some(51))), Err(Rejection::LastsTooLong));
+    let child = issue(&mut state, 2, "a", token("b", "read", None)).unwrap();
+    assert_eq!(state.issued().get(&child).unwrap().expires_at, Some(TimestampMs(50)));
+    assert_eq!(state.issued().get(&child).unwrap().parent.as_deref(), Some(parent.as_str()));
+    issue(&mut state, 3, "owner", token("c", "write", None)).unwrap();
+    let rotate = EditAgent {
+        authority: Authority { by: "~nick".parse().unwrap(), token: Some(TokenDigest::of("owner")) },
+        handle: handle(),
+        edit: AgentEdit::RotateToken(TokenDigest::of("new")),
+    };
+    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let decided = edit(&state, facts, &stamp(4), &rotate).unwrap();
+    evolve(&mut state, 4, &decided.events);
+    assert!(!accepts(&state, "a", 5) && !accepts(&state, "b", 5) && accepts(&state, "c", 5));
+    let mut person = agent(AgentKind::Person);
+    assert_eq!(issue(&mut person, 1, "owner", token("d", "read", None)), Err(Rejection::NoTokens));
+}

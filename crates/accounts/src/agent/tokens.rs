@@ -1,0 +1,234 @@
+//! Tokens of an agent beside its own: scoped, with an end, each below the one that it was made with; and grants, which a
+//! person gives to a client and which are no bearer's themselves, but the parents of what the client bears. Pure.
+//! Must not know: how a token is sent, or OAuth's messages.
+
+use std::collections::BTreeMap;
+
+use plenary_kernel::TimestampMs;
+use serde::{Deserialize, Serialize};
+
+use super::event::{Ended, GrantRenewed, TokenIssued, WhyEnded};
+use crate::{Scope, TokenDigest};
+
+/// The parent of what was made with the agent's own token.
+pub const OWN: &str = "own";
+
+/// The client that a grant was given to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantedTo {
+    /// By which id it calls itself.
+    pub client_id: String,
+    /// By which name it was shown to the person.
+    pub name: String,
+    /// The resource that it asked for.
+    pub resource: String,
+    /// Until when it may last, once the client has taken it up.
+    pub until: TimestampMs,
+}
+
+/// A token, or a grant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssuedToken {
+    /// The digest of what its bearer sends; none of a grant.
+    pub token: Option<TokenDigest>,
+    /// The id of the token that it was made with, [`OWN`] for the agent's own; none where the owner or the operator made it.
+    pub parent: Option<String>,
+    /// What it may do.
+    pub scope: Scope,
+    /// What its maker calls it.
+    pub name: Option<String>,
+    /// When it was made.
+    pub created_at: TimestampMs,
+    /// When it ends by itself.
+    pub expires_at: Option<TimestampMs>,
+    /// For which client, where it is a grant.
+    pub client: Option<GrantedTo>,
+    /// What every refresh token of a grant has, by its digest; none before it is taken up.
+    pub(crate) key: Option<TokenDigest>,
+    /// The one refresh token that counts.
+    pub(crate) refresh: Option<TokenDigest>,
+}
+
+impl IssuedToken {
+    /// Whether it has not ended by itself.
+    #[must_use]
+    pub fn is_open(&self, now: TimestampMs) -> bool {
+        self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// The tokens of one agent, by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Issued(BTreeMap<String, IssuedToken>);
+
+impl Issued {
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// All of them, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &IssuedToken)> {
+        self.0.iter().map(|(id, token)| (id.as_str(), token))
+    }
+    /// One by its id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&IssuedToken> {
+        self.0.get(id)
+    }
+    /// One by what its bearer sends, or the grant that this is.
+    #[must_use]
+    pub fn of(&self, digest: &TokenDigest) -> Option<(&str, &IssuedToken)> {
+        if let Some(grant) = digest.grant() {
+            let (id, token) = self.0.get_key_value(grant)?;
+            return token.client.is_some().then_some((id, token));
+        }
+        self.iter().find(|(_, token)| token.token.is_some_and(|token| token.matches(digest)))
+    }
+    /// One and everything below it, as what ends with it.
+    pub(crate) fn with_descendants(&self, id: &str) -> Vec<Ended> {
+        self.ended(|at| self.is_within(at, id))
+    }
+    /// What was made with the agent's own token, and everything below.
+    pub(crate) fn of_own(&self) -> Vec<Ended> {
+        self.ended(|at| self.is_within(at, OWN))
+    }
+    /// What has ended by itself.
+    pub(crate) fn expired(&self, now: TimestampMs) -> Vec<Ended> {
+        let over = |id: &str| self.0.get(id).is_some_and(|token| !token.is_open(now));
+        self.ended(|id| self.line(id).any(over))
+    }
+    pub(crate) fn all(&self) -> Vec<Ended> {
+        self.ended(|_| true)
+    }
+    /// The tokens of a grant beyond the youngest few.
+    pub(crate) fn surplus(&self, grant: &str, kept_max: usize) -> Vec<Ended> {
+        let below: Vec<_> = self.iter().filter(|(_, token)| token.parent.as_deref() == Some(grant)).collect();
+        let over = below.len().saturating_sub(kept_max);
+        below[..over].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
+    }
+    /// Whether a token is another one or below it.
+    pub(crate) fn is_within(&self, id: &str, of: &str) -> bool {
+        self.line(id).any(|above| above == of)
+    }
+
+    /// A token, its parent, and so on.
+    fn line<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a str> {
+        std::iter::successors(Some(id), |id| self.0.get(*id)?.parent.as_deref())
+    }
+
+    fn ended(&self, ends: impl Fn(&str) -> bool) -> Vec<Ended> {
+        let ending = self.iter().filter(|(id, _)| ends(id));
+        let ended = |(id, token): (&str, &IssuedToken)| Ended {
+            id: id.to_owned(),
+            token: token.token,
+            expires_at: token.expires_at,
+        };
+        ending.map(ended).collect()
+    }
+
+    pub(crate) fn issue(&mut self, at: TimestampMs, event: &TokenIssued) {
+        let token = IssuedToken {
+            token: event.token,
+            parent: event.parent.clone(),
+            scope: event.scope.clone(),
+            name: event.name.clone(),
+            created_at: at,
+            expires_at: event.expires_at,
+            client: event.client.clone(),
+            key: None,
+            refresh: None,
+        };
+        self.0.insert(event.id.clone(), token);
+    }
+
+    pub(crate) fn renew(&mut self, event: &GrantRenewed) {
+        if let Some(grant) = self.0.get_mut(&event.id) {
+            grant.key = Some(event.key);
+            grant.refresh = Some(event.refresh);
+            grant.expires_at = event.expires_at.or(grant.expires_at);
+        }
+    }
+
+    pub(crate) fn end(&mut self, ended: &[Ended]) {
+        for Ended { id, .. } in ended {
+            self.0.remove(id);
+        }
+    }
+}
+
+/// What a client does with a grant, or time does with tokens. Nobody's authority stands behind it but the secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantEdit {
+    /// The client takes the grant up with the code that it got.
+    TakeUp(Renewal),
+    /// The client sends its refresh token and gets new ones.
+    Renew {
+        /// The refresh token that it sent.
+        used: TokenDigest,
+        /// What it gets.
+        renewal: Renewal,
+    },
+    /// Whoever has a refresh token of the grant gives it back.
+    GiveBack {
+        /// The grant.
+        grant: String,
+        /// What each of its refresh tokens has.
+        key: TokenDigest,
+    },
+    /// A code came twice: whoever has what the first one got may have stolen it.
+    Distrust {
+        /// The grant.
+        grant: String,
+    },
+    /// A bearer gives its token back.
+    GiveBackToken(TokenDigest),
+    /// What has ended by itself is taken away.
+    Expire,
+}
+
+/// What a client gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewal {
+    /// The grant.
+    pub grant: String,
+    /// The client that asks.
+    pub client_id: String,
+    /// What each refresh token of the grant has.
+    pub key: TokenDigest,
+    /// The new refresh token.
+    pub refresh: TokenDigest,
+    /// The new token.
+    pub access: TokenDigest,
+    /// What the new token may do, where that is less than the grant.
+    pub scope: Option<Scope>,
+    /// How long the new token lasts, in milliseconds.
+    pub lasts_ms: u64,
+}
+
+/// What became of [`GrantEdit`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GrantEdited {
+    /// It was done.
+    Done,
+    /// A refresh token came that had been used: the grant has ended.
+    Reused,
+}
+
+impl WhyEnded {
+    /// The stable word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Revoked => "revoked",
+            Self::Expired => "expired",
+            Self::Reused => "reused",
+        }
+    }
+}

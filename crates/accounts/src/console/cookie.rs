@@ -1,0 +1,110 @@
+//! The cookie that stands for a session of the console, and what a page sends with each write to show that it is ours.
+//! Must not know: whether a session is open.
+
+use http::{HeaderMap, header};
+use plenary_kernel::json::digest;
+
+use super::keyring::Keyring;
+use crate::{limits::TOKEN_OCTETS_MAX, token::random_hex};
+
+/// The name of the cookie.
+pub const CONSOLE_COOKIE: &str = "plenary_console";
+const COOKIE: &str = "plc_";
+const LINK: &str = "plk_";
+
+/// A secret that says whose sessions it is looked for among: `plc_<64 hex digits>.~owner`, or `….operator`.
+fn made(prefix: &str, keyring: &Keyring) -> String {
+    format!("{prefix}{}.{keyring}", random_hex())
+}
+
+fn keyring(prefix: &str, secret: &str) -> Option<Keyring> {
+    let (_, keyring) = secret.strip_prefix(prefix)?.split_once('.')?;
+    (secret.len() <= TOKEN_OCTETS_MAX).then(|| keyring.parse().ok())?
+}
+
+/// A cookie in clear: kept by the browser alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConsoleCookie(String);
+
+impl ConsoleCookie {
+    pub(crate) fn random(keyring: &Keyring) -> Self {
+        Self(made(COOKIE, keyring))
+    }
+    /// The cookie itself.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+    /// What a page sends with each write.
+    #[must_use]
+    pub fn csrf(&self) -> String {
+        csrf_of(&self.0)
+    }
+}
+
+impl std::fmt::Debug for ConsoleCookie {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ConsoleCookie(…)")
+    }
+}
+
+/// The secret of a new link.
+pub(crate) fn link_of(keyring: &Keyring) -> String {
+    made(LINK, keyring)
+}
+
+/// Whose link it is, as far as it says.
+pub(crate) fn keyring_of_link(secret: &str) -> Option<Keyring> {
+    keyring(LINK, secret)
+}
+
+/// Whose cookie it is, as far as it says.
+pub(crate) fn keyring_of_cookie(secret: &str) -> Option<Keyring> {
+    keyring(COOKIE, secret)
+}
+
+/// What a page sends with each write: it follows from the cookie, which no page can read, and is kept nowhere.
+#[must_use]
+pub fn csrf_of(cookie: &str) -> String {
+    hex::encode(digest(&[b"a write of the console\0", cookie.as_bytes()].concat()))
+}
+
+/// The cookie of a request; `None` where there is none, or more than one.
+#[must_use]
+pub fn cookie_of(headers: &HeaderMap) -> Option<&str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut ours = pairs.filter(|(name, _)| *name == CONSOLE_COOKIE).map(|(_, value)| value);
+    ours.next().filter(|_| ours.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(lines: &[&'static str]) -> HeaderMap {
+        lines.iter().map(|line| (header::COOKIE, HeaderValue::from_static(line))).collect()
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others_and_two_are_none() {
+        assert_eq!(cookie_of(&headers(&["a=b; plenary_console=x.y; c"])), Some("x.y"));
+        assert_eq!(cookie_of(&headers(&["a=b", "plenary_console=x"])), Some("x"));
+        assert_eq!(cookie_of(&headers(&["plenary_console=x; plenary_console=y"])), None);
+        assert_eq!(cookie_of(&headers(&["xplenary_console=x"])), None);
+        assert_eq!(cookie_of(&headers(&[])), None);
+    }
+
+    #[test]
+    fn a_secret_says_whose_sessions_it_is_among_and_is_not_printed() {
+        let keyring: Keyring = "~nick".parse().unwrap();
+        let (cookie, link) = (ConsoleCookie::random(&keyring), link_of(&keyring));
+        assert_eq!(keyring_of_cookie(cookie.expose()), Some(keyring.clone()));
+        assert_eq!(keyring_of_link(&link), Some(keyring));
+        assert_eq!((keyring_of_link(cookie.expose()), keyring_of_cookie(&link)), (None, None));
+        assert_eq!(format!("{cookie:?}"), "ConsoleCookie(…)");
+        assert_ne!(csrf_of("a"), csrf_of("b"));
+    }
+}

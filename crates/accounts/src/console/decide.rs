@@ -1,0 +1,289 @@
+//! What may become of links and sessions. Pure.
+
+use plenary_engine::Decision;
+use plenary_kernel::{Stamp, TimestampMs};
+
+use super::{
+    command::{
+        AddPasskey, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn, SignOut,
+        SignedIn,
+    },
+    event::{
+        ConsoleEvent, LinkMade, PasskeyAdded, PasskeyRemoved, PasskeyUsed, SessionBegan, SessionEnded,
+        SessionUsed,
+    },
+    state::ConsoleState,
+};
+use crate::{
+    TokenDigest,
+    limits::{CHALLENGES_USED_MAX, PASSKEYS_MAX},
+    rejection::Rejection,
+};
+
+/// Decides `MakeLink`.
+pub(super) fn make_link(
+    facts: KeyringFacts,
+    stamp: &Stamp,
+    command: &MakeLink,
+) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+    if !facts.through_holds {
+        return Err(Rejection::Revoked);
+    }
+    let event = LinkMade {
+        by: command.by.clone(),
+        link: command.link,
+        through: command.through,
+        role: command.role,
+        person: command.person.clone(),
+        until: TimestampMs(stamp.now.0.saturating_add(command.lasts_ms)),
+    };
+    Ok(Decision::new(vec![ConsoleEvent::LinkMade(event)], ()))
+}
+
+/// Decides `SignIn`: used, too old, unknown, and made with a token that is dead are one answer.
+pub(super) fn sign_in(
+    state: &ConsoleState,
+    facts: KeyringFacts,
+    stamp: &Stamp,
+    command: &SignIn,
+) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+    let link = state.link(&command.link).filter(|link| stamp.now < link.until);
+    if link.is_none() || !facts.through_holds {
+        return Err(Rejection::LinkInvalid);
+    }
+    let session = stamp.ulid(0).to_string();
+    let event = SessionBegan {
+        session: session.clone(),
+        link: command.link,
+        cookie: command.cookie,
+        until: TimestampMs(stamp.now.0.saturating_add(command.lasts_ms)),
+        address: command.address.clone(),
+        user_agent: command.user_agent.clone(),
+    };
+    Ok(Decision::new(vec![ConsoleEvent::SignedIn(event)], SignedIn { session }))
+}
+
+/// Decides `Asked`: one note for all uses of a while.
+pub(super) fn touch(
+    state: &ConsoleState,
+    stamp: &Stamp,
+    command: &SessionUse,
+) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+    let session = state.session(&command.session).ok_or(Rejection::NotFound)?;
+    if stamp.now.0 < session.last_used_at.0.saturating_add(command.every_ms) {
+        return Ok(Decision::unchanged(()));
+    }
+    let event = SessionUsed { session: command.session.clone() };
+    Ok(Decision::new(vec![ConsoleEvent::SessionUsed(event)], ()))
+}
+
+/// Decides `SignOut`.
+pub(super) fn sign_out(
+    state: &ConsoleState,
+    command: &SignOut,
+) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+    if state.session(&command.session).is_none() {
+        return Err(Rejection::NotFound);
+    }
+    let event = SessionEnded { by: command.by.clone(), session: command.session.clone() };
+    Ok(Decision::new(vec![ConsoleEvent::SignedOut(event)], ()))
+}
+
+/// A challenge is used once, in its time. Past their number none is: none that was used may be forgotten in its time.
+fn check_challenge(
+    state: &ConsoleState,
+    stamp: &Stamp,
+    challenge: &TokenDigest,
+    until: TimestampMs,
+) -> Result<(), Rejection> {
+    let is_fresh = stamp.now < until && !state.was_used(challenge);
+    let has_room = state.challenges_used(stamp.now) < CHALLENGES_USED_MAX;
+    if is_fresh && has_room { Ok(()) } else { Err(Rejection::PasskeyInvalid) }
+}
+
+/// Decides `AddPasskey`.
+pub(super) fn add_passkey(
+    state: &ConsoleState,
+    facts: KeyringFacts,
+    stamp: &Stamp,
+    command: &AddPasskey,
+) -> Result<Decision<ConsoleEvent, String>, Rejection> {
+    if !facts.through_holds {
+        return Err(Rejection::Revoked);
+    }
+    let new = &command.new;
+    check_challenge(state, stamp, &new.challenge, new.challenge_until)?;
+    if state.passkeys().any(|(_, known)| known.credential == new.credential) {
+        return Err(Rejection::PasskeyExists);
+    }
+    if state.passkeys().count() >= PASSKEYS_MAX {
+        return Err(Rejection::TooManyPasskeys);
+    }
+    let passkey = stamp.ulid(0).to_string();
+    let event = PasskeyAdded {
+        by: command.by.clone(),
+        passkey: passkey.clone(),
+        credential: new.credential.clone(),
+        key: new.key.clone(),
+        name: new.name.clone(),
+        through: command.through,
+        role: command.role,
+        person: command.person.clone(),
+        counter: new.counter,
+        challenge: new.challenge,
+        challenge_until: new.challenge_until,
+    };
+    Ok(Decision::new(vec![ConsoleEvent::PasskeyAdded(event)], passkey))
+}
+
+/// Decides `PasskeySignIn`. An authenticator that counts counts up: where it does not, there are two of it.
+pub(super) fn sign_in_by_passkey(
+    state: &ConsoleState,
+    facts: KeyringFacts,
+    stamp: &Stamp,
+    command: &PasskeySignIn,
+) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+    let used = &command.used;
+    let known = state.passkey(&command.passkey).filter(|_| facts.through_holds);
+    let known = known.ok_or(Rejection::PasskeyInvalid)?;
+    check_challenge(state, stamp, &used.challenge, used.challenge_until)?;
+    let counts = used.counter > 0 || known.counter > 0;
+    if counts && used.counter <= known.counter {
+        return Err(Rejection::PasskeyInvalid);
+    }
+    let session = stamp.ulid(0).to_string();
+    let event = PasskeyUsed {
+        passkey: command.passkey.clone(),
+        counter: used.counter,
+        challenge: used.challenge,
+        challenge_until: used.challenge_until,
+        session: session.clone(),
+        cookie: command.cookie,
+        until: TimestampMs(stamp.now.0.saturating_add(command.lasts_ms)),
+        address: used.address.clone(),
+        user_agent: used.user_agent.clone(),
+    };
+    Ok(Decision::new(vec![ConsoleEvent::PasskeyUsed(event)], SignedIn { session }))
+}
+
+/// Decides `RemovePasskey`.
+pub(super) fn remove_passkey(
+    state: &ConsoleState,
+    command: &RemovePasskey,
+) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+    let known = state.passkey(&command.passkey).ok_or(Rejection::NotFound)?;
+    let event = PasskeyRemoved {
+        by: command.by.clone(),
+        passkey: command.passkey.clone(),
+        credential: known.credential.clone(),
+    };
+    Ok(Decision::new(vec![ConsoleEvent::PasskeyRemoved(event)], ()))
+}
+
+#[cfg(test)]
+mod passkey_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Actor, console::state::ConsoleRole, limits::CONSOLE_SESSIONS_MAX};
+
+    const HOLDS: KeyringFacts = KeyringFacts { through_holds: true };
+    const DEAD: KeyringFacts = KeyringFacts { through_holds: false };
+
+    fn stamp(now: u64, nth: u8) -> Stamp {
+        Stamp::new(TimestampMs(now), [nth; 10])
+    }
+
+    fn link(name: &str) -> MakeLink {
+        MakeLink {
+            by: Actor::Owner("nick".parse().unwrap()),
+            through: TokenDigest::of("plw"),
+            link: TokenDigest::of(name),
+            role: ConsoleRole::Owner,
+            person: None,
+            lasts_ms: 100,
+        }
+    }
+
+    fn using(name: &str) -> SignIn {
+        SignIn {
+            link: TokenDigest::of(name),
+            cookie: TokenDigest::of(&format!("cookie of {name}")),
+            lasts_ms: 1_000,
+            address: None,
+            user_agent: None,
+        }
+    }
+
+    fn linked(state: &mut ConsoleState, now: u64, name: &str) {
+        let decision = make_link(HOLDS, &stamp(now, 0), &link(name)).unwrap();
+        decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
+    }
+
+    fn signed_in(state: &mut ConsoleState, now: u64, name: &str) -> Result<String, Rejection> {
+        let nth = u8::try_from(name.len()).unwrap();
+        let decision = sign_in(state, HOLDS, &stamp(now, nth), &using(name))?;
+        decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
+        Ok(decision.reply.session)
+    }
+
+    #[test]
+    fn a_link_is_used_once_in_its_time_while_its_token_is_valid() {
+        let mut state = ConsoleState::default();
+        assert_eq!(make_link(DEAD, &stamp(0, 0), &link("a")).unwrap_err(), Rejection::Revoked);
+        linked(&mut state, 10, "a");
+        let refused = |state: &ConsoleState, facts, now| {
+            sign_in(state, facts, &stamp(now, 0), &using("a")).unwrap_err()
+        };
+        assert_eq!(refused(&state, DEAD, 11), Rejection::LinkInvalid);
+        assert_eq!(refused(&state, HOLDS, 110), Rejection::LinkInvalid, "it is too old");
+        assert!(signed_in(&mut state, 109, "a").is_ok());
+        assert_eq!(refused(&state, HOLDS, 109), Rejection::LinkInvalid, "it was used");
+        assert_eq!(signed_in(&mut state, 109, "b"), Err(Rejection::LinkInvalid), "nobody made it");
+    }
+
+    #[test]
+    fn a_session_ends_by_itself_when_it_is_old_or_idle() {
+        let mut state = ConsoleState::default();
+        linked(&mut state, 0, "a");
+        let id = signed_in(&mut state, 0, "a").unwrap();
+        let open = |state: &ConsoleState, now| state.session(&id).unwrap().is_open(TimestampMs(now), 300);
+        assert!(open(&state, 299) && !open(&state, 300), "it was idle");
+        let asked = SessionUse { session: id.clone(), every_ms: 50 };
+        assert!(touch(&state, &stamp(49, 0), &asked).unwrap().events.is_empty(), "one note for a while");
+        for now in (50..1_000).step_by(50) {
+            let events = touch(&state, &stamp(now, 0), &asked).unwrap().events;
+            assert_eq!(events.len(), 1);
+            state.evolve(TimestampMs(now), &events[0]);
+        }
+        assert!(open(&state, 999) && !open(&state, 1_000), "it is as old as it may be");
+    }
+
+    #[test]
+    fn a_session_is_ended_once() {
+        let mut state = ConsoleState::default();
+        linked(&mut state, 0, "a");
+        let session = signed_in(&mut state, 0, "a").unwrap();
+        let command = SignOut { by: Actor::Operator, session: session.clone() };
+        let events = sign_out(&state, &command).unwrap().events;
+        state.evolve(TimestampMs(1), &events[0]);
+        assert!(state.session(&session).is_none());
+        assert_eq!(sign_out(&state, &command).unwrap_err(), Rejection::NotFound);
+        let asked = SessionUse { session, every_ms: 0 };
+        assert_eq!(touch(&state, &stamp(2, 0), &asked).unwrap_err(), Rejection::NotFound);
+    }
+
+    #[test]
+    fn past_their_number_the_session_that_was_idle_longest_ends() {
+        let mut state = ConsoleState::default();
+        let mut ids = Vec::new();
+        for nth in 0..=CONSOLE_SESSIONS_MAX {
+            let (name, now) = ("x".repeat(nth + 1), nth as u64);
+            linked(&mut state, now, &name);
+            ids.push(signed_in(&mut state, now, &name).unwrap());
+        }
+        assert_eq!(state.sessions().count(), CONSOLE_SESSIONS_MAX);
+        assert!(state.session(&ids[0]).is_none() && state.session(&ids[1]).is_some());
+    }
+}

@@ -1,0 +1,288 @@
+//! The events of an owner's console sessions, and their stored form. The forms are frozen. Pure.
+
+use plenary_engine::stored::{read, unknown, written};
+use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use super::state::ConsoleRole;
+use crate::{Actor, TokenDigest};
+
+/// An event of a console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConsoleEvent {
+    /// A link was made.
+    LinkMade(LinkMade),
+    /// A link was used, and a session began.
+    SignedIn(SessionBegan),
+    /// A session was in use; noted now and then.
+    SessionUsed(SessionUsed),
+    /// A session ended before its time.
+    SignedOut(SessionEnded),
+    /// A passkey was added.
+    PasskeyAdded(PasskeyAdded),
+    /// A passkey was used, and a session began.
+    PasskeyUsed(PasskeyUsed),
+    /// A passkey was removed, and the sessions that were begun with it ended.
+    PasskeyRemoved(PasskeyRemoved),
+}
+
+/// See [`ConsoleEvent::LinkMade`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkMade {
+    /// Who made it.
+    pub by: Actor,
+    /// The digest of the link.
+    pub link: TokenDigest,
+    /// The token that it was made with.
+    pub through: TokenDigest,
+    /// The role of its session.
+    pub role: ConsoleRole,
+    /// Whose session it becomes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
+    /// Until when it may be used.
+    pub until: TimestampMs,
+}
+
+/// See [`ConsoleEvent::SignedIn`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionBegan {
+    /// The session.
+    pub session: String,
+    /// The link that was used.
+    pub link: TokenDigest,
+    /// The digest of the cookie.
+    pub cookie: TokenDigest,
+    /// Until when it lasts at most.
+    pub until: TimestampMs,
+    /// From where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// With what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+}
+
+/// See [`ConsoleEvent::SessionUsed`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionUsed {
+    /// The session.
+    pub session: String,
+}
+
+/// See [`ConsoleEvent::SignedOut`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEnded {
+    /// Who ended it.
+    pub by: Actor,
+    /// The session.
+    pub session: String,
+}
+
+/// See [`ConsoleEvent::PasskeyAdded`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasskeyAdded {
+    /// Who added it.
+    pub by: Actor,
+    /// Its id.
+    pub passkey: String,
+    /// The id that the authenticator gave it, in base64url.
+    pub credential: String,
+    /// Its public key: `es256:` and an uncompressed point, or `ed25519:` and a key, in hex.
+    pub key: String,
+    /// What people call it.
+    pub name: String,
+    /// The token that the session was begun with in which it was added.
+    pub through: TokenDigest,
+    /// The role of its sessions.
+    pub role: ConsoleRole,
+    /// Whose sessions they become.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
+    /// How often the authenticator had signed.
+    pub counter: u32,
+    /// The challenge that was signed.
+    pub challenge: TokenDigest,
+    /// Until when that could be used.
+    pub challenge_until: TimestampMs,
+}
+
+/// See [`ConsoleEvent::PasskeyUsed`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasskeyUsed {
+    /// The passkey.
+    pub passkey: String,
+    /// How often the authenticator had signed.
+    pub counter: u32,
+    /// The challenge that was signed.
+    pub challenge: TokenDigest,
+    /// Until when that could be used.
+    pub challenge_until: TimestampMs,
+    /// The session.
+    pub session: String,
+    /// The digest of the cookie.
+    pub cookie: TokenDigest,
+    /// Until when it lasts at most.
+    pub until: TimestampMs,
+    /// From where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// With what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+}
+
+/// See [`ConsoleEvent::PasskeyRemoved`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasskeyRemoved {
+    /// Who removed it.
+    pub by: Actor,
+    /// The passkey.
+    pub passkey: String,
+    /// The id that the authenticator gave it.
+    pub credential: String,
+}
+
+impl ConsoleEvent {
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        match self {
+            Self::LinkMade(event) => written("LinkMade", event),
+            Self::SignedIn(event) => written("SignedIn", event),
+            Self::SessionUsed(event) => written("SessionUsed", event),
+            Self::SignedOut(event) => written("SignedOut", event),
+            Self::PasskeyAdded(event) => written("PasskeyAdded", event),
+            Self::PasskeyUsed(event) => written("PasskeyUsed", event),
+            Self::PasskeyRemoved(event) => written("PasskeyRemoved", event),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored.kind {
+            "LinkMade" => Self::LinkMade(read(stored)?),
+            "SignedIn" => Self::SignedIn(read(stored)?),
+            "SessionUsed" => Self::SessionUsed(read(stored)?),
+            "SignedOut" => Self::SignedOut(read(stored)?),
+            "PasskeyAdded" => Self::PasskeyAdded(read(stored)?),
+            "PasskeyUsed" => Self::PasskeyUsed(read(stored)?),
+            "PasskeyRemoved" => Self::PasskeyRemoved(read(stored)?),
+            _ => return unknown(stored),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::{assert_written, stored};
+
+    const A: &str = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
+    const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+
+    #[test]
+    fn stored_forms_are_frozen() {
+        let (a, secret) = (TokenDigest::of("a"), TokenDigest::of("secret"));
+        let forms = [
+            (
+                ConsoleEvent::LinkMade(LinkMade {
+                    by: Actor::Owner("nick".parse().unwrap()),
+                    link: a,
+                    through: secret,
+                    role: ConsoleRole::Viewer,
+                    person: Some("@nick.nick".parse().unwrap()),
+                    until: TimestampMs(7),
+                }),
+                "LinkMade",
+                format!(
+                    r#"{{"by":"~nick","link":"{A}","through":"{SECRET}","role":"viewer","person":"@nick.nick","until":7}}"#
+                ),
+            ),
+            (
+                ConsoleEvent::SignedIn(SessionBegan {
+                    session: "01".into(),
+                    link: a,
+                    cookie: secret,
+                    until: TimestampMs(8),
+                    address: Some("127.0.0.1".into()),
+                    user_agent: None,
+                }),
+                "SignedIn",
+                format!(
+                    r#"{{"session":"01","link":"{A}","cookie":"{SECRET}","until":8,"address":"127.0.0.1"}}"#
+                ),
+            ),
+            (
+                ConsoleEvent::SessionUsed(SessionUsed { session: "01".into() }),
+                "SessionUsed",
+                r#"{"session":"01"}"#.to_owned(),
+            ),
+            (
+                ConsoleEvent::SignedOut(SessionEnded { by: Actor::Operator, session: "01".into() }),
+                "SignedOut",
+                r#"{"by":"operator","session":"01"}"#.to_owned(),
+            ),
+        ];
+        for (event, kind, envelope) in forms {
+            assert_written(&event.encode(), kind, &envelope);
+            assert_eq!(ConsoleEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn stored_forms_of_passkeys_are_frozen() {
+        let (a, secret) = (TokenDigest::of("a"), TokenDigest::of("secret"));
+        let forms = [
+            (
+                ConsoleEvent::PasskeyAdded(PasskeyAdded {
+                    by: Actor::Owner("nick".parse().unwrap()),
+                    passkey: "02".into(),
+                    credential: "AQI".into(),
+                    key: "ed25519:00".into(),
+                    name: "Phone".into(),
+                    through: secret,
+                    role: ConsoleRole::Owner,
+                    person: Some("@nick.nick".parse().unwrap()),
+                    counter: 0,
+                    challenge: a,
+                    challenge_until: TimestampMs(9),
+                }),
+                "PasskeyAdded",
+                format!(
+                    r#"{{"by":"~nick","passkey":"02","credential":"AQI","key":"ed25519:00","name":"Phone","through":"{SECRET}","role":"owner","person":"@nick.nick","counter":0,"challenge":"{A}","challenge_until":9}}"#
+                ),
+            ),
+            (
+                ConsoleEvent::PasskeyUsed(PasskeyUsed {
+                    passkey: "02".into(),
+                    counter: 3,
+                    challenge: a,
+                    challenge_until: TimestampMs(9),
+                    session: "03".into(),
+                    cookie: secret,
+                    until: TimestampMs(8),
+                    address: None,
+                    user_agent: Some("Firefox".into()),
+                }),
+                "PasskeyUsed",
+                format!(
+                    r#"{{"passkey":"02","counter":3,"challenge":"{A}","challenge_until":9,"session":"03","cookie":"{SECRET}","until":8,"user_agent":"Firefox"}}"#
+                ),
+            ),
+            (
+                ConsoleEvent::PasskeyRemoved(PasskeyRemoved {
+                    by: Actor::Operator,
+                    passkey: "02".into(),
+                    credential: "AQI".into(),
+                }),
+                "PasskeyRemoved",
+                r#"{"by":"operator","passkey":"02","credential":"AQI"}"#.to_owned(),
+            ),
+        ];
+        for (event, kind, envelope) in forms {
+            assert_written(&event.encode(), kind, &envelope);
+            assert_eq!(ConsoleEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Links and sessions as the rest of the server uses them: made, found by their secrets, listed, ended.
+//! Must not know: the bodies of requests.
+
+use std::{fmt, str::FromStr};
+
+use plenary_engine::Facts;
+use plenary_kernel::{AgentHandle, MalformedText, OwnerName, TimestampMs};
+use plenary_log::{Condition, Fault};
+
+use super::{
+    ConsoleRole, ConsoleRoom, ConsoleSession, MakeLinkWith, SigningIn, SigningOut, UseSession,
+    command::{KeyringFacts, MakeLink, SessionUse, SignIn, SignOut},
+    cookie::{ConsoleCookie, keyring_of_cookie, keyring_of_link, link_of},
+};
+use crate::{
+    Accounts, Actor, Failure, Principal, Rejection, TokenDigest, TokenOwner,
+    limits::{CONSOLE_IDLE_MS_MAX, CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX},
+};
+use plenary_engine::Room as _;
+
+/// Into how many parts the time is divided that a session may be idle: a use is noted once in each.
+const USES_NOTED: u64 = 168;
+
+/// Whose links and sessions: an owner's, or the operator's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keyring {
+    /// The operator's.
+    Operator,
+    /// An owner's.
+    Owner(OwnerName),
+}
+
+impl Keyring {
+    /// The bearer that a session of it stands for.
+    #[must_use]
+    pub fn who(&self) -> TokenOwner {
+        match self {
+            Self::Operator => TokenOwner::Operator,
+            Self::Owner(owner) => TokenOwner::Owner(owner.clone()),
+        }
+    }
+    /// The owner.
+    #[must_use]
+    pub fn owner(&self) -> Option<&OwnerName> {
+        match self {
+            Self::Operator => None,
+            Self::Owner(owner) => Some(owner),
+        }
+    }
+    /// Whether a session of it may speak as an agent.
+    #[must_use]
+    pub fn has(&self, agent: &AgentHandle) -> bool {
+        self.owner().is_none_or(|owner| owner.as_str() == agent.owner())
+    }
+    fn of(by: &Actor, of_operator: bool) -> Option<Self> {
+        if of_operator { Some(Self::Operator) } else { by.owner().map(Self::Owner) }
+    }
+}
+
+impl fmt::Display for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operator => f.write_str("operator"),
+            Self::Owner(owner) => write!(f, "~{owner}"),
+        }
+    }
+}
+
+impl FromStr for Keyring {
+    type Err = MalformedText;
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
+        match text.strip_prefix('~') {
+            Some(owner) => Ok(Self::Owner(owner.parse()?)),
+            None if text == "operator" => Ok(Self::Operator),
+            None => Err(MalformedText { what: "keyring", expected: "~owner or operator" }),
+        }
+    }
+}
+
+/// An open session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenSession {
+    /// Whose.
+    pub keyring: Keyring,
+    /// Its id.
+    pub id: String,
+    /// What is known of it.
+    pub session: ConsoleSession,
+}
+
+impl OpenSession {
+    /// The bearer of its cookie.
+    #[must_use]
+    pub fn principal(&self, as_agent: Option<AgentHandle>) -> Principal {
+        let who = as_agent.map_or_else(|| self.keyring.who(), TokenOwner::Agent);
+        let cookie = self.session.cookie.octets().copied().unwrap_or_default();
+        Principal { who, token: TokenDigest::of_console(cookie, self.keyring == Keyring::Operator) }
+    }
+}
+
+impl Accounts {
+    /// A link that opens one session; its secret.
+    ///
+    /// # Errors
+    /// `Revoked` when the token that it is made with is no longer valid, what the store says.
+    pub async fn make_console_link(
+        &self,
+        by: &Principal,
+        keyring: &Keyring,
+        role: ConsoleRole,
+        person: Option<AgentHandle>,
+    ) -> Result<String, Failure> {
+        let through = match by.token.console() {
+            None => by.token,
+            // What a session hands on ends with what the session itself ends with.
+            Some(_) => self.session_of(by).await?.ok_or(Rejection::Revoked)?.session.through,
+        };
+        let secret = link_of(keyring);
+        let command = MakeLink {
+            by: Actor::from(by.who.clone()),
+            through,
+            link: TokenDigest::of(&secret),
+            role,
+            person,
+            lasts_ms: CONSOLE_LINK_MS_MAX,
+        };
+        let linking = MakeLinkWith { accounts: self, command: &command };
+        self.keyrings().execute(&keyring.to_string(), &linking, None).await?;
+        Ok(secret)
+    }
+
+    /// Uses a link: the session, and its cookie, which is shown this once.
+    ///
+    /// # Errors
+    /// `LinkInvalid`, what the store says.
+    pub async fn sign_in(
+        &self,
+        link: &str,
+        address: Option<String>,
+        user_agent: Option<String>,
+    ) -> Result<(OpenSession, ConsoleCookie), Failure> {
+        let keyring = keyring_of_link(link).ok_or(Rejection::LinkInvalid)?;
+        let cookie = ConsoleCookie::random(&keyring);
+        let command = SignIn {
+            link: TokenDigest::of(link),
+            cookie: TokenDigest::of(cookie.expose()),
+            lasts_ms: CONSOLE_SESSION_MS_MAX,
+            address,
+            user_agent,
+        };
+        let id = keyring.to_string();
+        let signing_in = SigningIn { accounts: self, command: &command };
+        let done = self.keyrings().execute(&id, &signing_in, None).await?;
+        let (state, _) = self.keyrings().state(&id).await?;
+        let session = state.session(&done.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
+        Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+    }
+
+    /// The open session of a cookie.
+    pub async fn console_session(&self, cookie: &str) -> Result<Option<OpenSession>, Fault> {
+        let Some(keyring) = keyring_of_cookie(cookie) else { return Ok(None) };
+        let digest = TokenDigest::of(cookie);
+        let Some(octets) = digest.octets() else { return Ok(None) };
+        let open = self.open_session(keyring, octets).await?;
+        if let Some(open) = &open {
+            self.note_use(open).await;
+        }
+        Ok(open)
+    }
+
+    /// The sessions of an owner or the operator that are open now, the oldest first.
+    pub async fn console_sessions(&self, keyring: &Keyring) -> Result<Vec<OpenSession>, Fault> {
+        let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+        let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
+        let mut open = Vec::new();
+        for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
+            if self.through_holds(keyring, &session.through).await? {
+                let (keyring, id) = (keyring.clone(), id.to_owned());
+                open.push(OpenSession { keyring, id, session: session.clone() });
+            }
+        }
+        Ok(open)
+    }
+
+    /// Ends a session; its streams end with it.
+    ///
+    /// # Errors
+    /// `NotFound`, what the store says.
+    pub async fn sign_out(&self, by: &Principal, keyring: &Keyring, session: &str) -> Result<(), Failure> {
+        let command = SignOut { by: Actor::from(by.who.clone()), session: session.to_owned() };
+        self.keyrings().execute(&keyring.to_string(), &SigningOut(&command), None).await?;
+        Ok(())
+    }
+
+    /// The session that a principal acts with, where it acts with one that is open.
+    pub async fn session_of(&self, principal: &Principal) -> Result<Option<OpenSession>, Fault> {
+        let Some((cookie, of_operator)) = principal.token.console() else { return Ok(None) };
+        let by = Actor::from(principal.who.clone());
+        let Some(keyring) = Keyring::of(&by, of_operator) else { return Ok(None) };
+        self.open_session(keyring, cookie).await
+    }
+
+    /// Whether the session that a principal acts with is open, or the token that it is lent holds.
+    pub(crate) async fn person_is_there(&self, principal: &Principal) -> Result<bool, Fault> {
+        if let Some((token, of_operator)) = principal.token.lender() {
+            let Some(keyring) = Keyring::of(&Actor::from(principal.who.clone()), of_operator) else {
+                return Ok(false);
+            };
+            return self.through_holds(&keyring, &token).await;
+        }
+        let Some(open) = self.session_of(principal).await? else { return Ok(false) };
+        self.note_use(&open).await;
+        Ok(true)
+    }
+
+    async fn open_session(&self, keyring: Keyring, cookie: &[u8; 32]) -> Result<Option<OpenSession>, Fault> {
+        let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+        let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
+        let Some((id, session)) = state.of_cookie(cookie) else { return Ok(None) };
+        if !session.is_open(now, idle) || !self.through_holds(&keyring, &session.through).await? {
+            return Ok(None);
+        }
+        Ok(Some(OpenSession { keyring, id: id.to_owned(), session: session.clone() }))
+    }
+
+    /// Whether the token that a link was made with is the operator's or the owner's.
+    pub(super) async fn through_holds(
+        &self,
+        keyring: &Keyring,
+        through: &TokenDigest,
+    ) -> Result<bool, Fault> {
+        if self.operator().matches(through) {
+            return Ok(true);
+        }
+        match keyring {
+            Keyring::Operator => Ok(false),
+            Keyring::Owner(owner) => Ok(self.fresh_owner(owner).await?.state.accepts_token(through)),
+        }
+    }
+
+    /// Notes that a session is in use, once in a while. A fault is no reason to refuse what it is used for.
+    async fn note_use(&self, open: &OpenSession) {
+        let every_ms = CONSOLE_IDLE_MS_MAX / USES_NOTED;
+        let due = open.session.last_used_at.0.saturating_add(every_ms);
+        if self.clock().now() < TimestampMs(due) {
+            return;
+        }
+        let asked = SessionUse { session: open.id.clone(), every_ms };
+        let noted = self.keyrings().execute(&open.keyring.to_string(), &UseSession(&asked), None).await;
+        if let Err(plenary_engine::ExecuteError::Fault(fault)) = noted {
+            tracing::warn!(%fault, "the use of a console session was not recorded");
+        }
+    }
+
+    /// Whether the session that somebody acts with is open, or the token that it is lent holds, with the condition that an
+    /// append is held to.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn person_holds(
+        &self,
+        by: &Actor,
+        token: &TokenDigest,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<bool, Fault> {
+        if let Some((token, of_operator)) = token.lender() {
+            return match Keyring::of(by, of_operator) {
+                Some(Keyring::Operator) => Ok(self.operator().matches(&token)),
+                Some(Keyring::Owner(owner)) => {
+                    let owner = self.owner(&owner).await?;
+                    conditions.push(owner.condition());
+                    Ok(owner.state.accepts_token(&token))
+                }
+                None => Ok(false),
+            };
+        }
+        let Some((cookie, of_operator)) = token.console() else { return Ok(false) };
+        let Some(keyring) = Keyring::of(by, of_operator) else { return Ok(false) };
+        let id = keyring.to_string();
+        let found = self.keyrings().look_up(&id).await?;
+        let stream = ConsoleRoom::stream(&id);
+        conditions.push(Condition { stream, expected: found.version, upon: found.upon });
+        let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
+        match found.state.of_cookie(cookie) {
+            Some((_, session)) if session.is_open(now, idle) => {
+                self.through_holds(&keyring, &session.through).await
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Whether the token that a link is made or used with is valid now, with the condition that an append is held to.
+    pub(crate) async fn keyring_facts(&self, through: &TokenDigest) -> Result<Facts<KeyringFacts>, Fault> {
+        if self.operator().matches(through) {
+            return Ok(Facts { value: KeyringFacts { through_holds: true }, conditions: Vec::new() });
+        }
+        let mut conditions = Vec::new();
+        let through_holds = match self.owner_of(through).await? {
+            Some(owner) => {
+                let owner = self.owner(&owner).await?;
+                conditions.push(owner.condition());
+                owner.state.accepts_token(through)
+            }
+            None => false,
+        };
+        Ok(Facts { value: KeyringFacts { through_holds }, conditions })
+    }
+}

@@ -1,0 +1,163 @@
+//! Passkeys as the rest of the server uses them: added by a person who is signed in, found by their credentials, used once
+//! per challenge, listed, removed. A passkey ends with the token that its session was begun with.
+//! Must not know: WebAuthn; what signs and what is signed is checked before.
+
+use plenary_kernel::TimestampMs;
+use plenary_log::{Fault, Order};
+
+use super::{
+    AddingPasskey, Keyring, OpenSession, RemovingPasskey, SigningInByPasskey,
+    command::{AddPasskey, PasskeySignIn, RemovePasskey},
+    cookie::ConsoleCookie,
+    state::Passkey,
+};
+use crate::{
+    Accounts, Actor, Failure, Principal, Rejection, TokenDigest,
+    index::PASSKEYS,
+    limits::{CONSOLE_SESSION_MS_MAX, PASSKEY_KEYRINGS_MAX},
+};
+
+/// A passkey that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownPasskey {
+    /// Whose.
+    pub keyring: Keyring,
+    /// Its id.
+    pub id: String,
+    /// What is known of it.
+    pub passkey: Passkey,
+    /// Whether the token that it hangs on holds.
+    pub is_usable: bool,
+}
+
+/// What somebody signs in with, once it was checked.
+#[derive(Debug, Clone)]
+pub struct PasskeyUse {
+    /// How often the authenticator has signed; 0 where it does not count.
+    pub counter: u32,
+    /// The challenge that was signed.
+    pub challenge: TokenDigest,
+    /// Until when the challenge may be used.
+    pub challenge_until: TimestampMs,
+    /// From where.
+    pub address: Option<String>,
+    /// With what.
+    pub user_agent: Option<String>,
+}
+
+/// A new passkey, once it was checked.
+#[derive(Debug, Clone)]
+pub struct NewPasskey {
+    /// The id that the authenticator gave it, in base64url.
+    pub credential: String,
+    /// Its public key.
+    pub key: String,
+    /// What people call it.
+    pub name: String,
+    /// How often the authenticator has signed.
+    pub counter: u32,
+    /// The challenge that was signed.
+    pub challenge: TokenDigest,
+    /// Until when the challenge may be used.
+    pub challenge_until: TimestampMs,
+}
+
+/// The index row of a passkey: the digest of its credential, and whose it is.
+pub(super) fn row(credential: &str, keyring: &str) -> String {
+    format!("{}/{keyring}", TokenDigest::of(credential).hex())
+}
+
+impl Accounts {
+    /// Adds a passkey for the person of a session.
+    ///
+    /// # Errors
+    /// `PasskeyExists`, `TooManyPasskeys`, `PasskeyInvalid` when the challenge was used, what the store says.
+    pub async fn add_passkey(
+        &self,
+        by: &Principal,
+        open: &OpenSession,
+        new: NewPasskey,
+    ) -> Result<KnownPasskey, Failure> {
+        let command = AddPasskey {
+            by: Actor::from(by.who.clone()),
+            through: open.session.through,
+            role: open.session.role,
+            person: open.session.person.clone(),
+            new,
+        };
+        let adding = AddingPasskey { accounts: self, command: &command };
+        let key = open.keyring.to_string();
+        let done = self.keyrings().execute(&key, &adding, None).await?;
+        let (state, _) = self.keyrings().state(&key).await?;
+        let passkey = state.passkey(&done.reply).cloned().ok_or(Rejection::NotFound)?;
+        Ok(KnownPasskey { keyring: open.keyring.clone(), id: done.reply, passkey, is_usable: true })
+    }
+
+    /// The passkeys of a credential. An authenticator makes up its ids, so another owner may claim the same one: which it
+    /// is, the signature says.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn passkeys_of(&self, credential: &str) -> Result<Vec<KnownPasskey>, Fault> {
+        let prefix = row(credential, "");
+        let rows =
+            self.log().read_index(PASSKEYS, &prefix, None, PASSKEY_KEYRINGS_MAX, Order::Ascending).await?;
+        let mut found = Vec::new();
+        for row in rows {
+            let Ok(keyring) = row.key[prefix.len()..].parse::<Keyring>() else { continue };
+            let known = self.passkeys(&keyring).await?;
+            found.extend(known.into_iter().filter(|known| known.passkey.credential == credential));
+        }
+        Ok(found)
+    }
+
+    /// The passkeys of an owner or the operator, the oldest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn passkeys(&self, keyring: &Keyring) -> Result<Vec<KnownPasskey>, Fault> {
+        let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+        let mut known = Vec::new();
+        for (id, passkey) in state.passkeys() {
+            let is_usable = self.through_holds(keyring, &passkey.through).await?;
+            let (keyring, id, passkey) = (keyring.clone(), id.to_owned(), passkey.clone());
+            known.push(KnownPasskey { keyring, id, passkey, is_usable });
+        }
+        Ok(known)
+    }
+
+    /// Signs in with a passkey, whose signature was checked: the session, and its cookie, which is shown this once.
+    ///
+    /// # Errors
+    /// `PasskeyInvalid`, what the store says.
+    pub async fn sign_in_by_passkey(
+        &self,
+        known: &KnownPasskey,
+        used: PasskeyUse,
+    ) -> Result<(OpenSession, ConsoleCookie), Failure> {
+        let keyring = known.keyring.clone();
+        let cookie = ConsoleCookie::random(&keyring);
+        let command = PasskeySignIn {
+            passkey: known.id.clone(),
+            cookie: TokenDigest::of(cookie.expose()),
+            lasts_ms: CONSOLE_SESSION_MS_MAX,
+            used,
+        };
+        let id = keyring.to_string();
+        let signing_in = SigningInByPasskey { accounts: self, command: &command };
+        let done = self.keyrings().execute(&id, &signing_in, None).await?;
+        let (state, _) = self.keyrings().state(&id).await?;
+        let session = state.session(&done.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
+        Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+    }
+
+    /// Removes a passkey; the sessions that were begun with it end with it.
+    ///
+    /// # Errors
+    /// `NotFound`, what the store says.
+    pub async fn remove_passkey(&self, by: &Principal, keyring: &Keyring, id: &str) -> Result<(), Failure> {
+        let command = RemovePasskey { by: Actor::from(by.who.clone()), passkey: id.to_owned() };
+        self.keyrings().execute(&keyring.to_string(), &RemovingPasskey(&command), None).await?;
+        Ok(())
+    }
+}

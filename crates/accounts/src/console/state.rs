@@ -1,0 +1,249 @@
+//! The links and sessions of an owner's console: the fold of their stream. Pure.
+//! Must not know: cookies, or what a role may do.
+
+use std::collections::BTreeMap;
+
+use plenary_kernel::{AgentHandle, TimestampMs};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::event::{ConsoleEvent, LinkMade, PasskeyUsed};
+use crate::{
+    TokenDigest,
+    limits::{CONSOLE_LINKS_MAX, CONSOLE_SESSIONS_MAX},
+};
+
+/// The role of a console session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ConsoleRole {
+    /// What the owner may.
+    Owner,
+    /// Read what the owner may.
+    Viewer,
+    /// What the operator may.
+    Operator,
+}
+
+/// A link that was not used yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The token that it was made with.
+    pub through: TokenDigest,
+    /// The role of its session.
+    pub role: ConsoleRole,
+    /// Whose session it becomes.
+    pub person: Option<AgentHandle>,
+    /// Until when it may be used.
+    pub until: TimestampMs,
+}
+
+/// A session of a console.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsoleSession {
+    /// The digest of its cookie.
+    pub cookie: TokenDigest,
+    /// The token that its link was made with: it ends with it.
+    pub through: TokenDigest,
+    /// What it may do.
+    pub role: ConsoleRole,
+    /// Whose it is.
+    pub person: Option<AgentHandle>,
+    /// When it began.
+    pub created_at: TimestampMs,
+    /// When it was last used, to within an hour.
+    pub last_used_at: TimestampMs,
+    /// Until when it lasts at most.
+    pub until: TimestampMs,
+    /// From where it began.
+    pub address: Option<String>,
+    /// With what.
+    pub user_agent: Option<String>,
+    /// The passkey that it was begun with: it ends with it.
+    #[serde(default)]
+    pub passkey: Option<String>,
+}
+
+/// A passkey.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passkey {
+    /// The id that the authenticator gave it, in base64url.
+    pub credential: String,
+    /// Its public key.
+    pub key: String,
+    /// What people call it.
+    pub name: String,
+    /// The token that it hangs on: it is worth nothing without it.
+    pub through: TokenDigest,
+    /// The role of its sessions.
+    pub role: ConsoleRole,
+    /// Whose sessions they become.
+    pub person: Option<AgentHandle>,
+    /// How often the authenticator has signed.
+    pub counter: u32,
+    /// When it was added.
+    pub created_at: TimestampMs,
+    /// When somebody last signed in with it.
+    pub last_used_at: Option<TimestampMs>,
+}
+
+impl ConsoleSession {
+    /// Whether it is open: not too old, and in use.
+    #[must_use]
+    pub fn is_open(&self, now: TimestampMs, idle_ms_max: u64) -> bool {
+        now < self.until && now.0 < self.last_used_at.0.saturating_add(idle_ms_max)
+    }
+}
+
+/// The links and sessions of one owner, or of the operator.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsoleState {
+    links: BTreeMap<String, Link>,
+    sessions: BTreeMap<String, ConsoleSession>,
+    #[serde(default)]
+    passkeys: BTreeMap<String, Passkey>,
+    /// The challenges that were used and could be used still, and until when.
+    #[serde(default)]
+    challenges: BTreeMap<String, TimestampMs>,
+}
+
+impl ConsoleState {
+    /// A passkey by its id.
+    #[must_use]
+    pub fn passkey(&self, id: &str) -> Option<&Passkey> {
+        self.passkeys.get(id)
+    }
+    /// Every passkey, the oldest first.
+    pub fn passkeys(&self) -> impl Iterator<Item = (&str, &Passkey)> {
+        self.passkeys.iter().map(|(id, passkey)| (id.as_str(), passkey))
+    }
+    /// Whether a challenge was used, as long as it could be used again.
+    pub(crate) fn was_used(&self, challenge: &TokenDigest) -> bool {
+        self.challenges.contains_key(&challenge.hex())
+    }
+    /// How many challenges were used that could be used again.
+    pub(crate) fn challenges_used(&self, now: TimestampMs) -> usize {
+        self.challenges.values().filter(|until| now < **until).count()
+    }
+    /// A link that nobody has used.
+    #[must_use]
+    pub fn link(&self, digest: &TokenDigest) -> Option<&Link> {
+        self.links.get(&digest.hex())
+    }
+    /// A session by its id.
+    #[must_use]
+    pub fn session(&self, id: &str) -> Option<&ConsoleSession> {
+        self.sessions.get(id)
+    }
+    /// Every session, the oldest first; those that ran out among them.
+    pub fn sessions(&self) -> impl Iterator<Item = (&str, &ConsoleSession)> {
+        self.sessions.iter().map(|(id, session)| (id.as_str(), session))
+    }
+    /// The session of a cookie, whether or not it is open.
+    #[must_use]
+    pub fn of_cookie(&self, cookie: &[u8; 32]) -> Option<(&str, &ConsoleSession)> {
+        let cookie = TokenDigest::of_octets(*cookie);
+        self.sessions().find(|(_, session)| session.cookie.matches(&cookie))
+    }
+
+    pub(crate) fn evolve(&mut self, at: TimestampMs, event: &ConsoleEvent) {
+        match event {
+            ConsoleEvent::LinkMade(event) => self.link_made(at, event),
+            ConsoleEvent::SignedIn(event) => {
+                let Some(link) = self.links.remove(&event.link.hex()) else { return };
+                let session = ConsoleSession {
+                    cookie: event.cookie,
+                    through: link.through,
+                    role: link.role,
+                    person: link.person,
+                    created_at: at,
+                    last_used_at: at,
+                    until: event.until,
+                    address: event.address.clone(),
+                    user_agent: event.user_agent.clone(),
+                    passkey: None,
+                };
+                self.began(at, &event.session, session);
+            }
+            ConsoleEvent::PasskeyUsed(event) => self.passkey_used(at, event),
+            ConsoleEvent::PasskeyAdded(event) => {
+                let passkey = Passkey {
+                    credential: event.credential.clone(),
+                    key: event.key.clone(),
+                    name: event.name.clone(),
+                    through: event.through,
+                    role: event.role,
+                    person: event.person.clone(),
+                    counter: event.counter,
+                    created_at: at,
+                    last_used_at: None,
+                };
+                self.passkeys.insert(event.passkey.clone(), passkey);
+                self.challenge_used(at, &event.challenge, event.challenge_until);
+            }
+            ConsoleEvent::PasskeyRemoved(event) => {
+                self.passkeys.remove(&event.passkey);
+                self.sessions.retain(|_, session| session.passkey.as_ref() != Some(&event.passkey));
+            }
+            ConsoleEvent::SessionUsed(event) => {
+                if let Some(session) = self.sessions.get_mut(&event.session) {
+                    session.last_used_at = at;
+                }
+            }
+            ConsoleEvent::SignedOut(event) => {
+                self.sessions.remove(&event.session);
+            }
+        }
+    }
+
+    fn began(&mut self, at: TimestampMs, id: &str, session: ConsoleSession) {
+        self.sessions.retain(|_, session| at < session.until);
+        self.sessions.insert(id.to_owned(), session);
+        while self.sessions.len() > CONSOLE_SESSIONS_MAX {
+            let idle = self.sessions.iter().min_by_key(|(id, kept)| (kept.last_used_at, *id));
+            let Some(idle) = idle.map(|(id, _)| id.clone()) else { break };
+            self.sessions.remove(&idle);
+        }
+    }
+
+    fn passkey_used(&mut self, at: TimestampMs, event: &PasskeyUsed) {
+        self.challenge_used(at, &event.challenge, event.challenge_until);
+        let Some(known) = self.passkeys.get_mut(&event.passkey) else { return };
+        known.counter = event.counter;
+        known.last_used_at = Some(at);
+        let session = ConsoleSession {
+            cookie: event.cookie,
+            through: known.through,
+            role: known.role,
+            person: known.person.clone(),
+            created_at: at,
+            last_used_at: at,
+            until: event.until,
+            address: event.address.clone(),
+            user_agent: event.user_agent.clone(),
+            passkey: Some(event.passkey.clone()),
+        };
+        self.began(at, &event.session, session);
+    }
+
+    fn challenge_used(&mut self, at: TimestampMs, challenge: &TokenDigest, until: TimestampMs) {
+        self.challenges.retain(|_, until| at < *until);
+        self.challenges.insert(challenge.hex(), until);
+    }
+
+    fn link_made(&mut self, at: TimestampMs, event: &LinkMade) {
+        self.links.retain(|_, link| at < link.until);
+        let link = Link {
+            through: event.through,
+            role: event.role,
+            person: event.person.clone(),
+            until: event.until,
+        };
+        self.links.insert(event.link.hex(), link);
+        while self.links.len() > CONSOLE_LINKS_MAX {
+            let oldest = self.links.iter().min_by_key(|(digest, link)| (link.until, *digest));
+            let Some(oldest) = oldest.map(|(digest, _)| digest.clone()) else { break };
+            self.links.remove(&oldest);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! `/agents/me/tokens` and `/_admin/agents/{handle}/tokens`: tokens beside an agent's own.
+//! Must not know: what may become of a token; the decider does.
+
+use axum::{
+    Json,
+    extract::{FromRef, Path, State},
+};
+use http::{Method, StatusCode};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, StrictJson};
+use plenary_kernel::{AgentHandle, Class, Refusal, TimestampMs};
+
+use super::{
+    agents::visible,
+    of_agent,
+    request::{OnePath, TwoPath, one},
+};
+use crate::{
+    Accounts, AgentCaller, Authority, Caller, KnownAgent, Rejection, Token, TokenKind,
+    agent::command::{AgentEdit, EditAgent, NewToken},
+    answer::AccountRefusal,
+    fields::Fields,
+    wire::{IssuedList, IssuedMade, IssuedView, NewIssued},
+};
+
+const BAD_TOKEN: &[&str] =
+    &["invalid_json", "invalid_body", "invalid_scope", "invalid_expires_in", "invalid_name"];
+const NO_TOOL: &str = "a model hands out no tokens";
+const MAKES: &str = "The token is below the one that it is made with: it does no more, lasts no longer, and ends with \
+                     it. A request that its scope does not admit is answered 403 `insufficient_scope`.";
+
+pub(super) fn operations<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    const OWN: &str = "/agents/me/tokens";
+    const ALL: &str = "/_admin/agents/{handle}/tokens";
+    let own = |id, method, path, summary| {
+        OperationDoc::new(id, method, path, summary)
+            .no_tool(NO_TOOL)
+            .auth(Auth::Agent)
+            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+    };
+    let all = |id, method, path, summary| of_agent(OperationDoc::new(id, method, path, summary));
+    let listing = |doc: OperationDoc| doc.reply::<IssuedList>().answers_page();
+    let making = |doc: OperationDoc| {
+        doc.description(MAKES)
+            .success(StatusCode::CREATED)
+            .request::<NewIssued>()
+            .reply::<IssuedMade>()
+            .errors(Class::Malformed, BAD_TOKEN)
+            .errors(Class::Forbidden, &["insufficient_scope", "forbidden"])
+            .errors(Class::Conflict, &["too_many_tokens"])
+    };
+    let ending = |doc: OperationDoc| {
+        doc.success(StatusCode::NO_CONTENT)
+            .path_parameter::<String>("id", "The token's id")
+            .errors(Class::NotFound, &["not_found"])
+    };
+    let ends = "End a token beside the agent's own, and those made with it; their connections close";
+    vec![
+        Operation::new(
+            listing(own("me.tokens", Method::GET, OWN, "List the agent's tokens beside its own")),
+            list_own,
+        ),
+        Operation::new(
+            making(own(
+                "me.create_token",
+                Method::POST,
+                OWN,
+                "Make a token that does less than the caller's",
+            )),
+            create_own,
+        ),
+        Operation::new(
+            ending(own("me.revoke_token", Method::DELETE, "/agents/me/tokens/{id}", ends)),
+            end_own,
+        ),
+        Operation::new(
+            listing(all("agent.tokens", Method::GET, ALL, "List an agent's tokens beside its own")),
+            list,
+        ),
+        Operation::new(
+            making(all("agent.create_token", Method::POST, ALL, "Make a token of an agent with a scope")),
+            create,
+        ),
+        Operation::new(
+            ending(all("agent.revoke_token", Method::DELETE, "/_admin/agents/{handle}/tokens/{id}", ends)),
+            end,
+        ),
+    ]
+}
+
+async fn listed(accounts: &Accounts, known: &KnownAgent) -> Result<Json<IssuedList>, AccountRefusal> {
+    let now = accounts.now();
+    let mut tokens = Vec::new();
+    for (id, token) in known.state.issued().iter().filter(|(_, token)| token.is_open(now)) {
+        let used = match &token.token {
+            Some(digest) => accounts.token_used_at(digest).await?,
+            None => None,
+        };
+        tokens.push(IssuedView::new(id, token, used));
+    }
+    Ok(Json(IssuedList { tokens }))
+}
+
+async fn made(
+    accounts: &Accounts,
+    authority: Authority,
+    handle: AgentHandle,
+    body: &StrictJson,
+) -> Result<(StatusCode, Json<IssuedMade>), AccountRefusal> {
+    let NewIssued { scope, expires_in, name } = NewIssued::read(&Fields::of(body)?)?;
+    let token = Token::random(TokenKind::Scoped);
+    let ends = |seconds: u64| TimestampMs(accounts.now().0 + seconds * 1_000);
+    let new =
+        NewToken { token: Some(token.digest()), scope, expires_at: expires_in.map(ends), name, client: None };
+    let edit = AgentEdit::IssueToken(new);
+    let known = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;
+    let (id, issued) =
+        known.state.issued().of(&token.digest()).ok_or(Rejection::NotFound).map_err(crate::Failure::from)?;
+    let view = IssuedView::new(id, issued, None);
+    Ok((StatusCode::CREATED, Json(IssuedMade { token: token.expose().to_owned(), view })))
+}
+
+async fn list_own(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+) -> Result<Json<IssuedList>, AccountRefusal> {
+    listed(&accounts, &accounts.fresh_agent(&caller.handle).await?).await
+}
+
+async fn create_own(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<IssuedMade>), AccountRefusal> {
+    made(&accounts, caller.authority(), caller.handle, &body?).await
+}
+
+async fn end_own(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    path: OnePath,
+) -> Result<StatusCode, AccountRefusal> {
+    let (authority, edit) = (caller.authority(), AgentEdit::EndToken(one(path)?));
+    accounts.edit_agent(EditAgent { authority, handle: caller.handle, edit }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn list(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+) -> Result<Json<IssuedList>, AccountRefusal> {
+    let known = visible(&accounts, &principal, &one(path)?).await?;
+    listed(&accounts, &known).await
+}
+
+async fn create(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<IssuedMade>), AccountRefusal> {
+    let body = body?;
+    let known = visible(&accounts, &principal, &one(path)?).await?;
+    made(&accounts, principal.into(), known.handle, &body).await
+}
+
+async fn end(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: TwoPath,
+) -> Result<StatusCode, AccountRefusal> {
+    let Path((handle, id)) = path.map_err(|_| Refusal::not_found())?;
+    let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
+    let known = visible(&accounts, &principal, &handle).await?;
+    let edit = AgentEdit::EndToken(id);
+    accounts.edit_agent(EditAgent { authority: principal.into(), handle: known.handle, edit }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

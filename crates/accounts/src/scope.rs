@@ -1,0 +1,278 @@
+//! What a token may do: rooms to read or to write, and, where it is held to them, sessions and projects. Pure.
+//! Must not know: whose token it is, or how a request names what it asks for.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+};
+
+use plenary_kernel::MalformedText;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::limits::{SCOPE_BYTES_MAX, SCOPE_THINGS_MAX};
+
+/// The rooms that a scope names.
+pub const SCOPED_ROOMS: [&str; 8] =
+    ["accounts", "sessions", "frames", "channels", "context", "runs", "requests", "inbox"];
+
+/// How far into a room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Look at it.
+    Read,
+    /// Look at it and change it.
+    Write,
+}
+
+impl Access {
+    /// `read` or `write`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Read, Self::Write].into_iter().find(|access| access.as_str() == text)
+    }
+}
+
+/// What a token may do. Its text has words with spaces between: `read` and `write` of every room, `sessions:read`,
+/// `session:ID` and `project:ID`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    everywhere: Option<Access>,
+    rooms: BTreeMap<&'static str, Access>,
+    sessions: BTreeSet<String>,
+    projects: BTreeSet<String>,
+}
+
+/// What a request asks for, as far as a scope is about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Demand<'a> {
+    pub(crate) room: &'a str,
+    pub(crate) access: Access,
+    /// The session that its path names.
+    pub(crate) session: Option<&'a str>,
+    /// The project that its path names.
+    pub(crate) project: Option<&'a str>,
+}
+
+impl Scope {
+    /// Every room.
+    #[must_use]
+    pub fn everywhere(access: Access) -> Self {
+        Self { everywhere: Some(access), ..Self::default() }
+    }
+
+    /// Whether it is held to sessions or projects.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        !self.sessions.is_empty() || !self.projects.is_empty()
+    }
+
+    fn access(&self, room: &str) -> Option<Access> {
+        self.everywhere.max(self.rooms.get(room).copied())
+    }
+
+    /// Whether a request is within it. A scope that is held to sessions and projects admits what names one of them, and of
+    /// the accounts what only reads: an inbox or a search would show the others.
+    pub(crate) fn admits(&self, demand: &Demand<'_>) -> bool {
+        if self.access(demand.room) < Some(demand.access) {
+            return false;
+        }
+        let is_among = |things: &BTreeSet<String>, thing: Option<&str>| {
+            thing.is_some_and(|thing| things.contains(thing))
+        };
+        match demand.room {
+            _ if !self.is_held() => true,
+            "sessions" => is_among(&self.sessions, demand.session),
+            "context" => is_among(&self.projects, demand.project),
+            "accounts" => demand.access == Access::Read,
+            _ => false,
+        }
+    }
+
+    /// Whether whoever has this one may hand out the other one.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let is_held_as_much = !self.is_held()
+            || other.is_held()
+                && other.sessions.is_subset(&self.sessions)
+                && other.projects.is_subset(&self.projects);
+        let mut rooms = SCOPED_ROOMS.iter();
+        is_held_as_much
+            && other.everywhere <= self.everywhere
+            && rooms.all(|room| other.access(room) <= self.access(room))
+    }
+
+    /// Its words, each once.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        let everywhere = self.everywhere.map(|access| access.as_str().to_owned());
+        let rooms = self.rooms.iter().map(|(room, access)| format!("{room}:{}", access.as_str()));
+        let sessions = self.sessions.iter().map(|id| format!("session:{id}"));
+        let projects = self.projects.iter().map(|id| format!("project:{id}"));
+        everywhere.into_iter().chain(rooms).chain(sessions).chain(projects)
+    }
+
+    fn take(&mut self, word: &str) -> Option<()> {
+        if let Some(access) = Access::parse(word) {
+            self.everywhere = self.everywhere.max(Some(access));
+            return Some(());
+        }
+        let (kind, rest) = word.split_once(':')?;
+        let is_id = || (1..=128).contains(&rest.len()) && rest.bytes().all(is_of_id);
+        match kind {
+            "session" if is_id() => drop(self.sessions.insert(rest.to_owned())),
+            "project" if is_id() => drop(self.projects.insert(rest.to_owned())),
+            _ => {
+                let room = SCOPED_ROOMS.into_iter().find(|room| *room == kind)?;
+                let access = self.rooms.get(room).copied().max(Some(Access::parse(rest)?))?;
+                self.rooms.insert(room, access);
+            }
+        }
+        Some(())
+    }
+}
+
+/// Ids of sessions and projects, within what RFC 6749 (3.3) lets a scope have.
+fn is_of_id(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.~:".contains(&byte)
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, word) in self.words().enumerate() {
+            let space = if at == 0 { "" } else { " " };
+            write!(f, "{space}{word}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = MalformedText;
+
+    fn from_str(text: &str) -> Result<Self, MalformedText> {
+        let expected =
+            "read, write, ROOM:read, ROOM:write, session:ID or project:ID, with spaces between, and one room";
+        let wrong = || MalformedText { what: "scope", expected };
+        if text.len() > SCOPE_BYTES_MAX {
+            return Err(wrong());
+        }
+        let mut scope = Self::default();
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
+            scope.take(word).ok_or_else(wrong)?;
+        }
+        // What every room is open to needs no word of one room.
+        let everywhere = scope.everywhere;
+        scope.rooms.retain(|_, access| Some(*access) > everywhere);
+        let is_empty = everywhere.is_none() && scope.rooms.is_empty();
+        let things = scope.sessions.len() + scope.projects.len();
+        if is_empty || things > SCOPE_THINGS_MAX { Err(wrong()) } else { Ok(scope) }
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Scope {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(text: &str) -> Scope {
+        text.parse().unwrap()
+    }
+
+    fn demand<'a>(room: &'a str, access: Access) -> Demand<'a> {
+        Demand { room, access, session: None, project: None }
+    }
+
+    #[test]
+    fn a_scope_is_read_as_it_is_written_each_word_once() {
+        for (text, written) in [
+            ("read", "read"),
+            (" write  read ", "write"),
+            ("sessions:read sessions:write inbox:read", "inbox:read sessions:write"),
+            ("read sessions:write sessions:read", "read sessions:write"),
+            ("write sessions:read", "write"),
+            ("sessions:write session:b session:a project:p", "sessions:write session:a session:b project:p"),
+        ] {
+            assert_eq!(scope(text).to_string(), written);
+            assert_eq!(scope(written), scope(text));
+        }
+        for bad in
+            ["", " ", "admin", "session:a", "project:", "sessions", "sessions:rw", "console:read", "read\tx"]
+        {
+            assert!(bad.parse::<Scope>().is_err(), "{bad}");
+        }
+        assert!("read ".repeat(SCOPE_BYTES_MAX / 5 + 1).parse::<Scope>().is_err());
+        let many: String = (0..=SCOPE_THINGS_MAX).map(|id| format!(" session:{id}")).collect();
+        assert!(format!("read{many}").parse::<Scope>().is_err());
+    }
+
+    #[test]
+    fn reading_is_not_writing_and_one_room_is_not_another() {
+        let reads = scope("sessions:read");
+        assert!(reads.admits(&demand("sessions", Access::Read)));
+        assert!(!reads.admits(&demand("sessions", Access::Write)));
+        assert!(!reads.admits(&demand("inbox", Access::Read)));
+        let all = scope("read inbox:write");
+        assert!(all.admits(&demand("channels", Access::Read)) && all.admits(&demand("inbox", Access::Write)));
+        assert!(!all.admits(&demand("channels", Access::Write)));
+    }
+
+    #[test]
+    fn what_is_held_to_sessions_reaches_nothing_that_shows_others() {
+        let held = scope("write session:a project:p");
+        let named =
+            |room, session, project| held.admits(&Demand { room, access: Access::Write, session, project });
+        assert!(named("sessions", Some("a"), None) && named("context", None, Some("p")));
+        assert!(!named("sessions", Some("b"), None) && !named("sessions", None, None));
+        assert!(!named("context", Some("a"), None) && !named("context", None, Some("q")));
+        for room in ["inbox", "channels", "frames", "runs", "requests", "accounts", "console"] {
+            assert!(!named(room, Some("a"), Some("p")), "{room}");
+        }
+        assert!(held.admits(&demand("accounts", Access::Read)));
+    }
+
+    #[test]
+    fn a_child_is_never_wider() {
+        for (wide, narrow) in [
+            ("write", "write"),
+            ("write", "read sessions:write session:a"),
+            ("read sessions:write", "sessions:write inbox:read"),
+            ("write session:a session:b", "sessions:write session:b"),
+        ] {
+            assert!(scope(wide).covers(&scope(narrow)), "{wide}: {narrow}");
+        }
+        for (narrow, wide) in [
+            ("read", "write"),
+            ("read", "sessions:write"),
+            ("sessions:write", "sessions:write inbox:read"),
+            // A room that comes later is not in it.
+            (
+                "accounts:read sessions:read frames:read channels:read context:read runs:read requests:read inbox:read",
+                "read",
+            ),
+            ("write session:a", "write"),
+            ("write session:a", "write session:b"),
+            ("write session:a", "write session:a project:p"),
+        ] {
+            assert!(!scope(narrow).covers(&scope(wide)), "{narrow}: {wide}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Holds each request to the scope of its token: which room it asks, whether it changes anything there, and which session
+//! or project its path names. Whoever finds the bearer of a request asks here, so no room can forget to.
+//! Must not know: what an operation does.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::extract::MatchedPath;
+use http::{Method, request::Parts};
+use parking_lot::Mutex;
+use percent_encoding::percent_decode_str;
+use plenary_edge::OperationDoc;
+use plenary_kernel::Refusal;
+use plenary_room::fault_refusal;
+
+use crate::{
+    Access, Accounts, Principal, TokenOwner,
+    answer::insufficient_scope,
+    scope::{Demand, SCOPED_ROOMS, Scope},
+};
+
+/// Operations that a token may ask for whatever its scope: who it is, and those that ask others in its name or hand its
+/// scope on.
+const FOR_EVERY_SCOPE: [&str; 5] = ["me.get", "auth.ticket", "mcp.post", "mcp.listen", "mcp.close"];
+
+/// What an operation asks of a scope.
+#[derive(Debug, Clone, Copy)]
+struct OperationDemand {
+    room: &'static str,
+    access: Access,
+    is_free: bool,
+}
+
+/// What every operation asks of a scope, by method and path.
+#[derive(Debug)]
+pub(crate) struct Demands(HashMap<(Method, &'static str), OperationDemand>);
+
+/// An extension of requests that come by a grant: a refusal then names the scope that would have been enough.
+#[derive(Debug, Clone, Default)]
+pub struct MissingScope(Arc<Mutex<Option<String>>>);
+
+impl MissingScope {
+    /// The scope that was missing.
+    #[must_use]
+    pub fn take(&self) -> Option<String> {
+        self.0.lock().take()
+    }
+    fn say(&self, scope: &str) {
+        *self.0.lock() = Some(scope.to_owned());
+    }
+}
+
+impl Accounts {
+    /// Says which operations there are. The first call counts; until then a token with a scope opens nothing.
+    pub fn set_operations<'a>(&self, docs: impl Iterator<Item = &'a OperationDoc>) {
+        let asks = |doc: &OperationDoc| {
+            let access = if doc.only_reads() { Access::Read } else { Access::Write };
+            let is_free = FOR_EVERY_SCOPE.contains(&doc.id());
+            ((doc.method().clone(), doc.path()), OperationDemand { room: doc.room_name(), access, is_free })
+        };
+        let _first = self.described().set(Demands(docs.map(asks).collect()));
+    }
+
+    /// Whether a request is within the scope of its token, and notes that the token was used.
+    ///
+    /// # Errors
+    /// 403 `insufficient_scope`, what a fault is answered with.
+    pub(crate) async fn is_within_scope(&self, parts: &Parts, principal: &Principal) -> Result<(), Refusal> {
+        let TokenOwner::Agent(handle) = &principal.who else { return Ok(()) };
+        let known = self.agent(handle).await.map_err(|fault| fault_refusal(&fault))?;
+        let Some((_, token)) = known.state.issued().of(&principal.token) else { return Ok(()) };
+        let refused = match self.asks(parts) {
+            None => Some("no scope".to_owned()),
+            Some(asks) if asks.is_free => None,
+            Some(OperationDemand { room, access, .. }) => {
+                let path = Path::of(parts);
+                let (session, project) = (path.named("sessions"), path.named("projects"));
+                let wanted =
+                    Demand { room, access, session: session.as_deref(), project: project.as_deref() };
+                (!token.scope.admits(&wanted)).then(|| missing(&wanted, token.scope.is_held()))
+            }
+        };
+        if let Some(wanted) = refused {
+            let issued = known.state.issued();
+            let is_clients = |id: &String| issued.get(id).is_some_and(|parent| parent.client.is_some());
+            if let Some(cell) = parts.extensions.get::<MissingScope>()
+                && token.parent.as_ref().is_some_and(is_clients)
+                && let Ok(more) = format!("{} {wanted}", token.scope).parse::<Scope>()
+            {
+                cell.say(&more.to_string());
+            }
+            return Err(insufficient_scope(&wanted));
+        }
+        self.note_token_use(&principal.token).await;
+        Ok(())
+    }
+
+    fn asks(&self, parts: &Parts) -> Option<OperationDemand> {
+        let path = parts.extensions.get::<MatchedPath>()?.as_str();
+        let method = if parts.method == Method::HEAD { &Method::GET } else { &parts.method };
+        let operations = &self.described().get()?.0;
+        operations.iter().find(|((of, at), _)| of == method && *at == path).map(|(_, asks)| *asks)
+    }
+}
+
+/// The scope that would be enough.
+fn missing(wanted: &Demand<'_>, is_held: bool) -> String {
+    let Demand { room, access, session, project } = wanted;
+    let room = if SCOPED_ROOMS.iter().any(|known| known == room) {
+        format!("{room}:{}", access.as_str())
+    } else {
+        access.as_str().to_owned()
+    };
+    match (is_held, room.starts_with("sessions:"), session, project) {
+        (true, true, Some(session), _) => format!("{room} session:{session}"),
+        (true, false, _, Some(project)) => format!("{room} project:{project}"),
+        _ => room,
+    }
+}
+
+/// The path of a request, and the pattern that it matched.
+struct Path<'a> {
+    pattern: &'a str,
+    sent: &'a str,
+}
+
+impl<'a> Path<'a> {
+    fn of(parts: &'a Parts) -> Self {
+        let pattern = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
+        Self { pattern, sent: parts.uri.path() }
+    }
+
+    /// The parameter behind a part of the pattern: `a` of `/sessions/a/events` for `sessions`.
+    fn named(&self, part: &str) -> Option<String> {
+        let mut pairs = self.pattern.split('/').zip(self.sent.split('/'));
+        pairs.find(|(pattern, _)| *pattern == part)?;
+        let (pattern, sent) = pairs.next()?;
+        let is_one = pattern.starts_with('{') && !pattern.starts_with("{*");
+        is_one.then(|| percent_decode_str(sent).decode_utf8_lossy().into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_what_stands_behind_its_part() {
+        let path = Path {
+            pattern: "/v1/projects/{project_id}/sessions/{session_id}",
+            sent: "/v1/projects/nick%3Ap/sessions/s",
+        };
+        assert_eq!(path.named("projects").as_deref(), Some("nick:p"));
+        assert_eq!(path.named("sessions").as_deref(), Some("s"));
+        let path = Path { pattern: "/sessions", sent: "/sessions" };
+        assert_eq!(path.named("sessions"), None);
+        let path = Path { pattern: "/search/messages", sent: "/search/messages" };
+        assert_eq!(path.named("sessions"), None);
+    }
+}

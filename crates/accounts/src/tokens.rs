@@ -1,0 +1,128 @@
+//! Tokens beside an agent's own, as the rest of the server uses them: made, listed, ended, and when they were last used.
+//! Must not know: HTTP.
+
+use std::collections::BTreeSet;
+
+use plenary_kernel::{AgentHandle, TimestampMs, limits::READ_ROWS_MAX};
+use plenary_log::{Batch, Fault, Order, RowOp};
+use quick_cache::sync::Cache;
+
+use crate::{
+    Accounts, Authority, Failure, KnownAgent, Principal, Rejection, TokenDigest, TokenOwner,
+    agent::{
+        Granting,
+        command::{AgentEdit, EditAgent, NewToken},
+        tokens::{GrantEdit, GrantEdited, GrantedTo},
+    },
+    claim,
+    index::{EXPIRING, expiring_key},
+    limits::{USE_NOTED_EVERY_MS, USES_NOTED_MAX},
+    scope::Scope,
+};
+
+/// When the use of tokens was last noted. Only ever a hint.
+pub(crate) struct Uses(Cache<TokenDigest, TimestampMs>);
+
+impl Default for Uses {
+    fn default() -> Self {
+        Self(Cache::new(USES_NOTED_MAX))
+    }
+}
+
+impl Accounts {
+    /// Gives a client a grant, which ends by itself at `pending_until` unless the client takes it up; its id.
+    ///
+    /// # Errors
+    /// As for every edit of an agent.
+    pub async fn grant(
+        &self,
+        authority: Authority,
+        handle: &AgentHandle,
+        scope: Scope,
+        client: GrantedTo,
+        pending_until: TimestampMs,
+    ) -> Result<String, Failure> {
+        let new = NewToken {
+            token: None,
+            scope,
+            expires_at: Some(pending_until),
+            name: Some(client.name.clone()),
+            client: Some(client),
+        };
+        let edit = AgentEdit::IssueToken(new);
+        let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
+        id.ok_or(Failure::Rejected(Rejection::GrantInvalid))
+    }
+
+    /// What a client does with its grant.
+    ///
+    /// # Errors
+    /// `GrantInvalid`, `ScopeExceeded`, what the store says.
+    pub async fn edit_grant(
+        &self,
+        handle: &AgentHandle,
+        edit: &GrantEdit,
+    ) -> Result<(GrantEdited, KnownAgent), Failure> {
+        let done = self.agents().execute(handle.as_str(), &Granting(edit, handle), None).await?;
+        Ok((done.reply, self.agent(handle).await?))
+    }
+
+    /// The bearer as what outlasts its token: the grant, where the token is one that its client renews; else as it is. For
+    /// what goes on over many requests, each of which has a token of its own.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn lasting(&self, principal: &Principal) -> Result<Principal, Fault> {
+        let TokenOwner::Agent(handle) = &principal.who else { return Ok(principal.clone()) };
+        let known = self.agent(handle).await?;
+        let issued = known.state.issued();
+        let parent = issued.of(&principal.token).and_then(|(_, token)| token.parent.as_deref());
+        let grant = parent.filter(|id| issued.get(id).is_some_and(|parent| parent.client.is_some()));
+        let token = grant.and_then(TokenDigest::of_grant).unwrap_or(principal.token);
+        Ok(Principal { who: principal.who.clone(), token })
+    }
+
+    /// Takes away the tokens that have ended by themselves, so that what was opened with them ends too.
+    ///
+    /// # Errors
+    /// When the store fails; the next call goes on.
+    pub async fn expire_tokens(&self) -> Result<(), Fault> {
+        let over = expiring_key(self.clock().now(), "");
+        let rows = self.log().read_index(EXPIRING, "", None, READ_ROWS_MAX, Order::Ascending).await?;
+        let over = rows.iter().take_while(|row| row.key < over);
+        let agents: BTreeSet<AgentHandle> =
+            over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
+        for agent in agents {
+            match self.agents().execute(agent.as_str(), &Granting(&GrantEdit::Expire, &agent), None).await {
+                Ok(_) => {}
+                Err(error) => match Failure::from(error) {
+                    Failure::Fault(fault) => return Err(fault),
+                    Failure::Rejected(_) | Failure::OverQuota(_) => {}
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a token beside an agent's own is in use, once in a while. A fault is no reason to refuse its bearer.
+    pub(crate) async fn note_token_use(&self, token: &TokenDigest) {
+        let now = self.clock().now();
+        let is_due = |noted: TimestampMs| now.0.saturating_sub(noted.0) >= USE_NOTED_EVERY_MS;
+        if self.uses().0.get(token).is_some_and(|noted| !is_due(noted)) {
+            return;
+        }
+        self.uses().0.insert(*token, now);
+        let value = Some(now.0.to_string().into());
+        let used = RowOp { name: claim::used(token), expected: None, value };
+        if let Err(fault) = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await {
+            tracing::warn!(%fault, "the use of a token was not noted");
+        }
+    }
+
+    /// When a token was last used, to the minute.
+    pub(crate) async fn token_used_at(&self, token: &TokenDigest) -> Result<Option<TimestampMs>, Fault> {
+        let row = self.log().read_row(&claim::used(token)).await?;
+        let used = row.and_then(|row| std::str::from_utf8(&row.value).ok()?.parse().ok());
+        Ok(used.map(TimestampMs))
+    }
+}

@@ -1,0 +1,125 @@
+//! Tokens beside an agent's own, as peers see them. Pure.
+//! Must not know: HTTP, or who may ask.
+
+use plenary_kernel::{Refusal, TimestampMs, text};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    agent::tokens::IssuedToken,
+    fields::Fields,
+    limits::{SCOPE_BYTES_MAX, TOKEN_LASTS_S_MAX, TOKEN_NAME_CHARS_MAX},
+    scope::Scope,
+};
+
+/// `POST /agents/me/tokens` and `POST /_admin/agents/{handle}/tokens`.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "NewToken")]
+pub(crate) struct NewIssued {
+    /// What it may do: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for one
+    /// of accounts, sessions, frames, channels, context, runs, requests, inbox. With `session:ID` or `project:ID` it is
+    /// held to those.
+    #[schemars(with = "String", length(min = 1, max = 4096))]
+    pub scope: Scope,
+    /// After how many seconds it ends; with the token that it is made with when absent.
+    #[schemars(range(min = 1, max = 31_622_400))]
+    pub expires_in: Option<u64>,
+    /// What its maker calls it.
+    #[schemars(length(min = 1, max = 100))]
+    pub name: Option<String>,
+}
+
+impl NewIssued {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        let scope = fields.text("scope", SCOPE_BYTES_MAX, "invalid_scope")?.unwrap_or_default();
+        let scope = scope
+            .parse::<Scope>()
+            .map_err(|wrong| Refusal::malformed("invalid_scope", format!("scope: {wrong}.")))?;
+        let expires_in = fields.number("expires_in", 1..=TOKEN_LASTS_S_MAX, "invalid_expires_in")?;
+        let name = fields.text("name", 4 * TOKEN_NAME_CHARS_MAX, "invalid_name")?;
+        if let Some(name) = &name {
+            let fits = name.chars().count() <= TOKEN_NAME_CHARS_MAX;
+            let checked = if fits {
+                text::check_line(name)
+            } else {
+                Err(format!("must have at most {TOKEN_NAME_CHARS_MAX} characters"))
+            };
+            checked.map_err(|why| Refusal::malformed("invalid_name", format!("name {why}.")))?;
+        }
+        Ok(Self { scope, expires_in, name })
+    }
+}
+
+/// A token beside an agent's own, or a grant to a client; never what its bearer sends.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgentToken")]
+pub struct IssuedView {
+    /// Its id.
+    pub id: String,
+    /// What its maker calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it may do.
+    pub scope: String,
+    /// The id of the token that it was made with, and with which it ends; `own` for the agent's own. Absent where the owner
+    /// or the operator made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// When it was made, in ms since the epoch.
+    pub created_at: u64,
+    /// When it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
+    /// When it was last used, to the minute; absent before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<u64>,
+    /// The client that it was granted to: it bears no token itself, but is the parent of the client's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientView>,
+}
+
+/// The client of a grant.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GrantedClient")]
+pub struct ClientView {
+    /// By which id it calls itself.
+    pub id: String,
+    /// By which name it was shown.
+    pub name: String,
+}
+
+impl IssuedView {
+    pub(crate) fn new(id: &str, token: &IssuedToken, last_used: Option<TimestampMs>) -> Self {
+        let client = token.client.as_ref();
+        Self {
+            id: id.to_owned(),
+            name: token.name.clone(),
+            scope: token.scope.to_string(),
+            parent: token.parent.clone(),
+            created_at: token.created_at.0,
+            expires_at: token.expires_at.map(|at| at.0),
+            last_used_at: last_used.map(|at| at.0),
+            client: client
+                .map(|client| ClientView { id: client.client_id.clone(), name: client.name.clone() }),
+        }
+    }
+}
+
+/// A token that was made; what its bearer sends is shown this once.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgentTokenMade")]
+pub struct IssuedMade {
+    /// The token, `pls_…`.
+    pub token: String,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub view: IssuedView,
+}
+
+/// The tokens of an agent beside its own, the oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgentTokens")]
+pub struct IssuedList {
+    /// The tokens.
+    pub tokens: Vec<IssuedView>,
+}

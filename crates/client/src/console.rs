@@ -1,0 +1,131 @@
+//! The console: links that sign a browser in, and the one stream of everything that the caller may see.
+//! Must not know: what is done with an event.
+
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Client, Reply, Result,
+    context::ContextStream,
+    feed::{Feed, Paths, StreamOptions},
+};
+
+/// Most bytes of one event: the server cuts what is longer.
+const EVENT_OCTETS_MAX: usize = 64 << 10;
+
+/// Which link.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct NewLink {
+    /// Whose console.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<OwnerName>,
+    /// The role of its session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Who signs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
+}
+
+/// A link that was made.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Link {
+    /// The URL at which a browser signs in once.
+    pub url: String,
+    /// Its validity in seconds.
+    pub expires_in: u64,
+    /// The role of its session.
+    pub role: String,
+}
+
+/// A passkey of people.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Passkey {
+    /// Its id.
+    pub passkey_id: String,
+    /// What people call it.
+    pub name: String,
+    /// The role of its sessions.
+    pub role: String,
+    /// Who signs in with it.
+    pub person: Option<AgentHandle>,
+    /// When it was added.
+    pub created_at: TimestampMs,
+    /// When somebody last signed in with it.
+    pub last_used_at: Option<TimestampMs>,
+    /// Whether it may be used.
+    pub usable: bool,
+}
+
+/// The passkeys of an owner or the operator.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Passkeys {
+    /// The oldest first.
+    pub passkeys: Vec<Passkey>,
+}
+
+/// The path of the passkeys of an owner.
+fn passkeys(below: &str, owner: Option<&OwnerName>) -> String {
+    let owner = owner.map(|owner| format!("?owner={}", crate::client::segment(owner.as_str())));
+    format!("/console/passkeys{below}{}", owner.unwrap_or_default())
+}
+
+/// What is wanted of everything; of what is absent everything.
+#[derive(Debug, Clone, Default)]
+pub struct WatchQuery {
+    /// Rooms, with commas between them.
+    pub rooms: Option<String>,
+    /// Kinds or families of kinds.
+    pub kinds: Option<String>,
+    /// Agents.
+    pub agents: Option<String>,
+}
+
+impl Client {
+    /// `POST /console/links`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn console_link(&self, link: &NewLink) -> Result<Reply<Link>> {
+        self.post("/console/links", link).await
+    }
+
+    /// `GET /console/passkeys`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn passkeys(&self, owner: Option<&OwnerName>) -> Result<Reply<Passkeys>> {
+        self.get(&passkeys("", owner)).await
+    }
+
+    /// `DELETE /console/passkeys/{id}`.
+    ///
+    /// # Errors
+    /// As every call; 404 where there is none.
+    pub async fn remove_passkey(&self, id: &str, owner: Option<&OwnerName>) -> Result<Reply<()>> {
+        self.delete(&passkeys(&format!("/{}", crate::client::segment(id)), owner)).await
+    }
+
+    /// `GET /overview`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn overview(&self) -> Result<Reply<Value>> {
+        self.get("/overview").await
+    }
+
+    /// Follows everything that the caller may see, over every break of the stream, behind a cursor where one is given.
+    #[must_use]
+    pub fn watch(&self, query: &WatchQuery, after: Option<String>, options: StreamOptions) -> ContextStream {
+        let named = [("rooms", &query.rooms), ("kinds", &query.kinds), ("agents", &query.agents)];
+        let mut path = "/watch".to_owned();
+        for (name, value) in named {
+            let Some(value) = value else { continue };
+            path.push(if path.contains('?') { '&' } else { '?' });
+            path.push_str(&format!("{name}={}", crate::client::segment(value)));
+        }
+        let paths = Paths { first: path.clone(), resumed: path };
+        ContextStream::of(Feed::new(self.clone(), paths, after, EVENT_OCTETS_MAX, options))
+    }
+}

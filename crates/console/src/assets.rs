@@ -1,0 +1,78 @@
+//! The files of the page as they are embedded: found by name, with their types and tags.
+//! Must not know: the caller.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use plenary_kernel::json::digest;
+
+/// A file as it is embedded.
+struct File {
+    name: &'static str,
+    plain: &'static [u8],
+    zipped: &'static [u8],
+}
+
+const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+/// The page itself.
+pub(crate) const INDEX: &str = "index.html";
+
+/// Bytes of a tag.
+const TAG_BYTES: usize = 16;
+
+/// A file as it is served.
+#[derive(Debug)]
+pub(crate) struct Asset {
+    pub(crate) plain: &'static [u8],
+    pub(crate) zipped: &'static [u8],
+    pub(crate) content_type: &'static str,
+    /// Its `ETag`, quoted.
+    pub(crate) tag: String,
+}
+
+/// By what a name ends with.
+const TYPES: &[(&str, &str)] = &[
+    (".html", "text/html; charset=utf-8"),
+    (".js", "text/javascript; charset=utf-8"),
+    (".css", "text/css; charset=utf-8"),
+    (".json", "application/json"),
+    (".webmanifest", "application/manifest+json"),
+    (".svg", "image/svg+xml"),
+    (".png", "image/png"),
+    (".ico", "image/x-icon"),
+    (".woff2", "font/woff2"),
+    (".txt", "text/plain; charset=utf-8"),
+    (".md", "text/markdown; charset=utf-8"),
+];
+
+/// What a file is whose name ends with nothing that is known.
+const UNKNOWN: &str = "application/octet-stream";
+
+static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
+    let served = |file: &File| {
+        let known = TYPES.iter().find(|(end, _)| file.name.ends_with(end));
+        let content_type = known.map_or(UNKNOWN, |(_, content_type)| content_type);
+        let tag = format!("\"{}\"", hex::encode(&digest(file.plain)[..TAG_BYTES]));
+        (file.name, Asset { plain: file.plain, zipped: file.zipped, content_type, tag })
+    };
+    FILES.iter().map(served).collect()
+});
+
+/// A file of the page.
+pub(crate) fn asset(name: &str) -> Option<&'static Asset> {
+    ASSETS.get(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_a_type_and_a_tag_of_its_own() {
+        assert!(asset(INDEX).is_some_and(|index| index.content_type.starts_with("text/html")));
+        for (name, asset) in ASSETS.iter() {
+            assert_ne!(asset.content_type, UNKNOWN, "{name}");
+        }
+        assert!(asset("../Cargo.toml").is_none() && asset("").is_none());
+    }
+}

@@ -1,0 +1,84 @@
+//! The events of a stream of the audit, and their stored form. The form is frozen. Pure.
+
+use plenary_engine::stored::{read, unknown, written};
+use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+/// A person wrote in the name of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WriteMade {
+    /// A ULID.
+    pub(crate) id: String,
+    /// When.
+    pub(crate) at: TimestampMs,
+    /// Who: `@owner.name`, or the operator or owner whose session it was.
+    pub(crate) person: String,
+    /// The console session.
+    pub(crate) session: String,
+    /// In whose name.
+    #[serde(rename = "as")]
+    pub(crate) agent: AgentHandle,
+    /// What, by the operation's id.
+    pub(crate) operation: String,
+    /// Of what.
+    pub(crate) path: String,
+    /// With what success; 0 before it is known. The later event of an id holds.
+    pub(crate) status: u16,
+}
+
+impl WriteMade {
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        written("WriteMade", self)
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        if stored.kind == "WriteMade" { read(stored) } else { unknown(stored) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Position, Version};
+    use plenary_log::StreamName;
+
+    use super::*;
+
+    #[test]
+    fn the_stored_form_is_frozen() {
+        let made = WriteMade {
+            id: "01".into(),
+            at: TimestampMs(7),
+            person: "@nick.nick".into(),
+            session: "02".into(),
+            agent: "@nick.bot".parse().unwrap(),
+            operation: "session.send".into(),
+            path: "/sessions/s/messages".into(),
+            status: 201,
+        };
+        let event = made.encode();
+        let text = std::str::from_utf8(&event.envelope).unwrap();
+        assert_eq!(
+            (event.kind, event.form, text),
+            (
+                "WriteMade",
+                1,
+                r#"{"id":"01","at":7,"person":"@nick.nick","session":"02","as":"@nick.bot","operation":"session.send","path":"/sessions/s/messages","status":201}"#
+            )
+        );
+        let stored = StoredEvent {
+            position: Position(1),
+            stream: StreamName::new("console.audit", "nick"),
+            version: Version(1),
+            kind: event.kind.into(),
+            form: event.form,
+            at: TimestampMs(7),
+            envelope: event.envelope,
+            payload: event.payload,
+        };
+        assert_eq!(WriteMade::decode(&stored).unwrap(), made);
+        assert!(WriteMade::decode(&StoredEvent { kind: "Other".into(), ..stored }).is_err());
+    }
+}

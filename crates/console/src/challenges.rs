@@ -1,0 +1,171 @@
+//! Challenges that a passkey signs. One says itself until when it holds, and that this server made it, so nothing is kept of
+//! those that nobody uses; that one is used once, the stream of its passkey says.
+//! Must not know: what signs.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use parking_lot::Mutex;
+use plenary_kernel::TimestampMs;
+use plenary_log::{Batch, Fault, RowOp};
+use ring::{
+    hmac::{self, HMAC_SHA256},
+    rand::{SecureRandom as _, SystemRandom},
+};
+
+use crate::{
+    Console,
+    limits::{ATTEMPTS_ADDRESSES_MAX, ATTEMPTS_MAX, ATTEMPTS_UNKNOWN_MAX, CHALLENGE_MS_MAX},
+};
+
+/// The row of the key.
+const ROW: &str = "console/challenges";
+const KEY_BYTES: usize = 32;
+const RANDOM_BYTES: usize = 16;
+const UNTIL_BYTES: usize = 8;
+const PURPOSE: &[u8] = b"a challenge of the console\0";
+const MINUTE_MS: u64 = 60_000;
+
+fn broken() -> Fault {
+    Fault::Corrupt(format!("{ROW} is no key"))
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Fault> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| Fault::Corrupt("no random bytes".into()))?;
+    Ok(bytes)
+}
+
+fn challenge(key: &hmac::Key, until: TimestampMs, random: [u8; RANDOM_BYTES]) -> String {
+    let said = [&until.0.to_be_bytes()[..], &random].concat();
+    let tag = hmac::sign(key, &[PURPOSE, &said].concat());
+    URL_SAFE_NO_PAD.encode([&said[..], tag.as_ref()].concat())
+}
+
+/// Until when a challenge holds, where the key made it.
+fn until(key: &hmac::Key, challenge: &str) -> Option<TimestampMs> {
+    let bytes = URL_SAFE_NO_PAD.decode(challenge).ok()?;
+    let (said, tag) = bytes.split_at_checked(UNTIL_BYTES + RANDOM_BYTES)?;
+    hmac::verify(key, &[PURPOSE, said].concat(), tag).ok()?;
+    Some(TimestampMs(u64::from_be_bytes(said[..UNTIL_BYTES].try_into().ok()?)))
+}
+
+impl Console {
+    /// A new challenge.
+    pub(crate) async fn challenge(&self) -> Result<String, Fault> {
+        let until = TimestampMs(self.0.clock.now().0.saturating_add(CHALLENGE_MS_MAX));
+        Ok(challenge(self.challenge_key().await?, until, random()?))
+    }
+
+    /// Until when a challenge of this server holds; `None` where it is none, or is over.
+    pub(crate) async fn challenge_until(&self, challenge: &str) -> Result<Option<TimestampMs>, Fault> {
+        let now = self.0.clock.now();
+        Ok(until(self.challenge_key().await?, challenge).filter(|until| now < *until))
+    }
+
+    /// The key, one for all processes of a store.
+    async fn challenge_key(&self) -> Result<&hmac::Key, Fault> {
+        self.0.challenge_key.get_or_try_init(|| self.kept_key()).await
+    }
+
+    async fn kept_key(&self) -> Result<hmac::Key, Fault> {
+        if self.log().read_row(ROW).await?.is_none() {
+            let value = Some(random::<KEY_BYTES>()?.to_vec().into());
+            // Another process may have been faster: what is kept counts.
+            let row = RowOp { name: ROW.into(), expected: Some(0), value };
+            self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
+        }
+        let row = self.log().read_row(ROW).await?.filter(|row| row.value.len() == KEY_BYTES);
+        Ok(hmac::Key::new(HMAC_SHA256, &row.ok_or_else(broken)?.value))
+    }
+}
+
+/// How often signing in failed in the present minute, by address. Many clients may come from an address that is not known.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    minute: AtomicU64,
+    counted: Mutex<HashMap<Option<IpAddr>, u32>>,
+}
+
+impl Failures {
+    fn at(&self, now: TimestampMs, address: Option<IpAddr>, count: bool) -> bool {
+        let mut counted = self.counted.lock();
+        let minute = now.0 / MINUTE_MS;
+        if self.minute.swap(minute, Ordering::Relaxed) != minute {
+            counted.clear();
+        }
+        let has_room = counted.len() < ATTEMPTS_ADDRESSES_MAX || counted.contains_key(&address);
+        let address = address.filter(|_| has_room);
+        let max = if address.is_some() { ATTEMPTS_MAX } else { ATTEMPTS_UNKNOWN_MAX };
+        if count {
+            *counted.entry(address).or_default() += 1;
+        }
+        counted.get(&address).is_none_or(|failed| *failed < max)
+    }
+    /// Whether somebody there may try.
+    pub(crate) fn may_try(&self, now: TimestampMs, address: Option<IpAddr>) -> bool {
+        self.at(now, address, false)
+    }
+    /// Somebody there tried in vain.
+    pub(crate) fn failed(&self, now: TimestampMs, address: Option<IpAddr>) {
+        self.at(now, address, true);
+    }
+}
+
+/// How long until the next minute, in seconds.
+pub(crate) fn next_minute_s(now: TimestampMs) -> u64 {
+    (MINUTE_MS - now.0 % MINUTE_MS).div_ceil(1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_says_itself_until_when_it_holds_and_cannot_be_made_up() {
+        let key = hmac::Key::new(HMAC_SHA256, &[7; KEY_BYTES]);
+        let made = challenge(&key, TimestampMs(5), [1; RANDOM_BYTES]);
+        assert_eq!(until(&key, &made), Some(TimestampMs(5)));
+        let other = hmac::Key::new(HMAC_SHA256, &[8; KEY_BYTES]);
+        assert_eq!(until(&other, &made), None);
+        let mut bytes = URL_SAFE_NO_PAD.decode(&made).unwrap();
+        bytes[7] = 6;
+        assert_eq!(until(&key, &URL_SAFE_NO_PAD.encode(&bytes)), None, "it cannot be made to last");
+        for wrong in ["", "x", "AAAA", &made[..made.len() - 2]] {
+            assert_eq!(until(&key, wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn who_fails_too_often_waits_for_the_next_minute_and_nobody_else_does() {
+        let failures = Failures::default();
+        let (one, other) = (Some("192.0.2.1".parse().unwrap()), Some("192.0.2.2".parse().unwrap()));
+        let now = TimestampMs(MINUTE_MS * 9 + 1);
+        for _ in 0..ATTEMPTS_MAX {
+            assert!(failures.may_try(now, one));
+            failures.failed(now, one);
+        }
+        assert!(!failures.may_try(now, one) && failures.may_try(now, other) && failures.may_try(now, None));
+        assert_eq!(next_minute_s(now), 60);
+        assert!(failures.may_try(TimestampMs(MINUTE_MS * 10), one));
+    }
+
+    #[test]
+    fn past_their_number_addresses_are_counted_together() {
+        let failures = Failures::default();
+        let now = TimestampMs(MINUTE_MS);
+        for nth in 0..ATTEMPTS_ADDRESSES_MAX {
+            let address = IpAddr::from(u32::try_from(nth).unwrap().to_be_bytes());
+            failures.failed(now, Some(address));
+        }
+        let late = Some("192.0.2.1".parse().unwrap());
+        for _ in 0..ATTEMPTS_UNKNOWN_MAX {
+            failures.failed(now, late);
+        }
+        assert!(!failures.may_try(now, late) && failures.counted.lock().len() <= ATTEMPTS_ADDRESSES_MAX + 1);
+    }
+}

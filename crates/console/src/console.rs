@@ -1,0 +1,122 @@
+//! The console as the server holds it.
+//! Must not know: HTTP.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+use axum::extract::FromRef;
+use parking_lot::Mutex;
+use plenary_accounts::{Accounts, Watchers};
+use plenary_edge::Origin;
+use plenary_engine::Streams;
+use plenary_kernel::{Clock, Position, TimestampMs};
+use plenary_log::{Fault, HighWater, Log, StreamName};
+use plenary_room::{Glancer, Teller};
+use ring::hmac;
+use tokio::sync::OnceCell;
+
+use crate::{audit::AuditRoom, challenges::Failures, limits::WATCHES_PER_OWNER_MAX, overview::Day};
+
+/// The room. Cheap to clone.
+#[derive(Clone)]
+pub struct Console(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) log: Log,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) accounts: Accounts,
+    pub(crate) audits: Streams<AuditRoom>,
+    /// Everything up to here was handed to the rooms.
+    pub(crate) handed: HighWater,
+    pub(crate) watchers: Watchers<String>,
+    /// What was counted today, by owner; under the empty name for the operator.
+    pub(crate) days: Mutex<HashMap<String, Day>>,
+    /// What challenges are made with.
+    pub(crate) challenge_key: OnceCell<hmac::Key>,
+    failures: Failures,
+    around: OnceLock<RoomReaders>,
+}
+
+/// What the rooms say.
+#[derive(Default)]
+struct RoomReaders {
+    tellers: Vec<Arc<dyn Teller>>,
+    glancers: Vec<Arc<dyn Glancer>>,
+}
+
+impl Console {
+    /// The room in a log.
+    #[must_use]
+    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts) -> Self {
+        let audits = Streams::new(log.clone(), clock.clone());
+        Self(Arc::new(Inner {
+            log,
+            clock,
+            accounts,
+            audits,
+            handed: HighWater::default(),
+            watchers: Watchers::new(WATCHES_PER_OWNER_MAX),
+            days: Mutex::default(),
+            challenge_key: OnceCell::new(),
+            failures: Failures::default(),
+            around: OnceLock::new(),
+        }))
+    }
+
+    /// Says who tells of events and knows of agents, and counts what is committed by now as handed to them. The first call
+    /// counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin(
+        &self,
+        tellers: Vec<Arc<dyn Teller>>,
+        glancers: Vec<Arc<dyn Glancer>>,
+    ) -> Result<(), Fault> {
+        let _ = self.0.around.set(RoomReaders { tellers, glancers });
+        self.0.handed.raise(self.0.log.head().await?);
+        Ok(())
+    }
+
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.0.failures
+    }
+    pub(crate) fn now(&self) -> TimestampMs {
+        self.0.clock.now()
+    }
+    pub(crate) fn log(&self) -> &Log {
+        &self.0.log
+    }
+    pub(crate) fn watchers(&self) -> &Watchers<String> {
+        &self.0.watchers
+    }
+    pub(crate) fn handed(&self) -> Position {
+        self.0.handed.position()
+    }
+    /// Who tells of a stream.
+    pub(crate) fn teller(&self, stream: &StreamName) -> Option<&Arc<dyn Teller>> {
+        self.0.around.get()?.tellers.iter().find(|teller| teller.tells_of(stream))
+    }
+    /// Who knows of agents.
+    pub(crate) fn glancers(&self) -> &[Arc<dyn Glancer>] {
+        self.0.around.get().map(|around| &*around.glancers).unwrap_or_default()
+    }
+}
+
+/// The room and how clients reach the server.
+#[derive(Clone)]
+pub(crate) struct ConsoleState {
+    pub(crate) console: Console,
+    pub(crate) origin: Arc<Origin>,
+}
+
+impl FromRef<ConsoleState> for Accounts {
+    fn from_ref(at: &ConsoleState) -> Self {
+        at.console.0.accounts.clone()
+    }
+}

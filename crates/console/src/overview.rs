@@ -1,0 +1,153 @@
+//! The overview: the agents of an owner at a glance, and what was done today.
+//! Must not know: HTTP, or any room.
+
+use plenary_kernel::{OwnerName, Position, TimestampMs};
+use plenary_log::Fault;
+use plenary_room::{Glance, Glances, Onlooker};
+
+use crate::{
+    Console,
+    limits::{COUNTED_AT_ONCE_MAX, DAYS_KEPT_MAX, OVERVIEW_AGENTS_MAX},
+    wire::{AgentAtAGlance, AgentStanding, Counts, Overview, WaitingCount},
+};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// What was counted of a day, for somebody.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Day {
+    /// Its first moment.
+    since: u64,
+    /// Everything up to here was counted.
+    at: Position,
+    messages: u64,
+    runs: u64,
+    runs_failed: u64,
+}
+
+impl Console {
+    /// The overview of an owner, or of everybody.
+    pub(crate) async fn overview(&self, owner: Option<&OwnerName>) -> Result<Overview, Fault> {
+        let known = self.accounts().agents_of(owner, OVERVIEW_AGENTS_MAX + 1).await?;
+        let more = known.len() > OVERVIEW_AGENTS_MAX;
+        let known = &known[..known.len().min(OVERVIEW_AGENTS_MAX)];
+        let agents = known.iter().map(|agent| (agent.handle.clone(), Glance::default())).collect();
+        let mut glances = Glances { agents, ..Glances::default() };
+        for glancer in self.glancers() {
+            glancer.glance(&mut glances).await?;
+        }
+        let agents = known.iter().map(|agent| {
+            let glance = glances.agents.remove(&agent.handle).unwrap_or_default();
+            let display_name = agent.state.profile().display_name.clone();
+            at_a_glance(agent.handle.clone(), agent.state.kind(), display_name, &glance)
+        });
+        let agents = agents.collect();
+        let waiting =
+            WaitingCount { count: glances.waiting, oldest_at: glances.waiting_since.map(|since| since.0) };
+        Ok(Overview { agents, more, counts: self.counts(owner).await?, waiting })
+    }
+
+    /// What was done today, in universal time. Of a day with much in it some is counted at each look.
+    async fn counts(&self, owner: Option<&OwnerName>) -> Result<Counts, Fault> {
+        let now = self.0.clock.now().0;
+        let (since, handed) = (now - now % DAY_MS, self.handed());
+        let whose = owner.map(ToString::to_string).unwrap_or_default();
+        let known = self.0.days.lock().get(&whose).copied().filter(|day| day.since == since);
+        let mut day = match known {
+            Some(day) => day,
+            None => Day { since, at: self.first_since(TimestampMs(since), handed).await?, ..Day::default() },
+        };
+        let onlooker = owner.map(|owner| Onlooker::Owner(owner.clone()));
+        let (mut size, mut left) = (plenary_log::PageSize::default(), COUNTED_AT_ONCE_MAX);
+        while day.at < handed && left > 0 {
+            let (events, until) = self.log().read_past_damage(day.at, size.events().min(left)).await?;
+            size.learn(&events);
+            for event in events.iter().filter(|event| event.position <= handed) {
+                left = left.saturating_sub(1);
+                day.at = event.position;
+                let Some(count) = day.count_of(&event.kind) else { continue };
+                let Some(teller) = self.teller(&event.stream) else { continue };
+                let Ok(Some(told)) = teller.tell(event).await else { continue };
+                if onlooker.as_ref().is_none_or(|onlooker| (told.audience)(onlooker)) {
+                    count(&mut day, &told.data);
+                }
+            }
+            if events.is_empty() && until <= day.at {
+                break;
+            }
+            day.at = day.at.max(until.min(handed));
+        }
+        let mut days = self.0.days.lock();
+        if days.len() >= DAYS_KEPT_MAX && !days.contains_key(&whose) {
+            days.clear();
+        }
+        days.insert(whose, day);
+        Ok(Counts {
+            messages_today: day.messages,
+            runs_today: day.runs,
+            runs_failed_today: day.runs_failed,
+            at_least: day.at < handed,
+        })
+    }
+
+    /// Behind which place everything was done since then: times rise along the log, but for what clocks differ by.
+    async fn first_since(&self, since: TimestampMs, handed: Position) -> Result<Position, Fault> {
+        let (mut low, mut high) = (0, handed.0);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let (events, until) = self.log().read_past_damage(Position(middle), 1).await?;
+            match events.first() {
+                Some(event) if event.at < since => low = middle + 1,
+                None if until.0 > middle => low = middle + 1,
+                Some(_) | None => high = middle,
+            }
+        }
+        Ok(Position(low))
+    }
+}
+
+impl Day {
+    /// How an event of this kind counts.
+    fn count_of(&self, kind: &str) -> Option<fn(&mut Self, &serde_json::Value)> {
+        match kind {
+            "MessageSent" => Some(|day, _| day.messages += 1),
+            "RunQueued" => Some(|day, _| day.runs += 1),
+            "RunCompleted" => {
+                Some(|day, data| day.runs_failed += u64::from(data["finish_reason"] == "error"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where an agent stands, and since when.
+pub(crate) fn standing(glance: &Glance) -> (AgentStanding, Option<TimestampMs>) {
+    match glance {
+        Glance { asks_since: Some(since), is_there: true, .. } => (AgentStanding::Waiting, Some(*since)),
+        Glance { runs_waiting: 1.., .. } => (AgentStanding::Waiting, glance.heard_at),
+        Glance { works_since: Some(since), .. } => (AgentStanding::Working, Some(*since)),
+        Glance { is_there: true, .. } => (AgentStanding::Idle, glance.heard_at),
+        Glance { .. } => (AgentStanding::Gone, glance.heard_at),
+    }
+}
+
+fn at_a_glance(
+    handle: plenary_kernel::AgentHandle,
+    kind: plenary_accounts::AgentKind,
+    display_name: Option<String>,
+    glance: &Glance,
+) -> AgentAtAGlance {
+    let (state, since) = standing(glance);
+    AgentAtAGlance {
+        handle,
+        kind,
+        display_name,
+        state,
+        since: since.map(|since| since.0),
+        unread: glance.unread,
+        oldest_unread_at: glance.oldest_unread_at.map(|at| at.0),
+        sessions_active: glance.sessions_active,
+        runs_active: glance.runs_active,
+        runs_waiting: glance.runs_waiting,
+    }
+}

@@ -1,0 +1,79 @@
+//! The operations of the console: parse, ask, translate the answer. Checks come in the order of the account surface.
+//! Must not know: what the rooms tell.
+
+mod audit;
+mod overview;
+mod page;
+mod passkeys;
+mod people;
+mod sessions;
+mod watch;
+mod who;
+
+use http::request::Parts;
+use plenary_accounts::{
+    Accounts, ConsoleRole, Credentials, Keyring, OpenSession, Principal, TokenOwner, identify, signed_in,
+};
+use plenary_edge::Operation;
+use plenary_kernel::{OwnerName, Refusal};
+use plenary_room::House;
+
+use crate::console::ConsoleState;
+
+/// A refusal on its way out.
+pub(crate) type ConsoleRefusal = plenary_room::ErrorReply<House>;
+
+pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
+/// Why models do not get what people do.
+pub(crate) const FOR_PEOPLE: &str = "for people, through the console and the command line";
+
+/// The operations of the console.
+#[must_use]
+pub(crate) fn all() -> Vec<Operation<ConsoleState>> {
+    let parts: [fn() -> Vec<Operation<ConsoleState>>; 8] = [
+        sessions::operations,
+        passkeys::operations,
+        people::operations,
+        audit::operations,
+        overview::operations,
+        who::operations,
+        watch::operations,
+        page::operations,
+    ];
+    parts.into_iter().flat_map(|operations| operations()).collect()
+}
+
+/// Who asks, and with which session of the console, if any. Unlike elsewhere a viewer's session is not refused: the
+/// operation decides.
+async fn asking(accounts: &Accounts, parts: &Parts) -> Result<(Principal, Option<OpenSession>), Refusal> {
+    if !parts.headers.contains_key(http::header::AUTHORIZATION)
+        && let Some(open) = signed_in(accounts, parts).await?
+    {
+        return Ok((open.principal(None), Some(open)));
+    }
+    Ok((identify(parts, accounts, Credentials::Header).await?, None))
+}
+
+/// Whose console somebody asks of: an owner its own, the operator any; nobody else learns that there is one.
+async fn keyring(
+    accounts: &Accounts,
+    principal: &Principal,
+    named: Option<OwnerName>,
+) -> Result<Keyring, ConsoleRefusal> {
+    match (&principal.who, named) {
+        (TokenOwner::Operator, None) => Ok(Keyring::Operator),
+        (TokenOwner::Operator, Some(owner)) => {
+            let exists = accounts.fresh_owner(&owner).await?.state.exists();
+            if exists { Ok(Keyring::Owner(owner)) } else { Err(Refusal::not_found().into()) }
+        }
+        (TokenOwner::Owner(owner), named) if named.as_ref().is_none_or(|named| named == owner) => {
+            Ok(Keyring::Owner(owner.clone()))
+        }
+        (TokenOwner::Owner(_) | TokenOwner::Agent(_), _) => Err(Refusal::not_found().into()),
+    }
+}
+
+/// Whether a session only reads.
+fn is_viewer(open: Option<&OpenSession>) -> bool {
+    open.is_some_and(|open| open.session.role == ConsoleRole::Viewer)
+}

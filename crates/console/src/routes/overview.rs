@@ -1,0 +1,53 @@
+//! `GET /overview`: the agents at a glance.
+//! Must not know: what is known of an agent.
+
+use axum::{
+    Json,
+    extract::{Query, State, rejection::QueryRejection},
+};
+use http::{Method, request::Parts};
+use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_kernel::{Class, OwnerName, Refusal};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, keyring};
+use crate::{console::ConsoleState, wire::Overview};
+
+/// Whose overview.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct OfOwner {
+    /// The owner; for the operator, all owners when absent.
+    owner: Option<OwnerName>,
+}
+
+pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
+    let doc = OperationDoc::new("overview", Method::GET, "/overview", "Show an overview of your agents")
+        .auth(Auth::Owner)
+        .room("console")
+        .no_tool(FOR_PEOPLE)
+        .description(
+            "What each agent does, what waits for it, and what was done today (UTC). Reading marks nothing.",
+        )
+        .query::<OfOwner>()
+        .reply::<Overview>()
+        .answers_page()
+        .errors(Class::Malformed, &["invalid_query"])
+        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .errors(Class::NotFound, &["not_found"]);
+    vec![Operation::new(doc, overview)]
+}
+
+async fn overview(
+    State(at): State<ConsoleState>,
+    parts: Parts,
+    query: Result<Query<OfOwner>, QueryRejection>,
+) -> Result<Json<Overview>, ConsoleRefusal> {
+    let accounts = at.console.accounts();
+    let (principal, _) = asking(accounts, &parts).await?;
+    plenary_accounts::admit(&parts, Some(&principal)).await?;
+    let Query(OfOwner { owner }) =
+        query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    let keyring = keyring(accounts, &principal, owner).await?;
+    Ok(Json(at.console.overview(keyring.owner()).await?))
+}

@@ -1,0 +1,270 @@
+//! Signing in and out: links, the session of the cookie, and the list of all.
+//! Must not know: how links and sessions are kept.
+
+use axum::{
+    Json,
+    extract::{
+        Path, Query, State,
+        rejection::{PathRejection, QueryRejection},
+    },
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use plenary_accounts::{
+    Accounts, AgentKind, CONSOLE_COOKIE, Caller, ConsoleRole, Keyring, cookie_of, csrf_of,
+    limits::{CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
+    signed_in,
+};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, OwnPage, Peer};
+use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, is_viewer, keyring, passkeys};
+use crate::{
+    console::ConsoleState,
+    wire::{LinkMade, NewLink, NewSession, OwnSession, SessionList, SessionView},
+};
+
+/// Which sessions.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct OfOwner {
+    /// The owner; for the operator, the operator's own when absent.
+    owner: Option<OwnerName>,
+}
+
+pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
+    let doc = |id, method, path, summary| {
+        OperationDoc::new(id, method, path, summary).auth(Auth::Owner).no_tool(FOR_PEOPLE)
+    };
+    let link_doc =
+        doc("console.link", Method::POST, "/console/links", "Create a link that signs a browser in once")
+            .success(StatusCode::CREATED)
+            .optional_request::<NewLink>()
+            .reply::<LinkMade>()
+            .without_key()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_role", "invalid_person"])
+            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .errors(Class::Forbidden, &["forbidden", "read_only", "csrf"])
+            .errors(Class::NotFound, &["not_found"]);
+    let sign_in_doc = doc("console.sign_in", Method::POST, "/console/sessions", "Sign in with a link or a passkey")
+        .auth(Auth::None)
+        .description("The cookie in the response replaces a token at every operation. A link that was used, has expired or \
+                      never existed gets the same response; so does whatever is wrong with a passkey.")
+        .success(StatusCode::CREATED)
+        .request::<NewSession>()
+        .reply::<OwnSession>()
+        .without_key()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body"])
+        .errors(Class::Unauthenticated, &["link_invalid", "passkey_invalid"])
+        .errors(Class::Forbidden, &["csrf"])
+        .errors(Class::Conflict, &["passkeys_unavailable"])
+        .errors(Class::TooMany, &["too_many_attempts"]);
+    let own_doc = doc("console.session", Method::GET, "/console/session", "Show the session of this cookie")
+        .auth(Auth::Any)
+        .reply::<OwnSession>()
+        .errors(Class::Unauthenticated, UNAUTHENTICATED);
+    let list_doc =
+        doc("console.sessions", Method::GET, "/console/sessions", "List the open console sessions")
+            .query::<OfOwner>()
+            .reply::<SessionList>()
+            .errors(Class::Malformed, &["invalid_query"])
+            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"]);
+    let sign_out_doc = doc(
+        "console.sign_out",
+        Method::DELETE,
+        "/console/sessions/{id}",
+        "End a console session and its streams",
+    )
+    .success(StatusCode::NO_CONTENT)
+    .path_parameter::<String>("id", "The session")
+    .query::<OfOwner>()
+    .errors(Class::Malformed, &["invalid_query"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::Forbidden, &["read_only", "csrf"])
+    .errors(Class::NotFound, &["not_found"]);
+    vec![
+        Operation::new(link_doc, make_link),
+        Operation::new(sign_in_doc, sign_in),
+        Operation::new(own_doc, own),
+        Operation::new(list_doc, list),
+        Operation::new(sign_out_doc, sign_out),
+    ]
+}
+
+async fn make_link(
+    State(at): State<ConsoleState>,
+    Peer(peer): Peer,
+    headers: http::HeaderMap,
+    Caller(principal): Caller,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<LinkMade>), ConsoleRefusal> {
+    let asked: NewLink = body?.parse_or_empty()?;
+    let accounts = at.console.accounts();
+    let keyring = keyring(accounts, &principal, asked.owner).await?;
+    let role = role(&principal.who, &keyring, asked.role)?;
+    let person = person(accounts, &keyring, asked.person).await?;
+    let secret = accounts.make_console_link(&principal, &keyring, role, person).await?;
+    let base = at.origin.base_url(peer, &headers);
+    let expires_in = CONSOLE_LINK_MS_MAX / 1_000;
+    Ok((StatusCode::CREATED, Json(LinkMade { url: format!("{base}/#link={secret}"), expires_in, role })))
+}
+
+/// What the session of a link may do.
+fn role(
+    by: &plenary_accounts::TokenOwner,
+    keyring: &Keyring,
+    asked: Option<ConsoleRole>,
+) -> Result<ConsoleRole, Refusal> {
+    let (all, is_operator) = match keyring {
+        Keyring::Operator => (ConsoleRole::Operator, true),
+        Keyring::Owner(_) => (ConsoleRole::Owner, false),
+    };
+    match asked {
+        None => Ok(all),
+        Some(ConsoleRole::Viewer) => Ok(ConsoleRole::Viewer),
+        Some(role) if role == all => Ok(role),
+        Some(ConsoleRole::Operator) if *by != plenary_accounts::TokenOwner::Operator => Err(Refusal::new(
+            Class::Forbidden,
+            "forbidden",
+            "A link with the role operator needs the operator's token.",
+        )),
+        Some(_) => {
+            let text = if is_operator {
+                "The role owner needs `owner`: name the owner."
+            } else {
+                "With `owner`, the role must be owner or viewer."
+            };
+            Err(Refusal::malformed("invalid_role", text))
+        }
+    }
+}
+
+/// Who signs in with a link.
+async fn person(
+    accounts: &Accounts,
+    keyring: &Keyring,
+    asked: Option<AgentHandle>,
+) -> Result<Option<AgentHandle>, ConsoleRefusal> {
+    let Some(handle) = asked else {
+        return match keyring.owner() {
+            Some(owner) => Ok(accounts.default_person(owner).await?.map(|known| known.handle)),
+            None => Ok(None),
+        };
+    };
+    let known = accounts.fresh_agent(&handle).await?;
+    let is_person = known.state.is_live() && known.state.kind() == AgentKind::Person && keyring.has(&handle);
+    if is_person {
+        return Ok(Some(handle));
+    }
+    Err(Refusal::malformed(
+        "invalid_person",
+        "person: it must be a person of the owner; see POST /_admin/people.",
+    )
+    .into())
+}
+
+async fn sign_in(
+    State(at): State<ConsoleState>,
+    Peer(peer): Peer,
+    parts: Parts,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ConsoleRefusal> {
+    let NewSession { link, passkey } = body?.parse()?;
+    // A page of somebody else must not sign a browser in as somebody else.
+    if parts.headers.contains_key(header::ORIGIN) && parts.extensions.get::<OwnPage>().is_none() {
+        return Err(Refusal::new(Class::Forbidden, "csrf", "Sign in from the console's own page.").into());
+    }
+    let budget = at.origin.client_address(peer, &parts.headers);
+    let address = budget.unwrap_or(peer.ip()).to_string();
+    let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let agent = agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect());
+    let (open, cookie) = match (link, passkey) {
+        (Some(link), None) => at.console.accounts().sign_in(&link, Some(address), agent).await?,
+        (None, Some(passkey)) => passkeys::sign_in(&at, passkey, (budget, address), agent).await?,
+        (None, None) | (Some(_), Some(_)) => {
+            let text = "Send either `link` or `passkey`.";
+            return Err(Refusal::malformed("invalid_body", text).into());
+        }
+    };
+    let lasts_s = CONSOLE_SESSION_MS_MAX / 1_000;
+    let set = set_cookie(&at, &parts, peer, cookie.expose(), lasts_s)?;
+    let body = OwnSession::new(open, cookie.csrf());
+    let mut answer = (StatusCode::CREATED, Json(body)).into_response();
+    answer.headers_mut().insert(header::SET_COOKIE, set);
+    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(answer)
+}
+
+/// The header that gives the browser its cookie, or takes it back: for this host alone, out of reach of every script, and
+/// never sent with what another site begins.
+fn set_cookie(
+    at: &ConsoleState,
+    parts: &Parts,
+    peer: std::net::SocketAddr,
+    value: &str,
+    lasts_s: u64,
+) -> Result<HeaderValue, Refusal> {
+    let is_tls = at.origin.base_url(peer, &parts.headers).starts_with("https://");
+    let secure = if is_tls { "; Secure" } else { "" };
+    let text =
+        format!("{CONSOLE_COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
+    HeaderValue::try_from(text)
+        .map_err(|_| Refusal::new(Class::Internal, "internal", "The cookie cannot be written."))
+}
+
+async fn own(State(at): State<ConsoleState>, parts: Parts) -> Result<Response, ConsoleRefusal> {
+    let open = signed_in(at.console.accounts(), &parts).await?;
+    let (Some(open), Some(cookie)) = (open, cookie_of(&parts.headers)) else {
+        let text = "There is no session; sign in with the link that `plenary console` prints.";
+        return Err(Refusal::new(Class::Unauthenticated, "missing_authorization", text).into());
+    };
+    let mut answer = Json(OwnSession::new(open, csrf_of(cookie))).into_response();
+    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(answer)
+}
+
+async fn list(
+    State(at): State<ConsoleState>,
+    parts: Parts,
+    query: Result<Query<OfOwner>, QueryRejection>,
+) -> Result<Json<SessionList>, ConsoleRefusal> {
+    let accounts = at.console.accounts();
+    let (principal, open) = asking(accounts, &parts).await?;
+    let keyring = keyring(accounts, &principal, owner(query)?).await?;
+    let current = open.as_ref().map(|open| open.id.as_str());
+    let sessions = accounts.console_sessions(&keyring).await?;
+    Ok(Json(SessionList {
+        sessions: sessions.into_iter().map(|open| SessionView::new(open, current)).collect(),
+    }))
+}
+
+async fn sign_out(
+    State(at): State<ConsoleState>,
+    Peer(peer): Peer,
+    path: Result<Path<String>, PathRejection>,
+    query: Result<Query<OfOwner>, QueryRejection>,
+    parts: Parts,
+) -> Result<Response, ConsoleRefusal> {
+    let accounts = at.console.accounts();
+    let (principal, open) = asking(accounts, &parts).await?;
+    let Path(id) = path.map_err(|_| Refusal::not_found())?;
+    let is_own = open.as_ref().is_some_and(|open| open.id == id);
+    if is_viewer(open.as_ref()) && !is_own {
+        return Err(Refusal::new(Class::Forbidden, "read_only", "This session may only end itself.").into());
+    }
+    let keyring = keyring(accounts, &principal, owner(query)?).await?;
+    accounts.sign_out(&principal, &keyring, &id).await?;
+    let mut answer = StatusCode::NO_CONTENT.into_response();
+    if is_own {
+        answer.headers_mut().insert(header::SET_COOKIE, set_cookie(&at, &parts, peer, "", 0)?);
+    }
+    Ok(answer)
+}
+
+pub(super) fn owner(query: Result<Query<OfOwner>, QueryRejection>) -> Result<Option<OwnerName>, Refusal> {
+    let Query(OfOwner { owner }) =
+        query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    Ok(owner)
+}

@@ -1,0 +1,146 @@
+//! `GET /watch`: everything that the caller may see, as it happens.
+//! Must not know: what the rooms tell.
+
+use axum::{
+    extract::{Query, State, rejection::QueryRejection},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, Method, StatusCode, request::Parts};
+use plenary_accounts::{Credentials, Follower, Principal, TokenOwner, identify};
+use plenary_edge::{Auth, Operation, OperationDoc, refusal_response};
+use plenary_kernel::{AgentHandle, Class, Position, Refusal};
+use plenary_log::PageSize;
+use plenary_room::{CannotWatch, sse::pieces};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use super::{ConsoleRefusal, UNAUTHENTICATED};
+use crate::{
+    console::ConsoleState,
+    limits::{WATCH_NAMES_MAX, WATCHES_PER_OWNER_MAX},
+    watching::{WatchFilter, Watcher, everything, onlooker},
+};
+
+/// Rooms that tell of their events.
+const ROOMS: &[&str] = &["accounts", "sessions", "channels", "context", "runs", "requests"];
+
+/// What is wanted, and from where.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct WatchQuery {
+    /// Only these rooms, separated by commas: accounts, sessions, channels, context, runs, requests.
+    rooms: Option<String>,
+    /// Only these kinds or families, separated by commas: `session.message`, or `session` for a family.
+    kinds: Option<String>,
+    /// Only events that concern one of these agents, separated by commas.
+    agents: Option<String>,
+    /// Events after this cursor; new events only when absent; `Last-Event-ID` overrides it.
+    after: Option<String>,
+}
+
+pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
+    let doc = OperationDoc::new("watch", Method::GET, "/watch", "Follow everything that you may see")
+        .auth(Auth::Any)
+        .room("console")
+        .no_tool("a model reads its inbox; this never ends")
+        .description(
+            "Events come in the order of the log. The first is `hello` with the cursor and the head of the log; after five seconds without an \
+             event comes `head`. An event has `cursor`, `at`, `room`, `kind`, `stream`, `agents` and a short form in `data`; \
+             another operation gives it in full.",
+        )
+        .query::<WatchQuery>()
+        .reply_type("text/event-stream")
+        .or_refusal(StatusCode::GONE)
+        .errors(
+            Class::Malformed,
+            &["invalid_query", "invalid_rooms", "invalid_kinds", "invalid_agents", "invalid_cursor"],
+        )
+        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .errors(Class::TooMany, &["too_many_streams"])
+        .errors(Class::Unavailable, &["stopping"]);
+    vec![Operation::new(doc, watch)]
+}
+
+async fn watch(
+    State(at): State<ConsoleState>,
+    parts: Parts,
+    query: Result<Query<WatchQuery>, QueryRejection>,
+) -> Result<Response, ConsoleRefusal> {
+    let console = at.console;
+    let principal = identify(&parts, console.accounts(), Credentials::HeaderOrTicket).await?;
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    let wanted = wanted(&query)?;
+    let handed = console.handed();
+    let after = match last_event(&parts.headers).or(query.after) {
+        None => handed,
+        Some(text) => {
+            let after = text.parse().map(Position);
+            after
+                .map_err(|_| Refusal::malformed("invalid_cursor", "after must be the cursor of an event."))?
+        }
+    };
+    if after > handed {
+        return Ok(gone());
+    }
+    let who = Follower::new(Some(&principal));
+    let watch = console.watchers().watch(&everything(), who, payer(&principal)).map_err(|why| match why {
+        CannotWatch::TooMany => {
+            let text = format!("{WATCHES_PER_OWNER_MAX} of these streams are open; close one first.");
+            Refusal::new(Class::TooMany, "too_many_streams", text)
+        }
+        CannotWatch::Stopping => {
+            Refusal::new(Class::Unavailable, "stopping", "The server is restarting; retry.")
+        }
+    })?;
+    let onlooker = onlooker(&principal);
+    let (spoke, size) = (Instant::now(), PageSize::default());
+    let watching =
+        Watcher { console, principal, onlooker, wanted, at: after, watch, greeted: false, spoke, size };
+    Ok(pieces(watching))
+}
+
+/// Whose budget of streams it is.
+fn payer(principal: &Principal) -> String {
+    match &principal.who {
+        TokenOwner::Operator => String::new(),
+        TokenOwner::Owner(owner) => owner.to_string(),
+        TokenOwner::Agent(agent) => agent.owner().to_owned(),
+    }
+}
+
+fn last_event(headers: &HeaderMap) -> Option<String> {
+    headers.get("last-event-id").map(|id| id.to_str().unwrap_or("?").to_owned()).filter(|id| !id.is_empty())
+}
+
+/// The log was put back to an earlier state: the place is not in it.
+fn gone() -> Response {
+    let text = "The log ends before this cursor, because the store was restored. Read everything again, and watch without a cursor.";
+    let mut answer = refusal_response(&Refusal::malformed("cursor_gone", text));
+    *answer.status_mut() = StatusCode::GONE;
+    answer.into_response()
+}
+
+fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
+    let rooms = names(query.rooms.as_deref(), "invalid_rooms")?;
+    if let Some(strange) = rooms.iter().find(|room| !ROOMS.contains(&room.as_str())) {
+        return Err(Refusal::malformed(
+            "invalid_rooms",
+            format!("`{strange}` is no room that tells of events."),
+        ));
+    }
+    let kinds = names(query.kinds.as_deref(), "invalid_kinds")?;
+    let agents = names(query.agents.as_deref(), "invalid_agents")?;
+    let agents = agents.iter().map(|agent| agent.parse::<AgentHandle>()).collect::<Result<_, _>>();
+    let agents = agents.map_err(|wrong| Refusal::malformed("invalid_agents", format!("agents: {wrong}.")))?;
+    Ok(WatchFilter { rooms, kinds, agents })
+}
+
+fn names(text: Option<&str>, code: &'static str) -> Result<Vec<String>, Refusal> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let names: Vec<_> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.len() > WATCH_NAMES_MAX || names.iter().any(String::is_empty) {
+        let text = format!("Name 1 to {WATCH_NAMES_MAX}, separated by commas.");
+        return Err(Refusal::malformed(code, text));
+    }
+    Ok(names)
+}

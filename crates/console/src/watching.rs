@@ -1,0 +1,218 @@
+//! The stream of everything that somebody may see, in the order of the log: read from a cursor, woken by what is committed,
+//! filtered by what the rooms say of each event. It goes no further than the rooms were told.
+//! Must not know: how the connection is kept.
+
+use std::{future::Future, pin::Pin, time::Duration};
+
+use bytes::Bytes;
+use plenary_accounts::{AccountEvent, Principal, TokenOwner, Watch, recheck};
+use plenary_hub::Observer;
+use plenary_kernel::{AgentHandle, Position, Version};
+use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
+use plenary_room::{BURST_OCTETS, Onlooker, OnlookerEvent, sse::Pieces};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{Console, limits::WATCH_DATA_BYTES_MAX};
+
+/// After how long without an event it is said how far the log is.
+const HEAD_EVERY: Duration = Duration::from_secs(5);
+
+/// What everybody who watches waits for: the whole log.
+pub(crate) fn everything() -> StreamName {
+    StreamName::new("console.watch", "log")
+}
+
+/// What is wanted of all that may be seen; of what is empty everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct WatchFilter {
+    pub(crate) rooms: Vec<String>,
+    pub(crate) kinds: Vec<String>,
+    pub(crate) agents: Vec<AgentHandle>,
+}
+
+impl WatchFilter {
+    fn has_room(&self, room: &str) -> bool {
+        self.rooms.is_empty() || self.rooms.iter().any(|wanted| wanted == room)
+    }
+
+    fn has(&self, told: &OnlookerEvent) -> bool {
+        let family = told.kind.split_once('.').map_or(&*told.kind, |(family, _)| family);
+        let is_kind = |wanted: &String| *wanted == told.kind || wanted == family;
+        (self.kinds.is_empty() || self.kinds.iter().any(is_kind))
+            && (self.agents.is_empty() || told.agents.iter().any(|agent| self.agents.contains(agent)))
+    }
+}
+
+/// Who looks on with a token or a cookie; `None` for the operator, who sees everything.
+pub(crate) fn onlooker(principal: &Principal) -> Option<Onlooker> {
+    match &principal.who {
+        TokenOwner::Operator => None,
+        TokenOwner::Owner(owner) => Some(Onlooker::Owner(owner.clone())),
+        TokenOwner::Agent(agent) => Some(Onlooker::Agent(agent.clone())),
+    }
+}
+
+/// One who watches.
+pub(crate) struct Watcher {
+    pub(crate) console: Console,
+    pub(crate) principal: Principal,
+    pub(crate) onlooker: Option<Onlooker>,
+    pub(crate) wanted: WatchFilter,
+    /// Everything up to here was looked at.
+    pub(crate) at: Position,
+    pub(crate) watch: Watch<String>,
+    pub(crate) greeted: bool,
+    pub(crate) spoke: Instant,
+    pub(crate) size: PageSize,
+}
+
+impl Pieces for Watcher {
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        if !self.is_allowed().await? {
+            return Ok(None);
+        }
+        if !std::mem::replace(&mut self.greeted, true) {
+            return Ok(Some(self.said("hello")));
+        }
+        loop {
+            let marks = self.watch.mailbox().take();
+            if marks.closing.is_some() || (marks.recheck && !self.is_allowed().await?) {
+                return Ok(None);
+            }
+            let (text, more) = self.look().await?;
+            if !text.is_empty() {
+                // What was read may stand behind the end of the right to read.
+                let is_allowed = self.is_allowed().await?;
+                self.spoke = Instant::now();
+                return Ok(is_allowed.then(|| Bytes::from(text)));
+            }
+            let due = self.spoke + HEAD_EVERY;
+            if more && Instant::now() < due {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            // A lost wake-up is only late: the log is looked at again after this.
+            if more || timeout_at(due, self.watch.mailbox().woken()).await.is_err() {
+                return Ok(Some(self.said("head")));
+            }
+        }
+    }
+}
+
+impl Watcher {
+    async fn is_allowed(&self) -> Result<bool, Fault> {
+        self.console.accounts().is_valid(&self.principal).await
+    }
+
+    /// Says how far the stream is, and how far the log: the difference is how far it is behind.
+    fn said(&mut self, kind: &str) -> Bytes {
+        self.spoke = Instant::now();
+        let (at, head) = (self.at.0, self.console.handed().0);
+        let data = json!({"kind": kind, "cursor": at.to_string(), "head": head.to_string()});
+        Bytes::from(format!("id: {at}\ndata: {data}\n\n"))
+    }
+
+    /// Reads on: what is told, and whether there is more.
+    async fn look(&mut self) -> Result<(String, bool), Fault> {
+        let (handed, before, mut text) = (self.console.handed(), self.at, String::new());
+        if self.at >= handed {
+            return Ok((text, false));
+        }
+        let (events, until) = self.console.log().read_past_damage(self.at, self.size.events()).await?;
+        self.size.learn(&events);
+        for event in events.iter().filter(|event| event.position <= handed) {
+            if let Some(json) = self.told(event).await? {
+                text.push_str(&format!("id: {}\ndata: {json}\n\n", event.position.0));
+            }
+            self.at = event.position;
+            if text.len() >= BURST_OCTETS {
+                return Ok((text, true));
+            }
+        }
+        // What was damaged was passed over.
+        self.at = self.at.max(until.min(handed));
+        let more = self.at > before && self.at < handed;
+        Ok((text, more))
+    }
+
+    async fn told(&self, event: &StoredEvent) -> Result<Option<Value>, Fault> {
+        let Some(teller) = self.console.teller(&event.stream) else { return Ok(None) };
+        if !self.wanted.has_room(teller.room()) {
+            return Ok(None);
+        }
+        let told = match teller.tell(event).await {
+            Ok(Some(told)) => told,
+            Ok(None) => return Ok(None),
+            // One event that can't be read takes no other with it.
+            Err(fault @ Fault::Corrupt(_)) => {
+                tracing::warn!(%fault, "an event was not reported to watchers");
+                return Ok(None);
+            }
+            Err(fault) => return Err(fault),
+        };
+        let may_know = self.onlooker.as_ref().is_none_or(|onlooker| (told.audience)(onlooker));
+        Ok((may_know && self.wanted.has(&told)).then(|| shown(event, teller.room(), told)))
+    }
+}
+
+/// An event as it is reported.
+fn shown(event: &StoredEvent, room: &str, told: OnlookerEvent) -> Value {
+    let is_small = told.data.to_string().len() <= WATCH_DATA_BYTES_MAX;
+    let data = if is_small { told.data } else { json!({"truncated": true}) };
+    json!({
+        "cursor": event.position.0.to_string(),
+        "at": event.at.0,
+        "room": room,
+        "kind": told.kind,
+        "stream": told.stream,
+        "agents": told.agents,
+        "data": data,
+    })
+}
+
+impl Observer for Console {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        if let Some(last) = events.last() {
+            self.0.handed.raise(last.position);
+            self.0.watchers.wake(&everything(), Version(last.position.0));
+        }
+        for change in events.iter().filter_map(AccountEvent::of) {
+            recheck(&self.0.watchers, &change);
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(kind: &str, agents: &[&str]) -> OnlookerEvent {
+        OnlookerEvent {
+            kind: kind.into(),
+            stream: String::new(),
+            agents: agents.iter().map(|agent| agent.parse().unwrap()).collect(),
+            data: Value::Null,
+            audience: Box::new(|_| true),
+        }
+    }
+
+    #[test]
+    fn what_is_wanted_is_named_by_room_kind_and_agent() {
+        let wanted = WatchFilter {
+            rooms: vec!["sessions".into()],
+            kinds: vec!["session.message".into(), "run".into()],
+            agents: vec!["@a.b".parse().unwrap()],
+        };
+        assert!(wanted.has_room("sessions") && !wanted.has_room("runs"));
+        assert!(
+            wanted.has(&told("session.message", &["@x.y", "@a.b"]))
+                && wanted.has(&told("run.queued", &["@a.b"]))
+        );
+        assert!(
+            !wanted.has(&told("session.joined", &["@a.b"])) && !wanted.has(&told("run.queued", &["@x.y"]))
+        );
+        assert!(WatchFilter::default().has_room("runs") && WatchFilter::default().has(&told("any", &[])));
+    }
+}

@@ -1,0 +1,401 @@
+//! What peers send to and get from the console. Pure.
+//! Must not know: HTTP, or who may ask it.
+
+use plenary_accounts::{AgentKind, ConsoleRole, KnownPasskey, OpenSession, wire::ReachedBy};
+use plenary_kernel::{AgentHandle, OwnerName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::audit::event::WriteMade;
+
+/// `POST /console/links`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct NewLink {
+    /// The owner whose console opens; when absent, the owner of the token, or all owners for the operator's token.
+    #[serde(default)]
+    pub(crate) owner: Option<OwnerName>,
+    /// The role of the session: when absent `owner`, or `operator` for the operator's token without `owner`; `viewer`
+    /// only reads.
+    #[serde(default)]
+    pub(crate) role: Option<ConsoleRole>,
+    /// Who signs in; the owner's default person when absent.
+    #[serde(default)]
+    pub(crate) person: Option<AgentHandle>,
+}
+
+/// A new link, shown only once.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LinkMade {
+    /// The URL at which a browser signs in once.
+    pub(crate) url: String,
+    /// Its validity in seconds.
+    pub(crate) expires_in: u64,
+    /// The role of its session.
+    pub(crate) role: ConsoleRole,
+}
+
+/// `POST /console/sessions`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "NewConsoleSession")]
+pub(crate) struct NewSession {
+    /// The part after `#link=` in the URL of the link.
+    #[serde(default)]
+    pub(crate) link: Option<String>,
+    /// Instead of a link: what a passkey signed.
+    #[serde(default)]
+    pub(crate) passkey: Option<PasskeyAnswer>,
+}
+
+/// A challenge for a passkey.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ChallengeMade {
+    /// The challenge, in base64url.
+    pub(crate) challenge: String,
+    /// For which host passkeys are: `rpId` of the browser's interface.
+    pub(crate) rp_id: String,
+    /// Its validity in seconds.
+    pub(crate) expires_in: u64,
+}
+
+/// `POST /console/passkeys`: what `navigator.credentials.create` gave, each in base64url.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PasskeyMade {
+    /// What people call it, one line of 1 to 60 characters.
+    #[schemars(length(min = 1, max = 60))]
+    pub(crate) name: String,
+    /// `response.clientDataJSON`.
+    pub(crate) client_data: String,
+    /// `response.getAuthenticatorData()`.
+    pub(crate) authenticator_data: String,
+}
+
+/// What `navigator.credentials.get` gave, each in base64url.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PasskeyAnswer {
+    /// `rawId`.
+    pub(crate) credential_id: String,
+    /// `response.clientDataJSON`.
+    pub(crate) client_data: String,
+    /// `response.authenticatorData`.
+    pub(crate) authenticator_data: String,
+    /// `response.signature`.
+    pub(crate) signature: String,
+}
+
+/// A passkey.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Passkey")]
+pub(crate) struct PasskeyView {
+    /// Its id.
+    pub(crate) passkey_id: String,
+    /// The id that the authenticator gave it, in base64url.
+    pub(crate) credential_id: String,
+    /// What people call it.
+    pub(crate) name: String,
+    /// The role of its sessions.
+    pub(crate) role: ConsoleRole,
+    /// Who signs in with it; null for the operator.
+    pub(crate) person: Option<AgentHandle>,
+    /// When it was added, in ms since the epoch.
+    pub(crate) created_at: u64,
+    /// When somebody last signed in with it.
+    pub(crate) last_used_at: Option<u64>,
+    /// Whether it may be used: the token holds with which the session was begun that added it.
+    pub(crate) usable: bool,
+}
+
+impl From<KnownPasskey> for PasskeyView {
+    fn from(known: KnownPasskey) -> Self {
+        let KnownPasskey { id, passkey, is_usable, .. } = known;
+        Self {
+            passkey_id: id,
+            credential_id: passkey.credential,
+            name: passkey.name,
+            role: passkey.role,
+            person: passkey.person,
+            created_at: passkey.created_at.0,
+            last_used_at: passkey.last_used_at.map(|at| at.0),
+            usable: is_usable,
+        }
+    }
+}
+
+/// The passkeys, the oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Passkeys")]
+pub(crate) struct PasskeyList {
+    /// The passkeys.
+    pub(crate) passkeys: Vec<PasskeyView>,
+    /// Whether passkeys can be used: the public URL has a host name, over TLS or at `localhost`.
+    pub(crate) available: bool,
+}
+
+/// The session of the cookie.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OwnSession {
+    /// Its id.
+    pub(crate) session_id: String,
+    /// What it may do.
+    pub(crate) role: ConsoleRole,
+    /// The owner of the console; null for the operator.
+    pub(crate) owner: Option<OwnerName>,
+    /// The person who is signed in; null if none is named.
+    pub(crate) person: Option<AgentHandle>,
+    /// The value that each write sends as `X-Plenary-CSRF`.
+    pub(crate) csrf: String,
+    /// When it ends at the latest, in ms since the epoch.
+    pub(crate) expires_at: u64,
+}
+
+impl OwnSession {
+    pub(crate) fn new(open: OpenSession, csrf: String) -> Self {
+        Self {
+            role: open.session.role,
+            owner: open.keyring.owner().cloned(),
+            person: open.session.person,
+            expires_at: open.session.until.0,
+            session_id: open.id,
+            csrf,
+        }
+    }
+}
+
+/// A session in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SessionView {
+    /// Its id.
+    pub(crate) session_id: String,
+    /// What it may do.
+    pub(crate) role: ConsoleRole,
+    /// Who is signed in.
+    pub(crate) person: Option<AgentHandle>,
+    /// When it began, in ms since the epoch.
+    pub(crate) created_at: u64,
+    /// When it was last used, to within an hour.
+    pub(crate) last_used_at: u64,
+    /// When it ends at the latest.
+    pub(crate) expires_at: u64,
+    /// The address from which it began.
+    pub(crate) address: Option<String>,
+    /// With what.
+    pub(crate) user_agent: Option<String>,
+    /// Whether it is the session of this request.
+    pub(crate) current: bool,
+}
+
+impl SessionView {
+    pub(crate) fn new(open: OpenSession, current: Option<&str>) -> Self {
+        Self {
+            current: current == Some(open.id.as_str()),
+            session_id: open.id,
+            role: open.session.role,
+            person: open.session.person,
+            created_at: open.session.created_at.0,
+            last_used_at: open.session.last_used_at.0,
+            expires_at: open.session.until.0,
+            address: open.session.address,
+            user_agent: open.session.user_agent,
+        }
+    }
+}
+
+/// The open sessions, oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ConsoleSessions")]
+pub(crate) struct SessionList {
+    /// The sessions.
+    pub(crate) sessions: Vec<SessionView>,
+}
+
+/// `POST /_admin/people`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct NewPerson {
+    /// The handle, `@owner.name`.
+    pub(crate) handle: AgentHandle,
+    /// The person's name, one line of 1 to 100 characters.
+    #[schemars(length(min = 1, max = 100))]
+    #[serde(default)]
+    pub(crate) display_name: Option<String>,
+}
+
+/// A write by a person in the name of an agent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AuditEntry {
+    /// When, in ms since the epoch.
+    pub(crate) at: u64,
+    /// The person, `@owner.name`; or `operator` or `~owner` if no person was signed in.
+    pub(crate) person: String,
+    /// The console session.
+    pub(crate) session_id: String,
+    /// In whose name.
+    #[serde(rename = "as")]
+    pub(crate) agent: AgentHandle,
+    /// The operation's id.
+    pub(crate) operation: String,
+    /// The path that was asked.
+    pub(crate) path: String,
+    /// The status of the answer; 0 while it is not known, and for ever where the server ended in between.
+    pub(crate) status: u16,
+}
+
+impl From<WriteMade> for AuditEntry {
+    fn from(made: WriteMade) -> Self {
+        Self {
+            at: made.at.0,
+            person: made.person,
+            session_id: made.session,
+            agent: made.agent,
+            operation: made.operation,
+            path: made.path,
+            status: made.status,
+        }
+    }
+}
+
+/// A page of entries, the newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AuditPage {
+    /// The entries.
+    pub(crate) entries: Vec<AuditEntry>,
+    /// The `cursor` of the next page; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// The state of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AgentStanding {
+    /// It has an active run, or its coding agent was active within the last minute.
+    Working,
+    /// One of its runs waits for an answer, or it waits for a person.
+    Waiting,
+    /// It is connected, or has a live coding session.
+    Idle,
+    /// It is not.
+    Gone,
+}
+
+/// An agent in the overview.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AgentAtAGlance {
+    /// The handle.
+    pub(crate) handle: AgentHandle,
+    /// Whether it is a program or a person.
+    pub(crate) kind: AgentKind,
+    /// Its display name.
+    pub(crate) display_name: Option<String>,
+    /// Its state.
+    pub(crate) state: AgentStanding,
+    /// Since when, in ms since the epoch, if it is known.
+    pub(crate) since: Option<u64>,
+    /// Inbox items that it has not seen.
+    pub(crate) unread: u64,
+    /// When the oldest of them was sent.
+    pub(crate) oldest_unread_at: Option<u64>,
+    /// Active sessions that it has joined.
+    pub(crate) sessions_active: u64,
+    /// Its active runs.
+    pub(crate) runs_active: u64,
+    /// Its runs that wait for an answer.
+    pub(crate) runs_waiting: u64,
+}
+
+/// A live session of a coding agent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CodingAtAGlance {
+    /// What the coding agent calls it.
+    pub(crate) session: String,
+    /// Which coding agent it is.
+    pub(crate) client: String,
+    /// `working`, `waiting` for a person, or `idle`.
+    pub(crate) state: AgentStanding,
+    /// Whether it runs hooks; else it has tools alone, and is told of nothing by itself.
+    pub(crate) hooks: bool,
+    /// When something last happened in it, in ms since the epoch.
+    pub(crate) since: u64,
+    /// `focus` or `dnd`, if it does not let everything disturb it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attention: Option<&'static str>,
+    /// Until when, in ms since the epoch, if an end was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attention_until: Option<u64>,
+}
+
+/// Somebody whom one can reach, and what it does.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WhoIsThere {
+    /// The handle.
+    pub(crate) handle: AgentHandle,
+    /// Whether a program or a person acts in its name.
+    pub(crate) kind: AgentKind,
+    /// Why one reaches it; absent of oneself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trust: Option<ReachedBy>,
+    /// Where it stands.
+    pub(crate) state: AgentStanding,
+    /// Since when, in ms since the epoch, where that is known.
+    pub(crate) since: Option<u64>,
+    /// News that it has not seen; of one's own owner's alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unread: Option<u64>,
+    /// When the oldest of them was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) oldest_unread_at: Option<u64>,
+    /// The live sessions of its coding agents, the last used first; of one's own owner's alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sessions: Vec<CodingAtAGlance>,
+    /// `focus` or `dnd`, if it does not let everything disturb it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attention: Option<&'static str>,
+    /// Until when, in ms since the epoch, if an end was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attention_until: Option<u64>,
+}
+
+/// `GET /who`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Who")]
+pub(crate) struct WhoPage {
+    /// Whoever asks first, on the first page; then those whom it reaches, by handle.
+    pub(crate) agents: Vec<WhoIsThere>,
+    /// The `cursor` of the next page, when there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// What was done today.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Counts {
+    /// Messages in sessions.
+    pub(crate) messages_today: u64,
+    /// Runs that were requested.
+    pub(crate) runs_today: u64,
+    /// Runs that ended with an error.
+    pub(crate) runs_failed_today: u64,
+    /// Whether the counts are incomplete.
+    pub(crate) at_least: bool,
+}
+
+/// What waits for a person.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "WaitingForPeople")]
+pub(crate) struct WaitingCount {
+    /// How much.
+    pub(crate) count: u64,
+    /// Since when the oldest waits, in ms since the epoch.
+    pub(crate) oldest_at: Option<u64>,
+}
+
+/// `GET /overview`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Overview {
+    /// The agents and people, by handle.
+    pub(crate) agents: Vec<AgentAtAGlance>,
+    /// Whether there are more agents than are shown.
+    pub(crate) more: bool,
+    /// What was done today (UTC).
+    pub(crate) counts: Counts,
+    /// What waits for a person.
+    pub(crate) waiting: WaitingCount,
+}

@@ -1,0 +1,72 @@
+// Starts the page: who is signed in, which page the address names, and the stream behind all of them.
+// Must not know: what a page shows.
+
+import { effect, html, render, useEffect, useState } from './core/preact.js';
+import { get, me } from './core/api.js';
+import { route } from './core/route.js';
+import { forget, watch } from './core/store.js';
+import { Shell } from './parts/shell.js';
+import { SignIn, signInByLink } from './pages/sign-in/page.js';
+import { openRequests } from './pages/inbox/requests.js';
+import { PAGES } from './pages/pages.js';
+
+/** @type {Record<string, any>} */
+const loaded = {};
+
+/** The page that the address names; its code is read when it is first wanted. */
+function Page() {
+  const { page } = route.value;
+  const [, again] = useState(0);
+  const known = PAGES.find(({ name }) => name === page) ?? PAGES[0];
+  useEffect(() => {
+    if (!loaded[known.name]) {
+      known.load().then((module) => {
+        loaded[known.name] = module.Page;
+        again((n) => n + 1);
+      }, () => again((n) => n + 1));
+    }
+  }, [known.name]);
+  const Found = loaded[known.name];
+  return Found ? html`<${Found} key=${known.name} />` : html`<div class="loading" aria-busy="true"></div>`;
+}
+
+function App() {
+  if (me.value === undefined) return html`<p class="boot">Plenary</p>`;
+  if (me.value === null) return html`<${SignIn} />`;
+  return html`<${Shell}><${Page} /><//>`;
+}
+
+async function begin() {
+  if (await signInByLink()) return;
+  try {
+    me.value = await get('/console/session');
+  } catch {
+    me.value = null;
+  }
+}
+
+const root = document.getElementById('app');
+if (root) root.replaceChildren();
+if (root) render(html`<${App} />`, root);
+
+effect(() => {
+  const count = me.value ? openRequests.value.length : 0;
+  const known = PAGES.find(({ name }) => name === route.value.page) ?? PAGES[0];
+  document.title = `${count ? `(${count}) ` : ''}${me.value ? known.title : 'Sign in'} · Plenary`;
+});
+
+let before = '';
+effect(() => {
+  const now = me.value?.session_id ?? '';
+  if (now !== before) {
+    before = now;
+    forget();
+    watch();
+  }
+});
+begin();
+// A notification was tapped while this page is open.
+navigator.serviceWorker?.addEventListener('message', ({ data }) => {
+  if (typeof data?.go === 'string' && data.go.startsWith('#/inbox')) location.hash = data.go;
+});
+addEventListener('hashchange', () => void signInByLink());

@@ -1,0 +1,84 @@
+// Requests to the server's public API, as the person who signed in or in an agent's name.
+// Must not know: what the answers are for.
+
+import { signal } from './preact.js';
+
+/** @type {import('@preact/signals').Signal<import('./types.js').Me | null | undefined>} Who is signed in; undefined until known. */
+export const me = signal(/** @type {any} */ (undefined));
+
+/** Whether somebody was signed in here until the server said otherwise. */
+export const ended = signal(false);
+
+export class ApiError extends Error {
+  /** @param {number} status @param {string} code @param {string} message @param {any} body */
+  constructor(status, code, message, body) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.body = body;
+  }
+}
+
+/** An id that nobody else makes, also where the page has no secure context. */
+export const freshId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {{body?: any, as?: string, signal?: AbortSignal, accept?: string, key?: string}} [more]
+ * @returns {Promise<Response>}
+ */
+export async function request(method, path, { body, as, signal: abort, accept = 'application/json', key } = {}) {
+  /** @type {Record<string, string>} */
+  const headers = { Accept: accept };
+  if (as) headers['X-ASP-Agent'] = as;
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (method !== 'GET') {
+    headers['X-Plenary-CSRF'] = me.value?.csrf ?? '';
+    headers['Idempotency-Key'] = key ?? freshId();
+  }
+  const reply = await fetch(path, {
+    method,
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    credentials: 'same-origin',
+    cache: 'no-store',
+    redirect: 'error',
+    signal: abort,
+  });
+  if (reply.ok) return reply;
+  const said = await reply.json().catch(() => undefined);
+  const code = said?.error?.code ?? said?.code ?? `http_${reply.status}`;
+  if (reply.status === 401 && !as && path !== '/console/sessions') {
+    ended.value ||= Boolean(me.value);
+    me.value = null;
+  }
+  throw new ApiError(reply.status, code, said?.error?.message ?? said?.message ?? reply.statusText, said);
+}
+
+/** @param {Response} reply */
+const read = async (reply) => {
+  const text = await reply.text();
+  if (!text) return undefined;
+  return (reply.headers.get('content-type') ?? '').includes('json') ? JSON.parse(text) : text;
+};
+
+/** @typedef {{as?: string, signal?: AbortSignal, accept?: string, key?: string}} More */
+/** @param {string} path @param {More} [more] */
+export const get = async (path, more) => read(await request('GET', path, more));
+/** @param {string} path @param {any} [body] @param {More} [more] */
+export const post = async (path, body = {}, more = {}) => read(await request('POST', path, { ...more, body }));
+/** @param {string} path @param {any} body @param {More} [more] */
+export const patch = async (path, body, more = {}) => read(await request('PATCH', path, { ...more, body }));
+/** @param {string} path @param {More} [more] */
+export const remove = async (path, more) => read(await request('DELETE', path, more));
+
+/** A query string of what is set. @param {Record<string, string | number | boolean | null | undefined>} members */
+export const query = (members) => {
+  const set = Object.entries(members).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return set.length ? '?' + new URLSearchParams(set.map(([name, value]) => [name, String(value)])) : '';
+};
+
+/** May this person write at all? */
+export const mayWrite = () => me.value?.role !== 'viewer';

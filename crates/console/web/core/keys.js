@@ -1,0 +1,53 @@
+// The keyboard: each page says which keys it has, and `?` shows them.
+// Must not know: pages.
+
+import { signal, useEffect, useRef } from './preact.js';
+
+/** @typedef {{keys: string, says: string, run: (event: KeyboardEvent) => void, hidden?: boolean}} Shortcut */
+
+/** @type {import('@preact/signals').Signal<{title: string, shortcuts: Shortcut[]}[]>} */
+export const layers = signal(/** @type {any} */ ([]));
+
+let prefix = '';
+let timer = 0;
+
+/** @param {EventTarget | null} target */
+const types = (target) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** @param {KeyboardEvent} event */
+const pressed = (event) => {
+  if (event.defaultPrevented || event.metaKey || event.altKey || event.isComposing) return;
+  const open = document.querySelector('dialog[open]');
+  const name = (event.ctrlKey ? 'Ctrl+' : '') + event.key;
+  if (types(event.target) && !(event.key === 'Escape' || name === 'Ctrl+k' || (event.ctrlKey && event.key === 'Enter'))) return;
+  const wanted = prefix ? `${prefix} ${name}` : name;
+  prefix = '';
+  for (const layer of [...layers.value].reverse()) {
+    if (open && layer.title !== 'Dialog') continue;
+    const found = layer.shortcuts.find(({ keys }) => keys.split(' or ').includes(wanted));
+    if (found) {
+      event.preventDefault();
+      found.run(event);
+      return;
+    }
+  }
+  if (wanted === 'g' && !open) {
+    prefix = 'g';
+    clearTimeout(timer);
+    timer = setTimeout(() => (prefix = ''), 1200);
+  }
+};
+addEventListener('keydown', pressed);
+
+/** Offers shortcuts while the component is there. @param {string} title @param {Shortcut[]} shortcuts */
+export function useKeys(title, shortcuts) {
+  const layer = useRef(/** @type {{title: string, shortcuts: Shortcut[]}} */ ({ title, shortcuts })).current;
+  layer.shortcuts = shortcuts;
+  useEffect(() => {
+    layers.value = [...layers.peek(), layer];
+    return () => {
+      layers.value = layers.peek().filter((other) => other !== layer);
+    };
+  }, []);
+}

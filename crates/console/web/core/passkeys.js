@@ -1,0 +1,53 @@
+// Passkeys: what the browser's interface takes and gives, in the forms of the server.
+// Must not know: pages.
+
+import { post } from './api.js';
+import { bytes, text } from './bytes.js';
+
+/** Whether this browser has passkeys, and the page is where it gives them. */
+export const hasPasskeys = () => isSecureContext && 'PublicKeyCredential' in globalThis;
+
+/** What became of it where a person, or the browser, gave up. @param {any} error */
+export const whyNot = (error) =>
+  error?.name === 'NotAllowedError' || error?.name === 'AbortError' ? 'It was cancelled, or took too long.'
+  : error?.name === 'InvalidStateError' ? 'This device has a passkey for this console already.'
+  : `${error?.message ?? error}`;
+
+/**
+ * Makes a passkey and registers it.
+ * @param {string} name
+ * @param {string} who
+ * @param {string[]} known the ids of those that are there
+ */
+export async function addPasskey(name, who, known) {
+  const { challenge, rp_id: id } = await post('/console/passkeys/challenges');
+  const made = /** @type {PublicKeyCredential} */ (await navigator.credentials.create({
+    publicKey: {
+      challenge: bytes(challenge),
+      rp: { id, name: 'Plenary' },
+      // One passkey for each that is added; whose it is, the server knows.
+      user: { id: crypto.getRandomValues(new Uint8Array(32)), name: who, displayName: who },
+      pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }],
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      excludeCredentials: known.map((one) => ({ type: 'public-key', id: bytes(one) })),
+      attestation: 'none',
+    },
+  }));
+  const answer = /** @type {AuthenticatorAttestationResponse} */ (made.response);
+  return post('/console/passkeys', { name, client_data: text(answer.clientDataJSON), authenticator_data: text(answer.getAuthenticatorData()) });
+}
+
+/** Signs in with a passkey that the person chooses. @returns {Promise<import('./types.js').Me>} */
+export async function signInByPasskey() {
+  const { challenge, rp_id: rpId } = await post('/console/passkeys/challenges');
+  const given = /** @type {PublicKeyCredential} */ (await navigator.credentials.get({
+    publicKey: { challenge: bytes(challenge), rpId, userVerification: 'required' },
+  }));
+  const answer = /** @type {AuthenticatorAssertionResponse} */ (given.response);
+  return post('/console/sessions', {
+    passkey: {
+      credential_id: text(given.rawId), client_data: text(answer.clientDataJSON),
+      authenticator_data: text(answer.authenticatorData), signature: text(answer.signature),
+    },
+  });
+}

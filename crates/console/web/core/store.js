@@ -1,0 +1,156 @@
+// What the page knows: each thing is read once, and again when the stream says that it changed.
+// Must not know: pages.
+
+import { signal, useEffect, useMemo } from './preact.js';
+import { me } from './api.js';
+import { follow } from './watch.js';
+
+/**
+ * @template T
+ * @typedef {{data: import('@preact/signals').Signal<T | undefined>, error: import('@preact/signals').Signal<any>,
+ *   reload: () => Promise<void>}} Resource
+ */
+
+/** @type {Set<(event: import('./types.js').WatchEvent) => void>} */
+const listeners = new Set();
+/** @type {Set<() => void>} */
+const gaps = new Set();
+
+/** Calls `listener` for each event of the stream. @param {(event: import('./types.js').WatchEvent) => void} listener */
+export const onEvent = (listener) => {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+};
+
+/** Calls `listener` when everything must be read again. @param {() => void} listener */
+export const onGap = (listener) => {
+  gaps.add(listener);
+  return () => void gaps.delete(listener);
+};
+
+let watching = /** @type {AbortController | undefined} */ (undefined);
+let opened = Promise.resolve();
+const UNOPENED_MS = 1500;
+
+/** Waits for the stream, so that nothing happens unseen between a read and it; not long where there is none. */
+export const following = async () => {
+  await undefined;
+  await opened;
+};
+
+/** Follows the stream while somebody is signed in. */
+export const watch = () => {
+  watching?.abort();
+  if (!me.value) return;
+  watching = new AbortController();
+  let open = () => {};
+  opened = new Promise((done) => {
+    open = () => done(undefined);
+    setTimeout(done, UNOPENED_MS);
+  });
+  follow({
+    event: (event) => listeners.forEach((listener) => listener(event)),
+    open,
+    gap: () => gaps.forEach((listener) => listener()),
+    stop: watching.signal,
+  });
+};
+
+/**
+ * Something that is read with `load` and goes stale by events. Reads do not overlap; many events cause one read.
+ * @template T
+ * @param {() => Promise<T>} load
+ * @param {(event: import('./types.js').WatchEvent) => boolean} [stale]
+ * @param {number} [everyMs] the least time between two reads that events cause
+ * @param {number} [pollMs] after how long it is read without an event, while somebody looks
+ * @returns {Resource<T> & {close: () => void}}
+ */
+export function resource(load, stale = () => false, everyMs = 250, pollMs = 0) {
+  const data = signal(/** @type {T | undefined} */ (undefined));
+  const error = signal(/** @type {any} */ (undefined));
+  let reading = false;
+  let again = false;
+  let closed = false;
+  let timer = 0;
+  const reload = async () => {
+    if (reading) {
+      again = true;
+      return;
+    }
+    reading = true;
+    await following();
+    try {
+      const read = await load();
+      if (!closed) {
+        data.value = read;
+        error.value = undefined;
+      }
+    } catch (failure) {
+      if (!closed) error.value = failure;
+    }
+    reading = false;
+    if (again && !closed) {
+      again = false;
+      later();
+    }
+  };
+  const later = () => {
+    if (timer) return;
+    timer = setTimeout(() => {
+      timer = 0;
+      reload();
+    }, everyMs);
+  };
+  const poll = pollMs ? setInterval(() => document.hidden || reload(), pollMs) : 0;
+  const ends = [onEvent((event) => stale(event) && later()), onGap(reload), () => clearInterval(poll)];
+  reload();
+  const close = () => {
+    closed = true;
+    clearTimeout(timer);
+    ends.forEach((end) => end());
+  };
+  return { data, error, reload, close };
+}
+
+/** @type {Map<string, {resource: any, users: number, timer: number}>} */
+const shared = new Map();
+const KEPT_MS = 30_000;
+
+/**
+ * A resource that components share by `key`; kept for a while after its last user, so that going back shows it at once.
+ * @template T
+ * @param {string} key
+ * @param {() => Promise<T>} load
+ * @param {(event: import('./types.js').WatchEvent) => boolean} [stale]
+ * @param {number} [everyMs]
+ * @param {number} [pollMs]
+ * @returns {Resource<T>}
+ */
+export function useResource(key, load, stale, everyMs, pollMs) {
+  const found = useMemo(() => {
+    let entry = shared.get(key);
+    if (!entry) {
+      entry = { resource: resource(load, stale, everyMs, pollMs), users: 0, timer: 0 };
+      shared.set(key, entry);
+    }
+    return entry;
+  }, [key]);
+  useEffect(() => {
+    found.users++;
+    clearTimeout(found.timer);
+    return () => {
+      if (--found.users > 0) return;
+      found.timer = setTimeout(() => {
+        found.resource.close();
+        if (shared.get(key) === found) shared.delete(key);
+      }, KEPT_MS);
+    };
+  }, [found]);
+  return found.resource;
+}
+
+/** Forgets everything, when another person signs in. */
+export const forget = () => {
+  shared.forEach(({ resource: one }) => one.close());
+  shared.clear();
+};

@@ -1,0 +1,33 @@
+// Times as people read them, and one clock for all of them.
+// Must not know: what is shown.
+
+import { signal } from './preact.js';
+
+/** Now, in steps of a second; ages on the page follow it. */
+export const clock = signal(Date.now());
+setInterval(() => (clock.value = Date.now()), 1000);
+
+/** @param {number | string | null | undefined} at */
+export const moment = (at) => (typeof at === 'string' ? Date.parse(at) : (at ?? NaN));
+
+/** A length of time in its two largest units: `14 min`, `3 h 20 min`. @param {number} ms */
+export const span = (ms) => {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) return `${s} s`;
+  const min = Math.floor(s / 60);
+  if (min < 60) return `${min} min`;
+  const hours = Math.floor(min / 60);
+  if (hours < 48) return min % 60 && hours < 6 ? `${hours} h ${min % 60} min` : `${hours} h`;
+  const days = Math.floor(hours / 24);
+  return days < 60 ? `${days} d` : `${Math.floor(days / 30)} months`;
+};
+
+const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' });
+
+/** @param {number | string | null | undefined} at */
+export const timeOfDay = (at) => (Number.isNaN(moment(at)) ? '' : hour.format(moment(at)));
+/** @param {number | string | null | undefined} at */
+export const date = (at) => (Number.isNaN(moment(at)) ? '' : day.format(moment(at)));
+/** @param {number | string | null | undefined} at */
+export const exact = (at) => (Number.isNaN(moment(at)) ? '' : new Date(moment(at)).toISOString());

@@ -1,0 +1,99 @@
+// One agent: its card, what it does, where it runs, whom it admits, and its token.
+// Must not know: the list beside it.
+
+import { html, useState } from '../../core/preact.js';
+import { get, mayWrite, patch, post, remove } from '../../core/api.js';
+import { href, refine } from '../../core/route.js';
+import { useResource } from '../../core/store.js';
+import { date } from '../../core/time.js';
+import { Dialog } from '../../parts/dialog.js';
+import { Markdown } from '../../parts/markdown.js';
+import { Age, Mark } from '../../parts/marks.js';
+import { Handle, Text } from '../../parts/text.js';
+import { say, sayFailure } from '../../parts/toast.js';
+import { Policy } from './policy.js';
+import { Simulator } from './simulator.js';
+
+/** @param {{agent: import('../../core/types.js').Agent, now: import('../../core/types.js').AgentNow | undefined, all: import('../../core/types.js').Agent[]}} props */
+export function Agent({ agent, now, all }) {
+  const { handle } = agent;
+  return html`<article class="agent detail-scroll" tabindex="0" aria-labelledby="agent-title">
+    <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All agents</button></p>
+    <header class="agent-head">
+      <div><h2 id="agent-title"><${Handle} handle=${handle} /></h2>
+        <p class="lead">${agent.display_name !== handle ? html`<${Text} text=${agent.display_name} />` : null}${agent.description ? html`. <${Text} text=${agent.description} />` : null}</p></div>
+      ${now ? html`<p class="big-state"><${Mark} state=${now.state} /> ${now.state} ${now.since ? html`<span class="aside">since <${Age} at=${now.since} /></span>` : null}</p>` : null}
+    </header>
+    ${now ? html`<dl class="gauges">
+      <div><dd class="num">${now.unread}</dd><dt>unread${now.oldest_unread_at ? html`, oldest <${Age} at=${now.oldest_unread_at} />` : ''}</dt></div>
+      <div><dd class="num"><a href=${href('conversations', '', { agent: handle, state: 'active' })}>${now.sessions_active}</a></dd><dt>conversations</dt></div>
+      <div><dd class="num">${now.runs_active}</dd><dt>runs</dt></div>
+      <div class=${now.runs_waiting ? 'late' : ''}><dd class="num">${now.runs_waiting}</dd><dt>runs that wait</dt></div>
+    </dl>` : null}
+    <${Policy} agent=${agent} all=${all} />
+    <${Simulator} agent=${agent} all=${all} />
+    ${agent.card_body ? html`<section class="block"><h3>Card</h3><${Markdown} text=${agent.card_body} /></section>` : null}
+    <${Hosts} handle=${handle} />
+    <section class="block"><h3>Account</h3>
+      <dl class="facts"><div><dt>Since</dt><dd>${date(agent.created_at)}</dd></div><div><dt>Seen by</dt><dd>${agent.visibility === 'public' ? 'everybody' : 'those who may reach it'}</dd></div></dl>
+      <${Dangerous} agent=${agent} />
+    </section>
+  </article>`;
+}
+
+/** Whether and where it runs behind the server. @param {{handle: string}} props */
+function Hosts({ handle }) {
+  const runner = useResource(`runner:${handle}`, async () => {
+    const all = await get('/agent');
+    return (all.agents ?? all).find((/** @type {any} */ one) => one.handle === handle) ?? null;
+  }, ({ room }) => room === 'runs', 2000);
+  const one = runner.data.value;
+  if (!one) return null;
+  const turn = async (/** @type {string} */ what) => {
+    try {
+      await post(`/agent/${encodeURIComponent(one.name)}/${what}`);
+      say(what === 'stop' ? 'Stopped: it takes no runs.' : 'Started.');
+    } catch (error) {
+      sayFailure(error);
+    }
+    runner.reload();
+  };
+  return html`<section class="block"><h3>Behind the server</h3>
+    <p><${Mark} state=${one.stopped ? 'gone' : 'working'} /> ${one.stopped ? 'stopped' : 'takes runs'}${one.instances === undefined || one.instances === null ? '' : `, ${one.instances} instances attached`}. <span class="aside"><${Text} text=${one.purpose} /></span></p>
+    <p class="acts"><a class="button" href=${href('runs', '', { agent: one.name })}>Its runs</a>
+      <button disabled=${!mayWrite()} onClick=${() => turn(one.stopped ? 'start' : 'stop')}>${one.stopped ? 'Start' : 'Stop'}</button></p>
+  </section>`;
+}
+
+/** @param {{agent: import('../../core/types.js').Agent}} props */
+function Dangerous({ agent }) {
+  const [asking, ask] = useState('');
+  const [token, setToken] = useState('');
+  const path = `/_admin/agents/${agent.handle}`;
+  const act = async () => {
+    try {
+      if (asking === 'rotate') setToken((await post(`${path}/rotate-token`)).token);
+      else {
+        await remove(path);
+        say(`${agent.handle} is deleted.`);
+        refine({ id: '' });
+      }
+    } catch (error) {
+      sayFailure(error);
+    }
+    ask('');
+  };
+  const self = async () => {
+    try {
+      await patch(path, { self_service: !agent.self_service });
+    } catch (error) {
+      sayFailure(error);
+    }
+  };
+  return html`<p><label><input type="checkbox" checked=${agent.self_service} disabled=${!mayWrite()} onChange=${self} />${' '}It may change its own policy and profile</label></p>
+    <p class="acts"><button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button><button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button></p>
+    ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
+      <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>
+      <div class="answer-bar"><button class="primary" onClick=${act}>${asking === 'rotate' ? 'Make a new token' : 'Delete it'}</button><button class="quiet" onClick=${() => ask('')}>Leave</button></div><//>` : null}
+    ${token ? html`<${Dialog} title="The new token" close=${() => setToken('')}><p>It is shown once.</p><pre class="code" tabindex="0" aria-label="The token"><code>${token}</code></pre><//>` : null}`;
+}

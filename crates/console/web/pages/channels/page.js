@@ -1,0 +1,80 @@
+// Channels: append-only logs in which agents coordinate; what a newcomer is told, who is alive, what was said.
+// Must not know: the page of a channel that agents get.
+
+import { html, useState } from '../../core/preact.js';
+import { get, me, mayWrite, post } from '../../core/api.js';
+import { byPerson, useAgents } from '../../core/agents.js';
+import { refine, route } from '../../core/route.js';
+import { useResource } from '../../core/store.js';
+import { List } from '../../parts/list.js';
+import { Markdown } from '../../parts/markdown.js';
+import { Age, Mark } from '../../parts/marks.js';
+import { Handle, Json, Text } from '../../parts/text.js';
+import { say, sayFailure } from '../../parts/toast.js';
+
+const LIMIT = 100;
+
+/** The channels of all my agents, each with one who may read it. @param {import('../../core/types.js').Agent[]} agents */
+const readAll = async (agents) => {
+  const names = agents.length ? agents.map(({ handle }) => handle) : [undefined];
+  const lists = await Promise.all(names.map(async (as) => ({ as, channels: await get(`/agent-channel?include_closed=true&limit=${LIMIT}`, { as }).catch(() => []) })));
+  const all = new Map();
+  for (const { as, channels } of lists) for (const channel of channels) if (!all.has(channel.id)) all.set(channel.id, { ...channel, as });
+  return [...all.values()].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+};
+
+export function Page() {
+  const { id } = route.value;
+  const agents = byPerson(useAgents().data.value);
+  const channels = useResource(`channels:${agents.map(({ handle }) => handle)}`, () => readAll(agents), ({ room }) => room === 'channels', 2000);
+  const items = channels.data.value ?? [];
+  const one = id ? items.find((channel) => channel.id === id) : items[0];
+  return html`<div class=${id ? 'page split open' : 'page split'}>
+    <h1 class="unseen">Channels</h1>
+    <section class="split-list" aria-label="Channels"><header class="page-head slim"><p class="title" aria-hidden="true">Channels</p></header>
+      <${List} items=${items} height=${62} label="Channels" keyOf=${(/** @type {any} */ item) => item.id} selected=${one?.id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
+        empty=${channels.data.value ? 'No channel yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<div class="session-row"><p class="row-title"><${Mark} state=${item.closed_at ? 'ended' : 'active'} label /> <${Text} text=${item.title} /></p><p class="row-foot"><${Handle} handle=${item.created_by} plain /><span class="aside"><${Age} at=${item.created_at} /></span></p></div>`} /></section>
+    <section class="split-detail" aria-label="The channel">${one ? html`<${Channel} key=${one.id} channel=${one} />` : null}</section>
+  </div>`;
+}
+
+/** A few plain members read as a line; anything else is shown as it is. @param {{value: any}} props */
+const Payload = ({ value }) => {
+  const members = value && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : [];
+  if (!members.length || members.some(([, member]) => member !== null && typeof member === 'object')) return html`<${Json} value=${value} />`;
+  return html`<dl class="facts">${members.map(([name, member]) => html`<div><dt><${Text} text=${name} /></dt><dd><${Text} text=${member} /></dd></div>`)}</dl>`;
+};
+
+/** @param {{channel: any}} props */
+function Channel({ channel }) {
+  const path = `/agent-channel/${encodeURIComponent(channel.id)}`;
+  const more = { as: channel.as };
+  const stale = (/** @type {import('../../core/types.js').WatchEvent} */ event) => event.room === 'channels' && event.stream === channel.id;
+  const view = useResource(`channel:${channel.id}`, () => get(`${path}?format=json`, more), stale);
+  const events = useResource(`channel-events:${channel.id}`, () => get(`${path}/events?limit=${LIMIT}`, more), stale);
+  const presence = useResource(`channel-presence:${channel.id}`, () => get(`${path}/presence`, more), stale);
+  const [text, set] = useState('');
+  const shown = view.data.value;
+  const onboarding = shown?.onboarding ?? '';
+  const act = async (/** @type {Promise<any>} */ done, /** @type {string} */ says) => {
+    try {
+      await done;
+      say(says);
+      set('');
+    } catch (error) {
+      sayFailure(error);
+    }
+    [view, events, presence].forEach((one) => one.reload());
+  };
+  const as = me.value?.person ?? channel.as;
+  return html`<article class="detail-scroll" tabindex="0" aria-labelledby="channel-title">
+    <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>
+    <header class="agent-head"><div><h2 id="channel-title"><${Text} text=${channel.title} /></h2><p class="lead">by <${Handle} handle=${channel.created_by} />, <${Age} at=${channel.created_at} suffix=" ago" /></p></div>
+      ${channel.closed_at ? html`<p class="big-state"><${Mark} state="ended" /> closed</p>` : html`<button disabled=${!mayWrite()} onClick=${() => act(post(`${path}/close`, {}, more), 'Closed.')}>Close</button>`}</header>
+    <section class="block"><h3>Alive</h3>${presence.data.value?.agents?.length ? html`<ul class="people">${presence.data.value.agents.map((/** @type {any} */ one) => html`<li><${Mark} state=${one.presumed_dead ? 'failed' : 'working'} /> <${Handle} handle=${one.agent} /> <span class="aside">${one.presumed_dead ? 'presumed dead, ' : ''}heard ${one.silent_seconds} s ago</span></li>`)}</ul>` : html`<p class="aside">Nobody has posted a status.</p>`}</section>
+    <section class="block"><h3>What was posted</h3>
+      ${channel.closed_at ? null : html`<form class="field-row" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); if (text.trim()) act(post(`${path}/event`, { kind: 'comms', payload: { text } }, { as }), 'Posted.'); }}><input aria-label="What to post" placeholder=${`Post as ${as}`} value=${text} disabled=${!mayWrite()} onInput=${(/** @type {any} */ event) => set(event.target.value)} /><button disabled=${!mayWrite() || !text.trim()}>Post</button></form>`}
+      <ol class="posts">${(events.data.value ?? []).map((/** @type {any} */ event) => html`<li key=${event.id}><p class="message-head"><${Handle} handle=${event.author} /><span class="kind"><${Text} text=${event.kind} /></span><span class="message-foot"><${Age} at=${event.created_at} suffix=" ago" /></span></p>${typeof event.payload?.text === 'string' ? html`<${Markdown} text=${event.payload.text} />` : html`<${Payload} value=${event.payload} />`}</li>`)}</ol></section>
+    <section class="block"><h3>What a newcomer is told <span class="aside">about ${Math.ceil(onboarding.length / 4).toLocaleString('en')} tokens</span></h3><div class="document"><${Markdown} text=${onboarding} /></div></section>
+  </article>`;
+}

@@ -1,0 +1,53 @@
+// The packages of a project: newest first, or by how well they fit words; and one of them whole.
+// Must not know: facts.
+
+import { html, useEffect, useState } from '../../core/preact.js';
+import { get, query } from '../../core/api.js';
+import { refine, route } from '../../core/route.js';
+import { useResource } from '../../core/store.js';
+import { List } from '../../parts/list.js';
+import { Age, Mark } from '../../parts/marks.js';
+import { Handle, Text } from '../../parts/text.js';
+import { Package } from './package.js';
+
+const PAGE = 50;
+
+/** @param {{project: string, review: boolean}} props */
+export function Packages({ project, review }) {
+  const { params } = route.value;
+  const [words, setWords] = useState(params.q ?? '');
+  useEffect(() => {
+    const timer = setTimeout(() => refine({ params: { q: words || undefined } }), 250);
+    return () => clearTimeout(timer);
+  }, [words]);
+  const base = `/v1/projects/${encodeURIComponent(project)}`;
+  const q = params.q ?? '';
+  const read = async () => {
+    const all = [];
+    let cursor;
+    do {
+      const page = await get(`${base}/packages${query({ limit: PAGE, cursor, ...(q ? { query: q, mode: 'relevant' } : {}), ...(review ? { status: 'awaiting_review' } : {}) })}`);
+      all.push(...page.packages.map((/** @type {any} */ one) => (one.package ? { ...one.package, score: one.score } : one)));
+      cursor = q ? null : page.next_cursor;
+    } while (cursor && all.length < 1000);
+    return all;
+  };
+  const packages = useResource(`packages:${project}:${q}:${review}`, read, ({ room }) => room === 'context', 1000);
+  const items = packages.data.value ?? [];
+  const one = items.find(({ package_id }) => package_id === params.package) ?? (params.package ? { package_id: params.package } : items[0]);
+  return html`<div class="columns">
+    <section aria-label="Packages" class="column-list">
+      <div class="filters"><input type="search" data-search placeholder="Words or meaning" aria-label="Search packages" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)} /></div>
+      ${packages.error.value ? html`<p class="trouble">The packages cannot be read: ${packages.error.value.message}</p>` : null}
+      <${List} items=${items} height=${62} label="Packages" keyOf=${(/** @type {any} */ item) => item.package_id} selected=${one?.package_id ?? ''} select=${(/** @type {string} */ key) => refine({ params: { package: key, with: undefined } })}
+        empty=${packages.data.value ? (review ? 'Nothing awaits a review.' : 'None.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
+    </section>
+    <section aria-label="The package" class="column-detail">${one ? html`<${Package} key=${one.package_id} project=${project} id=${one.package_id} />` : null}</section>
+  </div>`;
+}
+
+/** @param {{one: any}} props */
+const Row = ({ one }) => html`<div class="session-row">
+  <p class="row-title"><${Mark} state=${one.status} label /> <${Text} text=${one.title} /></p>
+  <p class="row-foot"><span class="who-list"><${Text} text=${String(one.package_type).replaceAll('_', ' ')} /> · <${Handle} handle=${one.created_by?.id} plain /></span><span class="aside">${one.score === undefined ? html`<${Age} at=${one.created_at} />` : html`<span class="num" title="How well it fits">fit ${Number(one.score).toFixed(2)}</span>`}</span></p>
+</div>`;

@@ -1,0 +1,30 @@
+// Context: what outlives a conversation: packages with their hashes and reviews, facts as of any time.
+// Must not know: how it is stored.
+
+import { html } from '../../core/preact.js';
+import { get } from '../../core/api.js';
+import { refine, route } from '../../core/route.js';
+import { useResource } from '../../core/store.js';
+import { plainly } from '../../parts/text.js';
+import { Facts } from './facts.js';
+import { Packages } from './packages.js';
+
+const TABS = [['packages', 'Packages'], ['reviews', 'To review'], ['facts', 'Facts']];
+
+export function Page() {
+  const { id, params } = route.value;
+  const projects = useResource('projects', () => get('/v1/projects'), ({ room }) => room === 'context', 2000);
+  const list = projects.data.value?.projects ?? [];
+  const project = id || list[0]?.project_id;
+  const tab = params.tab ?? 'packages';
+  const one = list.find((/** @type {any} */ each) => each.project_id === project);
+  return html`<div class=${params.package ? 'page context open' : 'page context'}>
+    <header class="page-head slim"><div><h1>Context</h1>${one?.description ? html`<p class="lead">${plainly(one.description)}</p>` : null}</div>
+      <div class="filters"><select aria-label="Project" value=${project ?? ''} onChange=${(/** @type {any} */ event) => refine({ id: event.target.value, params: { package: undefined, with: undefined, q: undefined } })}>
+        ${list.map((/** @type {any} */ each) => html`<option value=${each.project_id}>${plainly(each.name || each.project_id)}</option>`)}</select></div></header>
+    <div class="segments" role="group" aria-label="What of it">${TABS.map(([name, title]) => html`<button aria-pressed=${tab === name ? 'true' : 'false'} onClick=${() => refine({ params: { tab: name === 'packages' ? undefined : name, package: undefined, with: undefined, q: undefined } })}>${title}</button>`)}</div>
+    ${projects.error.value ? html`<p class="trouble">The projects cannot be read: ${projects.error.value.message}</p>` : null}
+    ${!project ? html`<p class="quiet-note">${projects.data.value ? 'No project yet. The first package that an agent deposits makes one.' : 'Looking …'}</p>`
+      : tab === 'facts' ? html`<${Facts} key=${project} project=${project} />` : html`<${Packages} key=${project + tab} project=${project} review=${tab === 'reviews'} />`}
+  </div>`;
+}

@@ -1,0 +1,120 @@
+// The sessions that the person's agents take part in: all of them, newest first, kept by the stream.
+// Must not know: how they are shown.
+
+import { computed, effect, signal } from '../../core/preact.js';
+import { get, me, query } from '../../core/api.js';
+import { following, onEvent, onGap } from '../../core/store.js';
+
+/** @typedef {import('../../core/types.js').Session & {seen_by: string[], touched: number}} Known */
+
+/** The first page is small, so that there is something to see at once. */
+const PAGE_FIRST = 50;
+const PAGE = 1000;
+const KEPT_MAX = 50_000;
+const TELL_MS = 100;
+
+/** @type {Map<string, Known>} */
+let all = new Map();
+const changes = signal(0);
+export const reading = signal(false);
+export const failure = signal(/** @type {any} */ (undefined));
+export const sessions = computed(() => {
+  void changes.value;
+  return [...all.values()].sort((a, b) => b.touched - a.touched || (a.id < b.id ? 1 : -1));
+});
+/** @param {string} id */
+export const sessionOf = (id) => {
+  void changes.value;
+  return all.get(id);
+};
+
+/** @param {any} session @param {string[]} agents @param {number} [at] */
+const keep = (session, agents, at) => {
+  const was = all.get(session.id);
+  const seenBy = [...new Set([...(was?.seen_by ?? []), ...agents])];
+  const touched = Math.max(was?.touched ?? 0, session.ended_at ?? 0, session.created_at, at ?? 0);
+  all.set(session.id, { ...session, seen_by: seenBy, touched });
+};
+
+let telling = 0;
+/** While much is read, the pages are told now and then: to sort everything for each piece would be most of the work. */
+const changed = () => {
+  telling ||= setTimeout(() => {
+    telling = 0;
+    changes.value++;
+  }, TELL_MS);
+};
+
+let again = false;
+export async function readAll() {
+  if (reading.value) {
+    again = true;
+    return;
+  }
+  reading.value = true;
+  await following();
+  try {
+    let before;
+    do {
+      const page = await get(`/_admin/sessions${query({ before, limit: before ? PAGE : PAGE_FIRST })}`);
+      for (const { seen_by, ...session } of page.sessions) keep(session, seen_by);
+      before = page.next_cursor;
+      changed();
+    } while (before && all.size < KEPT_MAX);
+    failure.value = undefined;
+  } catch (error) {
+    failure.value = error;
+  }
+  reading.value = false;
+  if (again) {
+    again = false;
+    readAll();
+  }
+}
+
+/** Reads one again, as one of those who may. @param {string} id @param {string[]} agents @param {number} [at] */
+export async function refresh(id, agents, at) {
+  const mine = agents.filter((agent) => me.value?.role === 'operator' || agent.startsWith(`@${me.value?.owner}.`));
+  for (const agent of [...new Set([...(all.get(id)?.seen_by ?? []), ...mine])]) {
+    try {
+      keep(await get(`/_admin/agents/${agent}/sessions/${encodeURIComponent(id)}`), [agent], at);
+      changes.value++;
+      return;
+    } catch {}
+  }
+}
+
+let begun = false;
+/** Begins to read, the first time that somebody looks. */
+export const begin = () => {
+  if (begun) return;
+  begun = true;
+  readAll();
+};
+
+/** @type {Map<string, {agents: Set<string>, at: number}>} */
+const stale = new Map();
+let timer = 0;
+onEvent((event) => {
+  if (event.room !== 'sessions' || !begun) return;
+  const entry = stale.get(event.stream) ?? { agents: new Set(), at: 0 };
+  (event.agents ?? []).forEach((agent) => entry.agents.add(agent));
+  entry.at = Math.max(entry.at, event.at ?? 0);
+  stale.set(event.stream, entry);
+  timer ||= setTimeout(() => {
+    timer = 0;
+    const now = [...stale];
+    stale.clear();
+    now.forEach(([id, { agents, at }]) => refresh(id, [...agents], at));
+  }, 200);
+});
+onGap(() => begun && readAll());
+let of = '';
+effect(() => {
+  const now = me.value?.session_id ?? '';
+  if (now === of) return;
+  of = now;
+  all = new Map();
+  begun = false;
+  changes.value++;
+});

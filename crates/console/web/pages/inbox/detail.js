@@ -1,0 +1,107 @@
+// One request whole: who asks, on whose behalf, what exactly, what happens when nobody answers; and the answer.
+// Must not know: the list beside it.
+
+import { html, useState } from '../../core/preact.js';
+import { mayWrite } from '../../core/api.js';
+import { useKeys } from '../../core/keys.js';
+import { href, refine } from '../../core/route.js';
+import { Command, Diff } from '../../parts/diff.js';
+import { Markdown } from '../../parts/markdown.js';
+import { Age, Deadline, Mark } from '../../parts/marks.js';
+import { Handle, Json, Text } from '../../parts/text.js';
+import { Edit, Respond } from './forms.js';
+import { KINDS, TIMEOUT } from './kinds.js';
+import { Later } from './later.js';
+import { answer, undo } from './requests.js';
+
+/** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
+
+/** Where it comes from in the console. @param {NonNullable<PersonRequest['source']>} source */
+const sourceHref = ({ room, id }) => {
+  if (room === 'runs') return href('runs', id.split('/').pop());
+  if (room === 'sessions') return href('conversations', id);
+  if (room === 'context') return href('context', '', { package: id.split('/').pop() });
+  if (room === 'accounts') return href('agents');
+  return undefined;
+};
+
+/** @param {{one: PersonRequest, advance: () => void}} props */
+export function Detail({ one, advance }) {
+  const [form, setForm] = useState('');
+  const [always, setAlways] = useState(false);
+  const waits = one.state === 'open' || one.state === 'snoozed';
+  const may = mayWrite() && waits;
+  const { allow } = one;
+  const rule = always && one.action ? { agent: one.from, tool: one.action.name, directory: one.directory, expires_in_days: 7 } : undefined;
+  /** Answers, and goes on to the next; back where the answer was refused. @param {Parameters<typeof answer>[1]} said */
+  const give = (said) => {
+    answer(one, said).then((taken) => taken || refine({ id: one.request_id }));
+    advance();
+  };
+  const act = (/** @type {'accept' | 'ignore'} */ type) => () => may && allow[type] && give({ type, rule: type === 'accept' ? rule : undefined });
+  const show = (/** @type {'edit' | 'respond'} */ name) => () => may && allow[name] && setForm(name);
+  useKeys('Request', [
+    { keys: 'a', says: 'Accept', run: act('accept') },
+    { keys: 'e', says: 'Edit, then accept', run: show('edit') },
+    { keys: 'r', says: 'Respond in words', run: show('respond') },
+    { keys: 'i', says: 'Ignore', run: act('ignore') },
+    { keys: 'z', says: 'Snooze for an hour', run: () => may && document.getElementById('later')?.click() },
+    { keys: 'w', says: 'Always, for seven days', run: () => may && one.action && setAlways(!always) },
+    { keys: 'Escape', says: 'Close the form', run: () => (form ? setForm('') : refine({ id: '' })), hidden: true },
+  ]);
+  return html`<article class="request" aria-labelledby="request-title">
+    <div class="request-scroll" tabindex="0" role="region" aria-label="What is asked">
+      <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All requests</button></p>
+      <p class="request-kind"><span class="kind">${KINDS[one.kind] ?? one.kind}</span> <${Age} at=${one.created_at} suffix=" ago" /> ${waits ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : null}</p>
+      <h2 id="request-title"><${Text} text=${one.title} /></h2>
+      <${Facts} one=${one} />
+      <${Preview} one=${one} />
+      ${waits ? null : html`<${Decided} one=${one} />`}
+    </div>
+    ${waits ? html`<footer class="answer">
+      ${form === 'edit' ? html`<${Edit} one=${one} close=${() => setForm('')} give=${(/** @type {any} */ args) => give({ type: 'edit', args, rule })} />` : null}
+      ${form === 'respond' ? html`<${Respond} one=${one} close=${() => setForm('')} give=${(/** @type {string} */ text) => give({ type: 'respond', text })} />` : null}
+      ${form === '' && one.choices?.length && allow.respond ? html`<div class="choices" role="group" aria-label="Choices">${one.choices.map((choice) => html`<button disabled=${!may} onClick=${() => give({ type: 'respond', text: choice })}><${Text} text=${choice} /></button>`)}</div>` : null}
+      <div class="answer-bar">
+        ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
+        ${allow.edit ? html`<button disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>Edit <kbd>e</kbd></button>` : null}
+        ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} aria-expanded=${form === 'respond' ? 'true' : 'false'} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
+        ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>Ignore <kbd>i</kbd></button>` : null}
+        <${Later} one=${one} may=${may} advance=${advance} />
+      </div>
+      <p class="answer-note">
+        ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : html`<span>${TIMEOUT[one.on_timeout] ?? ''}</span>`}
+      </p>
+    </footer>` : null}
+  </article>`;
+}
+
+/** @param {{one: PersonRequest}} props */
+const Facts = ({ one }) => html`<dl class="facts">
+  <div><dt>Asks</dt><dd><a href=${href('agents', one.from)}><${Handle} handle=${one.from} /></a></dd></div>
+  ${one.on_behalf_of && one.on_behalf_of !== one.from ? html`<div><dt>On behalf of</dt><dd><${Handle} handle=${one.on_behalf_of} /></dd></div>` : null}
+  ${one.to ? html`<div><dt>Of</dt><dd><${Handle} handle=${one.to} /></dd></div>` : null}
+  ${one.action ? html`<div><dt>Tool</dt><dd><code><${Text} text=${one.action.name} /></code></dd></div>` : null}
+  ${one.directory ? html`<div><dt>In</dt><dd><code><${Text} text=${one.directory} /></code></dd></div>` : null}
+  ${one.source ? html`<div><dt>From</dt><dd>${sourceHref(one.source) ? html`<a href=${sourceHref(one.source)}>${one.source.room} <code><${Text} text=${one.source.id} /></code></a>` : html`${one.source.room} <code><${Text} text=${one.source.id} /></code>`}</dd></div>` : null}
+</dl>`;
+
+/** @param {{one: PersonRequest}} props */
+function Preview({ one }) {
+  const { detail = {}, action } = one;
+  const shown = detail.command || detail.diff || detail.document;
+  return html`
+    ${detail.text ? html`<${Markdown} text=${detail.text} />` : null}
+    ${detail.command ? html`<${Command} text=${detail.command} directory=${one.directory} />` : null}
+    ${detail.diff ? html`<${Diff} text=${detail.diff} />` : null}
+    ${detail.document ? html`<div class="document"><${Markdown} text=${detail.document} /></div>` : null}
+    ${action?.args !== undefined ? html`<details open=${!shown}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
+}
+
+/** @param {{one: PersonRequest}} props */
+const Decided = ({ one }) => html`<div class="decided">
+  <p><${Mark} state=${one.state} /> <b>${one.state}</b> ${one.answer ? html`: ${one.answer.type}` : null} ${one.answer?.by ? html`by <${Handle} handle=${one.answer.by} />` : null} ${one.answer?.at ? html`<${Age} at=${one.answer.at} suffix=" ago" />` : null} ${one.answer?.rule_id || one.answer?.rule ? 'by a rule' : null}</p>
+  ${one.answer?.text ? html`<${Markdown} text=${one.answer.text} />` : null}
+  ${one.answer?.args ? html`<${Json} value=${one.answer.args} />` : null}
+  ${one.answer?.undo_until > Date.now() ? html`<button onClick=${() => undo(one.request_id)}>Undo</button>` : null}
+</div>`;

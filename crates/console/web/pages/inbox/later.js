@@ -1,0 +1,37 @@
+// Not now, or not me: snoozing and delegating.
+// Must not know: the rest of the request.
+
+import { html } from '../../core/preact.js';
+import { me } from '../../core/api.js';
+import { useOverview } from '../../core/overview.js';
+import { delegate, snooze } from './requests.js';
+
+const HOUR = 3_600_000;
+const tomorrow = () => {
+  const at = new Date();
+  at.setDate(at.getDate() + 1);
+  at.setHours(9, 0, 0, 0);
+  return at.getTime();
+};
+
+/** @param {{one: import('../../core/types.js').PersonRequest, may: boolean, advance: () => void}} props */
+export function Later({ one, may, advance }) {
+  const put = (/** @type {number} */ until) => snooze(one, until).then(advance);
+  const overview = useOverview();
+  const people = (overview.data.value?.agents ?? []).filter((/** @type {any} */ agent) => agent.kind === 'person' && agent.handle !== me.value?.person);
+  const pick = (/** @type {any} */ event) => {
+    const choice = event.target.value;
+    event.target.value = '';
+    if (choice === 'morning') put(tomorrow());
+    else if (choice.startsWith('@')) delegate(one, choice);
+    else if (choice) put(Date.now() + Number(choice) * HOUR);
+  };
+  return html`<span class="later">
+    <button id="later" hidden onClick=${() => put(Date.now() + HOUR)}></button>
+    <select aria-label="Later, or by somebody else" disabled=${!may} onChange=${pick}>
+      <option value="">Later …</option>
+      <optgroup label="Snooze"><option value="1">for an hour (z)</option><option value="4">for four hours</option><option value="morning">until tomorrow at 9</option><option value="168">for a week</option></optgroup>
+      ${people.length ? html`<optgroup label="Give to">${people.map((/** @type {any} */ person) => html`<option value=${person.handle}>${person.handle}</option>`)}</optgroup>` : null}
+    </select>
+  </span>`;
+}

@@ -1,0 +1,100 @@
+// The inbox: one list of all that waits for a person, whatever asked, and one place to answer it.
+// Must not know: where a request comes from.
+
+import { html, useEffect, useRef, useState } from '../../core/preact.js';
+import { mayWrite } from '../../core/api.js';
+import { useKeys } from '../../core/keys.js';
+import { refine, route } from '../../core/route.js';
+import { List } from '../../parts/list.js';
+import { Age, Deadline, Mark } from '../../parts/marks.js';
+import { Handle, Text } from '../../parts/text.js';
+import { Detail } from './detail.js';
+import { KINDS } from './kinds.js';
+import { answerAll, answered, failure, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
+import { Rules } from './rules.js';
+
+const STATES = [['open', 'Open'], ['snoozed', 'Snoozed'], ['answered', 'Decided'], ['rules', 'Rules']];
+
+export function Page() {
+  const { id, params } = route.value;
+  const state = params.state ?? 'open';
+  const [picked, pick] = useState(/** @type {Set<string>} */ (new Set()));
+  useEffect(() => {
+    if (state === 'answered') readAnswered();
+  }, [state]);
+  const all = { open: openRequests, snoozed, answered }[state]?.value ?? [];
+  const words = (params.q ?? '').toLowerCase();
+  const items = all.filter((one) =>
+    (!params.kind || one.kind === params.kind) && (!params.agent || one.from === params.agent) &&
+    (!words || `${one.title} ${one.from} ${JSON.stringify(one.detail ?? '')} ${JSON.stringify(one.action ?? '')}`.toLowerCase().includes(words)));
+  // What is looked at stays, also when somebody else answers it meanwhile: a key must never hit another request.
+  const pinned = useRef({ id: '', place: 0 }).current;
+  const wanted = id || pinned.id;
+  const at = items.findIndex(({ request_id }) => request_id === wanted);
+  const one = at >= 0 ? items[at] : wanted && known.value.has(wanted) ? known.value.get(wanted) : items[0];
+  pinned.id = one?.request_id ?? '';
+  if (at >= 0) pinned.place = at;
+  const advance = () => {
+    const rest = items.filter(({ request_id }) => request_id !== one?.request_id);
+    pinned.id = rest[Math.min(pinned.place, rest.length - 1)]?.request_id ?? '';
+    refine({ id: id ? pinned.id : '' });
+  };
+  const toggle = () => {
+    if (!one) return;
+    const next = new Set(picked);
+    if (!next.delete(one.request_id)) next.add(one.request_id);
+    pick(next);
+  };
+  const many = items.filter(({ request_id }) => picked.has(request_id));
+  const together = async (/** @type {'accept' | 'ignore'} */ type) => {
+    pick(new Set());
+    await answerAll(many, type);
+  };
+  useKeys('Inbox', [
+    { keys: 'x', says: 'Pick for a batch', run: toggle },
+    { keys: 'X', says: 'Pick all, or none', run: () => pick(picked.size ? new Set() : new Set(items.map(({ request_id }) => request_id))) },
+  ]);
+  return html`<div class=${id ? 'page split inbox open' : 'page split inbox'}>
+    <h1 class="unseen">Inbox</h1>
+    <section class="split-list" aria-label="Requests">
+      <header class="page-head slim"><p class="title" aria-hidden="true">Inbox</p></header>
+      <div class="segments" role="group" aria-label="State">
+        ${STATES.map(([name, title]) => html`<button aria-pressed=${state === name ? 'true' : 'false'} onClick=${() => { pinned.id = ''; refine({ id: '', params: { state: name === 'open' ? undefined : name } }); }}>${title}${name === 'open' ? html` <span class="num">${openRequests.value.length}</span>` : name === 'snoozed' && snoozed.value.length ? html` <span class="num">${snoozed.value.length}</span>` : null}</button>`)}
+      </div>
+      ${state === 'rules' ? null : html`<${Filters} params=${params} all=${all} />`}
+      ${many.length > 1 ? html`<div class="batch" role="group" aria-label="Batch"><b class="num">${many.length}</b> picked
+        <button class="primary" disabled=${!mayWrite()} onClick=${() => together('accept')}>Accept all</button>
+        <button disabled=${!mayWrite()} onClick=${() => together('ignore')}>Ignore all</button>
+        <button class="quiet" onClick=${() => pick(new Set())}>None</button></div>` : null}
+      ${failure.value ? html`<p class="trouble">The requests cannot be read: ${failure.value.message}</p>` : null}
+      ${state === 'rules' ? html`<${Rules} />` : html`<${List} items=${items} height=${76} label="Requests" keyOf=${(/** @type {any} */ item) => item.request_id} selected=${one?.request_id ?? ''}
+        select=${(/** @type {string} */ key) => refine({ id: key })}
+        empty=${loading.value ? 'Looking …' : state === 'open' ? 'Nothing waits for you.' : 'None.'}
+        row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} />`} />`}
+    </section>
+    <section class="split-detail" aria-label="The request">
+      ${one && state !== 'rules' ? html`<${Detail} key=${one.request_id} one=${one} advance=${advance} />` : html`<p class="quiet-note center">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : 'Pick a request to see it whole.'}</p>`}
+    </section>
+  </div>`;
+}
+
+/** @param {{params: Record<string, string>, all: import('../../core/types.js').PersonRequest[]}} props */
+function Filters({ params, all }) {
+  const kinds = [...new Set(all.map(({ kind }) => kind))].sort();
+  const agents = [...new Set(all.map(({ from }) => from))].sort();
+  const value = (/** @type {any} */ event) => event.target.value || undefined;
+  return html`<div class="filters">
+    <input type="search" data-search placeholder="Search" aria-label="Search the requests" value=${params.q ?? ''} onInput=${(/** @type {any} */ event) => refine({ params: { q: value(event) } })} />
+    <select aria-label="Kind" value=${params.kind ?? ''} onChange=${(/** @type {any} */ event) => refine({ params: { kind: value(event) } })}>
+      <option value="">All kinds</option>${kinds.map((kind) => html`<option value=${kind}>${KINDS[kind] ?? kind}</option>`)}</select>
+    <select aria-label="Agent" value=${params.agent ?? ''} onChange=${(/** @type {any} */ event) => refine({ params: { agent: value(event) } })}>
+      <option value="">All agents</option>${agents.map((agent) => html`<option value=${agent}>${agent}</option>`)}</select>
+  </div>`;
+}
+
+/** @param {{one: import('../../core/types.js').PersonRequest, picked: boolean}} props */
+const Row = ({ one, picked }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
+  <p class="row-top"><span class="kind">${KINDS[one.kind] ?? one.kind}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
+  <p class="row-title"><${Text} text=${one.title} /></p>
+  <p class="row-foot"><${Handle} handle=${one.from} plain /> ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
+</div>`;

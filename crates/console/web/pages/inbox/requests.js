@@ -1,0 +1,194 @@
+// What waits for a person: read once, kept by the stream, answered with an undo.
+// Must not know: how it is shown.
+
+import { computed, signal } from '../../core/preact.js';
+import { ApiError, freshId, get, me, post, query } from '../../core/api.js';
+import { effect } from '../../core/preact.js';
+import { following, onEvent, onGap } from '../../core/store.js';
+import { drop, say, sayFailure } from '../../parts/toast.js';
+
+/** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
+
+const PAGE = 100;
+const KEPT_MAX = 20_000;
+const BATCH_MAX = 100;
+const BACK_MS = 5_000;
+const DECIDED = ['answered', 'expired', 'withdrawn'];
+export const UNDO_S = 8;
+
+/** @type {import('@preact/signals').Signal<Map<string, PersonRequest>>} All that is known, by id. */
+export const known = signal(new Map());
+export const loading = signal(true);
+export const failure = signal(/** @type {any} */ (undefined));
+
+/** @param {PersonRequest[]} more */
+const keep = (more) => {
+  const next = new Map(known.value);
+  for (const one of more) {
+    const was = next.get(one.request_id);
+    if (!was || was.version <= one.version) next.set(one.request_id, one);
+  }
+  known.value = next;
+};
+
+const byAge = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) => a.created_at - b.created_at;
+/** @param {string} state */
+const inState = (state) => computed(() => [...known.value.values()].filter((one) => one.state === state).sort(byAge));
+
+export const openRequests = inState('open');
+export const snoozed = inState('snoozed');
+export const answered = computed(() =>
+  [...known.value.values()].filter(({ state }) => state !== 'open' && state !== 'snoozed').sort((a, b) => byAge(b, a)),
+);
+
+/** Reads all pages of a state, oldest first. @param {string} state */
+async function readAll(state) {
+  let cursor;
+  let read = 0;
+  do {
+    const page = await get(`/requests${query({ state, cursor, limit: PAGE })}`);
+    keep(page.requests);
+    read += page.requests.length;
+    cursor = page.next_cursor;
+  } while (cursor && read < KEPT_MAX);
+}
+
+export const reload = async () => {
+  loading.value = true;
+  await following();
+  try {
+    await readAll('open');
+    await readAll('snoozed');
+    failure.value = undefined;
+  } catch (error) {
+    failure.value = error;
+  }
+  loading.value = false;
+};
+
+/** What was decided, or not in time, once somebody looks at it. */
+export const readAnswered = async () => {
+  try {
+    const pages = await Promise.all(DECIDED.map((state) => get(`/requests${query({ state, limit: PAGE })}`)));
+    keep(pages.flatMap(({ requests }) => requests));
+  } catch (error) {
+    sayFailure(error);
+  }
+};
+
+/** @param {string} id */
+export const refresh = async (id) => {
+  try {
+    keep([await get(`/requests/${encodeURIComponent(id)}`)]);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) {
+      const next = new Map(known.value);
+      next.delete(id);
+      known.value = next;
+    }
+  }
+};
+
+let of = '';
+effect(() => {
+  const now = me.value?.session_id ?? '';
+  if (now === of) return;
+  of = now;
+  known.value = new Map();
+  if (now) reload();
+});
+onEvent((event) => {
+  if (event.room === 'requests' && event.data?.request_id) refresh(event.data.request_id);
+});
+onGap(reload);
+// A request that was put off comes back by the clock, which is no event.
+setInterval(() => snoozed.value.filter(({ snoozed_until }) => (snoozed_until ?? 0) <= Date.now()).forEach(({ request_id }) => refresh(request_id)), BACK_MS);
+
+/** @type {Record<string, string>} */
+const DONE = { accept: 'Accepted', edit: 'Accepted with changes', respond: 'Answered', ignore: 'Ignored' };
+
+/**
+ * Answers a request; the answer can be undone for some seconds.
+ * @param {PersonRequest} one
+ * @param {{type: import('../../core/types.js').AnswerType, args?: any, text?: string, rule?: any}} answer
+ */
+export async function answer(one, answer) {
+  const was = known.value.get(one.request_id) ?? one;
+  const path = `/requests/${encodeURIComponent(one.request_id)}`;
+  const key = freshId();
+  const put = (/** @type {PersonRequest} */ now) => (known.value = new Map(known.value).set(now.request_id, now));
+  put({ ...was, state: 'answered', answer: { type: answer.type } });
+  const sent = post(`${path}/answer`, { ...answer, version: was.version, undo_seconds: UNDO_S }, { key });
+  // The undo is offered at once: who presses `u` before the server has answered means it too.
+  const takeBack = () => sent.then(() => undo(one.request_id), () => {});
+  const note = say(`${DONE[answer.type]}: ${one.title.slice(0, 60)}`, { ms: UNDO_S * 1000, undo: takeBack });
+  try {
+    keep([await sent]);
+    return true;
+  } catch (error) {
+    drop(note);
+    refused(was, error);
+    return false;
+  }
+}
+
+/** @param {PersonRequest} was @param {any} error */
+function refused(was, error) {
+  const stands = error?.body?.request ?? error?.body?.error?.request;
+  known.value = new Map(known.value).set(was.request_id, stands?.request_id ? stands : was);
+  if (error?.code === 'already_answered') {
+    const by = error.body?.answer ?? stands?.answer;
+    say(`Somebody was faster: ${by?.type ? DONE[by.type]?.toLowerCase() : 'it has an answer'}${by?.by ? ` by ${by.by}` : ''}.`, { bad: true });
+  } else if (error?.code === 'stale_version') say('It changed meanwhile. Look again, then answer.', { bad: true });
+  else sayFailure(error);
+  refresh(was.request_id);
+}
+
+/** @param {string} id */
+export const undo = async (id) => {
+  try {
+    keep([await post(`/requests/${encodeURIComponent(id)}/undo`)]);
+    say('Undone: it waits for you again.');
+  } catch (error) {
+    sayFailure(error);
+  }
+  refresh(id);
+};
+
+/** Answers many at once, a hundred in a call; each by itself. @param {PersonRequest[]} many @param {'accept' | 'ignore'} type */
+export const answerAll = async (many, type) => {
+  const may = many.filter(({ allow }) => allow[type]);
+  /** @type {any[]} */
+  const done = [];
+  const failed = [];
+  try {
+    for (let from = 0; from < may.length; from += BATCH_MAX) {
+      const answers = may.slice(from, from + BATCH_MAX).map(({ request_id, version }) => ({ request_id, type, version, undo_seconds: UNDO_S }));
+      for (const result of (await post('/requests/answers', { answers })).results) (result.request ? done : failed).push(result);
+    }
+  } catch (error) {
+    sayFailure(error);
+  }
+  keep(done.map(({ request }) => request));
+  if (done.length) say(`${DONE[type]}: ${done.length} requests`, { ms: UNDO_S * 1000, undo: () => done.forEach(({ request_id }) => undo(request_id)) });
+  if (failed.length) say(`${failed.length} were not answered: ${failed[0].error?.message ?? ''}`, { bad: true });
+  if (may.length < many.length) say(`${many.length - may.length} of them do not take that answer.`);
+  failed.forEach(({ request_id }) => refresh(request_id));
+};
+
+/** @param {PersonRequest} one @param {number} until */
+export const snooze = (one, until) => change(one, 'snooze', { until }, 'Snoozed.');
+/** @param {PersonRequest} one @param {string} to */
+export const delegate = (one, to) => change(one, 'delegate', { to }, `Given to ${to}.`);
+
+/** @param {PersonRequest} one @param {string} what @param {any} body @param {string} done */
+async function change(one, what, body, done) {
+  try {
+    const now = await post(`/requests/${encodeURIComponent(one.request_id)}/${what}`, body);
+    if (now?.request_id) keep([now]);
+    say(done);
+  } catch (error) {
+    sayFailure(error);
+  }
+  refresh(one.request_id);
+}

@@ -1,0 +1,75 @@
+// Whom one agent may write to, and why not, among all that the person owns: the simulator's rule for each of them.
+// Must not know: how it is drawn.
+
+import { useEffect, useMemo, useState } from '../../core/preact.js';
+import { get } from '../../core/api.js';
+import { onEvent, onGap } from '../../core/store.js';
+import { reach } from '../agents/reach.js';
+
+/** @typedef {import('../../core/types.js').Agent} Agent */
+/** @typedef {{handle: string, may: boolean | undefined, because: string, kind: string}} Verdict */
+
+const AT_ONCE = 6;
+const SHOW_MS = 200;
+
+/** @type {Map<string, string[]>} Whom each blocks, as it was read last. */
+const blocks = new Map();
+onEvent(({ room, agents }) => {
+  if (room !== 'accounts') return;
+  if (agents?.length) agents.forEach((agent) => blocks.delete(agent));
+  else blocks.clear();
+});
+onGap(() => blocks.clear());
+
+/** @type {Record<string, string>} */
+export const KINDS = {
+  yes: 'may write to each other',
+  'allow own': 'it does not admit them',
+  'allow theirs': 'they do not admit it',
+  'unblock own': 'it blocks them',
+  'unblock theirs': 'they block it',
+  open: 'not known yet',
+};
+
+/** @param {Agent} one @param {Agent} other @returns {Verdict} */
+export function verdict(one, other) {
+  const side = (/** @type {Agent} */ agent) => ({ handle: agent.handle, policy: agent.policy, allowlist: agent.allowlist, blocks: blocks.get(agent.handle) ?? [] });
+  const told = reach(side(one), side(other));
+  const mend = told.steps.find(({ holds }) => holds === false)?.mend;
+  if (told.may === false) return { handle: other.handle, may: false, because: told.because, kind: mend ? `${mend.what} ${mend.of === one.handle ? 'own' : 'theirs'}` : 'allow own' };
+  if (!blocks.has(one.handle) || !blocks.has(other.handle)) return { handle: other.handle, may: undefined, because: 'What it blocks is being read.', kind: 'open' };
+  return { handle: other.handle, may: true, because: told.because, kind: 'yes' };
+}
+
+/**
+ * The verdicts on all others, as far as they are known, those who may first.
+ * @param {Agent | undefined} one @param {Agent[]} agents
+ */
+export function useReachable(one, agents) {
+  const [turn, again] = useState(0);
+  useEffect(() => {
+    if (!one) return undefined;
+    let ended = false;
+    const left = agents.filter((agent) => !blocks.has(agent.handle) && (agent === one || verdict(one, agent).may !== false)).map(({ handle }) => handle);
+    left.sort((a, b) => Number(b === one.handle) - Number(a === one.handle));
+    const next = async () => {
+      for (let handle = left.shift(); handle && !ended; handle = left.shift()) {
+        const read = await get(`/_admin/agents/${handle}/blocks?limit=100`).catch(() => undefined);
+        if (read) blocks.set(handle, read.blocks.map((/** @type {any} */ block) => block.blocked_handle));
+      }
+    };
+    const timer = setInterval(() => again((n) => n + 1), SHOW_MS);
+    Promise.all(Array.from({ length: AT_ONCE }, next)).then(() => {
+      clearInterval(timer);
+      if (!ended) again((n) => n + 1);
+    });
+    return () => {
+      ended = true;
+      clearInterval(timer);
+    };
+  }, [one, agents]);
+  return useMemo(() => {
+    const order = (/** @type {Verdict} */ { may }) => (may === true ? 0 : may === false ? 1 : 2);
+    return one ? agents.filter((agent) => agent !== one).map((agent) => verdict(one, agent)).sort((a, b) => order(a) - order(b) || (a.handle < b.handle ? -1 : 1)) : [];
+  }, [one, agents, turn]);
+}

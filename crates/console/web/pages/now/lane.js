@@ -1,0 +1,41 @@
+// The lane of what needs a person: the oldest first, answered in place.
+// Must not know: the rest of the page.
+
+import { html } from '../../core/preact.js';
+import { mayWrite } from '../../core/api.js';
+import { href } from '../../core/route.js';
+import { Age, Deadline } from '../../parts/marks.js';
+import { Handle, Text } from '../../parts/text.js';
+import { answer } from '../inbox/requests.js';
+import { KINDS, gist } from '../inbox/kinds.js';
+
+const SHOWN_MAX = 8;
+
+/** @param {{open: import('../../core/types.js').PersonRequest[], chosen: string, choose: (id: string) => void, loading: boolean}} props */
+export function Lane({ open, chosen, choose, loading }) {
+  if (open.length === 0) {
+    return html`<p class="quiet-note">${loading ? 'Looking …' : 'Your agents go on by themselves. What they ask of you appears here at once.'}</p>`;
+  }
+  return html`<ol class="lane-rows">
+    ${open.slice(0, SHOWN_MAX).map((one) => html`<${Row} key=${one.request_id} one=${one} chosen=${one.request_id === chosen} choose=${choose} />`)}
+  </ol>
+  ${open.length > SHOWN_MAX ? html`<p class="more"><a href=${href('inbox')}>${open.length - SHOWN_MAX} more in the inbox</a></p>` : null}`;
+}
+
+/** @param {{one: import('../../core/types.js').PersonRequest, chosen: boolean, choose: (id: string) => void}} props */
+function Row({ one, chosen, choose }) {
+  const may = mayWrite();
+  const said = gist(one);
+  return html`<li class=${chosen ? 'lane-row chosen' : 'lane-row'} aria-current=${chosen ? 'true' : null} onClick=${() => choose(one.request_id)}>
+    <p class="kind">${KINDS[one.kind] ?? one.kind}</p>
+    <div class="lane-what">
+      <p class="lane-title"><a href=${href('inbox', one.request_id)}><${Text} text=${one.title} /></a></p>
+      ${said ? html`<p class="lane-gist"><code><${Text} text=${said} /></code></p>` : null}
+      <p class="lane-meta"><${Handle} handle=${one.from} /> <${Age} at=${one.created_at} suffix=" ago" /> <${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} /></p>
+    </div>
+    <div class="lane-acts">
+      ${one.allow.accept ? html`<button class="primary" disabled=${!may} onClick=${() => answer(one, { type: 'accept' })}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : html`<a class="button primary" href=${href('inbox', one.request_id)}>Answer${chosen ? html` <kbd>r</kbd>` : null}</a>`}
+      ${one.allow.ignore ? html`<button disabled=${!may} onClick=${() => answer(one, { type: 'ignore' })}>Ignore${chosen ? html` <kbd>i</kbd>` : null}</button>` : null}
+    </div>
+  </li>`;
+}

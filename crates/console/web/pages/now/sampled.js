@@ -1,0 +1,47 @@
+// Delivery truth: of everything where the server counts it, otherwise of the newest messages, asked for one by one.
+// Must not know: how it is drawn.
+
+import { html } from '../../core/preact.js';
+import { get, me } from '../../core/api.js';
+import { following, useResource } from '../../core/store.js';
+import { readNewest } from '../timeline/events.js';
+import { Delivery } from './delivery.js';
+
+const MESSAGES = 40;
+const AT_ONCE = 4;
+const AGAIN_MS = 20_000;
+
+/** @typedef {import('../../core/types.js').DeliveryCounts} DeliveryCounts */
+
+/** @param {string[]} agents */
+const mineOf = (agents) => agents.find((agent) => me.value?.role === 'operator' || agent.startsWith(`@${me.value?.owner}.`));
+
+/** @returns {Promise<{counts: DeliveryCounts, messages: number}>} */
+async function sample() {
+  await following();
+  const { events } = await readNewest(MESSAGES, new AbortController().signal, '&rooms=sessions&kinds=session.message');
+  const newest = events.filter(({ kind, data }) => kind === 'session.message' && data?.sequence).slice(-MESSAGES);
+  const counts = { accepted: 0, delivered: 0, shown: 0, in_context: 0, expired: 0 };
+  let messages = 0;
+  const left = [...newest];
+  const next = async () => {
+    for (let event = left.pop(); event; event = left.pop()) {
+      const as = mineOf(event.agents ?? []);
+      const status = as && (await get(`/sessions/${encodeURIComponent(event.stream)}/messages/${event.data.sequence}/status`, { as }).catch(() => undefined));
+      if (!status) continue;
+      messages++;
+      for (const { state } of status.recipients) counts[state in counts ? /** @type {keyof DeliveryCounts} */ (state) : 'in_context']++;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, next));
+  return { counts, messages };
+}
+
+/** @param {{delivery: DeliveryCounts | undefined}} props */
+export function Sampled({ delivery }) {
+  const sampled = useResource('delivery', sample, ({ room }) => room === 'sessions', AGAIN_MS);
+  const told = sampled.data.value;
+  if (delivery) return html`<h2 id="delivery">Delivery <small>of what was sent today</small></h2><${Delivery} counts=${delivery} />`;
+  return html`<h2 id="delivery">Delivery <small>${told ? `of the newest ${told.messages} messages` : 'of what was sent'}</small></h2>
+    <${Delivery} counts=${told?.counts ?? { accepted: 0, delivered: 0, shown: 0, in_context: 0, expired: 0 }} />`;
+}

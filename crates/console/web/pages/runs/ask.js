@@ -1,0 +1,32 @@
+// Asking an agent behind the server for something.
+// Must not know: the list of runs.
+
+import { html, useState } from '../../core/preact.js';
+import { request } from '../../core/api.js';
+import { go } from '../../core/route.js';
+import { Dialog } from '../../parts/dialog.js';
+import { plainly } from '../../parts/text.js';
+
+/** @param {{what: {name?: string, input?: string}, runners: import('../../core/types.js').Runner[], close: () => void}} props */
+export function Ask({ what, runners, close }) {
+  const [trouble, setTrouble] = useState('');
+  // A choice stays while events come in.
+  const [asked, choose] = useState('');
+  const send = async (/** @type {any} */ event) => {
+    event.preventDefault();
+    const fields = new FormData(event.target);
+    try {
+      const reply = await request('POST', `/agent/${encodeURIComponent(String(fields.get('name')))}/run`, { body: { input: String(fields.get('input')) } });
+      close();
+      const run = reply.headers.get('X-Run-Id');
+      if (run) go('runs', run);
+    } catch (error) {
+      setTrouble(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return html`<${Dialog} title="Ask an agent" close=${close}><form class="form" onSubmit=${send}>
+    <label>Agent <select name="name" value=${asked || (what.name ?? runners[0]?.name)} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>${runners.map(({ name, purpose }) => html`<option value=${name}>${name}${purpose ? ` · ${plainly(purpose.slice(0, 60))}` : ''}</option>`)}</select></label>
+    <label>What <textarea name="input" rows="5" required autofocus>${what.input ?? ''}</textarea></label>
+    ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : null}
+    <div class="answer-bar"><button class="primary">Ask</button><button type="button" class="quiet" onClick=${close}>Leave</button></div></form><//>`;
+}

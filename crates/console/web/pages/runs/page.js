@@ -1,0 +1,53 @@
+// Runs: what was asked of agents behind the server, how far each is, and one of them whole.
+// Must not know: how a run is executed.
+
+import { html, useRef, useState } from '../../core/preact.js';
+import { mayWrite } from '../../core/api.js';
+import { useKeys } from '../../core/keys.js';
+import { refine, route } from '../../core/route.js';
+import { List } from '../../parts/list.js';
+import { Age, Mark } from '../../parts/marks.js';
+import { Text } from '../../parts/text.js';
+import { Ask } from './ask.js';
+import { Run } from './run.js';
+import { reportOf, useRunners, useRuns } from './runs.js';
+
+export function Page() {
+  const { id, params } = route.value;
+  const [asking, ask] = useState(/** @type {any} */ (undefined));
+  const runners = useRunners();
+  const runs = useRuns();
+  const words = (params.q ?? '').toLowerCase();
+  const items = (runs.data.value ?? []).filter((one) => (!params.agent || one.name === params.agent) && (!words || `${one.title} ${one.run_id}`.toLowerCase().includes(words)));
+  const pinned = useRef('');
+  if (!items.some(({ run_id }) => run_id === pinned.current)) pinned.current = items[0]?.run_id ?? '';
+  const one = (runs.data.value ?? []).find(({ run_id }) => run_id === (id || pinned.current));
+  useKeys('Runs', [{ keys: 'n', says: 'Ask an agent', run: () => mayWrite() && ask({}) }]);
+  const value = (/** @type {any} */ event) => event.target.value || undefined;
+  return html`<div class=${id ? 'page split open' : 'page split'}>
+    <h1 class="unseen">Runs</h1>
+    <section class="split-list" aria-label="Runs">
+      <header class="page-head slim"><p class="title" aria-hidden="true">Runs</p><button disabled=${!mayWrite()} onClick=${() => ask({})}>Ask <kbd>n</kbd></button></header>
+      <div class="filters">
+        <input type="search" data-search placeholder="What was asked" aria-label="Search runs" value=${params.q ?? ''} onInput=${(/** @type {any} */ event) => refine({ params: { q: value(event) } })} />
+        <select aria-label="Agent" value=${params.agent ?? ''} onChange=${(/** @type {any} */ event) => refine({ params: { agent: value(event) } })}><option value="">All agents</option>${(runners.data.value ?? []).map(({ name }) => html`<option value=${name}>${name}</option>`)}</select>
+      </div>
+      ${runs.error.value ? html`<p class="trouble">The runs cannot be read: ${runs.error.value.message}</p>` : null}
+      <${List} items=${items} height=${62} label="Runs" keyOf=${(/** @type {any} */ item) => item.run_id} selected=${one?.run_id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
+        empty=${runs.data.value ? 'No runs yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
+    </section>
+    <section class="split-detail" aria-label="The run">
+      ${one ? html`<${Run} key=${one.run_id} run=${one} rerun=${(/** @type {any} */ what) => ask(what)} />` : html`<p class="quiet-note center">${id && runs.data.value ? 'This run is not among those that you may see.' : ''}</p>`}
+    </section>
+    ${asking ? html`<${Ask} what=${asking} runners=${runners.data.value ?? []} close=${() => ask(undefined)} />` : null}
+  </div>`;
+}
+
+/** @param {{one: import('./runs.js').Run}} props */
+function Row({ one }) {
+  const report = reportOf(one).value;
+  return html`<div class="session-row">
+    <p class="row-title"><${Mark} state=${report?.status ?? 'queued'} label /> <${Text} text=${one.title || one.run_id} /></p>
+    <p class="row-foot"><span class="who-list"><${Text} text=${one.name} />${report ? html` · ${report.status === 'error' ? html`<span class="bad-word">failed</span>` : report.status}` : ''}</span><span class="aside"><${Age} at=${one.at} /></span></p>
+  </div>`;
+}

@@ -1,0 +1,111 @@
+// One run: its steps as they come, what it made, what it asks, its end; and stopping it or asking again.
+// Must not know: the list beside it.
+
+import { html, useEffect, useRef, useState } from '../../core/preact.js';
+import { mayWrite, post, request } from '../../core/api.js';
+import { useKeys } from '../../core/keys.js';
+import { refine } from '../../core/route.js';
+import { sent } from '../../core/sse.js';
+import { span } from '../../core/time.js';
+import { Markdown } from '../../parts/markdown.js';
+import { Age, Mark } from '../../parts/marks.js';
+import { Text } from '../../parts/text.js';
+import { say, sayFailure } from '../../parts/toast.js';
+import { reportOf } from './runs.js';
+import { Step, steps } from './steps.js';
+
+const KEPT_MAX = 5_000;
+const RETRY_MS = 1_500;
+
+/** The events of a run from its beginning, and the text that is being written. @param {import('./runs.js').Run} run */
+function useEvents(run) {
+  const [events, set] = useState(/** @type {any[]} */ ([]));
+  const [writing, setWriting] = useState('');
+  useEffect(() => {
+    const stop = new AbortController();
+    let last = 0;
+    const follow = async () => {
+      while (!stop.signal.aborted) {
+        try {
+          const reply = await request('GET', `/agent/${encodeURIComponent(run.name)}/get_events/${run.run_id}?stream=true${last ? `&since=${last}` : '&since=0'}`, { accept: 'text/event-stream', signal: stop.signal });
+          for await (const { data } of sent(reply)) {
+            if (stop.signal.aborted) return;
+            if (data.type === 'TextDelta') setWriting((was) => (was + (data.content ?? data.text ?? '')).slice(-100_000));
+            else if (data.id > last) {
+              last = data.id;
+              if (data.type === 'TextOutput') setWriting('');
+              set((was) => [...was, data].slice(-KEPT_MAX));
+              if (data.type === 'RunCompleted') return;
+            }
+          }
+        } catch {}
+        await new Promise((done) => setTimeout(done, RETRY_MS));
+      }
+    };
+    follow();
+    return () => stop.abort();
+  }, [run.run_id]);
+  return { events, writing };
+}
+
+/** @param {{run: import('./runs.js').Run, rerun: (what: any) => void}} props */
+export function Run({ run, rerun }) {
+  const report = reportOf(run).value;
+  const { events, writing } = useEvents(run);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const near = useRef(false);
+  useEffect(() => {
+    if (near.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [events.length, writing]);
+  const ended = events.some(({ type }) => type === 'RunCompleted');
+  const status = ended && report && ['running', 'waiting'].includes(report.status) ? 'completed' : report?.status;
+  const path = `/agent/${encodeURIComponent(run.name)}/run`;
+  const cancel = async () => {
+    try {
+      await post(path, { type: 'CancelRequest', run_id: run.run_id });
+      say('It is told to stop.');
+    } catch (error) {
+      sayFailure(error);
+    }
+  };
+  const waiting = status === 'waiting' ? [...events].reverse().find(({ type }) => type === 'WaitForInput') : undefined;
+  const again = () => rerun({ name: run.name, input: run.title });
+  useKeys('Run', [
+    { keys: 'R', says: 'Ask the same again', run: () => mayWrite() && again() },
+    { keys: 'Escape', says: 'Back to the list', run: () => refine({ id: '' }), hidden: true },
+  ]);
+  const took = report ? Date.parse(report.updated_at) - Date.parse(report.created_at) : 0;
+  return html`<article class="run" aria-labelledby="run-title">
+    <header class="talk-head">
+      <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All runs</button></p>
+      <div class="talk-title"><h2 id="run-title"><${Text} text=${run.title || run.run_id} /></h2>
+        <div class="acts">${ended ? null : html`<button disabled=${!mayWrite()} onClick=${cancel}>Cancel</button>`}<button disabled=${!mayWrite()} onClick=${again}>Ask again</button></div></div>
+      <p class="people">${status ? html`<span><${Mark} state=${status} /> <b>${status}</b></span>` : null} <span><${Text} text=${run.name} /></span> <span class="aside">began <${Age} at=${report?.created_at ?? run.at} suffix=" ago" />${ended && took ? `, took ${took < 1000 ? `${took} ms` : span(took)}` : ''}</span> <span class="aside"><code>${run.run_id}</code></span></p>
+    </header>
+    <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Steps" onScroll=${() => { const node = box.current; if (node) near.current = node.scrollHeight - node.scrollTop - node.clientHeight < 60; }}>
+      <ol class="steps">${steps(events).map((step) => html`<${Step} key=${step.id} step=${step} />`)}
+        ${writing ? html`<li class="step text writing"><${Markdown} text=${writing} /></li>` : null}
+        ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">working …</li>`}</ol>
+    </div>
+    ${waiting ? html`<${Answer} keys=${waiting.request_keys ?? report?.request_keys ?? {}} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, request_keys })} />` : null}
+  </article>`;
+}
+
+/** @param {{keys: Record<string, any>, send: (keys: any) => Promise<any>}} props */
+function Answer({ keys, send }) {
+  const [busy, setBusy] = useState(false);
+  const submit = async (/** @type {any} */ event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await send(Object.fromEntries([...new FormData(event.target)].map(([name, value]) => [name, String(value)])));
+      say('Answered: it goes on.');
+    } catch (error) {
+      sayFailure(error);
+    }
+    setBusy(false);
+  };
+  return html`<footer class="answer"><form class="answer-form last" onSubmit=${submit}>
+    ${Object.entries(keys).map(([name, asks]) => html`<label><${Text} text=${typeof asks === 'string' ? asks : name} /><input name=${name} required disabled=${busy || !mayWrite()} autocomplete="off" /></label>`)}
+    <div class="answer-bar"><button class="primary" disabled=${busy || !mayWrite()}>Answer</button></div></form></footer>`;
+}

@@ -1,0 +1,80 @@
+// Signing in by a passkey, or by the link that `plenary console` prints. Its secret stands in the fragment, and is gone from
+// it at once.
+// Must not know: what is behind it.
+
+import { html, signal } from '../../core/preact.js';
+import { ApiError, ended, me, post } from '../../core/api.js';
+import { hasPasskeys, signInByPasskey, whyNot } from '../../core/passkeys.js';
+
+const trouble = signal('');
+const busy = signal(false);
+
+/** Exchanges the secret of a link, where the address has one. @returns {Promise<boolean>} whether somebody is signed in now */
+export async function signInByLink() {
+  const secret = new URLSearchParams(location.hash.replace(/^#\/?/, '')).get('link');
+  if (!secret) return false;
+  history.replaceState(null, '', '#/now');
+  return signIn(secret);
+}
+
+/** @param {() => Promise<import('../../core/types.js').Me>} how @param {(error: any) => string} why */
+async function begin(how, why) {
+  busy.value = true;
+  try {
+    me.value = await how();
+    trouble.value = '';
+    ended.value = false;
+    dispatchEvent(new HashChangeEvent('hashchange'));
+    return true;
+  } catch (error) {
+    me.value = null;
+    trouble.value = why(error);
+    return false;
+  } finally {
+    busy.value = false;
+  }
+}
+
+/** @param {string} secret */
+const signIn = (secret) => begin(() => post('/console/sessions', { link: secret }), (error) =>
+  error instanceof ApiError && error.status === 401
+    ? 'This link is used, expired or unknown. A link works once, within five minutes.'
+    : `The server did not answer: ${error instanceof Error ? error.message : error}`);
+
+const byPasskey = () => begin(signInByPasskey, (error) => (error instanceof ApiError ? error.message : whyNot(error)));
+
+/** @param {SubmitEvent} event */
+const submit = (event) => {
+  event.preventDefault();
+  const field = /** @type {HTMLFormElement} */ (event.target).querySelector('input');
+  const text = field?.value.trim() ?? '';
+  const secret = /[#&]link=([^&\s]+)/.exec(text)?.[1] ?? text;
+  if (field) field.value = '';
+  if (secret) signIn(secret);
+};
+
+export const SignIn = () => html`<main class="sign-in">
+  <section>
+    <p class="wordmark"><${Mark} /> Plenary</p>
+    <h1>A console for what your agents do.</h1>
+    ${ended.value ? html`<p class="banner" role="status">Your session has ended. Somebody ended it, its token was replaced, nobody used it for seven days, or it was the one of 32 that was idle longest when another began.</p>` : null}
+    ${hasPasskeys() ? html`<p><button class="primary" disabled=${busy.value} onClick=${byPasskey}>Sign in with a passkey</button></p>` : null}
+    <p class="lead">${hasPasskeys() ? 'Or sign' : 'Sign'} in with a link. It is printed where the server or your owner’s token is:</p>
+    <pre class="code" tabindex="0" aria-label="The command"><code><span class="prompt" aria-hidden="true">$ </span>plenary console --open</code></pre>
+    <form onSubmit=${submit}>
+      <label for="link">Or paste the link here</label>
+      <div class="field-row">
+        <input id="link" name="link" type="password" autocomplete="off" spellcheck=${false} placeholder=${`${location.origin}/#link=…`} disabled=${busy.value} />
+        <button class="primary" disabled=${busy.value}>Sign in</button>
+      </div>
+      <p class="trouble" role="alert">${trouble.value}</p>
+    </form>
+    <p class="small">The link works once. Its secret never leaves this page but for the exchange, and the session ends by itself after seven idle days.</p>
+  </section>
+</main>`;
+
+/** An assembly in a half circle; one has the floor. */
+export const Mark = () => html`<svg class="logo" viewBox="0 0 32 24" width="32" height="24" aria-hidden="true">
+  <circle cx="3.5" cy="18.5" r="2.4" /><circle cx="7" cy="9.5" r="2.4" /><circle cx="25" cy="9.5" r="2.4" /><circle cx="28.5" cy="18.5" r="2.4" />
+  <circle cx="16" cy="5" r="2.4" class="floor" /><path d="M11.5 21a4.5 4.5 0 0 1 9 0z" />
+</svg>`;

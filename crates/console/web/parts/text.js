@@ -1,0 +1,53 @@
+// Text that others wrote, as text: what cannot be seen is made visible, and nothing is ever HTML.
+// Must not know: where it is shown.
+
+import { html } from '../core/preact.js';
+
+// Controls but for tab and line feed, marks of direction, what has no width, variation beyond emoji, and tag characters.
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
+
+/** @param {string} mark */
+const nameOf = (mark) => 'U+' + (mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+
+const SHOWN_MAX = 200_000;
+
+/** The parts of a text: plain ones, and the names of hidden characters. @param {string} text @returns {any[]} */
+export function visible(text) {
+  const parts = [];
+  let from = 0;
+  for (const found of text.matchAll(HIDDEN)) {
+    if (found[0] === '\r' && text[found.index + 1] === '\n') continue;
+    if (found.index > from) parts.push(text.slice(from, found.index));
+    parts.push(html`<span class="hidden-mark" title="a character that is not seen">${nameOf(found[0])}</span>`);
+    from = found.index + found[0].length;
+  }
+  if (from === 0) return [text];
+  if (from < text.length) parts.push(text.slice(from));
+  return parts;
+}
+
+/** The same for places that take only text: options, notes, attributes. @param {any} text */
+export const plainly = (text) => String(text ?? '').replace(HIDDEN, nameOf);
+
+/** One text, isolated so that its direction does not reach what stands beside it. @param {{children?: any, text?: any}} props */
+export const Text = ({ text }) => {
+  const all = text === undefined || text === null ? '' : typeof text === 'string' ? text : JSON.stringify(text);
+  return html`<bdi>${visible(all.slice(0, SHOWN_MAX))}${all.length > SHOWN_MAX ? ` … ${all.length - SHOWN_MAX} more characters` : null}</bdi>`;
+};
+
+/** A handle: the owner quiet, the name strong. @param {{handle: string | null | undefined, plain?: boolean}} props */
+export const Handle = ({ handle, plain = false }) => {
+  if (!handle) return null;
+  const dot = handle.indexOf('.');
+  if (dot < 0) return html`<span class="handle"><b>${visible(handle)}</b></span>`;
+  const [owner, name] = [handle.slice(0, dot + 1), handle.slice(dot + 1)];
+  return html`<span class=${plain ? 'handle plain' : 'handle'}><span class="of">${visible(owner)}</span><b>${visible(name)}</b></span>`;
+};
+
+/** Indented JSON, as text. @param {{value: any}} props */
+export const Json = ({ value }) => html`<pre class="code" tabindex="0"><code>${visible(JSON.stringify(value, null, 2) ?? '')}</code></pre>`;
+
+/** Lines of code, as text. @param {{text: string, label?: string}} props */
+export const Code = ({ text, label }) =>
+  html`<pre class="code" tabindex="0" aria-label=${label ?? 'Code'}><code>${visible(text.slice(0, SHOWN_MAX))}</code></pre>`;

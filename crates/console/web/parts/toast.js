@@ -1,0 +1,41 @@
+// Short notes at the edge of the page: what was done, and undoing it; what was refused, and why.
+// Must not know: pages.
+
+import { html, signal } from '../core/preact.js';
+import { clock } from '../core/time.js';
+import { plainly } from './text.js';
+
+/** @typedef {{id: number, text: string, bad?: boolean, until: number, undo?: () => void}} Note */
+/** @type {import('@preact/signals').Signal<Note[]>} */
+const notes = signal(/** @type {Note[]} */ ([]));
+let serial = 0;
+
+/** @param {string} text @param {{bad?: boolean, ms?: number, undo?: () => void}} [more] */
+export function say(text, { bad = false, ms = bad ? 8000 : 4000, undo } = {}) {
+  const id = ++serial;
+  notes.value = [...notes.value.slice(-3), { id, text, bad, until: Date.now() + ms, undo }];
+  setTimeout(() => drop(id), ms);
+  return id;
+}
+
+/** @param {number} id */
+export const drop = (id) => (notes.value = notes.value.filter((note) => note.id !== id));
+
+/** The undo that is offered last, for the key `u`. */
+export const undoLast = () => {
+  const last = [...notes.value].reverse().find(({ undo }) => undo);
+  if (!last) return;
+  drop(last.id);
+  last.undo?.();
+};
+
+/** Says why something failed. @param {any} error */
+export const sayFailure = (error) => say(`${error?.message ?? error}${error?.code ? ` (${error.code})` : ''}`, { bad: true });
+
+export const Toasts = () => html`<div class="toasts" role="status" aria-live="polite">
+  ${notes.value.map((note) => html`<div key=${note.id} class=${note.bad ? 'toast bad' : 'toast'}>
+    <span>${plainly(note.text)}</span>
+    ${note.undo ? html`<button class="quiet" onClick=${() => { drop(note.id); note.undo?.(); }}>Undo <kbd>u</kbd> <span class="num">${Math.max(0, Math.ceil((note.until - clock.value) / 1000))} s</span></button>` : null}
+    <button class="quiet close" aria-label="Close this note" onClick=${() => drop(note.id)}>×</button>
+  </div>`)}
+</div>`;

@@ -1,0 +1,75 @@
+//! What onlookers are told of projects: whoever may read one, and of drafts their author alone.
+//! Must not know: how they are sent.
+
+use futures_util::future::BoxFuture;
+use plenary_accounts::Actor;
+use plenary_engine::Room as _;
+use plenary_kernel::AgentHandle;
+use plenary_log::{Fault, StoredEvent, StreamName};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use serde_json::{Map, Value};
+
+use crate::{
+    Context,
+    activity::{event::ActivityNoted, room::ActivityRoom},
+};
+
+/// Members of what was noted that a list needs, by the object that has them.
+const SHOWN: &[(&str, &[&str])] = &[
+    ("package", &["package_id", "title", "status", "package_type", "review_type"]),
+    ("fact", &["subject", "predicate"]),
+    ("session", &["session_id", "callsign"]),
+    ("blob", &["hash", "size_bytes"]),
+];
+
+impl Teller for Context {
+    fn room(&self) -> &'static str {
+        "context"
+    }
+
+    fn tells_of(&self, stream: &StreamName) -> bool {
+        stream.category() == ActivityRoom::CATEGORY
+    }
+
+    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
+        Box::pin(async move {
+            let noted = ActivityNoted::decode(event)?;
+            let project = self.project(event.stream.id()).await?;
+            let Some(json) = Context::tell(self, &project.project_id, &noted).await? else { return Ok(None) };
+            let full: Value = serde_json::from_str(&json).unwrap_or_default();
+            let agents: Vec<AgentHandle> =
+                full["by"].as_str().and_then(|by| by.parse().ok()).into_iter().collect();
+            let data = Value::Object(shown(&full));
+            let draft_of = noted.draft_of;
+            let stream = project.project_id.clone();
+            let audience = move |onlooker: &Onlooker| {
+                let by = match onlooker {
+                    Onlooker::Owner(owner) => Actor::Owner(owner.clone()),
+                    Onlooker::Agent(agent) => Actor::Agent(agent.clone()),
+                };
+                let is_shown = draft_of.as_ref().is_none_or(|author| {
+                    *author == by.to_string() || author.parse().is_ok_and(|author| onlooker.has(&author))
+                });
+                is_shown && project.access(&by).read
+            };
+            let kind = noted.activity.as_str().to_owned();
+            Ok(Some(OnlookerEvent { kind, stream, agents, data, audience: Box::new(audience) }))
+        })
+    }
+}
+
+/// What a list needs of a note.
+fn shown(full: &Value) -> Map<String, Value> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.clone(), |text| excerpt(text).into());
+    let mut shown = Map::new();
+    for name in ["project_id", "by", "action", "note", "member", "roles"] {
+        full.get(name).map(|value| shown.insert(name.into(), text(value)));
+    }
+    for (object, members) in SHOWN {
+        let Some(found) = full.get(object) else { continue };
+        for name in *members {
+            found.get(name).map(|value| shown.insert((*name).into(), text(value)));
+        }
+    }
+    shown
+}

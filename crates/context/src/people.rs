@@ -1,0 +1,114 @@
+//! Reviews that are asked of a person: what waits for one, and a review that another room carries out for whoever gave it.
+//! Must not know: how a person is asked.
+
+use plenary_accounts::{Actor, Authority};
+use plenary_kernel::{AgentHandle, Version};
+use plenary_log::{Fault, StreamName};
+use serde_json::Value;
+
+use crate::{
+    Context, Failure,
+    lifecycle::{ReviewType, Status},
+    limits::NOTE_OCTETS_MAX,
+    package::{
+        command::{MovePackage, Step},
+        event::{PackageEvent, PackageMoved},
+    },
+};
+
+/// A package that waits for a person's review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HumanReview {
+    /// The agent that asked; of the project's owner.
+    pub by: AgentHandle,
+    /// Where it stands since.
+    pub since: Version,
+    /// Its project, as its owner names it.
+    pub project_id: String,
+    /// Its id.
+    pub package_id: String,
+    /// What it is called.
+    pub title: String,
+    /// Why it waits, or what it says that it is.
+    pub text: String,
+    /// What it holds, in Markdown.
+    pub document: Option<String>,
+}
+
+impl Context {
+    /// What of a package waits for a review by a person of its project's owner, asked by one of the owner's agents; and
+    /// where a review was last asked for, if that is not so any more.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn human_review(
+        &self,
+        stream: &StreamName,
+    ) -> Result<(Option<HumanReview>, Vec<Version>), Fault> {
+        let project = stream.id().split_once('/').map_or("", |(project, _)| project);
+        let state = self.project(project).await?;
+        let history = self.history(stream.id()).await?;
+        let Some(PackageEvent::PackageDeposited(deposited)) =
+            history.first().map(PackageEvent::decode).transpose()?
+        else {
+            return Ok((None, Vec::new()));
+        };
+        let (mut status, mut kind, mut by) = (deposited.status, deposited.review_type, deposited.by.clone());
+        let (mut note, mut since) = (None, history.first().map_or(Version::ZERO, |event| event.version));
+        let mut asked = if status == Status::AwaitingReview { vec![since] } else { Vec::new() };
+        for stored in history.iter().skip(1) {
+            let (PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)) =
+                PackageEvent::decode(stored)?
+            else {
+                continue;
+            };
+            let PackageMoved { by: mover, status: to, review_type, note: why, .. } = moved;
+            if to != status || review_type != kind {
+                (status, kind, by, note, since) = (to, review_type, mover, why, stored.version);
+                if status == Status::AwaitingReview {
+                    asked.push(since);
+                }
+            }
+        }
+        let owner = state.owner.as_ref();
+        let by = match by {
+            Actor::Agent(agent) if owner.is_some_and(|owner| owner.as_str() == agent.owner()) => agent,
+            Actor::Agent(_) | Actor::Owner(_) | Actor::Operator | Actor::Seed => return Ok((None, asked)),
+        };
+        if status != Status::AwaitingReview || kind != ReviewType::Human || state.archived_at.is_some() {
+            return Ok((None, asked));
+        }
+        let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
+        let member = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
+        let waits = HumanReview {
+            project_id: self.named_for(&Actor::Agent(by.clone()), project, &state).await?,
+            by,
+            since,
+            package_id: deposited.package_id,
+            title: member("title").unwrap_or_default(),
+            text: note.or_else(|| member("description")).unwrap_or_default(),
+            document: member("content_md"),
+        };
+        Ok((Some(waits), asked))
+    }
+
+    /// Reviews a package as a person has said who was asked by another room; what is not waiting any more stays as it is.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn review_for_person(
+        &self,
+        id: &str,
+        is_complete: bool,
+        note: Option<String>,
+    ) -> Result<(), Fault> {
+        let status = if is_complete { Status::Complete } else { Status::RevisionRequested };
+        // Who may review was decided where the person was asked.
+        let authority = Authority { by: Actor::Operator, token: None };
+        let note = note.filter(|note| note.len() <= NOTE_OCTETS_MAX);
+        match self.move_package(id, &MovePackage { authority, step: Step::Review(status), note }).await {
+            Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
+            Err(Failure::Fault(fault)) => Err(fault),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The server's own operations, asked in process: the same router, the same checks, no socket.
+//! Must not know: what the operations are for.
+
+use std::{convert::Infallible, net::SocketAddr, sync::Arc};
+
+use axum::{Router, body::Body};
+use bytes::Bytes;
+use http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use crate::{Allowance, CallerSpan, OperationDoc, Origin, OwnPage, Peer};
+
+/// What the rooms offer, and their router.
+#[derive(Clone)]
+pub struct Operations {
+    router: Router,
+    docs: Arc<[OperationDoc]>,
+    origin: Option<Arc<Origin>>,
+}
+
+/// In whose name an operation is asked: the headers that say so, and what the listener noted of the connection.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    headers: HeaderMap,
+    extensions: Extensions,
+}
+
+/// What an operation answered.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+/// The body of an answer broke off.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer of {path} broke off: {source}")]
+pub struct BrokenOff {
+    path: String,
+    source: axum::Error,
+}
+
+/// Headers about one request, not about the caller.
+const OF_THE_REQUEST: [header::HeaderName; 9] = [
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::ACCEPT,
+    header::TRANSFER_ENCODING,
+    header::CONNECTION,
+    header::EXPECT,
+    header::IF_NONE_MATCH,
+    header::HeaderName::from_static("idempotency-key"),
+    header::HeaderName::from_static("last-event-id"),
+];
+
+impl Operations {
+    /// The operations of a router; `docs` describe what it serves.
+    #[must_use]
+    pub fn new(router: Router, docs: Vec<OperationDoc>) -> Self {
+        Self { router, docs: docs.into(), origin: None }
+    }
+
+    /// The same with the URL by which clients reach the server.
+    #[must_use]
+    pub fn at(mut self, origin: Origin) -> Self {
+        self.origin = Some(Arc::new(origin));
+        self
+    }
+
+    /// The base URL for this caller, without a slash at its end; empty where nobody has said how clients reach the
+    /// server.
+    #[must_use]
+    pub fn base_url(&self, caller: &Caller) -> String {
+        let nobody = Peer(SocketAddr::from(([0; 4], 0)));
+        let peer = caller.extensions.get().copied().unwrap_or(nobody);
+        self.origin.as_ref().map(|origin| origin.base_url(peer.0, &caller.headers)).unwrap_or_default()
+    }
+
+    /// Their descriptions.
+    #[must_use]
+    pub fn docs(&self) -> &[OperationDoc] {
+        &self.docs
+    }
+
+    /// Asks one: `path` with its query, percent-encoded; `body` as JSON.
+    ///
+    /// # Errors
+    /// When the body of the answer breaks off.
+    pub async fn ask(
+        &self,
+        caller: &Caller,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, BrokenOff> {
+        let (parts, body) = self.open(caller, method, path, body).await.into_parts();
+        let collected = body.collect().await;
+        let body = collected.map_err(|source| BrokenOff { path: path.to_owned(), source })?.to_bytes();
+        Ok(Reply { status: parts.status, headers: parts.headers, body })
+    }
+
+    /// Asks one as [`Operations::ask`], and hands out the answer as it begins: for streams, which have no end.
+    pub async fn open(
+        &self,
+        caller: &Caller,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Response<Body> {
+        let octets = body.map(|value| Body::from(value.to_string()));
+        let mut request = Request::new(octets.unwrap_or_default());
+        *request.method_mut() = method;
+        *request.uri_mut() = path.parse().unwrap_or_default();
+        *request.headers_mut() = caller.headers.clone();
+        *request.extensions_mut() = caller.extensions.clone();
+        // Its answer is not the caller's, and is let go of by itself.
+        let allowance = caller.extensions.get::<Allowance>().map(Allowance::within);
+        if let Some(allowance) = &allowance {
+            request.extensions_mut().insert(allowance.clone());
+        }
+        if body.is_some() {
+            let json = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(header::CONTENT_TYPE, json);
+        }
+        let answered: Result<_, Infallible> = self.router.clone().oneshot(request).await;
+        drop(allowance);
+        let Ok(response) = answered;
+        response
+    }
+}
+
+impl Caller {
+    /// Whoever sent this request.
+    #[must_use]
+    pub fn of(parts: &http::request::Parts) -> Self {
+        let mut headers = parts.headers.clone();
+        for name in OF_THE_REQUEST {
+            headers.remove(name);
+        }
+        // What the listener noted of the connection; what the router noted of the request's path is not of this one.
+        let mut extensions = Extensions::new();
+        copy::<Peer>(&parts.extensions, &mut extensions);
+        copy::<OwnPage>(&parts.extensions, &mut extensions);
+        copy::<Allowance>(&parts.extensions, &mut extensions);
+        copy::<CallerSpan>(&parts.extensions, &mut extensions);
+        Self { headers, extensions }
+    }
+
+    /// The same caller with one header more, such as an `Idempotency-Key`.
+    #[must_use]
+    pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// A header of the caller.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// A caller that the listener knows by this, for those inside the process.
+    #[must_use]
+    pub fn known_as<T: Clone + Send + Sync + 'static>(mut self, what: T) -> Self {
+        self.extensions.insert(what);
+        self
+    }
+}
+
+fn copy<T: Clone + Send + Sync + 'static>(from: &Extensions, to: &mut Extensions) {
+    if let Some(what) = from.get::<T>() {
+        to.insert(what.clone());
+    }
+}
+
+impl Reply {
+    /// The body as JSON; text where it is none.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&self.body).into_owned()))
+    }
+}

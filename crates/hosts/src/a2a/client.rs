@@ -1,0 +1,240 @@
+//! A foreign A2A agent over HTTP: its card says where it is asked by JSON-RPC.
+//! Must not know: our own runs.
+
+use std::{collections::VecDeque, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, Uri, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use plenary_outward::{
+    Pool, client_config, deepest,
+    sse::{Item, Parser},
+    within,
+};
+use plenary_runs::limits::ARTIFACT_OCTETS_MAX;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::{ConfigFault, key::said_without};
+
+/// Where an agent's card stands below its URL.
+const CARD: &str = "/.well-known/agent-card.json";
+/// The version that is spoken.
+const VERSION: &str = "1.0";
+/// How long one answer may take to begin.
+const ANSWER_TIME: Duration = Duration::from_secs(60);
+/// How long nothing may come on a stream; servers say at times that they are alive.
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+/// Most bytes of a card or a refusal.
+const CARD_OCTETS_MAX: usize = 1 << 20;
+/// Most bytes of one answer or event: an artifact in base64.
+const ANSWER_OCTETS_MAX: usize = 2 * ARTIFACT_OCTETS_MAX;
+
+/// Calls a foreign agent over HTTP.
+#[derive(Debug)]
+pub(super) struct Client {
+    pool: Pool,
+    /// Without a slash at its end.
+    url: String,
+    token: Option<HeaderValue>,
+}
+
+/// Where and how an agent is asked, by its card.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    pub(super) url: Uri,
+    /// Whether it answers with streams; one that does not refuses the methods that want one.
+    pub(super) streams: bool,
+}
+
+/// The answer to a call.
+pub(super) enum Answer {
+    /// One result.
+    Whole(Value),
+    /// EventStream as they come.
+    Stream(Box<EventStream>),
+}
+
+impl Client {
+    pub(super) fn new(url: &str, token: Option<HeaderValue>) -> Result<Self, ConfigFault> {
+        let url = url.trim_end_matches('/').to_owned();
+        let parsed: Uri = url.parse().map_err(|_| ConfigFault::member("url", "is no URL"))?;
+        let secure = match (parsed.scheme_str(), parsed.query()) {
+            (Some("https"), None) => true,
+            (Some("http"), None) => false,
+            _ => return Err(ConfigFault::member("url", "is not an http or https URL without a query")),
+        };
+        let tls = client_config(secure, None, "in SSL_CERT_FILE");
+        let pool = Pool::new(tls.map_err(|fault| ConfigFault::member("url", fault.to_string()))?);
+        Ok(Self { pool, url, token })
+    }
+
+    /// Where the agent is asked, as its card says.
+    pub(super) async fn endpoint(&self) -> Result<Endpoint, String> {
+        let uri: Uri = format!("{}{CARD}", self.url).parse().map_err(|_| self.error("its URL is none"))?;
+        let card = self.accepted(self.ask(Method::GET, uri.clone(), None).await).await?;
+        let card = timeout(ANSWER_TIME, within(card.into_body(), CARD_OCTETS_MAX)).await;
+        let card =
+            card.map_err(|_| self.error("its card did not come in time"))?.map_err(|why| self.error(&why))?;
+        let card: Value = serde_json::from_slice(&card).map_err(|_| self.error("its card is not JSON"))?;
+        let mut interfaces = card["supportedInterfaces"].as_array().into_iter().flatten();
+        let is_ours = |interface: &&Value| {
+            interface["protocolBinding"] == "JSONRPC"
+                && interface["protocolVersion"].as_str().is_some_and(|version| version.starts_with("1."))
+        };
+        let named = interfaces.find(is_ours).and_then(|interface| interface["url"].as_str());
+        let named = named.ok_or_else(|| self.error("its card names no JSON-RPC interface of A2A 1.x"))?;
+        let endpoint: Uri =
+            named.parse().map_err(|_| self.error("its card names an interface that is no URL"))?;
+        // The operator named one server. A card that named another one would have ours send what it is told, token and all,
+        // to whatever it can reach.
+        if origin(&endpoint) != origin(&uri) {
+            return Err(self.error("its card names an interface at another server than `url`"));
+        }
+        Ok(Endpoint { url: endpoint, streams: card["capabilities"]["streaming"] == true })
+    }
+
+    /// Calls a method.
+    pub(super) async fn call(
+        &self,
+        endpoint: &Endpoint,
+        method: &str,
+        params: &Value,
+    ) -> Result<Answer, String> {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let answer = self.accepted(self.ask(Method::POST, endpoint.url.clone(), Some(&body)).await).await?;
+        let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            let parser = Parser::holding(ANSWER_OCTETS_MAX);
+            let results = EventStream { body: answer.into_body(), parser, waiting: VecDeque::new() };
+            return Ok(Answer::Stream(Box::new(results)));
+        }
+        let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_OCTETS_MAX)).await;
+        let body = body
+            .map_err(|_| self.error("its answer did not come in time"))?
+            .map_err(|why| self.error(&why))?;
+        self.result(&body).map(Answer::Whole)
+    }
+
+    /// The result of an answer, or its error.
+    pub(super) fn result(&self, body: &[u8]) -> Result<Value, String> {
+        let mut answer: Value =
+            serde_json::from_slice(body).map_err(|_| self.error("its answer is not JSON"))?;
+        if answer["error"].is_object() {
+            return Err(self.error(&said_without(&answer, self.token.as_ref())));
+        }
+        Ok(answer["result"].take())
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        uri: Uri,
+        body: Option<&Value>,
+    ) -> Result<Response<Incoming>, String> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        (*request.method_mut(), *request.uri_mut()) = (method, uri);
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert("a2a-version", HeaderValue::from_static(VERSION));
+        if let Some(token) = &self.token {
+            headers.insert(header::AUTHORIZATION, token.clone());
+        }
+        match timeout(ANSWER_TIME, self.pool.send(request)).await {
+            Ok(answer) => answer.map_err(|error| self.error(&deepest(&error))),
+            Err(_) => Err(self.error("it did not answer in time")),
+        }
+    }
+
+    async fn accepted(
+        &self,
+        answer: Result<Response<Incoming>, String>,
+    ) -> Result<Response<Incoming>, String> {
+        let answer = answer?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let body = timeout(ANSWER_TIME, within(answer.into_body(), CARD_OCTETS_MAX)).await;
+        let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
+        let words = serde_json::from_slice(&body)
+            .map_or(String::new(), |error| format!(": {}", said_without(&error, self.token.as_ref())));
+        Err(self.error(&format!("it answered {status}{words}")))
+    }
+
+    pub(super) fn error(&self, what: &str) -> String {
+        format!("the agent at {} could not be asked: {what}", self.url)
+    }
+}
+
+/// Scheme, host and port.
+fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
+    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    let port = uri.authority().map(|authority| authority.port_u16().unwrap_or(usual));
+    (uri.scheme_str(), uri.host().map(str::to_ascii_lowercase), port)
+}
+
+/// The results of a stream.
+pub(super) struct EventStream {
+    body: Incoming,
+    parser: Parser,
+    waiting: VecDeque<Item>,
+}
+
+impl EventStream {
+    /// The next one; `None` when the stream has ended, however it did. May be dropped while it waits: nothing is lost.
+    pub(super) async fn next(&mut self, client: &Client) -> Result<Option<Value>, String> {
+        loop {
+            while let Some(item) = self.waiting.pop_front() {
+                if let Item::Event(event) = item {
+                    return client.result(event.data.as_bytes()).map(Some);
+                }
+            }
+            let Ok(Some(Ok(part))) = timeout(SILENCE_MAX, self.body.frame()).await else { return Ok(None) };
+            let Some(octets) = part.data_ref() else { continue };
+            let mut items = Vec::new();
+            self.parser.feed(octets, &mut items).map_err(|error| client.error(&error.to_string()))?;
+            self.waiting.extend(items);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::scripted;
+
+    fn card(interface: &str) -> String {
+        let interface = json!({"url": interface, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+        let body = json!({"supportedInterfaces": [interface]}).to_string();
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    #[tokio::test]
+    async fn a_card_names_an_interface_at_its_own_server_alone() {
+        for other in ["http://127.0.0.1:1/rpc", "http://169.254.169.254/latest", "https://agents.example/rpc"]
+        {
+            let (origin, serving) = scripted(vec![card(other)]).await;
+            let refused = Client::new(&origin, None).unwrap().endpoint().await.expect_err("refused");
+            assert!(refused.contains("another server"), "{refused}");
+            serving.await.unwrap();
+        }
+    }
+
+    #[test]
+    fn a_port_that_is_the_usual_one_may_be_left_out() {
+        let origin_of = |text: &str| {
+            let uri: Uri = text.parse().unwrap();
+            let (scheme, host, port) = origin(&uri);
+            (scheme.map(str::to_owned), host, port)
+        };
+        assert_eq!(origin_of("https://Agents.example/a"), origin_of("https://agents.example:443/b"));
+        assert_ne!(origin_of("https://agents.example/a"), origin_of("http://agents.example:443/a"));
+        assert_ne!(origin_of("http://agents.example/a"), origin_of("http://agents.example:8080/a"));
+    }
+}

@@ -1,0 +1,282 @@
+//! `kind = "a2a"`: a foreign agent that speaks Agent2Agent 1.0. Its task is a run here: artifacts are texts and documents,
+//! and a task that requires input waits for it.
+//! Must not know: what the other agent is.
+
+mod client;
+mod progress;
+
+use std::{sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use plenary_runs::{
+    Card, Event, Input, NotTaken, Output, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::time::{sleep, timeout};
+
+use self::{
+    client::{Answer, Client, Endpoint, EventStream},
+    progress::{TaskOutput, TaskProgress},
+};
+use crate::{ConfigFault, key, threads::Threads, until_canceled};
+
+/// How often a stream that broke is taken up again without anything having come.
+const ATTEMPTS_MAX: u32 = 8;
+/// Pause before a task is looked at again; it doubles while nothing comes.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// Most doublings of the pause after streams that broke, and after answers that had no news.
+const BROKEN_DOUBLINGS_MAX: u32 = 6;
+const QUIET_DOUBLINGS_MAX: u32 = 4;
+/// How long the cancel of a task may take after the run has failed.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
+/// What the question of a task is called.
+const ANSWER: &str = "answer";
+
+/// The table of an agent of this kind.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// What `/.well-known/agent-card.json` stands behind, such as `https://agents.example/writer`.
+    pub url: String,
+    /// The variable that holds the bearer token for it; without it none is sent.
+    #[serde(default)]
+    pub token_env: Option<String>,
+    /// What it is for, one line.
+    #[serde(default)]
+    pub purpose: String,
+    /// Its tools, for information.
+    #[serde(default)]
+    pub tools: Vec<String>,
+}
+
+/// A foreign agent.
+#[derive(Debug)]
+pub struct A2a {
+    settings: Settings,
+    client: Client,
+    /// Which context over there goes with which thread. Forgotten with this process: the other agent then begins anew.
+    contexts: Mutex<Threads<String>>,
+}
+
+/// Why we stop following a task for now.
+enum PauseReason {
+    Question(String),
+    Ended(RunEnd),
+}
+
+impl A2a {
+    /// An agent of these settings; no request is made yet. `variable` reads the environment.
+    ///
+    /// # Errors
+    /// When the URL is none, the token is not there, or TLS can't be set up.
+    pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigFault> {
+        let token = settings.token_env.as_deref();
+        let token = token.map(|name| key::bearer("token_env", name, variable(name))).transpose()?;
+        let client = Client::new(&settings.url, token)?;
+        Ok(Self { settings, client, contexts: Mutex::default() })
+    }
+
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<RunEnd, String> {
+        let Run { output, mut input } = run;
+        let endpoint = tokio::select! {
+            endpoint = self.client.endpoint() => endpoint?,
+            () = until_canceled(&mut input) => return Ok(RunEnd::canceled()),
+        };
+        let mut progress = TaskProgress::new(self.contexts.lock().get(request.thread_id).cloned());
+        let ended = self.follow_task(&endpoint, request, &mut progress, (&output, &mut input)).await;
+        if ended.is_err() {
+            // Nobody hears what it would still say.
+            let _late = timeout(CANCEL_TIME, self.cancel(&endpoint, &progress)).await;
+        }
+        ended
+    }
+
+    /// Asks, and answers what is asked in return, until the task is over.
+    async fn follow_task(
+        &self,
+        endpoint: &Endpoint,
+        request: &RunRequest,
+        progress: &mut TaskProgress,
+        (output, input): (&Output, &mut Input),
+    ) -> Result<RunEnd, String> {
+        let (mut text, mut turn) = (request.input.clone().unwrap_or_default(), 0);
+        loop {
+            turn += 1;
+            let message = json!({
+                "messageId": format!("{}-{turn}", request.run_id), "role": "ROLE_USER", "parts": [{"text": text}],
+                "contextId": progress.context, "taskId": progress.task,
+            });
+            let paused = tokio::select! {
+                paused = self.send_message(endpoint, &message, progress, output) => Some(paused?),
+                () = until_canceled(input) => None,
+            };
+            if let Some(context) = &progress.context {
+                self.contexts.lock().learn(request.thread_id, context.clone());
+            }
+            match paused {
+                Some(PauseReason::Ended(ended)) => return Ok(ended),
+                Some(PauseReason::Question(question)) => match ask(&question, output, input).await? {
+                    Some(answer) => text = answer,
+                    None => return Ok(self.cancel(endpoint, progress).await),
+                },
+                None => return Ok(self.cancel(endpoint, progress).await),
+            }
+        }
+    }
+
+    /// Sends a message and follows the task until it waits or is over.
+    async fn send_message(
+        &self,
+        endpoint: &Endpoint,
+        message: &Value,
+        progress: &mut TaskProgress,
+        output: &Output,
+    ) -> Result<PauseReason, String> {
+        // Members that say nothing are left out.
+        let members = message.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let message: Map<String, Value> =
+            members.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut params = json!({"message": message});
+        let method = if endpoint.streams { "SendStreamingMessage" } else { "SendMessage" };
+        if !endpoint.streams {
+            params["configuration"] = json!({"returnImmediately": true});
+        }
+        let mut answer = self.client.call(endpoint, method, &params).await?;
+        let mut patience = Patience::default();
+        loop {
+            let paused = match answer {
+                Answer::Whole(result) => {
+                    let outputs = progress.apply(&result);
+                    patience.answered(!outputs.is_empty());
+                    emit_all(outputs, output).await?
+                }
+                Answer::Stream(results) => self.listen(*results, progress, output, &mut patience).await?,
+            };
+            if let Some(paused) = paused {
+                return Ok(paused);
+            }
+            let Some(task) = progress.task.clone() else {
+                return Err(self.client.error("its answer ended before its task had begun"));
+            };
+            let pause = patience.pause();
+            sleep(pause.ok_or_else(|| self.client.error("its stream ended before the task did"))?).await;
+            let id = json!({"id": task});
+            answer = self.look_again(endpoint, &id).await?;
+        }
+    }
+
+    /// A task that was begun: what comes of it, or how it stands. One that is over meanwhile can't be subscribed to, but can be
+    /// read.
+    async fn look_again(&self, endpoint: &Endpoint, id: &Value) -> Result<Answer, String> {
+        if endpoint.streams
+            && let Ok(answer) = self.client.call(endpoint, "SubscribeToTask", id).await
+        {
+            return Ok(answer);
+        }
+        Ok(match self.client.call(endpoint, "GetTask", id).await? {
+            Answer::Whole(task) => Answer::Whole(json!({"task": task})),
+            stream @ Answer::Stream(_) => stream,
+        })
+    }
+
+    async fn listen(
+        &self,
+        mut results: EventStream,
+        progress: &mut TaskProgress,
+        output: &Output,
+        patience: &mut Patience,
+    ) -> Result<Option<PauseReason>, String> {
+        while let Some(result) = results.next(&self.client).await? {
+            patience.answered(true);
+            if let Some(paused) = emit_all(progress.apply(&result), output).await? {
+                return Ok(Some(paused));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The run was told to stop, and so is the task.
+    async fn cancel(&self, endpoint: &Endpoint, progress: &TaskProgress) -> RunEnd {
+        if let Some(task) = &progress.task
+            && let Err(why) = self.client.call(endpoint, "CancelTask", &json!({"id": task})).await
+        {
+            tracing::debug!(why, "a foreign task was not canceled");
+        }
+        RunEnd::canceled()
+    }
+}
+
+/// How long a task is waited for whose stream has ended, or that has none.
+#[derive(Debug, Default)]
+struct Patience {
+    /// Streams that broke one after the other without anything having come.
+    broken: u32,
+    /// Answers without news, one after the other.
+    quiet: u32,
+}
+
+impl Patience {
+    /// The agent answered, with news or without. How long a task may take is the run's own limit.
+    fn answered(&mut self, has_news: bool) {
+        self.broken = 0;
+        self.quiet = if has_news { 0 } else { self.quiet + 1 };
+    }
+
+    /// The pause before the next look; `None` once it is enough.
+    fn pause(&mut self) -> Option<Duration> {
+        self.broken += 1;
+        let doublings = self.broken.min(BROKEN_DOUBLINGS_MAX).max(self.quiet.min(QUIET_DOUBLINGS_MAX));
+        (self.broken < ATTEMPTS_MAX).then(|| FIRST_PAUSE * (1 << doublings))
+    }
+}
+
+/// Emits what came of the task as events of our run; tells whether it waits or is over.
+async fn emit_all(outputs: Vec<TaskOutput>, output: &Output) -> Result<Option<PauseReason>, String> {
+    for item in outputs {
+        match item {
+            TaskOutput::Delta(text) => output.emit_delta(&text),
+            TaskOutput::Event(event) => {
+                if let Some(ended) = emit(event, output).await? {
+                    return Ok(Some(PauseReason::Ended(ended)));
+                }
+            }
+            TaskOutput::Question(question) => return Ok(Some(PauseReason::Question(question))),
+            TaskOutput::Ended(ended) => return Ok(Some(PauseReason::Ended(ended))),
+            TaskOutput::TooLarge(why) => return Err(why),
+        }
+    }
+    Ok(None)
+}
+
+async fn emit(event: Event, output: &Output) -> Result<Option<RunEnd>, String> {
+    match output.emit(event).await {
+        Ok(()) => Ok(None),
+        Err(NotTaken::Over) => Ok(Some(RunEnd::canceled())),
+        Err(fault @ NotTaken::TooLarge) => Err(fault.to_string()),
+    }
+}
+
+/// Asks whoever runs the agent; `None` when the run was told to stop.
+async fn ask(question: &str, output: &Output, input: &mut Input) -> Result<Option<String>, String> {
+    let keys = Map::from_iter([(ANSWER.to_owned(), Value::from(question))]);
+    if emit(Event::wait_for_input(&keys), output).await?.is_some() {
+        return Ok(None);
+    }
+    let RunSignal::Resume(answers) = input.wait().await else { return Ok(None) };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Ok(Some(answers.get(ANSWER).map_or_else(|| Value::Object(answers.clone()).to_string(), text)))
+}
+
+impl Runner for A2a {
+    fn card(&self) -> Card {
+        Card { purpose: self.settings.purpose.clone(), tools: self.settings.tools.clone(), ..Card::default() }
+    }
+
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
+        Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(RunEnd::error) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

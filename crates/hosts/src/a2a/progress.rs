@@ -1,0 +1,345 @@
+//! The progress of a foreign task: its results one by one, as events of our run. Pure.
+//! Must not know: connections.
+
+use std::collections::{BTreeMap, HashSet};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use plenary_runs::{Event, EventKind, RunEnd, limits::EVENT_OCTETS_MAX};
+use serde_json::{Map, Value};
+
+/// Longest text of one artifact, in bytes: an event holds no more. Past it the run ends with an error.
+const TEXT_BYTES_MAX: usize = EVENT_OCTETS_MAX;
+/// Most bytes of texts that are being made at the same time; the same past it.
+const OPEN_BYTES_MAX: usize = 4 * TEXT_BYTES_MAX;
+/// Most artifacts of one task; the same past it.
+const ARTIFACTS_MAX: usize = 10_000;
+/// Longest id of an artifact, in bytes; the same past it. A longer id of a task or a context is none.
+const ID_BYTES_MAX: usize = 1_024;
+
+/// What one result means for our run.
+#[derive(Debug, PartialEq)]
+pub(super) enum TaskOutput {
+    /// An event of our run.
+    Event(Event),
+    /// A piece of a text that is not finished.
+    Delta(String),
+    /// The task waits for input, and asks this.
+    Question(String),
+    /// It is over.
+    Ended(RunEnd),
+    /// It says more than a run here takes, which this names.
+    TooLarge(String),
+}
+
+/// A foreign task as far as its results have come.
+#[derive(Debug, Default)]
+pub(super) struct TaskProgress {
+    pub(super) task: Option<String>,
+    pub(super) context: Option<String>,
+    /// Texts that are not finished, by their artifacts.
+    open: BTreeMap<String, String>,
+    /// How many bytes these have.
+    open_bytes: usize,
+    /// Artifacts that were emitted.
+    said: HashSet<String>,
+    has_text: bool,
+    /// The last status message.
+    noted: String,
+}
+
+impl TaskProgress {
+    /// Of a task that is still to begin, in this context.
+    pub(super) fn new(context: Option<String>) -> Self {
+        Self { context, ..Self::default() }
+    }
+
+    /// A result of a call, or of a stream.
+    pub(super) fn apply(&mut self, result: &Value) -> Vec<TaskOutput> {
+        if let Some(message) = result.get("message") {
+            return self.message(message);
+        }
+        if let Some(task) = result.get("task") {
+            return self.task(task);
+        }
+        if let Some(update) = result.get("artifactUpdate") {
+            self.learn_ids(&update["taskId"], &update["contextId"]);
+            return self.artifact(&update["artifact"], update["append"] == true, update["lastChunk"] == true);
+        }
+        let Some(update) = result.get("statusUpdate") else { return Vec::new() };
+        self.learn_ids(&update["taskId"], &update["contextId"]);
+        self.status(&update["status"])
+    }
+
+    /// A task as a whole; what was said of it is not said again. A task that goes on may have texts that are half made.
+    pub(super) fn task(&mut self, task: &Value) -> Vec<TaskOutput> {
+        self.learn_ids(&task["id"], &task["contextId"]);
+        let is_at_rest = !goes_on(state_of(&task["status"]));
+        let mut outputs = Vec::new();
+        for artifact in task["artifacts"].as_array().into_iter().flatten() {
+            outputs.extend(self.artifact(artifact, false, is_at_rest));
+        }
+        outputs.extend(self.status(&task["status"]));
+        outputs
+    }
+
+    fn learn_ids(&mut self, task: &Value, context: &Value) {
+        let text = |value: &Value| value.as_str().filter(|id| id.len() <= ID_BYTES_MAX).map(str::to_owned);
+        self.task = text(task).or_else(|| self.task.take());
+        self.context = text(context).or_else(|| self.context.take());
+    }
+
+    fn message(&mut self, message: &Value) -> Vec<TaskOutput> {
+        self.learn_ids(&Value::Null, &message["contextId"]);
+        let mut outputs = self.parts("message", &message["parts"]);
+        outputs.push(TaskOutput::Ended(RunEnd::success()));
+        outputs
+    }
+
+    fn artifact(&mut self, artifact: &Value, append: bool, is_last: bool) -> Vec<TaskOutput> {
+        let id = artifact["artifactId"].as_str().unwrap_or_default();
+        if self.said.contains(id) {
+            return Vec::new();
+        }
+        let is_new = !self.open.contains_key(id);
+        if id.len() > ID_BYTES_MAX || (is_new && self.said.len() + self.open.len() >= ARTIFACTS_MAX) {
+            return too_large(&format!(
+                "more than {ARTIFACTS_MAX} artifacts, or one with an id of {} bytes",
+                id.len()
+            ));
+        }
+        let text = text_of(&artifact["parts"]);
+        if has_more(&artifact["parts"]) {
+            let outputs = self.parts(artifact["name"].as_str().unwrap_or(id), &artifact["parts"]);
+            self.said.insert(id.to_owned());
+            return outputs;
+        }
+        let open = self.open.entry(id.to_owned()).or_default();
+        // What takes the place of a text that it does not go on with is outputs once it is whole.
+        let news = if append { Some(text.clone()) } else { text.strip_prefix(&**open).map(str::to_owned) };
+        self.open_bytes -= open.len();
+        if !append {
+            open.clear();
+        }
+        open.push_str(&text);
+        self.open_bytes += open.len();
+        if open.len() > TEXT_BYTES_MAX || self.open_bytes > OPEN_BYTES_MAX {
+            return too_large(&format!("an artifact's text of more than {TEXT_BYTES_MAX} bytes"));
+        }
+        if is_last {
+            return self.finish_text(id).into_iter().collect();
+        }
+        news.filter(|news| !news.is_empty()).map(TaskOutput::Delta).into_iter().collect()
+    }
+
+    fn finish_text(&mut self, id: &str) -> Option<TaskOutput> {
+        let text = self.open.remove(id)?;
+        self.open_bytes -= text.len();
+        if text.is_empty() {
+            return None;
+        }
+        self.said.insert(id.to_owned());
+        self.has_text = true;
+        Some(TaskOutput::Event(Event::text(&text)))
+    }
+
+    /// Parts, each by itself.
+    fn parts(&mut self, name: &str, parts: &Value) -> Vec<TaskOutput> {
+        let parts: Vec<&Value> = parts.as_array().into_iter().flatten().collect();
+        let outputs = parts.iter().filter_map(|part| event_of(name, part).map(TaskOutput::Event)).collect();
+        self.has_text |= parts.iter().any(|part| part["text"].is_string());
+        outputs
+    }
+
+    fn status(&mut self, status: &Value) -> Vec<TaskOutput> {
+        let said = text_of(&status["message"]["parts"]);
+        let state = state_of(status);
+        if goes_on(state) {
+            // How it goes on is no part of what it says in the end. A task that is looked at again says the same once more.
+            if said.is_empty() || said == self.noted {
+                return Vec::new();
+            }
+            let event = Event::tool_text(&said);
+            self.noted = said;
+            return vec![TaskOutput::Event(event)];
+        }
+        let open: Vec<String> = self.open.keys().cloned().collect();
+        let mut outputs: Vec<TaskOutput> = open.iter().filter_map(|id| self.finish_text(id)).collect();
+        match state {
+            "INPUT_REQUIRED" => {
+                outputs.push(TaskOutput::Question(if said.is_empty() {
+                    "The agent waits for an answer.".into()
+                } else {
+                    said
+                }));
+            }
+            "COMPLETED" => {
+                if !self.has_text && !said.is_empty() {
+                    outputs.push(TaskOutput::Event(Event::text(&said)));
+                }
+                outputs.push(TaskOutput::Ended(RunEnd::success()));
+            }
+            "CANCELED" => outputs.push(TaskOutput::Ended(RunEnd::error("the other agent canceled the task"))),
+            "FAILED" | "REJECTED" | "AUTH_REQUIRED" => {
+                let what = state.to_ascii_lowercase().replace('_', " ");
+                let why = if said.is_empty() { String::new() } else { format!(": {said}") };
+                outputs
+                    .push(TaskOutput::Ended(RunEnd::error(format!("the other agent's task is {what}{why}"))));
+            }
+            _ => {}
+        }
+        outputs
+    }
+}
+
+fn too_large(what: &str) -> Vec<TaskOutput> {
+    vec![TaskOutput::TooLarge(format!("the other agent's task says too much: {what}"))]
+}
+
+/// A state without what all states begin with.
+fn state_of(status: &Value) -> &str {
+    status["state"].as_str().unwrap_or_default().trim_start_matches("TASK_STATE_")
+}
+
+/// Whether a task in this state says more by itself.
+fn goes_on(state: &str) -> bool {
+    matches!(state, "SUBMITTED" | "WORKING")
+}
+
+/// The text of parts.
+fn text_of(parts: &Value) -> String {
+    let texts = parts.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether some of the parts are no text.
+fn has_more(parts: &Value) -> bool {
+    parts.as_array().into_iter().flatten().any(|part| !part["text"].is_string())
+}
+
+fn event_of(name: &str, part: &Value) -> Option<Event> {
+    let name = part["filename"].as_str().unwrap_or(name);
+    let kind = |default: &str| part["mediaType"].as_str().unwrap_or(default).to_owned();
+    if let Some(text) = part["text"].as_str() {
+        return Some(Event::text(text));
+    }
+    if let Some(raw) = part["raw"].as_str() {
+        let bytes = Bytes::from(STANDARD.decode(raw).ok()?);
+        return Some(Event::artifact(name, &kind("application/octet-stream"), bytes));
+    }
+    if let Some(url) = part["url"].as_str() {
+        let kind = kind("application/octet-stream");
+        let members: [(&str, &str); 3] = [("name", name), ("mime_type", &kind), ("url", url)];
+        let members: Map<String, Value> =
+            members.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+        return Event::new(EventKind::ArtifactGenerated, &members).ok();
+    }
+    let data = part.get("data")?.to_string();
+    Some(Event::artifact(name, &kind("application/json"), data.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn artifact(text: &str, append: bool, last: bool) -> Value {
+        let artifact = json!({"artifactId": "a", "parts": [{"text": text}]});
+        json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": artifact, "append": append, "lastChunk": last}})
+    }
+
+    fn status(state: &str, text: &str) -> Value {
+        let status = json!({"state": format!("TASK_STATE_{state}"), "message": {"parts": [{"text": text}]}});
+        json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": status}})
+    }
+
+    fn outputs(results: &[Value]) -> (Vec<TaskOutput>, TaskProgress) {
+        let mut progress = TaskProgress::default();
+        let outputs = results.iter().flat_map(|result| progress.apply(result)).collect();
+        (outputs, progress)
+    }
+
+    #[test]
+    fn pieces_are_deltas_and_the_whole_is_an_event() {
+        let text = |text| TaskOutput::Event(Event::text(text));
+        let (said, progress) =
+            outputs(&[artifact("a", false, false), artifact("b", true, false), status("COMPLETED", "")]);
+        let pieces = [
+            TaskOutput::Delta("a".into()),
+            TaskOutput::Delta("b".into()),
+            text("ab"),
+            TaskOutput::Ended(RunEnd::success()),
+        ];
+        assert_eq!(said, pieces);
+        assert_eq!((progress.task.as_deref(), progress.context.as_deref()), (Some("t"), Some("c")));
+        let (said, _) =
+            outputs(&[artifact("a", false, true), artifact("a", false, true), status("COMPLETED", "note")]);
+        assert_eq!(
+            said,
+            [text("a"), TaskOutput::Ended(RunEnd::success())],
+            "said once, and the note is no result"
+        );
+    }
+
+    #[test]
+    fn a_text_that_was_half_made_when_a_stream_broke_goes_on() {
+        let working = |text: &str| {
+            let artifacts = json!([{"artifactId": "a", "parts": [{"text": text}]}]);
+            json!({"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}, "artifacts": artifacts}})
+        };
+        let delta = |text: &str| TaskOutput::Delta(text.into());
+        let whole = TaskOutput::Event(Event::text("abcd"));
+        let (said, _) = outputs(&[
+            artifact("a", false, false),
+            working("a"),
+            artifact("b", true, false),
+            working("abc"),
+            artifact("d", true, true),
+            status("COMPLETED", ""),
+        ]);
+        assert_eq!(said, [delta("a"), delta("b"), delta("c"), whole, TaskOutput::Ended(RunEnd::success())]);
+    }
+
+    #[test]
+    fn a_text_that_comes_in_pieces_ends_at_the_size_of_an_event() {
+        let mut progress = TaskProgress::default();
+        let piece = "x".repeat(TEXT_BYTES_MAX / 4);
+        for _ in 0..4 {
+            assert_eq!(progress.apply(&artifact(&piece, true, false)), [TaskOutput::Delta(piece.clone())]);
+        }
+        assert!(matches!(progress.apply(&artifact("x", true, false))[..], [TaskOutput::TooLarge(_)]));
+    }
+
+    #[test]
+    fn texts_that_are_made_together_and_artifacts_have_a_number() {
+        let named = |id: &str, text: &str| {
+            let artifact = json!({"artifactId": id, "parts": [{"text": text}]});
+            json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": artifact, "append": false}})
+        };
+        let is_refused = |outputs: Vec<TaskOutput>| matches!(outputs[..], [TaskOutput::TooLarge(_)]);
+        let long = "x".repeat(TEXT_BYTES_MAX);
+        let mut progress = TaskProgress::default();
+        for n in 0..OPEN_BYTES_MAX / TEXT_BYTES_MAX {
+            assert!(!is_refused(progress.apply(&named(&n.to_string(), &long))));
+        }
+        assert!(is_refused(progress.apply(&named("one more", "x"))));
+        let mut progress = TaskProgress::default();
+        for n in 0..ARTIFACTS_MAX {
+            assert!(!is_refused(progress.apply(&named(&n.to_string(), "x"))));
+        }
+        assert!(is_refused(progress.apply(&named("one more", "x"))));
+        assert!(is_refused(TaskProgress::default().apply(&named(&"i".repeat(ID_BYTES_MAX + 1), "x"))));
+    }
+
+    #[test]
+    fn states_are_ends_and_questions() {
+        assert_eq!(outputs(&[status("INPUT_REQUIRED", "Who?")]).0, [TaskOutput::Question("Who?".into())]);
+        let failed = RunEnd::error("the other agent's task is rejected: no");
+        assert_eq!(outputs(&[status("REJECTED", "no")]).0, [TaskOutput::Ended(failed)]);
+        let (said, _) = outputs(&[status("COMPLETED", "all")]);
+        assert_eq!(said, [TaskOutput::Event(Event::text("all")), TaskOutput::Ended(RunEnd::success())]);
+        let (said, _) = outputs(&[json!({"message": {"parts": [{"text": "hi"}]}})]);
+        assert_eq!(said, [TaskOutput::Event(Event::text("hi")), TaskOutput::Ended(RunEnd::success())]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs of foreign agents against a server with a script.
+
+use plenary_runs::FinishReason;
+
+use super::*;
+use crate::testing::{request, run, scripted};
+
+fn answer(body: &Value) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{body}")
+}
+
+fn card(streams: bool) -> String {
+    let interface = json!({"url": "{origin}/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    answer(&json!({"supportedInterfaces": [interface], "capabilities": {"streaming": streams}}))
+}
+
+fn task(state: &str, text: &str) -> Value {
+    let artifacts = json!([{"artifactId": "a", "parts": [{"text": text}]}]);
+    json!({"id": "t", "contextId": "c", "status": {"state": format!("TASK_STATE_{state}")}, "artifacts": artifacts})
+}
+
+fn result(result: &Value) -> String {
+    answer(&json!({"jsonrpc": "2.0", "id": 1, "result": result}))
+}
+
+fn agent(url: &str) -> Arc<A2a> {
+    let settings = serde_json::from_value(json!({"url": url})).unwrap();
+    Arc::new(A2a::new(settings, |_| None).unwrap())
+}
+
+#[tokio::test]
+async fn an_agent_without_streams_is_asked_and_looked_at() {
+    let script = vec![
+        card(false),
+        result(&json!({"task": task("WORKING", "")})),
+        result(&task("WORKING", "ab")),
+        result(&task("COMPLETED", "abc")),
+    ];
+    let (origin, serving) = scripted(script).await;
+    let request = request(&json!({"input": "hi"}));
+    let (ours, mut ears) = run(&request);
+    let ended = agent(&origin).run(request, ours).await;
+    assert_eq!(ended.finish_reason, FinishReason::Success, "{:?}", ended.why);
+    assert_eq!(ears.event().await, Some(Event::text("abc")));
+    let asked = serving.await.unwrap();
+    let methods: Vec<_> = asked.iter().skip(1).map(|asked| asked.body["method"].clone()).collect();
+    assert_eq!(methods, ["SendMessage", "GetTask", "GetTask"]);
+    assert_eq!(asked[1].body["params"]["configuration"]["returnImmediately"], true);
+}
+
+#[tokio::test]
+async fn a_run_that_fails_cancels_the_task() {
+    let long = "x".repeat(plenary_runs::limits::EVENT_OCTETS_MAX + 1);
+    let script =
+        vec![card(false), result(&json!({"task": task("WORKING", &long)})), result(&task("CANCELED", ""))];
+    let (origin, serving) = scripted(script).await;
+    let request = request(&json!({"input": "hi"}));
+    let (ours, _ears) = run(&request);
+    let ended = agent(&origin).run(request, ours).await;
+    assert_eq!(ended.finish_reason, FinishReason::Error);
+    let asked = serving.await.unwrap();
+    assert_eq!(
+        (&asked[2].body["method"], &asked[2].body["params"]["id"]),
+        (&json!("CancelTask"), &json!("t"))
+    );
+}
+
+#[test]
+fn a_task_that_is_answered_for_is_waited_for_and_a_stream_that_breaks_is_not() {
+    let mut patience = Patience::default();
+    for _ in 0..1_000 {
+        patience.answered(false);
+        assert!(patience.pause().is_some_and(|pause| pause <= Duration::from_secs(5)));
+    }
+    let pauses = std::iter::from_fn(|| patience.pause()).count();
+    assert!(pauses < ATTEMPTS_MAX as usize);
+}

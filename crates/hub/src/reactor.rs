@@ -1,0 +1,240 @@
+//! A reader behind the log: from its place on, what concerns it is seen to, each lane in the order of the log and lanes side
+//! by side, so that none waits for what is much work in another; then the place moves.
+//! What a crash left undone is done by the next start, and at every process that shares the store: what is done twice must
+//! come to the same as what is done once. The place is one row, and the highest that one of the processes has reached holds
+//! for all.
+//! Must not know: what is seen to.
+
+use std::{collections::BTreeMap, future::Future, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use parking_lot::Mutex;
+use plenary_kernel::Position;
+use plenary_log::{Batch, Fault, Log, PageSize, RowOp, StoredEvent};
+use serde::{Deserialize, Serialize};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout},
+};
+
+use crate::Recent;
+
+/// Bytes of events that are kept until they are seen to; what is behind is read from the log.
+pub const REACTOR_BYTES_MAX: usize = 4 << 20;
+/// Most events that are seen to before the place moves.
+const ROUND_EVENTS_MAX: usize = 256;
+/// Lanes that are seen to at a time; the others wait.
+const LANES_AT_ONCE: usize = 64;
+/// How long until is looked again though nothing was said.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The least time between two writes of the place.
+const KEEP_EVERY: Duration = Duration::from_millis(500);
+/// After how many events that concern nobody the place is written all the same.
+const KEEP_EVENTS: u64 = 10_000;
+/// How long nothing is tried after a fault.
+const PAUSE: Duration = Duration::from_millis(200);
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct StoredCursor {
+    position: Position,
+}
+
+/// A reader behind the log.
+pub struct Reactor {
+    log: Log,
+    row: &'static str,
+    concerns: fn(&StoredEvent) -> bool,
+    lane: fn(&StoredEvent) -> String,
+    recent: Mutex<Recent>,
+    /// Something concerns it.
+    news: Notify,
+}
+
+impl Reactor {
+    /// A reader whose place is the row of this name, `<room>/place`, and that looks at what `concerns` it, in the lane that each
+    /// event names.
+    #[must_use]
+    pub fn new(
+        log: Log,
+        row: &'static str,
+        concerns: fn(&StoredEvent) -> bool,
+        lane: fn(&StoredEvent) -> String,
+    ) -> Self {
+        let recent = Mutex::new(Recent::new(REACTOR_BYTES_MAX));
+        Self { log, row, concerns, lane, recent, news: Notify::new() }
+    }
+
+    /// Takes in a group of committed events.
+    pub fn hear(&self, events: &[StoredEvent]) {
+        if let (Some(first), Some(last)) = (events.first(), events.last()) {
+            let ours: Vec<_> = events.iter().filter(|event| (self.concerns)(event)).cloned().collect();
+            let is_news = !ours.is_empty();
+            self.recent.lock().push(first.position, last.position, ours);
+            if is_news {
+                self.news.notify_one();
+            }
+        }
+    }
+
+    /// Sees to everything, for ever. What faults is tried again; what is corrupt is passed over.
+    pub async fn react<F>(&self, see_to: impl Fn(StoredEvent) -> F + Send + Sync)
+    where
+        F: Future<Output = Result<(), Fault>> + Send,
+    {
+        loop {
+            if let Err(fault) = self.follow(&see_to).await {
+                tracing::warn!(%fault, place = self.row, "events are not seen to; it is tried again");
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn follow<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync)) -> Result<(), Fault>
+    where
+        F: Future<Output = Result<(), Fault>> + Send,
+    {
+        let mut at = self.begin().await?;
+        let (mut kept, mut is_due, mut size) = ((Instant::now(), at), false, PageSize::default());
+        loop {
+            let lately = self.recent.lock().after(at, ROUND_EVENTS_MAX);
+            let (events, until) = match lately {
+                Some(found) => found,
+                None => {
+                    let (page, until) = self.log.read_past_damage(at, size.events()).await?;
+                    size.learn(&page);
+                    (page.into_iter().filter(|event| (self.concerns)(event)).collect(), until)
+                }
+            };
+            is_due |= !events.is_empty() || until.0 - kept.1.0 >= KEEP_EVENTS;
+            self.see_all(see_to, events).await;
+            self.recent.lock().forget(until);
+            if is_due && kept.0.elapsed() >= KEEP_EVERY {
+                self.keep(until).await?;
+                (kept, is_due) = ((Instant::now(), until), false);
+            }
+            if until == at {
+                // A lost wake-up is only late.
+                let _either = timeout(LOOK_EVERY, self.news.notified()).await;
+            }
+            at = until;
+        }
+    }
+
+    /// Sees to events: those of a lane in their order, lanes side by side.
+    async fn see_all<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync), events: Vec<StoredEvent>)
+    where
+        F: Future<Output = Result<(), Fault>> + Send,
+    {
+        let mut lanes: BTreeMap<String, Vec<StoredEvent>> = BTreeMap::new();
+        for event in events {
+            lanes.entry((self.lane)(&event)).or_default().push(event);
+        }
+        let seeing = stream::iter(lanes.into_values()).map(|events| async move {
+            for event in events {
+                self.see_one(see_to, event).await;
+            }
+        });
+        seeing.buffer_unordered(LANES_AT_ONCE).collect::<()>().await;
+    }
+
+    /// Sees to one event, however long the store can't.
+    async fn see_one<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync), event: StoredEvent)
+    where
+        F: Future<Output = Result<(), Fault>> + Send,
+    {
+        let (at, place) = (event.position, self.row);
+        loop {
+            match see_to(event.clone()).await {
+                Ok(()) => return,
+                Err(fault @ Fault::Corrupt(_)) => {
+                    tracing::error!(%fault, %at, place, "an event can't be seen to and is passed over");
+                    return;
+                }
+                Err(fault) => {
+                    tracing::warn!(%fault, %at, place, "an event is not seen to yet");
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Where to go on; where nobody has begun, what was said before is not looked at.
+    async fn begin(&self) -> Result<Position, Fault> {
+        match self.log.read_row(self.row).await? {
+            Some(row) => {
+                let kept: StoredCursor = serde_json::from_slice(&row.value)
+                    .map_err(|error| Fault::Corrupt(format!("{}: {error}", self.row)))?;
+                Ok(kept.position)
+            }
+            None => {
+                let head = self.log.head().await?;
+                self.keep(head).await?;
+                Ok(head)
+            }
+        }
+    }
+
+    /// Everything up to here was seen to.
+    async fn keep(&self, position: Position) -> Result<(), Fault> {
+        let value = serde_json::to_vec(&StoredCursor { position })
+            .map_err(|error| Fault::Corrupt(error.to_string()))?;
+        let row = RowOp { name: self.row.into(), expected: None, value: Some(value.into()) };
+        self.log.append(Batch { rows: vec![row], ..Batch::default() }).await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use plenary_log::{NewEvent, StreamName, rigged::Store};
+
+    use super::*;
+
+    #[test]
+    fn the_stored_form_is_frozen() {
+        let kept = StoredCursor { position: Position(7) };
+        assert_eq!(serde_json::to_string(&kept).unwrap(), r#"{"position":7}"#);
+    }
+
+    /// What is seen to in one lane may take as long as it likes: here until all of the other lane was seen to.
+    #[tokio::test]
+    async fn given_much_work_in_one_lane_then_another_does_not_wait_for_it() {
+        let store = Store::new();
+        let log = store.process(false).log;
+        let lane = |event: &StoredEvent| event.stream.id().to_owned();
+        let reactor = Reactor::new(log.clone(), "test/place", |_| true, lane);
+        reactor.begin().await.unwrap();
+        let named = |id: &str| {
+            let event = NewEvent { kind: "Sung", form: 1, envelope: "{}".into(), payload: "".into() };
+            (StreamName::new("songs", id), event)
+        };
+        let events = ["busy", "busy", "quick", "quick"].map(named).to_vec();
+        log.append(Batch { events, ..Batch::default() }).await.unwrap();
+        let (seen, other) = (Arc::new(Mutex::new(Vec::new())), Arc::new(tokio::sync::Semaphore::new(0)));
+        let see_to = |event: StoredEvent| {
+            let (seen, other) = (seen.clone(), other.clone());
+            async move {
+                if event.stream.id() == "busy" {
+                    other.acquire().await.expect("it is open").forget();
+                } else {
+                    other.add_permits(1);
+                }
+                seen.lock().push((event.stream.id().to_owned(), event.position));
+                Ok(())
+            }
+        };
+        let all = async {
+            while seen.lock().len() < 4 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = reactor.react(see_to) => panic!("it ended"),
+            done = timeout(Duration::from_secs(60), all) => done.expect("no lane waits for another"),
+        }
+        let busy: Vec<_> = seen.lock().iter().filter(|(lane, _)| lane == "busy").map(|(_, at)| *at).collect();
+        assert!(busy.is_sorted(), "each lane is in order");
+    }
+}

@@ -1,0 +1,168 @@
+//! What passes to a coding agent that does not want to be disturbed by everything, and what waits. Pure.
+//! Must not know: how news are found, or what they say.
+
+use std::collections::BTreeMap;
+
+use plenary_accounts::{Attention, AttentionLevel};
+use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_sessions::pressing::Pressing;
+
+use crate::{
+    kind::Kind,
+    marks::Marks,
+    reading::Ask,
+    telling::Reader,
+    wire::{AttentionDigest, WaitedFrom},
+};
+
+/// How many senders a digest names.
+const SENDERS_MAX: usize = 10;
+
+/// The least level that holds a piece of news back; `None` where nothing does but `dnd`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Passage {
+    passes_focus: bool,
+}
+
+impl Passage {
+    /// Whether `focus` lets it pass: what is of the agent's own people, is urgent, or answers the agent.
+    pub(crate) fn of(me: &AgentHandle, kind: Kind, from: Option<&AgentHandle>, pressing: Pressing) -> Self {
+        let is_own = from.is_none_or(|from| from.owner() == me.owner());
+        let answers = pressing.is_reply || kind == Kind::RequestAnswered;
+        Self { passes_focus: is_own || answers || pressing.is_urgent }
+    }
+
+    /// Of what passes only where nothing is held back.
+    pub(crate) const ORDINARY: Self = Self { passes_focus: false };
+
+    /// Whether this level lets it pass.
+    pub(crate) fn passes(self, level: AttentionLevel) -> bool {
+        match level {
+            AttentionLevel::Open => true,
+            AttentionLevel::Focus => self.passes_focus,
+            AttentionLevel::Dnd => false,
+        }
+    }
+}
+
+/// What is held back from the coding session that reads, and what a digest says of it.
+#[derive(Debug, Default)]
+pub(crate) struct HeldBack {
+    /// The stricter of what holds for the agent and for the session now, or the last that was over and not told of.
+    period: Option<Attention>,
+    is_over: bool,
+    waited: u64,
+    from: BTreeMap<AgentHandle, u64>,
+}
+
+impl HeldBack {
+    /// Of the coding session that reads, if it is one.
+    pub(crate) fn of(reader: &Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
+        let Some(session) = ask.coding else { return Self::default() };
+        let known = marks.shown.sessions().iter().find(|coding| coding.session == session);
+        let (own, told) = known.map_or((None, None), |known| (known.attention, known.told));
+        Self::new((reader.me.state.attention(), own), told, reader.now)
+    }
+
+    /// Of the agent and one of its sessions, which was told last of what had waited at a time.
+    pub(crate) fn new(
+        (agent, session): (Option<Attention>, Option<Attention>),
+        told: Option<TimestampMs>,
+        now: TimestampMs,
+    ) -> Self {
+        let both = || agent.into_iter().chain(session);
+        let strictest = both().max_by_key(|period| period.level_at(now));
+        if let Some(period) = strictest.filter(|period| period.level_at(now) != AttentionLevel::Open) {
+            return Self { period: Some(period), ..Self::default() };
+        }
+        let untold = both().filter(|period| period.until > told);
+        Self { period: untold.max_by_key(|period| period.until), is_over: true, ..Self::default() }
+    }
+
+    /// Whether it matters of what was said then what passes.
+    pub(crate) fn concerns(&self, at: TimestampMs) -> bool {
+        self.period.is_some_and(|period| !self.is_over || period.covers(at))
+    }
+
+    /// Something unread; it waits, or waited, where the period does not let it pass.
+    pub(crate) fn count(&mut self, passage: Passage, from: Option<&AgentHandle>) {
+        if self.period.is_some_and(|period| !passage.passes(period.level)) {
+            self.waited += 1;
+            if let Some(from) = from {
+                *self.from.entry(from.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    /// What a page says of it; nothing where all is open and nothing waited.
+    pub(crate) fn digest(self) -> Option<AttentionDigest> {
+        let period = self.period.filter(|_| !self.is_over || self.waited > 0)?;
+        let mut from: Vec<WaitedFrom> =
+            self.from.into_iter().map(|(agent, items)| WaitedFrom { agent, items }).collect();
+        from.sort_by_key(|waited| std::cmp::Reverse(waited.items));
+        from.truncate(SENDERS_MAX);
+        Some(AttentionDigest {
+            level: if self.is_over { AttentionLevel::Open } else { period.level },
+            was: self.is_over.then_some(period.level),
+            since: period.since.rfc3339(),
+            until: period.until.map(TimestampMs::rfc3339),
+            waited: self.waited,
+            from,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(handle: &str) -> AgentHandle {
+        handle.parse().unwrap()
+    }
+
+    fn period(level: AttentionLevel, since: u64, until: Option<u64>) -> Option<Attention> {
+        Some(Attention { level, since: TimestampMs(since), until: until.map(TimestampMs) })
+    }
+
+    #[test]
+    fn focus_lets_through_its_own_people_what_is_urgent_and_replies() {
+        let (me, own, other) = (agent("@nick.cc"), agent("@nick.web"), agent("@bob.cc"));
+        let (plain, message) = (Pressing::default(), Kind::SessionMessage);
+        for (kind, from, pressing, passes) in [
+            (message, Some(&own), plain, true),
+            (message, Some(&other), plain, false),
+            (message, Some(&other), Pressing { is_urgent: true, ..plain }, true),
+            (message, Some(&other), Pressing { is_reply: true, ..plain }, true),
+            (Kind::SessionOffered, Some(&other), plain, false),
+            (Kind::RequestAnswered, Some(&other), plain, true),
+            (Kind::RunWaiting, None, plain, true),
+        ] {
+            let passage = Passage::of(&me, kind, from, pressing);
+            assert_eq!(passage.passes(AttentionLevel::Focus), passes, "{kind:?} {from:?}");
+            assert!(passage.passes(AttentionLevel::Open) && !passage.passes(AttentionLevel::Dnd));
+        }
+    }
+
+    #[test]
+    fn what_waits_is_told_while_it_waits_and_once_when_it_is_over() {
+        use AttentionLevel::{Dnd, Focus};
+        let at = TimestampMs;
+        let (focus, dnd) = (period(Focus, 10, Some(50)), period(Dnd, 20, Some(40)));
+        let mut held = HeldBack::new((focus, dnd), None, at(30));
+        held.count(Passage::ORDINARY, Some(&agent("@bob.cc")));
+        held.count(Passage { passes_focus: true }, Some(&agent("@bob.cc")));
+        let digest = held.digest().unwrap();
+        assert_eq!((digest.level, digest.waited, digest.from[0].items), (Dnd, 2, 2));
+        let mut held = HeldBack::new((focus, dnd), None, at(45));
+        held.count(Passage { passes_focus: true }, None);
+        assert_eq!(held.digest().unwrap().waited, 0, "focus holds, and lets it pass");
+        let mut held = HeldBack::new((focus, dnd), None, at(60));
+        assert!(held.concerns(at(15)) && !held.concerns(at(55)));
+        held.count(Passage::ORDINARY, None);
+        let digest = held.digest().unwrap();
+        assert_eq!((digest.level, digest.was, digest.waited), (AttentionLevel::Open, Some(Focus), 1));
+        assert_eq!(HeldBack::new((focus, dnd), None, at(60)).digest(), None, "nothing waited");
+        assert!(!HeldBack::new((focus, dnd), Some(at(51)), at(60)).concerns(at(15)), "it was told");
+        assert_eq!(HeldBack::default().digest(), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! How much was shown of items that were cut for length: such an item is seen as far as it was shown. Pure, with its stored
+//! form.
+//! Must not know: who was shown them, or how.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cursor::{Place, Spot};
+
+/// Most cut items of one agent of which it is known how much was shown; past it the first is forgotten, and of what stands up
+/// to there no more is claimed than that it was shown.
+pub const CUT_ITEMS_MAX: usize = 512;
+
+/// How much of an item was shown, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Portion {
+    pub(crate) shown: u64,
+    pub(crate) of: u64,
+}
+
+/// One that was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CutItem {
+    pub(crate) spot: Spot,
+    #[serde(flatten)]
+    pub(crate) portion: Portion,
+}
+
+/// The cut items of which the rest was not acknowledged, as far as a model has the beginning.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CutItems {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    known: BTreeMap<Spot, Portion>,
+    /// The last that was forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forgotten: Option<Spot>,
+}
+
+impl CutItems {
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A model has this much of an item. Only items of the log have a state that others ask for.
+    pub(crate) fn insert(&mut self, item: &CutItem) {
+        if !matches!(item.spot, Spot::Log(_)) {
+            return;
+        }
+        let known = self.known.entry(item.spot).or_insert(item.portion);
+        if known.shown < item.portion.shown {
+            *known = item.portion;
+        }
+        while self.known.len() > CUT_ITEMS_MAX {
+            let first = self.known.pop_first().map(|(spot, _)| spot);
+            self.forgotten = self.forgotten.max(first);
+        }
+    }
+
+    /// A model has the whole of it.
+    pub(crate) fn remove(&mut self, spot: Spot) {
+        self.known.remove(&spot);
+    }
+
+    /// Everything up to a place was acknowledged.
+    pub(crate) fn acknowledged(&mut self, to: Place) {
+        self.known.retain(|spot, _| spot.place() > to);
+    }
+
+    /// How much of it a model has; `None` where it is not known to have been cut.
+    pub(crate) fn portion(&self, spot: Spot) -> Option<Portion> {
+        self.known.get(&spot).copied()
+    }
+
+    /// Whether it cannot be said that a model has the whole of it.
+    pub(crate) fn is_cut(&self, spot: Spot) -> bool {
+        let is_forgotten = matches!(spot, Spot::Log(_)) && self.forgotten.is_some_and(|last| spot <= last);
+        is_forgotten || self.known.contains_key(&spot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::Position;
+
+    use super::*;
+
+    fn item(at: u64, shown: u64) -> CutItem {
+        CutItem { spot: Spot::Log(Place(Position(at), 0)), portion: Portion { shown, of: 9_000 } }
+    }
+
+    #[test]
+    fn what_was_cut_stays_cut_until_it_is_whole_or_acknowledged() {
+        let mut cut = CutItems::default();
+        cut.insert(&item(7, 100));
+        cut.insert(&item(7, 50));
+        assert_eq!(cut.portion(item(7, 0).spot), Some(Portion { shown: 100, of: 9_000 }), "the most");
+        cut.insert(&item(9, 1));
+        cut.acknowledged(Place(Position(7), 0));
+        assert!(!cut.is_cut(item(7, 0).spot) && cut.is_cut(item(9, 0).spot));
+        cut.remove(item(9, 0).spot);
+        assert!(cut.is_empty());
+        cut.insert(&CutItem { spot: Spot::Frame(3), ..item(0, 1) });
+        assert!(cut.is_empty());
+    }
+
+    #[test]
+    fn past_the_limit_less_is_claimed_and_never_more() {
+        let mut cut = CutItems::default();
+        for at in 1..=CUT_ITEMS_MAX as u64 + 2 {
+            cut.insert(&item(at, 1));
+        }
+        assert_eq!(cut.known.len(), CUT_ITEMS_MAX);
+        assert!(cut.is_cut(item(1, 0).spot) && cut.is_cut(item(2, 0).spot));
+        assert_eq!((cut.portion(item(2, 0).spot), cut.portion(item(3, 0).spot).is_some()), (None, true));
+    }
+
+    #[test]
+    fn the_stored_form_is_frozen() {
+        let mut cut = CutItems::default();
+        cut.insert(&item(7, 100));
+        let form = r#"{"known":{"7.0":{"shown":100,"of":9000}}}"#;
+        assert_eq!(serde_json::to_string(&cut).unwrap(), form);
+        assert_eq!(serde_json::from_str::<CutItems>(form).unwrap(), cut);
+        let item = serde_json::to_string(&item(7, 100)).unwrap();
+        assert_eq!(item, r#"{"spot":"7.0","shown":100,"of":9000}"#);
+    }
+}

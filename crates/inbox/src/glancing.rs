@@ -1,0 +1,59 @@
+//! What an agent has not seen, and what its coding agents do.
+//! Must not know: who looks.
+
+use futures_util::future::BoxFuture;
+use plenary_accounts::Attention;
+use plenary_kernel::TimestampMs;
+use plenary_log::Fault;
+use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances};
+
+use crate::{Inbox, kind::Kinds, reading::Ask};
+
+/// A coding agent in which something happened so lately works, in milliseconds.
+const WORKING_MS: u64 = 60_000;
+
+/// What lets not everything through now.
+fn held(attention: Option<Attention>, now: TimestampMs) -> Option<AttentionGlance> {
+    let held = attention.filter(|held| held.covers(now))?;
+    Some(AttentionGlance { level: held.level.as_str(), until: held.until })
+}
+
+impl Glancer for Inbox {
+    fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
+        Box::pin(async move {
+            let now = self.0.clock.now();
+            for (handle, glance) in &mut at.agents {
+                if !glance.is_brief {
+                    let ask = Ask { after: None, limit: 1, kinds: Kinds::ALL, coding: None };
+                    let page = self.page(handle, &ask).await?;
+                    glance.unread = page.unread;
+                    let ago = |seconds: u64| TimestampMs(now.0.saturating_sub(seconds.saturating_mul(1_000)));
+                    glance.oldest_unread_at = page.items.first().map(|item| ago(item.age_s));
+                }
+                let attention = self.0.rooms.accounts.agent(handle).await?.state.attention();
+                glance.attention = held(attention, now);
+                let marks = self.settled_marks(handle).await?;
+                for coding in marks.shown.sessions() {
+                    glance.heard(coding.heard);
+                    glance.is_there |= coding.is_live(now);
+                    if !coding.is_live(now) {
+                        continue;
+                    }
+                    let works = coding.is_working(now);
+                    if works || now.0.saturating_sub(coding.worked.0) < WORKING_MS {
+                        glance.works_since = Some(glance.works_since.unwrap_or(coding.worked));
+                    }
+                    glance.coding.push(CodingGlance {
+                        session: coding.session.clone(),
+                        client: coding.client.clone(),
+                        works,
+                        hooks: coding.hooks,
+                        since: coding.worked,
+                        attention: held(coding.attention, now),
+                    });
+                }
+            }
+            Ok(())
+        })
+    }
+}

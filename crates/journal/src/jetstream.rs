@@ -1,0 +1,355 @@
+//! The journal as a stream of NATS JetStream: three replicas, a record a message, fenced by the stream's last sequence.
+//! Hints go over a plain subject beside it. Must not know: what is in a record.
+
+mod fit;
+
+use std::{fmt::Display, time::Duration};
+
+use async_nats::{
+    Client, ConnectOptions,
+    jetstream::{
+        self, Context, ErrorCode,
+        context::PublishErrorKind,
+        message::PublishMessage,
+        stream::{Config, DiscardPolicy, RawMessageErrorKind, RetentionPolicy, StorageType, Stream},
+    },
+};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{
+    ANSWER_MAX, Answer, Extent, HINTS_WAITING_MAX, Hint, Hints, Journal, PublishError, READ_OCTETS_MAX,
+    READ_RECORDS_MAX, RECORD_OCTETS_MAX, ReadError, Record, hint_channel,
+};
+
+pub use fit::{Unfit, VERSION_MIN};
+
+/// Replicas of a stream; with [`Options::dev`] one is enough.
+pub const REPLICAS: usize = 3;
+/// How long an opening waits between two tries.
+const AGAIN: Duration = Duration::from_millis(250);
+/// So many records are asked for at once.
+const READS_AT_ONCE: usize = 32;
+/// Most bytes of a record that goes along with its hint.
+const HINT_OCTETS_MAX: usize = 1 << 20;
+/// How long a short-lived journal keeps a record, how many, and how many bytes.
+const SHORT_AGE: Duration = Duration::from_secs(300);
+const SHORT_RECORDS: i64 = 65_536;
+const SHORT_OCTETS: i64 = 256 << 20;
+
+/// How servers are used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The name of the network, whose streams these are: 1 to 32 of a-z, 0-9 and `-`.
+    pub network: String,
+    /// Whether one server alone will do, which loses what it loses.
+    pub dev: bool,
+    /// How long an opening waits for servers that start.
+    pub start_wait: Duration,
+}
+
+/// How long a journal keeps its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retention {
+    /// For ever, on disk.
+    Forever,
+    /// For minutes, in the servers' memory.
+    Shortly,
+}
+
+/// Why there is no journal.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The text that names the servers.
+    #[error("{0:?} names no NATS servers: write nats://HOST:PORT, several apart by commas")]
+    Servers(String),
+    /// The name of the network.
+    #[error("{0:?} can't be the name of a network: 1 to 32 of a-z, 0-9 and `-`")]
+    Network(String),
+    /// They can't be reached, or have no leader.
+    #[error("the NATS servers are not ready: {0}")]
+    NotReady(String),
+    /// They must not be used.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+}
+
+/// A connection to the servers.
+#[derive(Debug, Clone)]
+pub struct Nats {
+    client: Client,
+    context: Context,
+    options: Options,
+}
+
+/// One stream.
+#[derive(Debug, Clone)]
+pub struct JetStream {
+    client: Client,
+    context: Context,
+    stream: Stream,
+    subject: String,
+    hints: String,
+}
+
+/// How the servers keep a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// The name of the stream.
+    pub stream: String,
+    /// Where it begins and ends.
+    pub extent: Extent,
+    /// Bytes that it takes.
+    pub octets: u64,
+    /// The server that leads; absent while there is none.
+    pub leader: Option<String>,
+    /// The other servers that keep it: name, and whether it is up to date.
+    pub others: Vec<(String, bool)>,
+}
+
+impl Nats {
+    /// Connects to one of the servers, `nats://a,nats://b,nats://c`, and looks whether it is fit.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn connect(servers: &str, options: Options) -> Result<Self, OpenError> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !(1..=32).contains(&options.network.len()) || !options.network.chars().all(plain) {
+            return Err(OpenError::Network(options.network));
+        }
+        let addresses: Result<Vec<async_nats::ServerAddr>, _> =
+            servers.split(',').map(|server| server.trim().parse()).collect();
+        let addresses = addresses.map_err(|_| OpenError::Servers(servers.to_owned()))?;
+        let until = Instant::now() + options.start_wait;
+        let client = loop {
+            let connecting = ConnectOptions::new()
+                .name("plenary")
+                .connection_timeout(ANSWER_MAX)
+                .ping_interval(Duration::from_secs(5))
+                .reconnect_delay_callback(|tries| Duration::from_millis((20 << tries.min(5)).min(500)))
+                .subscription_capacity(HINTS_WAITING_MAX);
+            match connecting.connect(&addresses[..]).await {
+                Ok(client) => break client,
+                Err(error) if Instant::now() + AGAIN > until => {
+                    return Err(OpenError::NotReady(error.to_string()));
+                }
+                Err(_) => sleep(AGAIN).await,
+            }
+        };
+        let server = client.server_info();
+        fit::server(&server.version, server.max_payload, server.jetstream)?;
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(ANSWER_MAX);
+        Ok(Self { client, context, options })
+    }
+
+    /// The journal of a name, which is made if it is not there.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn journal(&self, name: &str, keeping: Retention) -> Result<JetStream, OpenError> {
+        let wanted = self.config(name, keeping);
+        let until = Instant::now() + self.options.start_wait;
+        let stream = loop {
+            match self.context.get_or_create_stream(wanted.clone()).await {
+                Ok(stream) => break stream,
+                Err(error) if Instant::now() + AGAIN > until => {
+                    return Err(OpenError::NotReady(error.to_string()));
+                }
+                Err(_) => sleep(AGAIN).await,
+            }
+        };
+        fit::stream(&stream.cached_info().config, keeping, self.options.dev)?;
+        let subject = wanted.subjects.first().cloned().unwrap_or_default();
+        let hints = format!("{subject}.hint");
+        Ok(JetStream { client: self.client.clone(), context: self.context.clone(), stream, subject, hints })
+    }
+
+    /// How the servers keep a journal; `None` where there is none.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn health(&self, name: &str, keeping: Retention) -> Result<Option<Health>, OpenError> {
+        let config = self.config(name, keeping);
+        let stream = match self.context.get_stream(&config.name).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                if let jetstream::context::GetStreamErrorKind::JetStream(error) = error.kind()
+                    && error.error_code() == ErrorCode::STREAM_NOT_FOUND
+                {
+                    return Ok(None);
+                }
+                return Err(OpenError::NotReady(error.to_string()));
+            }
+        };
+        let info = stream.cached_info();
+        let cluster = info.cluster.as_ref();
+        let peers = cluster.map_or(&[][..], |cluster| &cluster.replicas);
+        Ok(Some(Health {
+            stream: config.name,
+            extent: extent(info),
+            octets: info.state.bytes,
+            leader: cluster.and_then(|cluster| cluster.leader.clone()),
+            others: peers.iter().map(|peer| (peer.name.clone(), peer.current && !peer.offline)).collect(),
+        }))
+    }
+
+    fn config(&self, name: &str, keeping: Retention) -> Config {
+        let network = &self.options.network;
+        let common = Config {
+            name: format!("plenary-{network}-{name}"),
+            subjects: vec![format!("plenary.{network}.{name}")],
+            num_replicas: if self.options.dev { 1 } else { REPLICAS },
+            retention: RetentionPolicy::Limits,
+            max_messages: -1,
+            max_bytes: -1,
+            max_messages_per_subject: -1,
+            max_message_size: -1,
+            max_consumers: -1,
+            ..Config::default()
+        };
+        match keeping {
+            Retention::Forever => Config {
+                storage: StorageType::File,
+                discard: DiscardPolicy::New,
+                deny_delete: true,
+                deny_purge: true,
+                ..common
+            },
+            Retention::Shortly => Config {
+                storage: StorageType::Memory,
+                discard: DiscardPolicy::Old,
+                max_age: SHORT_AGE,
+                max_messages: SHORT_RECORDS,
+                max_bytes: SHORT_OCTETS,
+                ..common
+            },
+        }
+    }
+}
+
+fn extent(info: &jetstream::stream::Info) -> Extent {
+    Extent { first: info.state.first_sequence, last: info.state.last_sequence }
+}
+
+fn unavailable(error: impl Display) -> ReadError {
+    ReadError::Unavailable(error.to_string())
+}
+
+impl JetStream {
+    async fn append(&self, after: u64, body: Bytes) -> Result<(), PublishError> {
+        if body.len() > RECORD_OCTETS_MAX {
+            return Err(PublishError::TooLarge(body.len()));
+        }
+        let message = PublishMessage::build().expected_last_sequence(after).payload(body.clone());
+        let sent = async { self.context.send_publish(self.subject.clone(), message).await?.await };
+        match sent.await {
+            Ok(answer) if answer.sequence == after + 1 => {}
+            Ok(answer) => {
+                return Err(PublishError::Unknown(format!(
+                    "the record behind {after} got the number {}",
+                    answer.sequence
+                )));
+            }
+            Err(error) => {
+                return Err(match error.kind() {
+                    PublishErrorKind::WrongLastSequence => PublishError::Conflict,
+                    PublishErrorKind::MaxPayloadExceeded => PublishError::TooLarge(body.len()),
+                    PublishErrorKind::StreamNotFound
+                    | PublishErrorKind::WrongLastMessageId
+                    | PublishErrorKind::TimedOut
+                    | PublishErrorKind::BrokenPipe
+                    | PublishErrorKind::MaxAckPending
+                    | PublishErrorKind::Other => PublishError::Unknown(error.to_string()),
+                });
+            }
+        }
+        self.hint(after + 1, &body).await;
+        Ok(())
+    }
+
+    /// Tells the others. A hint that is lost is made up for by their next look.
+    async fn hint(&self, sequence: u64, body: &Bytes) {
+        let goes_along = body.len() <= HINT_OCTETS_MAX;
+        let mut told = BytesMut::with_capacity(8 + if goes_along { body.len() } else { 0 });
+        told.put_u64(sequence);
+        if goes_along {
+            told.put_slice(body);
+        }
+        let _ = timeout(ANSWER_MAX, self.client.publish(self.hints.clone(), told.freeze())).await;
+    }
+
+    async fn extent_now(&self) -> Result<Extent, ReadError> {
+        let info = timeout(ANSWER_MAX, self.stream.get_info()).await.map_err(unavailable)?;
+        info.map(|info| extent(&info)).map_err(unavailable)
+    }
+
+    async fn one(&self, sequence: u64) -> Result<Record, ReadError> {
+        let read = timeout(ANSWER_MAX, self.stream.get_raw_message(sequence)).await.map_err(unavailable)?;
+        match read {
+            Ok(message) => Ok(Record { sequence, body: message.payload }),
+            Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
+                Err(ReadError::Hole(sequence))
+            }
+            Err(error) => Err(unavailable(error)),
+        }
+    }
+
+    /// Asked of the leader: another replica may be behind.
+    async fn read_now(&self, after: u64, max: usize) -> Result<Vec<Record>, ReadError> {
+        let Extent { last, .. } = self.extent_now().await?;
+        let max = max.min(READ_RECORDS_MAX) as u64;
+        let wanted = after + 1..=last.min(after.saturating_add(max));
+        let mut coming = stream::iter(wanted).map(|sequence| self.one(sequence)).buffered(READS_AT_ONCE);
+        let (mut records, mut octets) = (Vec::new(), 0);
+        while octets < READ_OCTETS_MAX
+            && let Some(record) = coming.try_next().await?
+        {
+            octets += record.body.len();
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    async fn listen(&self) -> Result<Hints, ReadError> {
+        let subscribed = async {
+            let told = self.client.subscribe(self.hints.clone()).await.map_err(unavailable)?;
+            // What is published after this is heard.
+            self.client.flush().await.map_err(unavailable)?;
+            Ok(told)
+        };
+        let mut told = timeout(ANSWER_MAX, subscribed).await.map_err(unavailable)??;
+        let (to, hints) = hint_channel();
+        tokio::spawn(async move {
+            loop {
+                let message = tokio::select! {
+                    message = told.next() => message,
+                    () = to.closed() => return,
+                };
+                let Some(mut body) = message.map(|message| message.payload) else { return };
+                let Ok(sequence) = body.try_get_u64() else { continue };
+                let body = (!body.is_empty()).then_some(body);
+                if !to.send(Hint { sequence, body }) {
+                    return;
+                }
+            }
+        });
+        Ok(hints)
+    }
+}
+
+impl Journal for JetStream {
+    fn publish(&self, after: u64, body: Bytes) -> Answer<'_, Result<(), PublishError>> {
+        Box::pin(self.append(after, body))
+    }
+    fn read(&self, after: u64, max: usize) -> Answer<'_, Result<Vec<Record>, ReadError>> {
+        Box::pin(self.read_now(after, max))
+    }
+    fn extent(&self) -> Answer<'_, Result<Extent, ReadError>> {
+        Box::pin(self.extent_now())
+    }
+    fn hints(&self) -> Answer<'_, Result<Hints, ReadError>> {
+        Box::pin(self.listen())
+    }
+}

@@ -1,0 +1,120 @@
+//! Which servers and streams may keep a journal: whatever would lose an acknowledged record is refused.
+//! Pure. Must not know: how they are reached.
+
+use async_nats::jetstream::stream::{Config, RetentionPolicy, StorageType};
+
+use super::{REPLICAS, Retention};
+use crate::PAYLOAD_OCTETS_MIN;
+
+/// The oldest NATS whose flush of each write is a group commit, and whose fences hold.
+pub const VERSION_MIN: (u32, u32) = (2, 15);
+
+/// Why servers or a stream must not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The server is too old.
+    #[error("NATS {0} is too old: at least 2.15 is needed")]
+    Version(String),
+    /// The server has no JetStream.
+    #[error("the NATS server runs without JetStream; `plenary cluster nats-conf` prints a configuration")]
+    NoJetStream,
+    /// The server takes only small messages.
+    #[error("the NATS server takes messages of {0} bytes; set max_payload to at least {PAYLOAD_OCTETS_MIN}")]
+    Payload(usize),
+    /// The stream has too few replicas.
+    #[error(
+        "the stream {0} has {1} replicas, and {REPLICAS} are needed; --cluster-dev takes fewer, for trials"
+    )]
+    Replicas(String, usize),
+    /// The stream forgets.
+    #[error("the stream {0} forgets records ({1})")]
+    Forgets(String, &'static str),
+}
+
+/// Whether a server is fit.
+pub(super) fn server(version: &str, max_payload: usize, has_jetstream: bool) -> Result<(), Unfit> {
+    if !has_jetstream {
+        return Err(Unfit::NoJetStream);
+    }
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    let found = (parts.next().flatten(), parts.next().flatten());
+    match found {
+        (Some(major), Some(minor)) if (major, minor) >= VERSION_MIN => {}
+        _ => return Err(Unfit::Version(version.to_owned())),
+    }
+    if max_payload < PAYLOAD_OCTETS_MIN {
+        return Err(Unfit::Payload(max_payload));
+    }
+    Ok(())
+}
+
+/// Whether a stream is fit, as it was found.
+pub(super) fn stream(config: &Config, keeping: Retention, dev: bool) -> Result<(), Unfit> {
+    let name = || config.name.clone();
+    if config.num_replicas < REPLICAS && !dev {
+        return Err(Unfit::Replicas(name(), config.num_replicas));
+    }
+    if keeping == Retention::Shortly {
+        return Ok(());
+    }
+    let forgets = if !config.max_age.is_zero() {
+        "max_age"
+    } else if config.max_messages > 0 {
+        "max_msgs"
+    } else if config.max_bytes > 0 {
+        "max_bytes"
+    } else if config.max_messages_per_subject > 0 {
+        "max_msgs_per_subject"
+    } else if config.storage != StorageType::File {
+        "storage in memory"
+    } else if config.retention != RetentionPolicy::Limits {
+        "retention"
+    } else {
+        return Ok(());
+    };
+    Err(Unfit::Forgets(name(), forgets))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn old_and_narrow_servers_are_refused() {
+        let enough = PAYLOAD_OCTETS_MIN;
+        for good in ["2.15.0", "2.15.1", "2.16.0-dev", "3.0.0"] {
+            assert_eq!(server(good, enough, true), Ok(()), "{good}");
+        }
+        for old in ["2.14.9", "2.9.10", "1.99.0", "", "x.y"] {
+            assert_eq!(server(old, enough, true), Err(Unfit::Version(old.to_owned())));
+        }
+        assert_eq!(server("2.15.1", enough - 1, true), Err(Unfit::Payload(enough - 1)));
+        assert_eq!(server("2.15.1", enough, false), Err(Unfit::NoJetStream));
+    }
+
+    #[test]
+    fn streams_that_forget_or_have_few_replicas_are_refused() {
+        let good = Config { num_replicas: 3, max_messages: -1, max_bytes: -1, ..Config::default() };
+        assert_eq!(stream(&good, Retention::Forever, false), Ok(()));
+        let few = Config { num_replicas: 1, ..good.clone() };
+        assert!(matches!(stream(&few, Retention::Forever, false), Err(Unfit::Replicas(_, 1))));
+        assert_eq!(stream(&few, Retention::Forever, true), Ok(()));
+        let forgetful = [
+            Config { max_age: Duration::from_secs(1), ..good.clone() },
+            Config { max_messages: 9, ..good.clone() },
+            Config { max_bytes: 9, ..good.clone() },
+            Config { max_messages_per_subject: 9, ..good.clone() },
+            Config { storage: StorageType::Memory, ..good.clone() },
+            Config { retention: RetentionPolicy::WorkQueue, ..good },
+        ];
+        for config in forgetful {
+            assert!(
+                matches!(stream(&config, Retention::Forever, true), Err(Unfit::Forgets(..))),
+                "{config:?}"
+            );
+            assert_eq!(stream(&config, Retention::Shortly, true), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A replicated journal: numbered records without gaps, each appended only if it is the next one. What a cluster's nodes
+//! agree on goes through it; nothing else is asked of what carries it.
+//! Must not know: what is in a record, or any protocol.
+
+pub mod jetstream;
+pub mod memory;
+mod settle;
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+pub use settle::{Settlement, settle};
+
+/// Largest record, in bytes. A server must take messages of [`PAYLOAD_OCTETS_MIN`].
+pub const RECORD_OCTETS_MAX: usize = 7 << 20;
+/// The least `max_payload` of a server: a record, its number and headers.
+pub const PAYLOAD_OCTETS_MIN: usize = 8 << 20;
+/// Within that a journal answers, if only that it can't.
+pub const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// Most records that one read gives.
+pub const READ_RECORDS_MAX: usize = 256;
+/// Bytes of records after which a read ends, whatever their number.
+pub const READ_OCTETS_MAX: usize = 8 << 20;
+/// Most hints that wait for their reader; past it hints are lost, and records are read by their numbers.
+pub const HINTS_WAITING_MAX: usize = 1_024;
+/// Most bytes of records that wait with them; past it hints come without.
+pub const HINTS_OCTETS_MAX: usize = 16 << 20;
+
+/// A boxed answer.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A record in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its number, without gaps from 1.
+    pub sequence: u64,
+    /// Its bytes.
+    pub body: Bytes,
+}
+
+/// That a record is there, said without a promise to say it of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// The record's number.
+    pub sequence: u64,
+    /// Its bytes, where they came along.
+    pub body: Option<Bytes>,
+}
+
+/// Where a journal begins and ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// The number of the oldest record that is kept; past `last` when none is.
+    pub first: u64,
+    /// The number of the last record, 0 of an empty journal.
+    pub last: u64,
+}
+
+/// Why a record was not published, as far as is known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// It would not be the next one. It may be that an earlier try of the same record has taken the place.
+    #[error("another record has that number")]
+    Conflict,
+    /// It may or may not be there.
+    #[error("the journal did not answer: {0}")]
+    Unknown(String),
+    /// It is not there, and never will be.
+    #[error("a record of {0} bytes is too large")]
+    TooLarge(usize),
+}
+
+/// Why records were not read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The journal can't be reached, or has no leader now.
+    #[error("the journal is unavailable: {0}")]
+    Unavailable(String),
+    /// A record that was published can't be read.
+    #[error("the journal lacks record {0}")]
+    Hole(u64),
+}
+
+/// The journal. Each answer comes within about [`ANSWER_MAX`].
+pub trait Journal: Send + Sync + 'static {
+    /// Appends the record that follows `after`, if it is the next one.
+    fn publish(&self, after: u64, body: Bytes) -> Answer<'_, Result<(), PublishError>>;
+    /// The records behind `after` in order, at most `max` and [`READ_RECORDS_MAX`], and none more once they have
+    /// [`READ_OCTETS_MAX`] bytes; none only at the journal's end. What was published before the read began is read, unless
+    /// the journal's leader has just been deposed and does not know it.
+    fn read(&self, after: u64, max: usize) -> Answer<'_, Result<Vec<Record>, ReadError>>;
+    /// How far it reaches, as its leader knows it.
+    fn extent(&self) -> Answer<'_, Result<Extent, ReadError>>;
+    /// Hints of what is published from now on, by this process or another; some may be lost or come twice.
+    fn hints(&self) -> Answer<'_, Result<Hints, ReadError>>;
+}
+
+/// Hints as they come.
+#[derive(Debug)]
+pub struct Hints {
+    waiting: mpsc::Receiver<Hint>,
+    /// Bytes of the records that wait.
+    octets: Arc<AtomicUsize>,
+}
+
+/// Where hints come from. A reader that does not read keeps at most [`HINTS_WAITING_MAX`] of them.
+#[derive(Debug)]
+pub(crate) struct HintSender {
+    to: mpsc::Sender<Hint>,
+    octets: Arc<AtomicUsize>,
+}
+
+/// A way for hints.
+pub(crate) fn hint_channel() -> (HintSender, Hints) {
+    let (to, waiting) = mpsc::channel(HINTS_WAITING_MAX);
+    let octets = Arc::<AtomicUsize>::default();
+    (HintSender { to, octets: octets.clone() }, Hints { waiting, octets })
+}
+
+impl HintSender {
+    /// Gives a hint to the reader, without its record where too much waits; false once there is no reader any more.
+    pub(crate) fn send(&self, mut hint: Hint) -> bool {
+        let octets = hint.body.as_ref().map_or(0, Bytes::len);
+        // One sender alone adds to it.
+        if self.octets.load(Ordering::Relaxed) + octets > HINTS_OCTETS_MAX {
+            hint.body = None;
+        }
+        let kept = hint.body.as_ref().map_or(0, Bytes::len);
+        self.octets.fetch_add(kept, Ordering::Relaxed);
+        match self.to.try_send(hint) {
+            Ok(()) => true,
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                self.octets.fetch_sub(kept, Ordering::Relaxed);
+                true
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        }
+    }
+
+    /// Waits until there is no reader any more.
+    pub(crate) async fn closed(&self) {
+        self.to.closed().await;
+    }
+}
+
+impl Hints {
+    /// The next hint; `None` once the journal is gone.
+    pub async fn next(&mut self) -> Option<Hint> {
+        let hint = self.waiting.recv().await?;
+        Some(self.taken(hint))
+    }
+    /// The next hint, if one waits.
+    pub fn try_next(&mut self) -> Option<Hint> {
+        let hint = self.waiting.try_recv().ok()?;
+        Some(self.taken(hint))
+    }
+    fn taken(&self, hint: Hint) -> Hint {
+        self.octets.fetch_sub(hint.body.as_ref().map_or(0, Bytes::len), Ordering::Relaxed);
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{memory::Memory, *};
+
+    #[tokio::test]
+    async fn what_is_read_at_once_and_what_waits_as_hints_have_a_number_of_bytes() {
+        let journal = Memory::new();
+        let mut hints = journal.hints().await.expect("hints");
+        let record = Bytes::from(vec![7; 1 << 20]);
+        let count = 40;
+        for after in 0..count {
+            journal.publish(after, record.clone()).await.expect("published");
+        }
+        let (mut read, mut last) = (0, 0);
+        loop {
+            let records = journal.read(last, READ_RECORDS_MAX).await.expect("read");
+            let octets: usize = records.iter().map(|record| record.body.len()).sum();
+            assert!(octets < READ_OCTETS_MAX + RECORD_OCTETS_MAX, "{octets}");
+            let Some(end) = records.last() else { break };
+            (read, last) = (read + records.len(), end.sequence);
+        }
+        assert_eq!((read, last), (40, count));
+        let (mut octets, mut numbers) = (0, Vec::new());
+        while let Some(hint) = hints.try_next() {
+            octets += hint.body.as_ref().map_or(0, Bytes::len);
+            numbers.push(hint.sequence);
+        }
+        assert!(octets <= HINTS_OCTETS_MAX, "{octets}");
+        assert_eq!(numbers, (1..=count).collect::<Vec<_>>(), "the numbers all come");
+        journal.publish(count, record.clone()).await.expect("published");
+        assert_eq!(hints.try_next().and_then(|hint| hint.body), Some(record), "there is room again");
+    }
+}

@@ -1,0 +1,120 @@
+//! What became of a record that was published: a publication that nobody answered is looked up where it would be.
+//! Must not know: what carries the journal.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::{Journal, PublishError, Record};
+
+/// The first pause before a record is looked up again, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(200));
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// It is the record behind `after`.
+    Ours,
+    /// Another record has that number, which is this: ours will never be there.
+    Others(Record),
+    /// It is not known; it may still come to stand behind `after`, and nowhere else.
+    Unknown(String),
+    /// It is too large, and not there.
+    TooLarge(usize),
+}
+
+/// Publishes a record until it is known what became of it, or until `until`. The bytes of a record must be like those of
+/// no other. It is safe to publish again what was not answered: of two tries at most one can follow `after`.
+pub async fn settle(journal: &dyn Journal, after: u64, body: &Bytes, until: Instant) -> Settlement {
+    let mut pause = PAUSES.0;
+    loop {
+        let why = match timeout_at(until, journal.publish(after, body.clone())).await {
+            Ok(Ok(())) => return Settlement::Ours,
+            Ok(Err(PublishError::TooLarge(size))) => return Settlement::TooLarge(size),
+            Ok(Err(error @ (PublishError::Conflict | PublishError::Unknown(_)))) => error.to_string(),
+            Err(_) => return Settlement::Unknown("no answer in time".into()),
+        };
+        let found = timeout_at(until, journal.read(after, 1)).await;
+        let why = match found {
+            Ok(Ok(records)) => match records.into_iter().next() {
+                Some(record) if record.body == *body => return Settlement::Ours,
+                Some(record) => return Settlement::Others(record),
+                None => why,
+            },
+            Ok(Err(error)) => format!("{why}; {error}"),
+            Err(_) => return Settlement::Unknown(why),
+        };
+        let next = Instant::now() + pause;
+        if next >= until {
+            return Settlement::Unknown(why);
+        }
+        sleep_until(next).await;
+        pause = (pause * 2).min(PAUSES.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Memory, Rig};
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(10)
+    }
+
+    async fn bodies(journal: &Memory) -> Vec<Bytes> {
+        let records = journal.read(0, 100).await.expect("the journal is well");
+        records.into_iter().map(|record| record.body).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lost_acknowledgement_is_looked_up_and_the_record_is_there_once() {
+        let journal = Memory::new();
+        journal.rig(Rig::LoseAnswers(1));
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+        assert_eq!(bodies(&journal).await, ["a"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_did_not_arrive_is_sent_again() {
+        let journal = Memory::new();
+        journal.rig(Rig::LosePublications(3));
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+        assert_eq!(bodies(&journal).await, ["a"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_comes_second_learns_it_even_if_the_first_was_not_answered() {
+        let journal = Memory::new();
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+        journal.rig(Rig::LoseAnswers(1));
+        let first = Record { sequence: 1, body: "a".into() };
+        assert_eq!(settle(&journal, 0, &"b".into(), soon()).await, Settlement::Others(first));
+        assert_eq!(bodies(&journal).await, ["a"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_conflict_with_nobody_is_tried_again() {
+        let journal = Memory::new();
+        journal.rig(Rig::Conflict(4));
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_journal_that_stalls_leaves_it_open() {
+        let journal = Memory::new();
+        journal.rig(Rig::Stall(true));
+        assert!(matches!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Unknown(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_record_past_the_limit_is_refused() {
+        let journal = Memory::new();
+        let body = Bytes::from(vec![0; crate::RECORD_OCTETS_MAX + 1]);
+        assert_eq!(
+            settle(&journal, 0, &body, soon()).await,
+            Settlement::TooLarge(crate::RECORD_OCTETS_MAX + 1)
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! Reads that are as fresh as the journal: before one begins, the node has applied what the journal had then. Reads that
+//! wait together ask once. A node that is cut off answers from its own file, as it is.
+//! Must not know: how records are applied.
+
+use std::{sync::Arc, time::Duration};
+
+use plenary_journal::{Journal, ReadError};
+use plenary_kernel::{Position, Version};
+use plenary_log::{IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, timeout},
+};
+
+/// Most reads that wait to be let through; past it a read waits before it is counted.
+const READS_WAITING_MAX: usize = 4_096;
+/// So long after a journal did not answer, reads do not wait for it.
+const CUT_OFF: Duration = Duration::from_secs(2);
+
+/// The reads of a node.
+pub(crate) struct Fresh {
+    pub(crate) inner: Arc<dyn Reads>,
+    ask: mpsc::Sender<oneshot::Sender<()>>,
+}
+
+/// What lets reads through.
+pub(crate) struct Gate {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) applied: watch::Receiver<u64>,
+    pub(crate) wanted: watch::Sender<u64>,
+    pub(crate) wait: Duration,
+}
+
+impl Fresh {
+    /// Reads of a replica through a gate, whose task is begun.
+    pub(crate) fn new(inner: Arc<dyn Reads>, gate: Gate) -> Self {
+        let (ask, asked) = mpsc::channel(READS_WAITING_MAX);
+        tokio::spawn(gate.keep(asked));
+        Self { inner, ask }
+    }
+
+    async fn ready(&self) {
+        let (let_through, through) = oneshot::channel();
+        if self.ask.send(let_through).await.is_ok() {
+            let _ = through.await;
+        }
+    }
+}
+
+impl Gate {
+    async fn keep(mut self, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
+        let mut cut_off_until = None;
+        while let Some(first) = asked.recv().await {
+            let mut waiting = vec![first];
+            while let Ok(more) = asked.try_recv() {
+                waiting.push(more);
+            }
+            if cut_off_until.is_none_or(|until| Instant::now() >= until) {
+                let fresh = timeout(self.wait, self.reached()).await;
+                let is_fresh = matches!(fresh, Ok(Ok(())));
+                if !is_fresh && cut_off_until.is_none() {
+                    tracing::warn!("the journal does not answer: reads are as old as this node's file");
+                }
+                cut_off_until = (!is_fresh).then(|| Instant::now() + CUT_OFF);
+            }
+            for reader in waiting {
+                let _ = reader.send(());
+            }
+        }
+    }
+
+    async fn reached(&mut self) -> Result<(), ReadError> {
+        let last = self.journal.extent().await?.last;
+        self.wanted.send_if_modified(|wanted| {
+            let is_more = last > *wanted;
+            *wanted = last.max(*wanted);
+            is_more
+        });
+        // A node that has ended applies nothing more.
+        let _ = self.applied.wait_for(|applied| *applied >= last).await;
+        Ok(())
+    }
+}
+
+impl Reads for Fresh {
+    fn read_stream<'a>(
+        &'a self,
+        stream: &'a StreamName,
+        after: Version,
+        max: usize,
+    ) -> Read<'a, Vec<StoredEvent>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.read_stream(stream, after, max).await
+        })
+    }
+    fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.read_log(after, max).await
+        })
+    }
+    fn read_index<'a>(
+        &'a self,
+        name: &'a str,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+        order: Order,
+    ) -> Read<'a, Vec<IndexRow>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.read_index(name, prefix, after, max, order).await
+        })
+    }
+    fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.read_row(name).await
+        })
+    }
+    fn read_rows<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+    ) -> Read<'a, Vec<(String, Row)>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.read_rows(prefix, after, max).await
+        })
+    }
+    fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.read_key(scope, key).await
+        })
+    }
+    fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.read_usage(account).await
+        })
+    }
+    fn streams_between<'a>(
+        &'a self,
+        category: &'a str,
+        after: Position,
+        until: Position,
+    ) -> Read<'a, Vec<StreamNews>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.streams_between(category, after, until).await
+        })
+    }
+    fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.streams_after(streams, after).await
+        })
+    }
+    fn head(&self) -> Read<'_, Position> {
+        Box::pin(async move {
+            self.ready().await;
+            self.inner.head().await
+        })
+    }
+}

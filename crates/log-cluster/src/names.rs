@@ -1,0 +1,24 @@
+//! The names of indexes that came in records: the program knows a few by heart, and keeps each for good.
+
+use std::collections::HashSet;
+
+use parking_lot::Mutex;
+
+/// Most names; a journal that has more is not ours.
+const NAMES_MAX: usize = 1_024;
+
+/// The name, kept for as long as the process lives; `None` past the limit.
+pub(crate) fn known_for_good(name: &str) -> Option<&'static str> {
+    static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let mut names = NAMES.lock();
+    let names = names.get_or_insert_default();
+    if let Some(known) = names.get(name) {
+        return Some(*known);
+    }
+    if names.len() >= NAMES_MAX {
+        return None;
+    }
+    let kept: &'static str = String::leak(name.to_owned());
+    names.insert(kept);
+    Some(kept)
+}

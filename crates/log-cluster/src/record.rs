@@ -1,0 +1,334 @@
+//! A record of the log's journal: what one group of appends writes, and the hash of the record before it.
+//! The stored form is frozen. Pure. Must not know: where records are kept.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use plenary_kernel::{Position, TimestampMs, Version};
+use plenary_log::{Change, IndexOp, KeyClaim, Row, StoredEvent, StreamName, Writes};
+use plenary_log_sqlite::Link;
+use prost::Message;
+use sha2::{Digest, Sha256};
+
+use crate::names::known_for_good;
+
+/// The form of records that this release writes, and the only one that it reads.
+const FORM: u32 = 1;
+
+/// Why a record can't be applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// Its bytes are no record.
+    #[error("record {0} can't be read: {1}")]
+    Unreadable(u64, String),
+    /// A newer release wrote it.
+    #[error("record {0} has form {1}; a newer release wrote it")]
+    NewerForm(u64, u32),
+    /// It does not follow what is here.
+    #[error("record {0} does not follow the record before it")]
+    Unchained(u64),
+}
+
+/// The hash of a record, which the next one names.
+#[must_use]
+pub fn hash(body: &[u8]) -> [u8; 32] {
+    Sha256::digest(body).into()
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredRecord {
+    #[prost(uint32, tag = "1")]
+    form: u32,
+    #[prost(bytes = "bytes", tag = "2")]
+    previous: Bytes,
+    /// Makes a record unlike every other.
+    #[prost(bytes = "bytes", tag = "3")]
+    nonce: Bytes,
+    /// The position of the last event before it.
+    #[prost(uint64, tag = "4")]
+    head: u64,
+    #[prost(message, repeated, tag = "5")]
+    events: Vec<StoredEventForm>,
+    #[prost(message, repeated, tag = "6")]
+    index: Vec<StoredIndex>,
+    #[prost(message, repeated, tag = "7")]
+    rows: Vec<StoredRow>,
+    #[prost(message, repeated, tag = "8")]
+    keys: Vec<StoredKey>,
+    #[prost(message, repeated, tag = "9")]
+    charges: Vec<StoredCharge>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredEventForm {
+    #[prost(string, tag = "1")]
+    stream: String,
+    #[prost(uint64, tag = "2")]
+    version: u64,
+    #[prost(string, tag = "3")]
+    kind: String,
+    #[prost(uint32, tag = "4")]
+    form: u32,
+    #[prost(uint64, tag = "5")]
+    at: u64,
+    #[prost(bytes = "bytes", tag = "6")]
+    envelope: Bytes,
+    #[prost(bytes = "bytes", tag = "7")]
+    payload: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredIndex {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "2")]
+    key: String,
+    /// Absent: the key goes.
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    value: Option<Bytes>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredRow {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(uint64, tag = "2")]
+    revision: u64,
+    /// Absent: the row goes.
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    value: Option<Bytes>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredKey {
+    #[prost(string, tag = "1")]
+    scope: String,
+    #[prost(string, tag = "2")]
+    key: String,
+    #[prost(bytes = "bytes", tag = "3")]
+    digest: Bytes,
+    #[prost(bytes = "bytes", tag = "4")]
+    outcome: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredCharge {
+    #[prost(string, tag = "1")]
+    account: String,
+    #[prost(sint64, tag = "2")]
+    bytes: i64,
+    #[prost(sint64, tag = "3")]
+    events: i64,
+}
+
+/// The bytes of the record that follows `last` and writes this.
+pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16]) -> Bytes {
+    let event = |event: &StoredEvent| StoredEventForm {
+        stream: event.stream.as_str().to_owned(),
+        version: event.version.0,
+        kind: event.kind.to_string(),
+        form: event.form.into(),
+        at: event.at.0,
+        envelope: event.envelope.clone(),
+        payload: event.payload.clone(),
+    };
+    let index = |op: &IndexOp| match op {
+        IndexOp::Put { name, key, value } => {
+            StoredIndex { name: (*name).to_owned(), key: key.clone(), value: Some(value.clone()) }
+        }
+        IndexOp::Delete { name, key } => {
+            StoredIndex { name: (*name).to_owned(), key: key.clone(), value: None }
+        }
+    };
+    let row = |(name, row): (&String, &Option<Row>)| StoredRow {
+        name: name.clone(),
+        revision: row.as_ref().map_or(0, |row| row.revision),
+        value: row.as_ref().map(|row| row.value.clone()),
+    };
+    let key = |claim: &KeyClaim| StoredKey {
+        scope: claim.scope.clone(),
+        key: claim.key.clone(),
+        digest: Bytes::copy_from_slice(&claim.digest),
+        outcome: claim.outcome.clone(),
+    };
+    let charge = |(account, change): (&String, &Change)| StoredCharge {
+        account: account.clone(),
+        bytes: change.bytes,
+        events: change.events,
+    };
+    let stored = StoredRecord {
+        form: FORM,
+        previous: Bytes::copy_from_slice(&last.hash),
+        nonce: Bytes::copy_from_slice(&nonce),
+        head: last.position.0,
+        events: writes.events.iter().map(event).collect(),
+        index: writes.index.iter().map(index).collect(),
+        rows: writes.rows.iter().map(row).collect(),
+        keys: writes.keys.iter().map(key).collect(),
+        charges: writes.charges.iter().map(charge).collect(),
+    };
+    stored.encode_to_vec().into()
+}
+
+/// What a record writes, if it follows `last`, and its own link.
+pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link), Damage> {
+    let sequence = last.sequence + 1;
+    let unreadable = |why: &str| Damage::Unreadable(sequence, why.to_owned());
+    let stored = StoredRecord::decode(body.clone()).map_err(|error| unreadable(&error.to_string()))?;
+    if stored.form != FORM {
+        return Err(Damage::NewerForm(sequence, stored.form));
+    }
+    if stored.previous != last.hash[..] || stored.head != last.position.0 {
+        return Err(Damage::Unchained(sequence));
+    }
+    let mut position = last.position;
+    let mut events = Vec::with_capacity(stored.events.len());
+    for event in stored.events {
+        position = position.next();
+        events.push(StoredEvent {
+            position,
+            stream: StreamName::stored(&event.stream),
+            version: Version(event.version),
+            kind: event.kind.into(),
+            form: u16::try_from(event.form).map_err(|_| unreadable("the form of an event"))?,
+            at: TimestampMs(event.at),
+            envelope: event.envelope,
+            payload: event.payload,
+        });
+    }
+    let mut index = Vec::with_capacity(stored.index.len());
+    for StoredIndex { name, key, value } in stored.index {
+        let name = known_for_good(&name).ok_or_else(|| unreadable("too many indexes"))?;
+        index.push(match value {
+            Some(value) => IndexOp::Put { name, key, value },
+            None => IndexOp::Delete { name, key },
+        });
+    }
+    let row = |StoredRow { name, revision, value }| (name, value.map(|value| Row { revision, value }));
+    let mut keys = Vec::with_capacity(stored.keys.len());
+    for StoredKey { scope, key, digest, outcome } in stored.keys {
+        let digest = digest[..].try_into().map_err(|_| unreadable("the digest of a key"))?;
+        keys.push(KeyClaim { scope, key, digest, outcome });
+    }
+    let charge = |StoredCharge { account, bytes, events }| (account, Change { bytes, events });
+    let writes = Writes {
+        events,
+        index,
+        rows: stored.rows.into_iter().map(row).collect(),
+        keys,
+        charges: stored.charges.into_iter().map(charge).collect(),
+    };
+    Ok((writes, Link { sequence, hash: hash(body), position }))
+}
+
+/// Puts what the next record writes behind what is there already, if that comes to the same as one after the other;
+/// otherwise gives it back.
+pub(crate) fn join(into: &mut Writes, next: Writes) -> Option<Writes> {
+    // Nobody uses less than nothing: where something is freed, the sum may differ from the steps.
+    let frees = |charges: &HashMap<String, Change>| {
+        charges.values().any(|change| change.bytes < 0 || change.events < 0)
+    };
+    if frees(&next.charges) || frees(&into.charges) {
+        return Some(next);
+    }
+    into.events.extend(next.events);
+    into.index.extend(next.index);
+    into.rows.extend(next.rows);
+    into.keys.extend(next.keys);
+    for (account, change) in next.charges {
+        let sum = into.charges.entry(account).or_default();
+        *sum = Change {
+            bytes: sum.bytes.saturating_add(change.bytes),
+            events: sum.events.saturating_add(change.events),
+        };
+    }
+    None
+}
+
+/// Where a log begins that nothing was written to.
+pub(crate) const BEGINNING: Link = Link { sequence: 0, hash: [0; 32], position: Position::ZERO };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writes() -> Writes {
+        let event = StoredEvent {
+            position: Position(8),
+            stream: StreamName::new("t.t", "a"),
+            version: Version(3),
+            kind: "Said".into(),
+            form: 2,
+            at: TimestampMs(5),
+            envelope: Bytes::from_static(b"e"),
+            payload: Bytes::from_static(b"p"),
+        };
+        let put = IndexOp::Put { name: "t.i", key: "k".into(), value: Bytes::new() };
+        let delete = IndexOp::Delete { name: "t.i", key: "l".into() };
+        let claim = KeyClaim { scope: "s".into(), key: "k".into(), digest: [9; 32], outcome: "done".into() };
+        Writes {
+            events: vec![event],
+            index: vec![put, delete],
+            rows: HashMap::from([("r".to_owned(), Some(Row { revision: 4, value: "v".into() }))]),
+            keys: vec![claim],
+            charges: HashMap::from([("nick".to_owned(), Change { bytes: -3, events: 1 })]),
+        }
+    }
+
+    const LAST: Link = Link { sequence: 6, hash: [7; 32], position: Position(7) };
+
+    /// What this release reads must not change.
+    const GOLDEN: &str = "0801122007070707070707070707070707070707070707070707070707070707070707071a1001010101010101\
+        01010101010101010120072a190a05742e742f6110031a0453616964200228053201653a0170";
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let body = written(&writes(), &LAST, [1; 16]);
+        let (read, link) = read(&body, &LAST).expect("it follows");
+        let expected = writes();
+        assert_eq!(read.events, expected.events);
+        assert_eq!(read.index, expected.index);
+        assert_eq!(read.rows, expected.rows);
+        assert_eq!(read.keys, expected.keys);
+        assert_eq!(read.charges, expected.charges);
+        assert_eq!(link, Link { sequence: 7, hash: hash(&body), position: Position(8) });
+        let deleted = Writes { rows: HashMap::from([("r".to_owned(), None)]), ..Writes::default() };
+        let body = written(&deleted, &LAST, [1; 16]);
+        assert_eq!(super::read(&body, &LAST).expect("it follows").0.rows, deleted.rows);
+    }
+
+    #[test]
+    fn the_form_of_a_record_is_frozen() {
+        let mut alone = writes();
+        (alone.index, alone.rows, alone.keys, alone.charges) = Default::default();
+        let body = written(&alone, &LAST, [1; 16]);
+        let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, GOLDEN);
+    }
+
+    #[test]
+    fn a_record_follows_only_what_it_was_written_behind() {
+        let body = written(&writes(), &LAST, [1; 16]);
+        for other in [Link { hash: [8; 32], ..LAST }, Link { position: Position(6), ..LAST }] {
+            assert_eq!(read(&body, &other).err(), Some(Damage::Unchained(7)));
+        }
+        let mut damaged = body.to_vec();
+        damaged.truncate(body.len() - 1);
+        assert!(matches!(read(&damaged.into(), &LAST), Err(Damage::Unreadable(7, _))));
+        let newer = StoredRecord { form: 2, ..StoredRecord::default() }.encode_to_vec();
+        assert_eq!(read(&newer.into(), &LAST).err(), Some(Damage::NewerForm(7, 2)));
+    }
+
+    #[test]
+    fn records_that_free_are_not_joined() {
+        let charged = |bytes| Writes {
+            charges: HashMap::from([("nick".to_owned(), Change { bytes, events: 1 })]),
+            ..Writes::default()
+        };
+        let mut sum = charged(3);
+        assert!(join(&mut sum, charged(4)).is_none());
+        assert_eq!(sum.charges["nick"], Change { bytes: 7, events: 2 });
+        assert!(join(&mut sum, charged(-4)).is_some());
+        assert!(join(&mut charged(-4), charged(1)).is_some());
+    }
+}

@@ -1,0 +1,64 @@
+//! Signals of a cluster: they go through a journal of their own that forgets, so that all nodes see one order, and whoever
+//! publishes has seen every number that was given before. Answers and signs of life go the same way.
+//! Must not know: any protocol, or what carries the journal.
+
+mod counters;
+mod form;
+mod station;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use plenary_journal::Journal;
+use plenary_log::{
+    Fault, Read, Signals,
+    signals::{Carrier, Exchange, OutgoingSignal, ProcessId, PublicationReceipt},
+};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use station::Station;
+
+/// Most signals and answers that wait for the journal; past it a publisher waits, and an answer is not given.
+const QUEUE_MAX: usize = 1_024;
+/// Longest wait at the start for this process to be heard.
+const START_MAX: Duration = Duration::from_secs(3);
+
+/// What a process has to send.
+pub(crate) enum Item {
+    /// A signal to everybody.
+    Tell { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
+    /// An answer to one process.
+    Answer { to: ProcessId, question: u64, answer: Option<Bytes> },
+}
+
+/// The signals of this process, as soon as the others know of it. A journal that does not answer is no reason not to start.
+pub(crate) async fn join(journal: Arc<dyn Journal>) -> Signals {
+    let (queue, items) = mpsc::channel(QUEUE_MAX);
+    let (closing, closed) = watch::channel(false);
+    let (ready, is_ready) = oneshot::channel();
+    let exchange = Arc::new(Exchange::default());
+    let station = Station::new(journal, exchange.clone(), queue.downgrade());
+    tokio::spawn(station.run(items, closed, ready));
+    let _ = tokio::time::timeout(START_MAX, is_ready).await;
+    Signals::new(Arc::new(Post { queue, closing }), exchange)
+}
+
+/// Where publishers come in.
+struct Post {
+    queue: mpsc::Sender<Item>,
+    closing: watch::Sender<bool>,
+}
+
+impl Carrier for Post {
+    fn carry(&self, outgoing: OutgoingSignal) -> Read<'_, PublicationReceipt> {
+        Box::pin(async move {
+            let (reply, carried) = oneshot::channel();
+            let closed = || Fault::Unavailable("signals are closed".into());
+            self.queue.send(Item::Tell { outgoing, reply }).await.map_err(|_| closed())?;
+            carried.await.unwrap_or_else(|_| Err(closed()))
+        })
+    }
+    fn close(&self) {
+        self.closing.send_replace(true);
+    }
+}

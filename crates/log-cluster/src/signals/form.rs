@@ -1,0 +1,49 @@
+//! A record of the signals' journal. Nodes of two releases speak it to each other; nothing keeps it for long.
+//! Pure. Must not know: where records are kept.
+
+use bytes::Bytes;
+use prost::Message;
+
+/// What one process sends at once.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Group {
+    /// Who sends it.
+    #[prost(fixed64, tag = "1")]
+    pub(super) process: u64,
+    /// How many it has sent: makes the record unlike every other.
+    #[prost(uint64, tag = "2")]
+    pub(super) serial: u64,
+    /// Whether it goes now, and nobody need wait for it.
+    #[prost(bool, tag = "3")]
+    pub(super) leaves: bool,
+    #[prost(message, repeated, tag = "4")]
+    pub(super) tells: Vec<Tell>,
+    #[prost(message, repeated, tag = "5")]
+    pub(super) answers: Vec<Answer>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Tell {
+    #[prost(string, tag = "1")]
+    pub(super) topic: String,
+    #[prost(string, repeated, tag = "2")]
+    pub(super) counters: Vec<String>,
+    /// The numbers that the counters gave it, in their order.
+    #[prost(uint64, repeated, tag = "3")]
+    pub(super) numbers: Vec<u64>,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub(super) body: Bytes,
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) question: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Answer {
+    #[prost(fixed64, tag = "1")]
+    pub(super) to: u64,
+    #[prost(uint64, tag = "2")]
+    pub(super) question: u64,
+    /// Absent: there is none.
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    pub(super) answer: Option<Bytes>,
+}

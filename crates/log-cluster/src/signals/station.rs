@@ -1,0 +1,411 @@
+//! The task that carries a process's signals: it numbers what waits, publishes it as the next record, and hands out the
+//! records of all processes in their order. Must not know: who publishes, or who listens.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use plenary_journal::{Extent, Hint, Hints, Journal, READ_RECORDS_MAX, ReadError, Settlement, settle};
+use plenary_log::{
+    Fault,
+    signals::{Exchange, IncomingSignal, ProcessId, PublicationReceipt, Responder, Signal},
+};
+use prost::Message as _;
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, MissedTickBehavior, interval, timeout},
+};
+
+use super::{
+    Item,
+    counters::Counters,
+    form::{Answer, Group, Tell},
+};
+
+/// Longest that a group of signals is tried for.
+const TELL_MAX: Duration = Duration::from_secs(4);
+/// How often a process says that it is there, and looks for what nobody told it of.
+const BEAT_EVERY: Duration = Duration::from_secs(1);
+/// So long after its last word a process is not waited for.
+const ALIVE: Duration = Duration::from_secs(4);
+/// Most signals and answers of one record, and about most bytes.
+const GROUP_MAX: usize = 256;
+const GROUP_OCTETS_MAX: usize = 1 << 20;
+/// So many records are read at the start, for the numbers in them.
+const LOOK_BACK: u64 = 2_048;
+/// Longest that a process waits to say that it goes.
+const LEAVE_MAX: Duration = Duration::from_millis(500);
+/// Microseconds in a millisecond.
+const US_PER_MS: u64 = 1_000;
+
+pub(super) struct Station {
+    journal: Arc<dyn Journal>,
+    exchange: Arc<Exchange>,
+    queue: mpsc::WeakSender<Item>,
+    process: ProcessId,
+    serial: u64,
+    /// The last record that was handed out.
+    last: u64,
+    counters: Counters,
+    /// When each process, but this one, was heard of.
+    heard: HashMap<ProcessId, Instant>,
+    hints: Option<Hints>,
+}
+
+/// What is to be sent together.
+#[derive(Default)]
+struct Draft {
+    tells: Vec<Tell>,
+    /// With which number a counter begins that nobody knows, for each of `tells`.
+    starts: Vec<u64>,
+    /// Who waits for the numbers, of each of `tells`.
+    replies: Vec<oneshot::Sender<Result<PublicationReceipt, Fault>>>,
+    answers: Vec<Answer>,
+}
+
+impl Draft {
+    fn of(items: Vec<Item>) -> Self {
+        let mut draft = Self::default();
+        for item in items {
+            match item {
+                Item::Answer { to, question, answer } => {
+                    draft.answers.push(Answer { to: to.0, question, answer });
+                }
+                Item::Tell { outgoing, reply } => {
+                    let publication = outgoing.publication;
+                    draft.replies.push(reply);
+                    draft.starts.push(publication.at.0.saturating_mul(US_PER_MS));
+                    draft.tells.push(Tell {
+                        topic: publication.topic.to_owned(),
+                        counters: publication.counters.iter().map(ToString::to_string).collect(),
+                        numbers: Vec::new(),
+                        body: publication.body,
+                        question: outgoing.question,
+                    });
+                }
+            }
+        }
+        draft
+    }
+}
+
+impl Station {
+    pub(super) fn new(
+        journal: Arc<dyn Journal>,
+        exchange: Arc<Exchange>,
+        queue: mpsc::WeakSender<Item>,
+    ) -> Self {
+        let mut id = [0; 8];
+        // Without randomness no store opens either.
+        let _ = getrandom::fill(&mut id);
+        Self {
+            journal,
+            exchange,
+            queue,
+            process: ProcessId(u64::from_le_bytes(id)),
+            serial: 0,
+            last: 0,
+            counters: Counters::default(),
+            heard: HashMap::new(),
+            hints: None,
+        }
+    }
+
+    /// Until the last handle is gone, or the signals are closed.
+    pub(super) async fn run(
+        mut self,
+        mut items: mpsc::Receiver<Item>,
+        mut closed: watch::Receiver<bool>,
+        ready: oneshot::Sender<()>,
+    ) {
+        self.begun().await;
+        let mut ready = Some(ready);
+        let mut beat = interval(BEAT_EVERY);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut is_well = true;
+        loop {
+            let step = tokio::select! {
+                biased;
+                () = is_closed(&mut closed) => break,
+                hint = next(&mut self.hints) => match hint {
+                    Some(hint) => self.hinted(hint).await,
+                    None => {
+                        self.hints = None;
+                        Ok(())
+                    }
+                },
+                item = items.recv() => match item {
+                    Some(item) => {
+                        let group = gathered(item, &mut items);
+                        self.tell(group).await
+                    }
+                    None => break,
+                },
+                _ = beat.tick() => {
+                    if self.hints.is_none() {
+                        self.hints = self.journal.hints().await.ok();
+                    }
+                    let beaten = self.tell(Vec::new()).await;
+                    if beaten.is_ok() && let Some(ready) = ready.take() {
+                        let _ = ready.send(());
+                    }
+                    beat.reset();
+                    beaten
+                }
+            };
+            match step {
+                Ok(()) => is_well = true,
+                Err(fault) if is_well => {
+                    tracing::warn!(%fault, "signals wait for the journal");
+                    is_well = false;
+                }
+                Err(_) => {}
+            }
+        }
+        self.exchange.close();
+        let group =
+            Group { process: self.process.0, serial: self.serial + 1, leaves: true, ..Group::default() };
+        let _ = timeout(LEAVE_MAX, self.publish(group)).await;
+    }
+
+    /// Listens first and looks back second.
+    async fn begun(&mut self) {
+        self.hints = self.journal.hints().await.ok();
+        if let Ok(Extent { first, last }) = self.journal.extent().await {
+            self.last = first.saturating_sub(1).max(last.saturating_sub(LOOK_BACK)).min(last);
+            while let Ok(records) = self.journal.read(self.last, READ_RECORDS_MAX).await
+                && !records.is_empty()
+            {
+                for record in records {
+                    self.last = record.sequence;
+                    if let Ok(group) = Group::decode(record.body) {
+                        self.numbers_of(&group);
+                    }
+                }
+            }
+        }
+    }
+
+    fn numbers_of(&mut self, group: &Group) {
+        for tell in &group.tells {
+            for (name, number) in tell.counters.iter().zip(&tell.numbers) {
+                self.counters.take(name, *number);
+            }
+        }
+    }
+
+    async fn hinted(&mut self, Hint { sequence, body }: Hint) -> Result<(), Fault> {
+        match body {
+            Some(body) if sequence == self.last + 1 => {
+                self.hand_out(sequence, body);
+                Ok(())
+            }
+            _ if sequence > self.last => self.catch_up().await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands out what hints wait, as far as they follow.
+    fn take_hints(&mut self) {
+        while let Some(Hint { sequence, body }) = self.hints.as_mut().and_then(Hints::try_next) {
+            if let Some(body) = body
+                && sequence == self.last + 1
+            {
+                self.hand_out(sequence, body);
+            }
+        }
+    }
+
+    /// Hands out what the journal has; what it has forgotten is lost here.
+    async fn catch_up(&mut self) -> Result<(), Fault> {
+        let unavailable = |error: ReadError| Fault::Unavailable(error.to_string());
+        let Extent { first, last } = self.journal.extent().await.map_err(unavailable)?;
+        if last < self.last {
+            tracing::warn!("the journal of signals has begun again");
+            self.last = last;
+        }
+        if self.last + 1 < first {
+            tracing::warn!(from = self.last + 1, until = first, "signals were lost on the way to this node");
+            self.last = first - 1;
+        }
+        loop {
+            let records = self.journal.read(self.last, READ_RECORDS_MAX).await.map_err(unavailable)?;
+            if records.is_empty() {
+                return Ok(());
+            }
+            for record in records {
+                self.hand_out(record.sequence, record.body);
+            }
+        }
+    }
+
+    fn hand_out(&mut self, sequence: u64, body: Bytes) {
+        self.last = sequence;
+        match Group::decode(body) {
+            Ok(group) => self.deliver(group),
+            Err(error) => tracing::warn!(%error, "a signal can't be read"),
+        }
+    }
+
+    fn deliver(&mut self, group: Group) {
+        let from = ProcessId(group.process);
+        let own = from == self.process;
+        self.numbers_of(&group);
+        if group.leaves {
+            self.heard.remove(&from);
+        } else if !own {
+            self.heard.insert(from, Instant::now());
+        }
+        for Tell { topic, counters, numbers, body, question } in group.tells {
+            let numbers = counters.into_iter().map(Into::into).zip(numbers).collect();
+            let responder = question.map(|question| self.responder(from, question));
+            let signal = Signal { numbers, body, own, responder };
+            self.exchange.hand(IncomingSignal { from, topic: &topic, signal });
+        }
+        for Answer { to, question, answer } in group.answers {
+            if to == self.process.0 {
+                self.exchange.answered(question, from, answer);
+            }
+        }
+    }
+
+    /// An answer to ourselves takes no way at all.
+    fn responder(&self, to: ProcessId, question: u64) -> Responder {
+        if to == self.process {
+            let (exchange, here) = (self.exchange.clone(), self.process);
+            return Responder::new(move |answer| exchange.answered(question, here, answer));
+        }
+        let queue = self.queue.clone();
+        Responder::new(move |answer| {
+            let Some(queue) = queue.upgrade() else { return };
+            if queue.try_send(Item::Answer { to, question, answer }).is_err() {
+                tracing::warn!("too much waits for the journal: an answer to another process is not given");
+            }
+        })
+    }
+
+    /// Publishes a group and answers its publishers. An empty one says that this process is there.
+    async fn tell(&mut self, items: Vec<Item>) -> Result<(), Fault> {
+        let mut draft = Draft::of(items);
+        match self.told(&mut draft).await {
+            Ok((sequence, group)) => {
+                // The publishers are answered before their own signals are handed out.
+                let alive = self.alive();
+                for (tell, reply) in draft.tells.into_iter().zip(draft.replies) {
+                    let _ =
+                        reply.send(Ok(PublicationReceipt { numbers: tell.numbers, alive: alive.clone() }));
+                }
+                self.last = sequence;
+                self.deliver(group);
+                Ok(())
+            }
+            Err(fault) => {
+                for reply in draft.replies {
+                    let _ = reply.send(Err(fault.clone()));
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    /// Numbers a draft and publishes it, anew behind whatever came first.
+    async fn told(&mut self, draft: &mut Draft) -> Result<(u64, Group), Fault> {
+        let until = Instant::now() + TELL_MAX;
+        loop {
+            self.number(&mut draft.tells, &draft.starts);
+            self.serial += 1;
+            let group = Group {
+                process: self.process.0,
+                serial: self.serial,
+                leaves: false,
+                tells: draft.tells.clone(),
+                answers: draft.answers.clone(),
+            };
+            let body: Bytes = group.encode_to_vec().into();
+            match settle(&*self.journal, self.last, &body, until).await {
+                Settlement::Ours => return Ok((self.last + 1, group)),
+                Settlement::Others(first) if Instant::now() < until => {
+                    self.hand_out(first.sequence, first.body);
+                    self.take_hints();
+                }
+                Settlement::Others(_) => {
+                    return Err(Fault::Unavailable("others were first again and again".into()));
+                }
+                Settlement::Unknown(why) => {
+                    // It may be that the journal has begun again.
+                    let _ = self.catch_up().await;
+                    return Err(Fault::OutcomeUnknown(why));
+                }
+                Settlement::TooLarge(size) => {
+                    return Err(Fault::Full(format!("{size} bytes are too many for one record of signals")));
+                }
+            }
+        }
+    }
+
+    /// Gives each signal the next numbers of its counters.
+    fn number(&self, tells: &mut [Tell], starts: &[u64]) {
+        let mut given: BTreeMap<String, u64> = BTreeMap::new();
+        for (tell, start) in tells.iter_mut().zip(starts) {
+            let number = |name: &String| {
+                let number = match given.get(name) {
+                    Some(last) => last + 1,
+                    None => self.counters.next(name, *start),
+                };
+                given.insert(name.clone(), number);
+                number
+            };
+            tell.numbers = tell.counters.iter().map(number).collect();
+        }
+    }
+
+    /// The processes that are waited for, this one among them.
+    fn alive(&mut self) -> Vec<ProcessId> {
+        let now = Instant::now();
+        self.heard.retain(|_, heard| now.duration_since(*heard) < ALIVE);
+        self.heard.keys().copied().chain([self.process]).collect()
+    }
+
+    async fn publish(&mut self, group: Group) {
+        let body: Bytes = group.encode_to_vec().into();
+        while let Settlement::Others(first) =
+            settle(&*self.journal, self.last, &body, Instant::now() + LEAVE_MAX).await
+        {
+            self.last = first.sequence;
+        }
+    }
+}
+
+/// The next hint; waits for ever where there are none.
+async fn next(hints: &mut Option<Hints>) -> Option<Hint> {
+    match hints {
+        Some(hints) => hints.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until the signals are closed, or nobody is left who could close them.
+async fn is_closed(closed: &mut watch::Receiver<bool>) {
+    let _ = closed.wait_for(|is_closed| *is_closed).await;
+}
+
+/// What waits together goes together.
+fn gathered(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
+    let octets = |item: &Item| match item {
+        Item::Tell { outgoing, .. } => outgoing.publication.body.len(),
+        Item::Answer { answer, .. } => answer.as_ref().map_or(0, Bytes::len),
+    };
+    let mut sum = octets(&first);
+    let mut group = vec![first];
+    while group.len() < GROUP_MAX
+        && sum < GROUP_OCTETS_MAX
+        && let Ok(item) = items.try_recv()
+    {
+        sum += octets(&item);
+        group.push(item);
+    }
+    group
+}

@@ -1,0 +1,111 @@
+//! A question to a person: asked, waited for, given up.
+//! Must not know: how people are told.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::tools::asking::{Answer, Refusal, Route, ToolCaller, delete, get, post};
+
+pub(super) const SAYS: &str = "Ask the person you work for, and wait for the answer. If none comes in time, call again with the `request_id`, or continue: it comes to your inbox.";
+pub(super) const MAKE: Route = post("/requests");
+const GET: Route = get("/requests/{id}");
+const WITHDRAW: Route = delete("/requests/{id}");
+
+/// How long an answer is waited for, unless it is said.
+const WAIT_S_DEFAULT: u64 = 60;
+/// The longest wait: clients give calls up after about two minutes.
+const WAIT_S_MAX: u64 = 110;
+/// The longest wait that the server takes at once.
+const SLICE_S_MAX: u64 = 60;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskPersonArguments {
+    /// One line
+    question: Option<String>,
+    /// Details
+    detail: Option<String>,
+    /// Choices
+    choices: Option<Vec<String>>,
+    /// An earlier question to wait for
+    request_id: Option<String>,
+    /// Withdraw the earlier question
+    withdraw: Option<bool>,
+    /// 60 if absent, at most 110
+    timeout_s: Option<u64>,
+}
+
+pub(super) async fn ask_person(asking: ToolCaller, wanted: AskPersonArguments) -> Answer {
+    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT);
+    if seconds > WAIT_S_MAX {
+        return Err(Refusal::arguments(format!(
+            "`timeout_s` is at most {WAIT_S_MAX}; call again to wait longer."
+        )));
+    }
+    let id = match (wanted.request_id, wanted.question) {
+        (Some(id), None) if wanted.withdraw == Some(true) => {
+            asking.read(&WITHDRAW, &[&id], &[]).await?;
+            return Ok(json!({"request_id": id, "state": "withdrawn"}));
+        }
+        (Some(id), None) => id,
+        (None, Some(question)) => asked(&asking, None, &question, wanted.detail, wanted.choices).await?,
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(Refusal::arguments("Give either `question` or the `request_id` of an earlier one."));
+        }
+    };
+    waited(&asking, &id, Duration::from_secs(seconds)).await
+}
+
+/// A question to the people of an owner, as `ask` puts it.
+pub(super) async fn ask_owner(asking: &ToolCaller, owner: &str, text: &str, seconds: u64) -> Answer {
+    let owner = owner.trim_start_matches('@');
+    let to = format!("@{owner}.{owner}");
+    let mut lines = text.splitn(2, '\n');
+    let (first, rest) = (lines.next().unwrap_or_default(), lines.next().map(str::to_owned));
+    let id = asked(asking, Some(&to), first, rest, None).await?;
+    waited(asking, &id, Duration::from_secs(seconds)).await
+}
+
+async fn asked(
+    asking: &ToolCaller,
+    to: Option<&str>,
+    question: &str,
+    detail: Option<String>,
+    choices: Option<Vec<String>>,
+) -> Result<String, Refusal> {
+    let body = json!({
+        "kind": "question",
+        "title": question,
+        "to": to,
+        "detail": detail.map(|text| json!({"text": text})),
+        "choices": choices.unwrap_or_default(),
+    });
+    let made = asking.write(&MAKE, &[], &body).await?;
+    Ok(made["request_id"].as_str().unwrap_or_default().to_owned())
+}
+
+async fn waited(asking: &ToolCaller, id: &str, within: Duration) -> Answer {
+    let until = Instant::now() + within;
+    loop {
+        let left = until.saturating_duration_since(Instant::now()).as_secs();
+        let wait = left.min(SLICE_S_MAX).to_string();
+        let seen = asking.read(&GET, &[id], &[("wait", &wait)]).await?;
+        let is_open = seen["state"] == "open" || seen["state"] == "snoozed";
+        if !is_open || left == 0 {
+            return Ok(shown(&seen, is_open));
+        }
+    }
+}
+
+fn shown(seen: &Value, timed_out: bool) -> Value {
+    let mut shown = json!({"request_id": seen["request_id"], "state": seen["state"], "timed_out": timed_out});
+    let answer = &seen["answer"];
+    if answer.is_object() {
+        shown["answer"] = json!({"type": answer["type"], "text": answer["text"], "by": answer["by"]});
+    }
+    shown
+}

@@ -1,0 +1,175 @@
+//! A notification that is due: claimed, gathered from the log, sent, and what came of it written down. When the process ends
+//! in between, the claim ends and the next one sends it again, under the same id.
+//! Must not know: when that is.
+
+use plenary_engine::Room as _;
+use plenary_kernel::{NoticeId, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+use plenary_requests::Phase;
+
+use crate::{
+    DEAD_PER_OWNER_MAX, DIGEST_LINKS_MAX, Notify,
+    delivery::{
+        DEAD, DeliveryRoom,
+        decide::{AttemptRecord, DeliveryStep, Outcome},
+        event::DeliveryEvent,
+    },
+    hours::quiet_until,
+    message::{Announcement, Item, Note},
+    sender::{AttemptResult, Letter},
+    subscription::event::Subscription,
+    wire::{Event, Notice, Target},
+};
+
+impl Notify {
+    /// Sends what is due, where nobody else does.
+    pub(crate) async fn attempt(&self, id: &NoticeId) -> Result<(), Fault> {
+        let (state, _) = self.0.deliveries.state(id.as_str()).await?;
+        let Some(of) = &state.of else { return Ok(()) };
+        let (subscriptions, _) = self.0.subscriptions.fresh(of.owner.as_str()).await?;
+        let subscription = subscriptions.get(&of.subscription).filter(|one| one.enabled);
+        let quiet = subscription.and_then(|one| one.quiet.as_ref());
+        let quiet = quiet_until(quiet, self.now()).filter(|_| !state.is_revived());
+        let busy = || subscription.and_then(|one| self.count_mail(&of.owner, one).err());
+        if let Some(end) = quiet.or_else(busy) {
+            self.handle(id, DeliveryStep::PutOff(end)).await?;
+            return Ok(());
+        }
+        let Outcome::Begun(until) = self.handle(id, DeliveryStep::Begin).await? else { return Ok(()) };
+        // What was added to it until now is sent with it.
+        let (state, _) = self.0.deliveries.state(id.as_str()).await?;
+        let attempted = match subscription {
+            Some(subscription) => self.send(id, &of.owner, subscription, state.digest).await?,
+            None => AttemptRecord::Needless,
+        };
+        self.handle(id, DeliveryStep::End(until, attempted)).await?;
+        self.forget_oldest(&of.owner).await
+    }
+
+    async fn send(
+        &self,
+        id: &NoticeId,
+        owner: &OwnerName,
+        subscription: &Subscription,
+        digest: bool,
+    ) -> Result<AttemptRecord, Fault> {
+        let Some(note) = self.note(id, subscription, digest).await? else {
+            return Ok(AttemptRecord::Needless);
+        };
+        Ok(match self.send_note(id, owner, subscription, &note).await? {
+            AttemptResult::Taken => AttemptRecord::Taken,
+            AttemptResult::Failed(why, wanted) => AttemptRecord::Failed(why, wanted),
+            AttemptResult::Gone(why) => {
+                self.gone(owner, subscription).await?;
+                let (now, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
+                match now.get(&subscription.id) {
+                    // Where it goes by now somebody may take it.
+                    Some(now) if now.target != subscription.target => AttemptRecord::Failed(why, None),
+                    Some(_) | None => AttemptRecord::Refused(why),
+                }
+            }
+        })
+    }
+
+    /// Counts a mail to a mailbox, which people who never asked for it may have.
+    ///
+    /// # Errors
+    /// When it may be sent, where there were as many as may be.
+    pub(crate) fn count_mail(&self, owner: &OwnerName, one: &Subscription) -> Result<(), TimestampMs> {
+        match &one.target {
+            Target::Email { to } => self.0.mails.take(owner, to, self.now()),
+            Target::Webhook { .. }
+            | Target::Ntfy { .. }
+            | Target::Slack { .. }
+            | Target::Telegram { .. }
+            | Target::WebPush { .. } => Ok(()),
+        }
+    }
+
+    /// One attempt, whatever is told.
+    pub(crate) async fn send_note(
+        &self,
+        id: &NoticeId,
+        owner: &OwnerName,
+        subscription: &Subscription,
+        note: &Note,
+    ) -> Result<AttemptResult, Fault> {
+        let vapid = match &subscription.target {
+            Target::WebPush { .. } => Some(self.vapid().await?),
+            Target::Webhook { .. }
+            | Target::Ntfy { .. }
+            | Target::Slack { .. }
+            | Target::Telegram { .. }
+            | Target::Email { .. } => None,
+        };
+        let letter = Letter { id: id.as_str(), owner, subscription, note, now: self.now(), vapid };
+        Ok(self.0.sender.send(&letter).await)
+    }
+
+    /// The notices of a notification, as they were stored.
+    pub(crate) async fn notices(&self, id: &NoticeId) -> Result<Vec<Notice>, Fault> {
+        let stream = DeliveryRoom::stream(id.as_str());
+        let events = self.log().read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await?;
+        let mut notices = Vec::new();
+        for stored in &events {
+            if let DeliveryEvent::NoticeAdded(added) = DeliveryEvent::decode(stored)? {
+                let notice = serde_json::from_slice(&added.notice)
+                    .map_err(|error| Fault::Corrupt(format!("what {id} tells: {error}")))?;
+                notices.push(notice);
+            }
+        }
+        Ok(notices)
+    }
+
+    /// What is sent; `None` where nobody needs it any more.
+    async fn note(
+        &self,
+        id: &NoticeId,
+        subscription: &Subscription,
+        digest: bool,
+    ) -> Result<Option<Note>, Fault> {
+        let (state, _) = self.0.deliveries.state(id.as_str()).await?;
+        let Some(of) = &state.of else { return Ok(None) };
+        let (mut items, mut links) = (Vec::new(), 0);
+        for notice in self.notices(id).await? {
+            let mut link = None;
+            if notice.event == Event::Created {
+                let id = &notice.request.request_id;
+                let seen = self.0.requests.seen(id).await;
+                let seen = Fault::past_damage(seen, "a damaged request is not told of")?.flatten();
+                let waits = seen.is_some_and(|seen| matches!(seen.view.state, Phase::Open | Phase::Snoozed));
+                if !waits && subscription.is_for_people() {
+                    continue;
+                }
+                if waits && links < DIGEST_LINKS_MAX {
+                    link = self.0.requests.link_of(id, subscription.secret.link(id)).await?;
+                    links += 1;
+                }
+            }
+            items.push(Item { notice, link });
+        }
+        let told = match (digest, items.pop()) {
+            (_, None) => return Ok(None),
+            (false, Some(item)) => Announcement::One(Box::new(item)),
+            (true, Some(last)) => {
+                items.push(last);
+                Announcement::Digest(items)
+            }
+        };
+        Ok(Some(Note { at: of.created, told }))
+    }
+
+    /// Past the limit the oldest that did not arrive is kept no longer.
+    async fn forget_oldest(&self, owner: &OwnerName) -> Result<(), Fault> {
+        const { assert!(DEAD_PER_OWNER_MAX < READ_ROWS_MAX) };
+        let prefix = format!("{owner}/");
+        let rows =
+            self.log().read_index(DEAD, &prefix, None, DEAD_PER_OWNER_MAX + 1, Order::Ascending).await?;
+        let oldest = rows.first().filter(|_| rows.len() > DEAD_PER_OWNER_MAX);
+        if let Some(id) = oldest.and_then(|row| row.key.rsplit('/').next()?.parse().ok()) {
+            let forgotten = self.handle(&id, DeliveryStep::Forget).await;
+            Fault::past_damage(forgotten, "a damaged notification that did not arrive is kept")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,341 @@
+//! What may become of a notification. Pure.
+//! Must not know: how it is sent.
+
+use bytes::Bytes;
+use plenary_accounts::Authority;
+use plenary_engine::Decision;
+use plenary_kernel::{OwnerName, Stamp, TimestampMs};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    event::{
+        AttemptBegun, AttemptFailed, DeliveryEvent, DeliverySubject, NoticeAdded, NoticeEnded, NoticePutOff,
+        NoticeRevived,
+    },
+    state::{DeliveryState, Progress},
+};
+use crate::{DIGEST_ITEMS_MAX, DIGEST_ITEMS_OF_STRANGERS_MAX, LEASE_MS, PAUSE_MS_MAX};
+
+/// How long is tried, and how often, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Patience {
+    pub(crate) first: u64,
+    pub(crate) all: u64,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AttemptRecord {
+    /// It was taken.
+    Taken,
+    /// It may be taken later, not before so many milliseconds.
+    Failed(String, Option<u64>),
+    /// It will never be taken.
+    Refused(String),
+    /// There is nothing to send.
+    Needless,
+}
+
+/// Something to tell.
+#[derive(Debug, Clone)]
+pub(crate) struct NewItem {
+    pub(crate) of: DeliverySubject,
+    /// What tells it, so that nothing is told twice.
+    pub(crate) item: u64,
+    /// Until when it is told together with others.
+    pub(crate) digest: Option<TimestampMs>,
+    /// The other owner whose agent caused it, where one did.
+    pub(crate) stranger: Option<OwnerName>,
+    /// What it says, as JSON.
+    pub(crate) notice: Bytes,
+}
+
+/// What is done with a notification.
+#[derive(Debug, Clone)]
+pub(crate) enum DeliveryStep {
+    /// Tells of something more.
+    Add(NewItem),
+    /// Sends it, where it is due and nobody else does.
+    Begin,
+    /// Sends it then, where it is due, and not now.
+    PutOff(TimestampMs),
+    /// An attempt, which holds until this time, is over.
+    End(TimestampMs, AttemptRecord),
+    /// Sends once more what had died.
+    Revive(Authority),
+    /// Keeps it no longer.
+    Forget,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Outcome {
+    /// Nothing.
+    Nothing,
+    /// It is done.
+    Done,
+    /// It is to be sent now, and that holds until then.
+    Begun(TimestampMs),
+    /// It takes no more; another one has to be made.
+    Closed,
+}
+
+type DeliveryDecision = Decision<DeliveryEvent, Outcome>;
+
+pub(crate) fn decide(
+    state: &DeliveryState,
+    stamp: &Stamp,
+    patience: Patience,
+    doing: &DeliveryStep,
+) -> DeliveryDecision {
+    match doing {
+        DeliveryStep::Add(new) => add(state, stamp, new),
+        DeliveryStep::Begin => begin(state, stamp),
+        DeliveryStep::PutOff(next) => put_off(state, stamp, *next),
+        DeliveryStep::End(until, attempted) => end(state, stamp, patience, (*until, attempted)),
+        DeliveryStep::Revive(authority) => match (&state.of, state.progress) {
+            (Some(of), Progress::Dead(died)) => {
+                let (of, by) = (of.clone(), authority.by.clone());
+                let event = NoticeRevived { of, died, due: stamp.now, by };
+                Decision::new(vec![DeliveryEvent::NoticeRevived(event)], Outcome::Done)
+            }
+            _ => Decision::unchanged(Outcome::Nothing),
+        },
+        DeliveryStep::Forget => match (&state.of, state.progress) {
+            (Some(of), Progress::Dead(died)) => {
+                let event = NoticeEnded {
+                    of: of.clone(),
+                    due: None,
+                    died: Some(died),
+                    at: stamp.now,
+                    error: state.error.clone(),
+                };
+                Decision::new(vec![DeliveryEvent::NoticeDropped(event)], Outcome::Done)
+            }
+            _ => Decision::unchanged(Outcome::Nothing),
+        },
+    }
+}
+
+fn add(state: &DeliveryState, stamp: &Stamp, new: &NewItem) -> DeliveryDecision {
+    if state.items.contains(&new.item) {
+        return Decision::unchanged(Outcome::Nothing);
+    }
+    let due = match (&state.of, state.progress) {
+        (None, _) => new.digest.unwrap_or(stamp.now),
+        // What was not tried yet takes more. What strangers cause takes no room from the rest.
+        (Some(_), Progress::Waiting(due)) if state.digest && state.attempts == 0 => {
+            let is_full = match new.stranger {
+                Some(_) => state.of_strangers >= DIGEST_ITEMS_OF_STRANGERS_MAX,
+                None => state.items.len() - state.of_strangers >= DIGEST_ITEMS_MAX,
+            };
+            if is_full {
+                return Decision::unchanged(Outcome::Nothing);
+            }
+            due
+        }
+        (Some(_), _) => return Decision::unchanged(Outcome::Closed),
+    };
+    let event = NoticeAdded {
+        of: state.of.as_ref().unwrap_or(&new.of).clone(),
+        item: new.item,
+        due,
+        digest: new.digest.is_some(),
+        stranger: new.stranger.clone(),
+        notice: new.notice.clone(),
+    };
+    Decision::new(vec![DeliveryEvent::NoticeAdded(event)], Outcome::Done)
+}
+
+fn begin(state: &DeliveryState, stamp: &Stamp) -> DeliveryDecision {
+    let (Some(of), Some(due)) = (&state.of, state.due().filter(|due| *due <= stamp.now)) else {
+        return Decision::unchanged(Outcome::Nothing);
+    };
+    let until = TimestampMs(stamp.now.0.saturating_add(LEASE_MS));
+    let event = AttemptBegun { of: of.clone(), due, until };
+    Decision::new(vec![DeliveryEvent::AttemptBegun(event)], Outcome::Begun(until))
+}
+
+fn put_off(state: &DeliveryState, stamp: &Stamp, next: TimestampMs) -> DeliveryDecision {
+    let due = state.due().filter(|due| *due <= stamp.now && stamp.now < next);
+    let (Some(of), Some(due)) = (&state.of, due) else { return Decision::unchanged(Outcome::Nothing) };
+    let event = NoticePutOff { of: of.clone(), due, next };
+    Decision::new(vec![DeliveryEvent::NoticePutOff(event)], Outcome::Done)
+}
+
+fn end(
+    state: &DeliveryState,
+    stamp: &Stamp,
+    patience: Patience,
+    (until, attempted): (TimestampMs, &AttemptRecord),
+) -> DeliveryDecision {
+    // Another process took it over: its attempt counts.
+    let (Some(of), true) = (&state.of, state.progress == Progress::Trying(until)) else {
+        return Decision::unchanged(Outcome::Nothing);
+    };
+    let ended = |error: &str| NoticeEnded {
+        of: of.clone(),
+        due: Some(until),
+        died: None,
+        at: stamp.now,
+        error: error.to_owned(),
+    };
+    let event = match attempted {
+        AttemptRecord::Taken => DeliveryEvent::NoticeDelivered(ended("")),
+        AttemptRecord::Needless => DeliveryEvent::NoticeDropped(ended("")),
+        AttemptRecord::Refused(error) => DeliveryEvent::NoticeDied(ended(error)),
+        AttemptRecord::Failed(error, wanted) => {
+            let next = TimestampMs(stamp.now.0.saturating_add(pause(patience, state.attempts, *wanted)));
+            let since = state.since.unwrap_or(stamp.now);
+            if next.0.saturating_sub(since.0) > patience.all {
+                DeliveryEvent::NoticeDied(ended(error))
+            } else {
+                let (of, due, error) = (of.clone(), until, error.clone());
+                DeliveryEvent::AttemptFailed(AttemptFailed { of, due, next, error })
+            }
+        }
+    };
+    Decision::new(vec![event], Outcome::Done)
+}
+
+/// How long until the next attempt: twice as long each time, as long as the receiver wants, an hour at most.
+fn pause(patience: Patience, attempts: u32, wanted: Option<u64>) -> u64 {
+    let doubled =
+        patience.first.saturating_mul(1_u64.checked_shl(attempts.saturating_sub(1)).unwrap_or(u64::MAX));
+    doubled.max(wanted.unwrap_or(0)).min(PAUSE_MS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_accounts::Actor;
+    use plenary_kernel::SubscriptionId;
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience { first: 1_000, all: 10_000 };
+
+    fn of() -> DeliverySubject {
+        DeliverySubject {
+            owner: "ann".parse().unwrap(),
+            subscription: SubscriptionId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0),
+            created: TimestampMs(1),
+        }
+    }
+
+    fn add(item: u64, digest: Option<u64>) -> DeliveryStep {
+        let digest = digest.map(TimestampMs);
+        DeliveryStep::Add(NewItem { of: of(), item, digest, stranger: None, notice: "{}".into() })
+    }
+
+    fn add_of_stranger(item: u64, digest: u64) -> DeliveryStep {
+        let (digest, stranger) = (Some(TimestampMs(digest)), Some("bob".parse().unwrap()));
+        DeliveryStep::Add(NewItem { of: of(), item, digest, stranger, notice: "{}".into() })
+    }
+
+    fn done(state: &mut DeliveryState, now: u64, doing: &DeliveryStep) -> Outcome {
+        let decided = decide(state, &Stamp::new(TimestampMs(now), [0; 10]), PATIENCE, doing);
+        decided.events.iter().for_each(|event| state.evolve(event));
+        decided.reply
+    }
+
+    fn begun(state: &mut DeliveryState, now: u64) -> TimestampMs {
+        let Outcome::Begun(until) = done(state, now, &DeliveryStep::Begin) else { panic!("it is not due") };
+        until
+    }
+
+    fn failed() -> AttemptRecord {
+        AttemptRecord::Failed("503".into(), None)
+    }
+
+    #[test]
+    fn given_one_attempt_then_no_other_begins_before_its_time_is_over() {
+        let mut state = DeliveryState::default();
+        assert_eq!(done(&mut state, 5, &add(1, None)), Outcome::Done);
+        assert_eq!(done(&mut state, 5, &add(1, None)), Outcome::Nothing, "the same again");
+        let until = begun(&mut state, 5);
+        assert_eq!(done(&mut state, 6, &DeliveryStep::Begin), Outcome::Nothing);
+        let other = begun(&mut state, until.0);
+        assert_eq!(
+            done(&mut state, 7, &DeliveryStep::End(until, AttemptRecord::Taken)),
+            Outcome::Nothing,
+            "it was taken over"
+        );
+        assert_eq!(done(&mut state, 8, &DeliveryStep::End(other, AttemptRecord::Taken)), Outcome::Done);
+        assert_eq!(state.progress, Progress::Over);
+    }
+
+    #[test]
+    fn given_failures_then_pauses_double_and_end_with_its_death() {
+        let mut state = DeliveryState::default();
+        done(&mut state, 0, &add(1, None));
+        for (now, due) in [(0, 1_000), (1_000, 3_000), (3_000, 7_000)] {
+            let until = begun(&mut state, now);
+            done(&mut state, now, &DeliveryStep::End(until, failed()));
+            assert_eq!(state.progress, Progress::Waiting(TimestampMs(due)));
+            assert_eq!(done(&mut state, due - 1, &DeliveryStep::Begin), Outcome::Nothing);
+        }
+        let until = begun(&mut state, 7_000);
+        done(&mut state, 7_000, &DeliveryStep::End(until, failed()));
+        assert_eq!((state.progress, state.attempts), (Progress::Dead(TimestampMs(7_000)), 4));
+        let authority = Authority { by: Actor::Operator, token: None };
+        assert_eq!(done(&mut state, 90_000, &DeliveryStep::Revive(authority)), Outcome::Done);
+        let until = begun(&mut state, 90_000);
+        done(&mut state, 90_000, &DeliveryStep::End(until, AttemptRecord::Refused("410".into())));
+        assert_eq!(state.progress, Progress::Dead(TimestampMs(90_000)));
+        assert_eq!(done(&mut state, 90_001, &DeliveryStep::Forget), Outcome::Done);
+        assert_eq!(state.progress, Progress::Over);
+    }
+
+    #[test]
+    fn given_a_wish_then_it_is_tried_no_sooner_and_an_hour_later_at_most() {
+        assert_eq!(pause(PATIENCE, 1, Some(5_000)), 5_000);
+        assert_eq!(pause(PATIENCE, 4, Some(5_000)), 8_000);
+        assert_eq!(pause(PATIENCE, 1, Some(u64::MAX)), PAUSE_MS_MAX);
+        assert_eq!(pause(PATIENCE, 200, None), PAUSE_MS_MAX);
+    }
+
+    #[test]
+    fn given_a_digest_then_it_takes_more_until_it_is_sent() {
+        let mut state = DeliveryState::default();
+        for item in 0..DIGEST_ITEMS_MAX as u64 {
+            assert_eq!(done(&mut state, item, &add(item, Some(500))), Outcome::Done);
+        }
+        assert_eq!(done(&mut state, 400, &add(900, Some(500))), Outcome::Nothing, "it is full");
+        assert_eq!(done(&mut state, 499, &DeliveryStep::Begin), Outcome::Nothing);
+        begun(&mut state, 500);
+        assert_eq!(done(&mut state, 501, &add(901, Some(500))), Outcome::Closed);
+    }
+
+    #[test]
+    fn given_many_items_of_strangers_then_the_agents_own_still_fit() {
+        let mut state = DeliveryState::default();
+        for item in 0..DIGEST_ITEMS_OF_STRANGERS_MAX as u64 {
+            assert_eq!(done(&mut state, item, &add_of_stranger(item, 500)), Outcome::Done);
+        }
+        assert_eq!(
+            done(&mut state, 400, &add_of_stranger(900, 500)),
+            Outcome::Nothing,
+            "their share is full"
+        );
+        for item in 1_000..1_000 + DIGEST_ITEMS_MAX as u64 {
+            assert_eq!(done(&mut state, 400, &add(item, Some(500))), Outcome::Done);
+        }
+        assert_eq!(done(&mut state, 400, &add(2_000, Some(500))), Outcome::Nothing, "it is full");
+    }
+
+    #[test]
+    fn given_quiet_hours_then_it_waits_for_their_end_and_its_time_does_not_run_out() {
+        let mut state = DeliveryState::default();
+        done(&mut state, 0, &add(1, None));
+        let until = begun(&mut state, 0);
+        done(&mut state, 0, &DeliveryStep::End(until, failed()));
+        let put_off = DeliveryStep::PutOff(TimestampMs(50_000));
+        assert_eq!(done(&mut state, 999, &put_off), Outcome::Nothing, "it is not due");
+        assert_eq!(done(&mut state, 1_000, &put_off), Outcome::Done);
+        assert_eq!(done(&mut state, 49_999, &DeliveryStep::Begin), Outcome::Nothing);
+        let until = begun(&mut state, 50_000);
+        assert_eq!(done(&mut state, 50_001, &put_off), Outcome::Nothing, "it is being sent");
+        done(&mut state, 50_000, &DeliveryStep::End(until, failed()));
+        assert_eq!(state.progress, Progress::Waiting(TimestampMs(52_000)), "longer than is tried otherwise");
+    }
+}

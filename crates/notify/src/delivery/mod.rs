@@ -1,0 +1,162 @@
+//! Notifications on their way as the engine sees them: the streams `notify.delivery/<notice>`, their indexes, their commands.
+//! Must not know: HTTP.
+
+pub(crate) mod decide;
+pub(crate) mod event;
+pub(crate) mod state;
+
+use bytes::Bytes;
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+
+use crate::Notify;
+use decide::{DeliveryStep, Outcome};
+use event::{DeliveryEvent, DeliverySubject};
+use state::DeliveryState;
+
+/// When something is to be sent: `<at>/<notice>`, with the owner.
+pub(crate) const DUE: &str = "notify.due";
+/// What is on its way and tells of what the owner's own agents ask: `<owner>/<notice>`.
+pub(crate) const QUEUED: &str = "notify.queued";
+/// What is on its way and tells of what strangers cause: `<owner>/<notice>`.
+pub(crate) const QUEUED_OF_STRANGERS: &str = "notify.queued_of_strangers";
+/// What did not arrive: `<owner>/<at>/<notice>`.
+pub(crate) const DEAD: &str = "notify.dead";
+
+/// A time as part of a key.
+pub(crate) fn time(at: TimestampMs) -> String {
+    format!("{:020}", at.0)
+}
+
+/// The streams `notify.delivery/<notice>`.
+#[derive(Debug)]
+pub(crate) struct DeliveryRoom;
+
+fn put(name: &'static str, key: String, value: Bytes) -> IndexOp {
+    IndexOp::Put { name, key, value }
+}
+
+fn due(id: &str, of: &DeliverySubject, at: TimestampMs) -> IndexOp {
+    put(DUE, format!("{}/{id}", time(at)), Bytes::copy_from_slice(of.owner.as_str().as_bytes()))
+}
+
+fn not_due(id: &str, at: TimestampMs) -> IndexOp {
+    IndexOp::Delete { name: DUE, key: format!("{}/{id}", time(at)) }
+}
+
+fn queued(id: &str, of: &DeliverySubject) -> String {
+    format!("{}/{id}", of.owner)
+}
+
+fn dead(id: &str, of: &DeliverySubject, at: TimestampMs) -> String {
+    format!("{}/{}/{id}", of.owner, time(at))
+}
+
+impl Room for DeliveryRoom {
+    type State = DeliveryState;
+    type Event = DeliveryEvent;
+    const CATEGORY: &'static str = "notify.delivery";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &DeliveryEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<DeliveryEvent, Fault> {
+        DeliveryEvent::decode(event)
+    }
+    fn evolve(state: &mut DeliveryState, _: Version, _: TimestampMs, event: &DeliveryEvent) {
+        state.evolve(event);
+    }
+    fn index(id: &str, event: &DeliveryEvent) -> Vec<IndexOp> {
+        let of = event.of();
+        match event {
+            DeliveryEvent::NoticeAdded(event) => {
+                let list = if event.stranger.is_some() { QUEUED_OF_STRANGERS } else { QUEUED };
+                vec![due(id, of, event.due), put(list, queued(id, of), Bytes::new())]
+            }
+            DeliveryEvent::AttemptBegun(event) => vec![not_due(id, event.due), due(id, of, event.until)],
+            DeliveryEvent::AttemptFailed(event) => vec![not_due(id, event.due), due(id, of, event.next)],
+            DeliveryEvent::NoticePutOff(event) => vec![not_due(id, event.due), due(id, of, event.next)],
+            DeliveryEvent::NoticeDelivered(ended)
+            | DeliveryEvent::NoticeDied(ended)
+            | DeliveryEvent::NoticeDropped(ended) => {
+                let no_more = |name| IndexOp::Delete { name, key: queued(id, of) };
+                let mut ops = vec![no_more(QUEUED), no_more(QUEUED_OF_STRANGERS)];
+                ops.extend(ended.due.map(|at| not_due(id, at)));
+                ops.extend(ended.died.map(|at| IndexOp::Delete { name: DEAD, key: dead(id, of, at) }));
+                let is_dead = matches!(event, DeliveryEvent::NoticeDied(_));
+                ops.extend(is_dead.then(|| put(DEAD, dead(id, of, ended.at), Bytes::new())));
+                ops
+            }
+            DeliveryEvent::NoticeRevived(event) => vec![
+                IndexOp::Delete { name: DEAD, key: dead(id, of, event.died) },
+                put(QUEUED, queued(id, of), Bytes::new()),
+                due(id, of, event.due),
+            ],
+        }
+    }
+    /// What is sent follows from what was asked, which counts for its owner, or for nobody where a stranger caused it; how
+    /// often it is tried counts for nobody.
+    fn payer(_: &str, _: &DeliveryState, event: &DeliveryEvent) -> Option<OwnerName> {
+        match event {
+            DeliveryEvent::NoticeAdded(event) => event.stranger.is_none().then(|| event.of.owner.clone()),
+            DeliveryEvent::AttemptBegun(_)
+            | DeliveryEvent::AttemptFailed(_)
+            | DeliveryEvent::NoticePutOff(_)
+            | DeliveryEvent::NoticeDelivered(_)
+            | DeliveryEvent::NoticeDied(_)
+            | DeliveryEvent::NoticeDropped(_)
+            | DeliveryEvent::NoticeRevived(_) => None,
+        }
+    }
+}
+
+/// A command on a notification.
+pub(crate) struct DoDelivery<'a> {
+    pub(crate) notify: &'a Notify,
+    pub(crate) doing: DeliveryStep,
+}
+
+/// The token of whoever asks is not valid any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unauthenticated;
+
+impl Command<DeliveryRoom> for DoDelivery<'_> {
+    const NAME: &'static str = "do_delivery";
+    type Reply = Outcome;
+    type Rejection = Unauthenticated;
+    type Facts = bool;
+
+    async fn facts(&self, _: &DeliveryState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = match &self.doing {
+            DeliveryStep::Revive(authority) => {
+                self.notify.accounts().holds(authority, &mut conditions).await?
+            }
+            DeliveryStep::Add(_)
+            | DeliveryStep::Begin
+            | DeliveryStep::PutOff(_)
+            | DeliveryStep::End(..)
+            | DeliveryStep::Forget => true,
+        };
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &DeliveryState,
+        _: Version,
+        holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<DeliveryEvent, Outcome>, Unauthenticated> {
+        if !holds {
+            return Err(Unauthenticated);
+        }
+        Ok(decide::decide(state, stamp, self.notify.patience(), &self.doing))
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
+}

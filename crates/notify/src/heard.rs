@@ -1,0 +1,152 @@
+//! What became of requests becomes notifications, one for each subscription that wants to hear of it. Done twice it is done
+//! once: the id of a notification follows from what it tells.
+//! Must not know: how anything is sent.
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use plenary_kernel::{NoticeId, OwnerName, TimestampMs, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent};
+use plenary_requests::{
+    Phase,
+    wire::{Detail, RequestView},
+};
+
+use crate::{
+    EXCERPT_CHARS_MAX, Notify, QUEUED_OF_STRANGERS_MAX, QUEUED_PER_OWNER_MAX,
+    delivery::{
+        QUEUED, QUEUED_OF_STRANGERS,
+        decide::{DeliveryStep, NewItem, Outcome},
+        event::DeliverySubject,
+    },
+    hours::gathered_until,
+    subscription::event::Subscription,
+    wire::{Event, Notice, RequestSummary, Target, Urgency},
+};
+
+/// What an event of a request tells, if anything.
+pub(crate) fn event_of(kind: &str) -> Option<Event> {
+    match kind {
+        "RequestMade" => Some(Event::Created),
+        "RequestAnswered" | "AnswerSettled" => Some(Event::Answered),
+        "RequestWithdrawn" => Some(Event::Withdrawn),
+        "RequestExpired" => Some(Event::Expired),
+        _ => None,
+    }
+}
+
+/// The beginning of what is to be looked at.
+fn excerpt(detail: &Detail) -> Option<String> {
+    let Detail { command, text, document, diff } = detail;
+    let first = [command, text, document, diff].into_iter().flatten().find(|text| !text.is_empty())?;
+    Some(first.chars().take(EXCERPT_CHARS_MAX).collect())
+}
+
+/// What is told of a request.
+fn about(view: RequestView, event: Event) -> RequestSummary {
+    let command =
+        view.action.as_ref().and_then(|action| action.args.get("command")?.as_str().map(str::to_owned));
+    let detail = view.detail.unwrap_or_default();
+    let excerpt = excerpt(&Detail { command: detail.command.clone().or(command), ..detail });
+    let answer = view.answer.filter(|_| event != Event::Created);
+    RequestSummary {
+        urgency: Urgency::of(view.kind, view.created_at, view.deadline_at),
+        request_id: view.request_id,
+        kind: view.kind,
+        title: view.title,
+        from: view.from,
+        to: view.to,
+        action: view.action.map(|action| action.name),
+        directory: view.directory,
+        excerpt,
+        allow: view.allow,
+        choices: view.choices,
+        created_at: view.created_at,
+        deadline_at: view.deadline_at,
+        answer: answer.as_ref().map(|answer| answer.answer),
+        answered_by: answer.map(|answer| answer.by),
+    }
+}
+
+impl Subscription {
+    /// Whether people are told, who need not hear of what waits no more; programs hear of everything.
+    pub(crate) const fn is_for_people(&self) -> bool {
+        !matches!(self.target, Target::Webhook { .. })
+    }
+}
+
+impl Notify {
+    /// Something became of a request.
+    pub(crate) async fn heard(&self, event: &StoredEvent) -> Result<(), Fault> {
+        let (Some(what), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
+        let Some(seen) = self.0.requests.seen(&id).await? else { return Ok(()) };
+        // An answer that may be taken back is none yet.
+        if what == Event::Answered && seen.settled != Some(event.version) {
+            return Ok(());
+        }
+        let owner = seen.view.owner.clone();
+        let (state, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
+        if state.all.is_empty() {
+            return Ok(());
+        }
+        let is_open = matches!(seen.view.state, Phase::Open | Phase::Snoozed);
+        let stranger = seen.stranger;
+        let notice = Notice { event: what, at: event.at.0, request: about(seen.view, what) };
+        let is_past = what == Event::Created && !is_open;
+        let wanting = state.wanting(&notice).filter(|one| !(is_past && one.is_for_people()));
+        let wanting: Vec<_> = wanting.collect();
+        if wanting.is_empty() {
+            return Ok(());
+        }
+        let room = self.room(&owner, stranger.is_some()).await?;
+        if room < wanting.len() {
+            tracing::warn!(%owner, "notifications are left out: too many are on their way already");
+        }
+        let json = serde_json::to_vec(&notice).expect("texts, numbers, lists and flags can be written");
+        let json = Bytes::from(json);
+        let queued = wanting.into_iter().take(room).map(|subscription| {
+            let (id, created) = (subscription.id.clone(), self.now());
+            let of = DeliverySubject { owner: owner.clone(), subscription: id, created };
+            let (item, notice) = (event.position.0, json.clone());
+            let new = NewItem { of, item, digest: None, stranger: stranger.clone(), notice };
+            self.queue(subscription, event.at, new)
+        });
+        // Side by side they share a commit.
+        try_join_all(queued).await?;
+        Ok(())
+    }
+
+    /// Puts a notification on its way: alone, or with others. Which of these follows from when the event was, so that an event
+    /// that is heard again, after a restart or by another process, comes under the same id.
+    async fn queue(&self, subscription: &Subscription, at: TimestampMs, new: NewItem) -> Result<(), Fault> {
+        let digest = gathered_until(subscription.quiet.as_ref(), subscription.digest_minutes, at);
+        let alone = NoticeId::of_source(&format!("{}/{}", subscription.id, new.item));
+        let Some(end) = digest else {
+            self.handle(&alone, DeliveryStep::Add(new)).await?;
+            return Ok(());
+        };
+        // Heard before, when the subscription did not gather.
+        if self.0.deliveries.fresh(alone.as_str()).await?.0.of.is_some() {
+            return Ok(());
+        }
+        let id = NoticeId::of_source(&format!("{}/digest/{}", subscription.id, end.0));
+        let gathered = NewItem { digest, ..new.clone() };
+        if self.handle(&id, DeliveryStep::Add(gathered)).await? == Outcome::Closed {
+            // The digest was sent in this moment.
+            self.handle(&alone, DeliveryStep::Add(new)).await?;
+        }
+        Ok(())
+    }
+
+    /// How many more notifications of an owner may be on their way.
+    async fn room(&self, owner: &OwnerName, of_strangers: bool) -> Result<usize, Fault> {
+        const { assert!(QUEUED_PER_OWNER_MAX <= READ_ROWS_MAX && QUEUED_OF_STRANGERS_MAX <= READ_ROWS_MAX) };
+        let (index, max) = if of_strangers {
+            (QUEUED_OF_STRANGERS, QUEUED_OF_STRANGERS_MAX)
+        } else {
+            (QUEUED, QUEUED_PER_OWNER_MAX)
+        };
+        let prefix = format!("{owner}/");
+        let rows = self.log().read_index(index, &prefix, None, max, Order::Ascending).await?;
+        Ok(max.saturating_sub(rows.len()))
+    }
+}

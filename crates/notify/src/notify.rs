@@ -1,0 +1,183 @@
+//! The room as everybody else holds it, and how it hears of what is committed.
+//! Must not know: HTTP.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use plenary_accounts::{Accounts, Actor, Authority};
+use plenary_engine::{ExecuteError, Room as _, Streams};
+use plenary_hub::{Observer, Reactor};
+use plenary_kernel::{Clock, NoticeId, OwnerName, Shares, TimestampMs};
+use plenary_log::{Fault, Log, StoredEvent};
+use plenary_outward::TlsFault;
+use plenary_requests::{Requests, is_request, owner_of};
+use tokio::sync::{Notify as Bell, OnceCell};
+
+use crate::{
+    Config, TESTS_PER_OWNER_MAX,
+    delivery::{
+        DeliveryRoom, DoDelivery, Unauthenticated,
+        decide::{DeliveryStep, Outcome, Patience},
+        event::DeliveryEvent,
+    },
+    heard::event_of,
+    push::Vapid,
+    rates::MailRates,
+    sender::Sender,
+    subscription::{self, DoSubscription, SubscriptionRoom, event::Subscription},
+};
+
+/// Tests that run at a time, of all owners.
+const TESTS_MAX: usize = 64;
+
+/// Notifications of requests. Cheap to clone.
+#[derive(Clone)]
+pub struct Notify(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    accounts: Accounts,
+    pub(crate) requests: Requests,
+    pub(crate) subscriptions: Streams<SubscriptionRoom>,
+    pub(crate) deliveries: Streams<DeliveryRoom>,
+    pub(crate) config: Config,
+    pub(crate) sender: Sender,
+    pub(crate) tests: Shares<OwnerName>,
+    pub(crate) mails: MailRates,
+    /// The key that names this server to push services, once it was needed.
+    pub(crate) vapid: OnceCell<Vapid>,
+    pub(crate) reactor: Reactor,
+    /// When something is to be sent next, as far as is known; zero where it must be looked up.
+    pub(crate) next_due: AtomicU64,
+    /// Something may be due sooner than was known.
+    pub(crate) bell: Bell,
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Notify {
+    /// The room in a log.
+    ///
+    /// # Errors
+    /// TLS cannot be set up, or the mail server is not named as it should be; for people.
+    pub fn new(
+        log: Log,
+        clock: Arc<dyn Clock>,
+        accounts: Accounts,
+        requests: Requests,
+        config: Config,
+    ) -> Result<Self, TlsFault> {
+        let sender = Sender::new(&config)?;
+        Ok(Self(Arc::new(Inner {
+            accounts,
+            requests,
+            subscriptions: Streams::new(log.clone(), clock.clone()),
+            deliveries: Streams::new(log.clone(), clock),
+            sender,
+            config,
+            mails: MailRates::default(),
+            tests: Shares::new(TESTS_MAX, TESTS_PER_OWNER_MAX),
+            vapid: OnceCell::new(),
+            reactor: Reactor::new(
+                log,
+                "notify/place",
+                |event| is_request(&event.stream) && event_of(&event.kind).is_some(),
+                // Owners do not wait for each other.
+                |event| owner_of(event).map_or_else(String::new, |owner| owner.to_string()),
+            ),
+            next_due: AtomicU64::new(0),
+            bell: Bell::new(),
+        })))
+    }
+
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+    pub(crate) fn log(&self) -> &Log {
+        self.0.deliveries.log()
+    }
+    pub(crate) fn now(&self) -> TimestampMs {
+        self.0.deliveries.clock().now()
+    }
+    pub(crate) fn patience(&self) -> Patience {
+        let Config { retry_first, retry_for, .. } = &self.0.config;
+        Patience { first: milliseconds(*retry_first).max(1), all: milliseconds(*retry_for) }
+    }
+
+    /// Does something with a subscription.
+    pub(crate) async fn subscribe(
+        &self,
+        owner: &OwnerName,
+        authority: Authority,
+        doing: subscription::SubscriptionStep,
+    ) -> Result<subscription::Became, ExecuteError<subscription::Rejection>> {
+        let command = DoSubscription { notify: self, authority, doing };
+        Ok(self.0.subscriptions.execute(owner.as_str(), &command, None).await?.reply)
+    }
+
+    /// The receiver said that it is gone: nothing more is sent to it until a person says otherwise.
+    pub(crate) async fn gone(&self, owner: &OwnerName, one: &Subscription) -> Result<(), Fault> {
+        let authority = Authority { by: Actor::Operator, token: None };
+        let gone = subscription::SubscriptionStep::Gone(one.id.clone(), Box::new(one.target.clone()));
+        match self.subscribe(owner, authority, gone).await {
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                Ok(())
+            }
+        }
+    }
+
+    /// Does something with a notification.
+    pub(crate) async fn deliver(
+        &self,
+        id: &NoticeId,
+        doing: DeliveryStep,
+    ) -> Result<Outcome, ExecuteError<Unauthenticated>> {
+        let command = DoDelivery { notify: self, doing };
+        Ok(self.0.deliveries.execute(id.as_str(), &command, None).await?.reply)
+    }
+
+    /// The same in the server's own name.
+    pub(crate) async fn handle(&self, id: &NoticeId, doing: DeliveryStep) -> Result<Outcome, Fault> {
+        match self.deliver(id, doing).await {
+            Ok(done) => Ok(done),
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
+            Err(ExecuteError::Rejected(Unauthenticated) | ExecuteError::KeyReused) => Ok(Outcome::Nothing),
+        }
+    }
+
+    /// Something is to be sent at this time.
+    fn hear_of(&self, due: Option<TimestampMs>) {
+        if let Some(due) = due {
+            self.0.next_due.fetch_min(due.0, Ordering::AcqRel);
+            self.0.bell.notify_one();
+        }
+    }
+}
+
+impl Observer for Notify {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        self.0.reactor.hear(events);
+        for event in events {
+            match event.stream.category() {
+                SubscriptionRoom::CATEGORY => self.0.subscriptions.observe(event),
+                DeliveryRoom::CATEGORY => {
+                    self.0.deliveries.observe(event);
+                    // What another process wrote is due here too, should that one end.
+                    self.hear_of(DeliveryEvent::decode(event).ok().and_then(|event| event.due()));
+                }
+                _ => {}
+            }
+        }
+        Box::pin(std::future::ready(()))
+    }
+}

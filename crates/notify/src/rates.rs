@@ -1,0 +1,96 @@
+//! How many mails went out in the last hour: those of an owner, and of these the ones to each address. In memory, of this
+//! process; after a restart everybody begins anew.
+//! Must not know: what is written.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use parking_lot::Mutex;
+use plenary_kernel::{OwnerName, TimestampMs};
+use quick_cache::sync::Cache;
+
+use crate::{MAIL_RATES_MAX, MAILS_PER_ADDRESS_MAX, MAILS_PER_OWNER_MAX};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// Whose mails are counted, and to which address; to all of them where none is named.
+type Counted = (OwnerName, Option<String>);
+
+type Times = Arc<Mutex<VecDeque<TimestampMs>>>;
+
+/// The mails of the last hour.
+pub(crate) struct MailRates(Cache<Counted, Times>);
+
+impl Default for MailRates {
+    fn default() -> Self {
+        Self(Cache::new(MAIL_RATES_MAX))
+    }
+}
+
+/// When the next one may be sent, where there were as many as may be.
+fn next(times: &mut VecDeque<TimestampMs>, now: TimestampMs, max: usize) -> Option<TimestampMs> {
+    let over = |at: &TimestampMs| TimestampMs(at.0.saturating_add(HOUR_MS));
+    while times.front().is_some_and(|first| over(first) <= now) {
+        times.pop_front();
+    }
+    times.front().filter(|_| times.len() >= max).map(over)
+}
+
+impl MailRates {
+    /// Counts a mail that is sent now.
+    ///
+    /// # Errors
+    /// When it may be sent, where there were as many as may be.
+    pub(crate) fn take(&self, owner: &OwnerName, to: &str, now: TimestampMs) -> Result<(), TimestampMs> {
+        let times = |counted: Counted| {
+            let made: Result<_, std::convert::Infallible> =
+                self.0.get_or_insert_with(&counted, || Ok(Times::default()));
+            let Ok(times) = made;
+            times
+        };
+        // One mailbox has one rate, however its address is written.
+        let of_address = times((owner.clone(), Some(to.to_lowercase())));
+        let of_owner = times((owner.clone(), None));
+        let (mut of_address, mut of_owner) = (of_address.lock(), of_owner.lock());
+        let wait = next(&mut of_address, now, MAILS_PER_ADDRESS_MAX).max(next(
+            &mut of_owner,
+            now,
+            MAILS_PER_OWNER_MAX,
+        ));
+        match wait {
+            Some(until) => Err(until),
+            None => {
+                of_address.push_back(now);
+                of_owner.push_back(now);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_gets_so_many_mails_of_an_owner_within_an_hour() {
+        let (rates, ann, bob) = (MailRates::default(), "ann".parse().unwrap(), "bob".parse().unwrap());
+        let take = |owner: &OwnerName, to: &str, now| rates.take(owner, to, TimestampMs(now));
+        for nth in 0..MAILS_PER_ADDRESS_MAX as u64 {
+            assert_eq!(take(&ann, "A@b.c", nth), Ok(()));
+        }
+        assert_eq!(take(&ann, "a@b.c", 500), Err(TimestampMs(HOUR_MS)));
+        assert_eq!(take(&ann, "other@b.c", 500), Ok(()), "another address");
+        assert_eq!(take(&bob, "a@b.c", 500), Ok(()), "another owner");
+        assert_eq!(take(&ann, "a@b.c", HOUR_MS), Ok(()));
+        assert_eq!(take(&ann, "a@b.c", HOUR_MS), Err(TimestampMs(HOUR_MS + 1)));
+    }
+
+    #[test]
+    fn an_owner_sends_so_many_mails_within_an_hour_to_whichever_addresses() {
+        let (rates, ann) = (MailRates::default(), "ann".parse().unwrap());
+        for nth in 0..MAILS_PER_OWNER_MAX {
+            assert_eq!(rates.take(&ann, &format!("{nth}@b.c"), TimestampMs(7)), Ok(()));
+        }
+        assert_eq!(rates.take(&ann, "new@b.c", TimestampMs(8)), Err(TimestampMs(HOUR_MS + 7)));
+    }
+}

@@ -1,0 +1,239 @@
+//! One attempt to send a notification, to whatever kind of receiver.
+//! Must not know: what became of earlier attempts.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::Full;
+use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_outward::{
+    TlsFault, client_config,
+    guard::{Guard, GuardedPool},
+    retry_after,
+};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::{
+    Config, SEND_TIME_MAX,
+    mail::Mail,
+    message::Note,
+    push::{Browser, Vapid, sealed},
+    subscription::event::Subscription,
+    wire::{Target, Urgency, origin},
+};
+
+const TELEGRAM: &str = "https://api.telegram.org";
+/// How long a push service keeps a message for a browser that is off, in seconds.
+const PUSH_SECONDS: &str = "86400";
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AttemptResult {
+    /// It was taken.
+    Taken,
+    /// Not now, for people; not before so many milliseconds.
+    Failed(String, Option<u64>),
+    /// The receiver is gone for good.
+    Gone(String),
+}
+
+/// What is sent.
+pub(crate) struct Letter<'a> {
+    /// The same for each attempt.
+    pub(crate) id: &'a str,
+    /// Whose subscription it is.
+    pub(crate) owner: &'a OwnerName,
+    pub(crate) subscription: &'a Subscription,
+    pub(crate) note: &'a Note,
+    pub(crate) now: TimestampMs,
+    /// For browsers.
+    pub(crate) vapid: Option<&'a Vapid>,
+}
+
+/// What sends.
+pub(crate) struct Sender {
+    pool: GuardedPool,
+    mail: Option<Mail>,
+    contact: String,
+}
+
+/// A request as it goes out.
+struct OutgoingRequest {
+    url: String,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl OutgoingRequest {
+    fn json(url: String, body: &Value) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Self { url, headers, body: body.to_string().into() }
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> Result<Self, AttemptResult> {
+        let value = HeaderValue::from_str(value).map_err(|_| failed("a header can't be written"))?;
+        self.headers.insert(HeaderName::from_static(name), value);
+        Ok(self)
+    }
+}
+
+fn failed(why: impl Into<String>) -> AttemptResult {
+    AttemptResult::Failed(why.into(), None)
+}
+
+/// The server and the topic of a topic's URL.
+pub(crate) fn topic(url: &str) -> Option<(&str, &str)> {
+    let (server, topic) = url.trim_end_matches('/').rsplit_once('/')?;
+    (server.contains("://") && !server.ends_with('/') && !topic.is_empty()).then_some((server, topic))
+}
+
+impl Sender {
+    /// What sends as it is configured.
+    pub(crate) fn new(config: &Config) -> Result<Self, TlsFault> {
+        let ca_file = config.ca_file.as_deref();
+        // Without authorities nothing is reached over TLS; that is said when it is tried.
+        let tls = match client_config(true, ca_file, "with notify.ca_file") {
+            Err(_) if ca_file.is_none() => client_config(false, None, "")?,
+            tls => tls?,
+        };
+        let mail = config.smtp.as_ref().map(|smtp| Mail::new(smtp, ca_file)).transpose()?;
+        let contact = config.contact.clone().unwrap_or_else(|| "mailto:operator@localhost".to_owned());
+        Ok(Self { pool: GuardedPool::new(Guard::new(config.private_addresses), tls), mail, contact })
+    }
+
+    /// Which addresses are reached.
+    pub(crate) const fn guard(&self) -> Guard {
+        self.pool.guard()
+    }
+
+    /// Whether there is a server that takes mail.
+    pub(crate) const fn has_mail(&self) -> bool {
+        self.mail.is_some()
+    }
+
+    /// Makes one attempt.
+    pub(crate) async fn send(&self, letter: &Letter<'_>) -> AttemptResult {
+        match timeout(SEND_TIME_MAX, self.attempt(letter)).await {
+            Ok(sent) => sent,
+            Err(_) => failed(format!("no answer within {} s", SEND_TIME_MAX.as_secs())),
+        }
+    }
+
+    async fn attempt(&self, letter: &Letter<'_>) -> AttemptResult {
+        if let Target::Email { to } = &letter.subscription.target {
+            let Some(mail) = &self.mail else { return failed("this server sends no mail") };
+            let (subject, text) = (letter.note.title(), letter.note.text(true));
+            // Whoever never asked for it is told whose it is.
+            let text = format!("{text}\n\n-- \nPlenary sends this for the owner {}.\n", letter.owner);
+            return match mail.send(letter.id, to, subject, text).await {
+                Ok(()) => AttemptResult::Taken,
+                Err(why) => failed(why),
+            };
+        }
+        match self.outgoing(letter) {
+            Ok(outgoing) => self.post(outgoing, &letter.subscription.target).await,
+            Err(sent) => sent,
+        }
+    }
+
+    fn outgoing(&self, letter: &Letter<'_>) -> Result<OutgoingRequest, AttemptResult> {
+        let Letter { id, owner: _, subscription, note, now, vapid } = letter;
+        match &subscription.target {
+            Target::Webhook { url } => {
+                let out = OutgoingRequest::json(url.clone(), &note.webhook());
+                let timestamp = (now.0 / 1_000).to_string();
+                let signature = subscription.secret.signature(id, &timestamp, &out.body);
+                out.with("webhook-id", id)?
+                    .with("webhook-timestamp", &timestamp)?
+                    .with("webhook-signature", &signature)
+            }
+            Target::Ntfy { url, token } => {
+                let (server, topic) = topic(url).ok_or_else(|| failed("the URL names no topic"))?;
+                let out = OutgoingRequest::json(format!("{server}/"), &note.ntfy(topic));
+                match token {
+                    Some(token) => out.with("authorization", &format!("Bearer {token}")),
+                    None => Ok(out),
+                }
+            }
+            Target::Slack { url } => Ok(OutgoingRequest::json(url.clone(), &note.slack())),
+            Target::Telegram { bot_token, chat_id, url } => {
+                let api = url.as_deref().unwrap_or(TELEGRAM).trim_end_matches('/');
+                Ok(OutgoingRequest::json(
+                    format!("{api}/bot{bot_token}/sendMessage"),
+                    &note.telegram(chat_id),
+                ))
+            }
+            Target::WebPush { endpoint, p256dh, auth } => {
+                let browser =
+                    Browser::read(p256dh, auth).ok_or_else(|| failed("the browser's keys are none"))?;
+                let vapid = vapid.ok_or_else(|| failed("this server has no key"))?;
+                let broken = |_| failed("the message can't be sealed");
+                let body = sealed(&browser, &note.push()).map_err(broken)?;
+                let said =
+                    vapid.authorization(&origin(endpoint), &self.contact, now.0 / 1_000).map_err(broken)?;
+                let urgency = match note.urgency() {
+                    Urgency::Low => "low",
+                    Urgency::Normal => "normal",
+                    Urgency::High => "high",
+                };
+                OutgoingRequest { url: endpoint.clone(), headers: HeaderMap::new(), body: body.into() }
+                    .with("content-type", "application/octet-stream")?
+                    .with("content-encoding", "aes128gcm")?
+                    .with("ttl", PUSH_SECONDS)?
+                    .with("urgency", urgency)?
+                    .with("topic", topic_of(id).as_str())?
+                    .with("authorization", &said)
+            }
+            Target::Email { .. } => Err(failed("mail is sent otherwise")),
+        }
+    }
+
+    async fn post(&self, outgoing: OutgoingRequest, target: &Target) -> AttemptResult {
+        let OutgoingRequest { url, headers, body } = outgoing;
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = Method::POST;
+        match self.guard().url(&url) {
+            Ok(uri) => *request.uri_mut() = uri,
+            Err(why) => return failed(format!("the URL {why}")),
+        }
+        *request.headers_mut() = headers;
+        let agent = HeaderValue::from_static(concat!("plenary/", env!("CARGO_PKG_VERSION")));
+        request.headers_mut().insert(header::USER_AGENT, agent);
+        let response = match self.pool.send(request).await {
+            Ok(response) => response,
+            Err(why) => return failed(why),
+        };
+        let (status, wanted) = (response.status(), retry_after(response.headers()));
+        let is_push = matches!(target, Target::WebPush { .. });
+        if status.is_success() {
+            return AttemptResult::Taken;
+        }
+        let said = format!("the receiver answered {}", status.as_u16());
+        if status == StatusCode::GONE || (is_push && status == StatusCode::NOT_FOUND) {
+            return AttemptResult::Gone(said);
+        }
+        AttemptResult::Failed(said, wanted.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// By what a push service tells repetition: 32 characters of base64url at most.
+fn topic_of(id: &str) -> String {
+    let digest = plenary_kernel::json::digest(id.as_bytes());
+    STANDARD.encode(&digest[..15]).replace('+', "-").replace('/', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_is_the_last_part_of_its_url() {
+        assert_eq!(topic("https://ntfy.sh/t"), Some(("https://ntfy.sh", "t")));
+        assert_eq!(topic("https://h/ntfy/t/"), Some(("https://h/ntfy", "t")));
+        for url in ["https://ntfy.sh", "https://ntfy.sh/", "t"] {
+            assert_eq!(topic(url), None, "{url}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The clock of the room: what is due is sent, so many at a time, and of one owner fewer, so that no slow receiver holds up
+//! those of others.
+//! Must not know: what sending means.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::atomic::Ordering,
+    time::Duration,
+};
+
+use plenary_kernel::{NoticeId, OwnerName, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+use tokio::{
+    task::{Id, JoinSet},
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Notify, SENDS_MAX, SENDS_PER_OWNER_MAX,
+    delivery::{
+        DUE,
+        decide::{AttemptRecord, DeliveryStep},
+        state::Progress,
+        time,
+    },
+};
+
+/// How often the clock is looked at.
+const EVERY: Duration = Duration::from_millis(200);
+/// How long nothing is tried after a fault.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Most of what is due that is looked through for something that may be sent.
+const LOOKED_AT_MAX: usize = 20 * READ_ROWS_MAX;
+/// Most damaged notifications that are remembered.
+const DAMAGED_MAX: usize = 1_000;
+
+/// What is being sent.
+#[derive(Default)]
+struct Sends {
+    tasks: JoinSet<Result<(), Fault>>,
+    /// Whose, and which.
+    under_way: HashMap<Id, (OwnerName, NoticeId)>,
+    /// The damaged ones: they take no place of those behind them until the server starts again.
+    damaged: BTreeSet<NoticeId>,
+}
+
+impl Sends {
+    fn may_send(&self, owner: &OwnerName, id: &NoticeId) -> bool {
+        let is_sent = self.under_way.values().any(|(_, other)| other == id) || self.damaged.contains(id);
+        let of_owner = self.under_way.values().filter(|(other, _)| other == owner).count();
+        !is_sent && of_owner < SENDS_PER_OWNER_MAX
+    }
+
+    fn leave_out(&mut self, damaged: Option<NoticeId>) {
+        // Past the limit they are tried again.
+        if self.damaged.len() >= DAMAGED_MAX {
+            self.damaged.clear();
+        }
+        self.damaged.extend(damaged);
+    }
+
+    /// Takes note of those that are over; whether there were any.
+    fn sweep(&mut self) -> bool {
+        let mut any = false;
+        while let Some(over) = self.tasks.try_join_next_with_id() {
+            any = true;
+            let id = match over {
+                Ok((id, Ok(()))) => id,
+                Ok((id, Err(fault @ Fault::Corrupt(_)))) => {
+                    tracing::error!(%fault, "a damaged notification is not sent");
+                    let damaged = self.under_way.get(&id).map(|(_, notice)| notice.clone());
+                    self.leave_out(damaged);
+                    id
+                }
+                Ok((id, Err(fault))) => {
+                    tracing::warn!(%fault, "a notification is not sent yet");
+                    id
+                }
+                // A bug ends its task: the claim ends by itself, and it is sent again.
+                Err(error) => {
+                    tracing::error!(%error, "sending a notification ended early");
+                    error.id()
+                }
+            };
+            self.under_way.remove(&id);
+        }
+        any
+    }
+}
+
+impl Notify {
+    /// Hears of requests and sends what is due, until the server stops.
+    pub(crate) async fn work(&self, stop: CancellationToken) {
+        let see_to = |event| {
+            let notify = self.clone();
+            async move { notify.heard(&event).await }
+        };
+        let working = async {
+            tokio::join!(self.0.reactor.react(see_to), self.send_what_is_due());
+        };
+        stop.run_until_cancelled(working).await;
+    }
+
+    /// What a process began to send that has ended is sent again. Where several share a store, one of them may still live:
+    /// its claims end by themselves.
+    pub(crate) async fn take_over(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        while !self.log().shared() {
+            let rows =
+                self.log().read_index(DUE, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            let count = rows.len();
+            for row in rows {
+                if let Some(id) = row.key.rsplit('/').next().and_then(|id| id.parse::<NoticeId>().ok()) {
+                    let ended = self.end_abandoned(&id).await;
+                    Fault::past_damage(ended, "a damaged notification is not taken over")?;
+                }
+                after = Some(row.key);
+            }
+            if count < READ_ROWS_MAX {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn end_abandoned(&self, id: &NoticeId) -> Result<(), Fault> {
+        let (state, _) = self.0.deliveries.state(id.as_str()).await?;
+        if let Progress::Trying(until) = state.progress {
+            let ended = AttemptRecord::Failed("the server ended".to_owned(), None);
+            self.handle(id, DeliveryStep::End(until, ended)).await?;
+        }
+        Ok(())
+    }
+
+    async fn send_what_is_due(&self) {
+        let mut sends = Sends::default();
+        loop {
+            let has_room = sends.sweep();
+            let now = self.now();
+            if has_room || self.0.next_due.load(Ordering::Acquire) <= now.0 {
+                // What becomes known while it looks is not forgotten.
+                self.0.next_due.store(u64::MAX, Ordering::Release);
+                if let Err(fault) = self.launch(&mut sends).await {
+                    tracing::warn!(%fault, "notifications that are due are not looked up; it is tried again");
+                    self.0.next_due.store(0, Ordering::Release);
+                    sleep(PAUSE).await;
+                }
+            }
+            let _rung = timeout(EVERY, self.0.bell.notified()).await;
+        }
+    }
+
+    /// Begins to send what is due, as far as there is room.
+    async fn launch(&self, sends: &mut Sends) -> Result<(), Fault> {
+        let (mut after, mut looked_at) = (None::<String>, 0);
+        while looked_at < LOOKED_AT_MAX && sends.tasks.len() < SENDS_MAX {
+            let rows =
+                self.log().read_index(DUE, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            let count = rows.len();
+            looked_at += count;
+            let end = time(self.now());
+            for row in rows {
+                let Some((at, id)) = row.key.split_once('/') else { continue };
+                if *at > *end {
+                    if let Ok(at) = at.parse() {
+                        self.0.next_due.fetch_min(at, Ordering::AcqRel);
+                    }
+                    return Ok(());
+                }
+                let owner = std::str::from_utf8(&row.value).ok().and_then(|owner| owner.parse().ok());
+                let (Some(owner), Ok(id)) = (owner, id.parse::<NoticeId>()) else { continue };
+                if sends.tasks.len() < SENDS_MAX && sends.may_send(&owner, &id) {
+                    let (notify, sent) = (self.clone(), id.clone());
+                    let task = sends.tasks.spawn(async move { notify.attempt(&sent).await });
+                    sends.under_way.insert(task.id(), (owner, id));
+                }
+                after = Some(row.key);
+            }
+            if count < READ_ROWS_MAX {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

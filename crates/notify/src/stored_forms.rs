@@ -1,0 +1,172 @@
+//! The stored forms of subscriptions and notifications are frozen.
+
+use plenary_accounts::Actor;
+use plenary_kernel::{Position, Stamp, SubscriptionId, TimestampMs, Version};
+use plenary_log::{NewEvent, StoredEvent, StreamName};
+
+use crate::{
+    delivery::event::{
+        AttemptBegun, AttemptFailed, DeliveryEvent, DeliverySubject, NoticeAdded, NoticeEnded, NoticePutOff,
+        NoticeRevived,
+    },
+    message::tests::notice,
+    subscription::{
+        event::{Subscription, SubscriptionEvent, SubscriptionRemoved, SubscriptionSet},
+        tests::subscription,
+    },
+    wire::{Event, Notice, Quiet, Target},
+};
+
+fn at(ms: u64) -> TimestampMs {
+    TimestampMs(ms)
+}
+
+fn id() -> SubscriptionId {
+    SubscriptionId::mint(&Stamp::new(at(1), [0; 10]), 0)
+}
+
+fn stored(event: NewEvent) -> StoredEvent {
+    StoredEvent {
+        position: Position(1),
+        stream: StreamName::new("notify.x", "x"),
+        version: Version(1),
+        kind: event.kind.into(),
+        form: event.form,
+        at: at(1),
+        envelope: event.envelope,
+        payload: event.payload,
+    }
+}
+
+const OF: &str = r#""of":{"owner":"ann","subscription":"sub_00000000010000000000000000","created":1}"#;
+
+fn of() -> DeliverySubject {
+    DeliverySubject { owner: "ann".parse().unwrap(), subscription: id(), created: at(1) }
+}
+
+#[test]
+fn notifications_are_stored_as_they_were() {
+    let ended = || NoticeEnded { of: of(), due: Some(at(3)), died: None, at: at(4), error: "503".into() };
+    let ended_form = format!(r#"{{{OF},"due":3,"at":4,"error":"503"}}"#);
+    let added = |digest, stranger: Option<&str>| {
+        let stranger = stranger.map(|owner| owner.parse().unwrap());
+        let added = NoticeAdded { of: of(), item: 9, due: at(2), digest, stranger, notice: "{}".into() };
+        DeliveryEvent::NoticeAdded(added)
+    };
+    let cases = [
+        (added(true, None), "NoticeAdded", format!(r#"{{{OF},"item":9,"due":2,"digest":true}}"#)),
+        (added(false, Some("bob")), "NoticeAdded", format!(r#"{{{OF},"item":9,"due":2,"stranger":"bob"}}"#)),
+        (
+            DeliveryEvent::AttemptBegun(AttemptBegun { of: of(), due: at(2), until: at(3) }),
+            "AttemptBegun",
+            format!(r#"{{{OF},"due":2,"until":3}}"#),
+        ),
+        (
+            DeliveryEvent::AttemptFailed(AttemptFailed {
+                of: of(),
+                due: at(3),
+                next: at(5),
+                error: "503".into(),
+            }),
+            "AttemptFailed",
+            format!(r#"{{{OF},"due":3,"next":5,"error":"503"}}"#),
+        ),
+        (
+            DeliveryEvent::NoticePutOff(NoticePutOff { of: of(), due: at(3), next: at(5) }),
+            "NoticePutOff",
+            format!(r#"{{{OF},"due":3,"next":5}}"#),
+        ),
+        (DeliveryEvent::NoticeDelivered(ended()), "NoticeDelivered", ended_form.clone()),
+        (DeliveryEvent::NoticeDied(ended()), "NoticeDied", ended_form),
+        (
+            DeliveryEvent::NoticeDropped(NoticeEnded {
+                due: None,
+                died: Some(at(3)),
+                error: String::new(),
+                ..ended()
+            }),
+            "NoticeDropped",
+            format!(r#"{{{OF},"died":3,"at":4}}"#),
+        ),
+        (
+            DeliveryEvent::NoticeRevived(NoticeRevived {
+                of: of(),
+                died: at(3),
+                due: at(6),
+                by: Actor::Operator,
+            }),
+            "NoticeRevived",
+            format!(r#"{{{OF},"died":3,"due":6,"by":"operator"}}"#),
+        ),
+    ];
+    for (event, kind, form) in cases {
+        let new = event.encode();
+        assert_eq!((new.kind, std::str::from_utf8(&new.envelope).unwrap()), (kind, form.as_str()));
+        assert_eq!(DeliveryEvent::decode(&stored(new)).unwrap(), event);
+    }
+}
+
+#[test]
+fn what_a_notification_tells_is_stored_as_it_was() {
+    let form = r#"{"event":"request.created","at":7,"request":{"request_id":"ID","kind":"permission","urgency":"normal","title":"Run <b>it</b>RLO & go","from":"@ann.cc","action":"Bash","directory":"/src","excerpt":"cargo\u001btest","allow":{"accept":true,"edit":false,"respond":true,"ignore":true},"created_at":7}}"#;
+    let told = notice(Event::Created);
+    let form = form.replace("ID", told.request.request_id.as_str()).replace("RLO", "\u{202e}");
+    assert_eq!(serde_json::to_string(&told).unwrap(), form);
+    assert_eq!(serde_json::from_str::<Notice>(&form).unwrap(), told);
+}
+
+#[test]
+fn subscriptions_are_stored_as_they_were() {
+    let ann = || Actor::Owner("ann".parse().unwrap());
+    let set = |target, rest: &str| {
+        format!(
+            r#"{{"subscription":{{"id":"sub_00000000010000000000000000","target":{target},"secret":"whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",{rest}}},"by":"~ann"}}"#
+        )
+    };
+    let plain = r#""events":["request.created"],"min_urgency":"low","enabled":true"#;
+    let full = Subscription {
+        name: Some("phone".into()),
+        kinds: vec![plenary_requests::Kind::Hold],
+        agents: vec!["@ann.cc".parse().unwrap()],
+        quiet: Some(Quiet { time_zone: "UTC".into(), from: "22:00".into(), to: "07:00".into() }),
+        digest_minutes: Some(60),
+        gone: true,
+        enabled: false,
+        ..subscription()
+    };
+    let full_form = r#""name":"phone","events":["request.created"],"kinds":["hold"],"agents":["@ann.cc"],"min_urgency":"low","quiet":{"time_zone":"UTC","from":"22:00","to":"07:00"},"digest_minutes":60,"enabled":false,"gone":true"#;
+    let hook = r#"{"kind":"webhook","url":"https://example.org/hook"}"#;
+    let mut cases = vec![(subscription(), set(hook, plain)), (full, set(hook, full_form))];
+    for (target, form) in [
+        (
+            Target::Ntfy { url: "u".into(), token: Some("t".into()) },
+            r#"{"kind":"ntfy","url":"u","token":"t"}"#,
+        ),
+        (Target::Slack { url: "u".into() }, r#"{"kind":"slack","url":"u"}"#),
+        (
+            Target::Telegram { bot_token: "b".into(), chat_id: "1".into(), url: None },
+            r#"{"kind":"telegram","bot_token":"b","chat_id":"1"}"#,
+        ),
+        (Target::Email { to: "a@b".into() }, r#"{"kind":"email","to":"a@b"}"#),
+        (
+            Target::WebPush { endpoint: "e".into(), p256dh: "p".into(), auth: "a".into() },
+            r#"{"kind":"web_push","endpoint":"e","p256dh":"p","auth":"a"}"#,
+        ),
+    ] {
+        cases.push((Subscription { target, ..subscription() }, set(form, plain)));
+    }
+    for (subscription, form) in cases {
+        let event = SubscriptionEvent::SubscriptionSet(Box::new(SubscriptionSet { subscription, by: ann() }));
+        let new = event.encode();
+        assert_eq!(
+            (new.kind, std::str::from_utf8(&new.envelope).unwrap()),
+            ("SubscriptionSet", form.as_str())
+        );
+        assert_eq!(SubscriptionEvent::decode(&stored(new)).unwrap(), event);
+    }
+    let event = SubscriptionEvent::SubscriptionRemoved(SubscriptionRemoved { id: id(), by: ann() });
+    let new = event.encode();
+    let form = r#"{"id":"sub_00000000010000000000000000","by":"~ann"}"#;
+    assert_eq!((new.kind, std::str::from_utf8(&new.envelope).unwrap()), ("SubscriptionRemoved", form));
+    assert_eq!(SubscriptionEvent::decode(&stored(new)).unwrap(), event);
+}

@@ -1,0 +1,283 @@
+//! Subscriptions as the engine sees them: the streams `notify.owner/<owner>`, and the commands on them.
+//! Must not know: HTTP.
+
+pub(crate) mod event;
+pub(crate) mod state;
+
+use plenary_accounts::Authority;
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+
+use crate::{
+    Notify, SUBSCRIPTIONS_MAX,
+    signature::Secret,
+    wire::{SubscriptionChange, Target},
+};
+use event::{Subscription, SubscriptionEvent, SubscriptionRemoved, SubscriptionSet};
+use state::SubscriptionsState;
+
+/// The streams `notify.owner/<owner>`.
+#[derive(Debug)]
+pub(crate) struct SubscriptionRoom;
+
+impl Room for SubscriptionRoom {
+    type State = SubscriptionsState;
+    type Event = SubscriptionEvent;
+    const CATEGORY: &'static str = "notify.owner";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &SubscriptionEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<SubscriptionEvent, Fault> {
+        SubscriptionEvent::decode(event)
+    }
+    fn evolve(state: &mut SubscriptionsState, _: Version, at: TimestampMs, event: &SubscriptionEvent) {
+        state.evolve(at, event);
+    }
+    fn payer(owner: &str, _: &SubscriptionsState, event: &SubscriptionEvent) -> Option<OwnerName> {
+        match event {
+            SubscriptionEvent::SubscriptionSet(_) => owner.parse().ok(),
+            SubscriptionEvent::SubscriptionRemoved(_) => None,
+        }
+    }
+}
+
+/// What is done with a subscription.
+#[derive(Debug, Clone)]
+pub(crate) enum SubscriptionStep {
+    /// Makes one; the id of what is sent with it is not looked at.
+    Make(Box<Subscription>),
+    /// Changes one.
+    Change(SubscriptionId, Box<SubscriptionChange>),
+    /// Removes one.
+    Remove(SubscriptionId),
+    /// Its receiver, which was this one, is gone.
+    Gone(SubscriptionId, Box<Target>),
+}
+
+/// A command on an owner's subscriptions.
+pub(crate) struct DoSubscription<'a> {
+    pub(crate) notify: &'a Notify,
+    pub(crate) authority: Authority,
+    pub(crate) doing: SubscriptionStep,
+}
+
+/// Why it is not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rejection {
+    /// The token is not valid any more.
+    Unauthenticated,
+    /// There is none.
+    NoSuchSubscription,
+    /// As many as there may be.
+    TooMany,
+}
+
+/// What became of a subscription.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Became {
+    pub(crate) id: SubscriptionId,
+    /// Of one that was made: its secret.
+    pub(crate) secret: Option<Secret>,
+}
+
+impl Command<SubscriptionRoom> for DoSubscription<'_> {
+    const NAME: &'static str = "do_subscription";
+    type Reply = Became;
+    type Rejection = Rejection;
+    type Facts = bool;
+
+    async fn facts(&self, _: &SubscriptionsState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.notify.accounts().holds(&self.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &SubscriptionsState,
+        _: Version,
+        holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<SubscriptionEvent, Became>, Rejection> {
+        if *holds {
+            decide(state, stamp, &self.authority, &self.doing)
+        } else {
+            Err(Rejection::Unauthenticated)
+        }
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        matches!(self.doing, SubscriptionStep::Remove(_) | SubscriptionStep::Gone(..))
+    }
+}
+
+fn decide(
+    state: &SubscriptionsState,
+    stamp: &Stamp,
+    authority: &Authority,
+    doing: &SubscriptionStep,
+) -> Result<Decision<SubscriptionEvent, Became>, Rejection> {
+    let by = authority.by.clone();
+    let known = |id: &SubscriptionId| state.get(id).cloned().ok_or(Rejection::NoSuchSubscription);
+    let set = |subscription| {
+        SubscriptionEvent::SubscriptionSet(Box::new(SubscriptionSet { subscription, by: by.clone() }))
+    };
+    match doing {
+        SubscriptionStep::Make(subscription) => {
+            if state.all.len() >= SUBSCRIPTIONS_MAX {
+                return Err(Rejection::TooMany);
+            }
+            let id = SubscriptionId::mint(stamp, 0);
+            let made = Subscription { id: id.clone(), ..(**subscription).clone() };
+            let secret = Some(made.secret.clone());
+            Ok(Decision::new(vec![set(made)], Became { id, secret }))
+        }
+        SubscriptionStep::Change(id, change) => {
+            let (before, reply) = (known(id)?, Became { id: id.clone(), secret: None });
+            let after = changed(before.clone(), change);
+            let events = if after == before { Vec::new() } else { vec![set(after)] };
+            Ok(Decision::new(events, reply))
+        }
+        SubscriptionStep::Gone(id, target) => {
+            let (before, reply) = (known(id)?, Became { id: id.clone(), secret: None });
+            // What an earlier receiver said is not said of the one that is there now.
+            let after = if before.target == **target {
+                Subscription { enabled: false, gone: true, ..before.clone() }
+            } else {
+                before.clone()
+            };
+            let events = if after == before { Vec::new() } else { vec![set(after)] };
+            Ok(Decision::new(events, reply))
+        }
+        SubscriptionStep::Remove(id) => {
+            known(id)?;
+            let event = SubscriptionEvent::SubscriptionRemoved(SubscriptionRemoved { id: id.clone(), by });
+            Ok(Decision::new(vec![event], Became { id: id.clone(), secret: None }))
+        }
+    }
+}
+
+/// A subscription with a change; what was gone is tried again once its target or `enabled` is set.
+fn changed(mut one: Subscription, change: &SubscriptionChange) -> Subscription {
+    let SubscriptionChange {
+        target,
+        name,
+        events,
+        kinds,
+        agents,
+        min_urgency,
+        quiet,
+        digest_minutes,
+        enabled,
+    } = change.clone();
+    if target.is_some() || enabled == Some(true) {
+        one.gone = false;
+    }
+    one.target = target.unwrap_or(one.target);
+    one.name = name.unwrap_or(one.name);
+    one.events = events.unwrap_or(one.events);
+    one.kinds = kinds.unwrap_or(one.kinds);
+    one.agents = agents.unwrap_or(one.agents);
+    one.min_urgency = min_urgency.unwrap_or(one.min_urgency);
+    one.quiet = quiet.unwrap_or(one.quiet);
+    one.digest_minutes = digest_minutes.unwrap_or(one.digest_minutes);
+    one.enabled = enabled.unwrap_or(one.enabled);
+    one
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use plenary_accounts::Actor;
+
+    use super::*;
+    use crate::{
+        message::tests::notice,
+        wire::{Event, Notice, Urgency},
+    };
+
+    pub(crate) fn subscription() -> Subscription {
+        Subscription {
+            id: SubscriptionId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0),
+            target: Target::Webhook { url: "https://example.org/hook".into() },
+            secret: Secret::of([7; 32]),
+            name: None,
+            events: vec![Event::Created],
+            kinds: Vec::new(),
+            agents: Vec::new(),
+            min_urgency: Urgency::Low,
+            quiet: None,
+            digest_minutes: None,
+            enabled: true,
+            gone: false,
+        }
+    }
+
+    fn done(state: &mut SubscriptionsState, nth: u64, doing: &SubscriptionStep) -> Result<Became, Rejection> {
+        let stamp = Stamp::new(TimestampMs(nth), [0; 10]);
+        let authority = Authority { by: Actor::Operator, token: None };
+        let decided = decide(state, &stamp, &authority, doing)?;
+        decided.events.iter().for_each(|event| state.evolve(TimestampMs(nth), event));
+        Ok(decided.reply)
+    }
+
+    #[test]
+    fn an_owner_has_so_many_subscriptions_and_no_more() {
+        let mut state = SubscriptionsState::default();
+        let make = || SubscriptionStep::Make(Box::new(subscription()));
+        for nth in 0..SUBSCRIPTIONS_MAX as u64 {
+            done(&mut state, nth, &make()).unwrap();
+        }
+        assert_eq!(done(&mut state, 99, &make()).unwrap_err(), Rejection::TooMany);
+        let first = state.all.keys().next().unwrap().clone();
+        done(&mut state, 100, &SubscriptionStep::Remove(first.clone())).unwrap();
+        assert_eq!(
+            done(&mut state, 101, &SubscriptionStep::Remove(first)).unwrap_err(),
+            Rejection::NoSuchSubscription
+        );
+        done(&mut state, 102, &make()).unwrap();
+    }
+
+    #[test]
+    fn what_is_gone_gets_nothing_until_it_is_set_again() {
+        let mut state = SubscriptionsState::default();
+        let id = done(&mut state, 1, &SubscriptionStep::Make(Box::new(subscription()))).unwrap().id;
+        let later = Notice { at: 9, ..notice(Event::Created) };
+        assert_eq!(state.wanting(&Notice { at: 0, ..later.clone() }).count(), 0, "it was before");
+        assert_eq!(state.wanting(&later).count(), 1);
+        let target = subscription().target;
+        done(&mut state, 2, &SubscriptionStep::Gone(id.clone(), Box::new(target))).unwrap();
+        assert_eq!(state.wanting(&later).count(), 0);
+        let change = SubscriptionChange { enabled: Some(true), ..SubscriptionChange::default() };
+        done(&mut state, 3, &SubscriptionStep::Change(id.clone(), Box::new(change))).unwrap();
+        assert!(!state.get(&id).unwrap().gone);
+        assert_eq!(state.wanting(&later).count(), 1);
+    }
+
+    #[test]
+    fn given_another_target_meanwhile_when_the_earlier_one_is_gone_then_nothing_changes() {
+        let mut state = SubscriptionsState::default();
+        let id = done(&mut state, 1, &SubscriptionStep::Make(Box::new(subscription()))).unwrap().id;
+        let target = Target::Webhook { url: "https://example.org/other".into() };
+        let change = SubscriptionChange { target: Some(target), ..SubscriptionChange::default() };
+        done(&mut state, 2, &SubscriptionStep::Change(id.clone(), Box::new(change))).unwrap();
+        let before = state.clone();
+        done(&mut state, 3, &SubscriptionStep::Gone(id, Box::new(subscription().target))).unwrap();
+        assert_eq!(state, before);
+    }
+
+    #[test]
+    fn a_subscription_hears_what_it_asked_for() {
+        let about = notice(Event::Created).request;
+        let one = subscription();
+        assert!(one.wants(Event::Created, &about));
+        assert!(!one.wants(Event::Answered, &about));
+        assert!(!Subscription { min_urgency: Urgency::High, ..one.clone() }.wants(Event::Created, &about));
+        let kinds = vec![plenary_requests::Kind::Review];
+        assert!(!Subscription { kinds, ..one.clone() }.wants(Event::Created, &about));
+        let agents = vec!["@ann.codex".parse().unwrap()];
+        assert!(!Subscription { agents, ..one }.wants(Event::Created, &about));
+    }
+}

@@ -1,0 +1,55 @@
+//! The subscriptions of an owner: the fold of their stream, and what each wants to hear of. Pure.
+//! Must not know: how anything is sent.
+
+use std::collections::BTreeMap;
+
+use plenary_kernel::{SubscriptionId, TimestampMs};
+use serde::{Deserialize, Serialize};
+
+use super::event::{Subscription, SubscriptionEvent};
+use crate::wire::{Event, Notice, RequestSummary};
+
+/// The subscriptions of an owner, by their ids, which rise with time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SubscriptionsState {
+    /// Each with when it was made.
+    pub(crate) all: BTreeMap<SubscriptionId, (TimestampMs, Subscription)>,
+}
+
+impl SubscriptionsState {
+    pub(crate) fn get(&self, id: &SubscriptionId) -> Option<&Subscription> {
+        self.all.get(id).map(|(_, subscription)| subscription)
+    }
+
+    /// The subscriptions that get a notice. What happened before a subscription was made is not for it.
+    pub(crate) fn wanting(&self, notice: &Notice) -> impl Iterator<Item = &Subscription> {
+        let made_before = self.all.values().filter(|(made, _)| made.0 <= notice.at);
+        made_before
+            .map(|(_, subscription)| subscription)
+            .filter(|one| one.wants(notice.event, &notice.request))
+    }
+
+    pub(crate) fn evolve(&mut self, at: TimestampMs, event: &SubscriptionEvent) {
+        match event {
+            SubscriptionEvent::SubscriptionSet(event) => {
+                let one = &event.subscription;
+                let made = self.all.get(&one.id).map_or(at, |(made, _)| *made);
+                self.all.insert(one.id.clone(), (made, one.clone()));
+            }
+            SubscriptionEvent::SubscriptionRemoved(event) => {
+                self.all.remove(&event.id);
+            }
+        }
+    }
+}
+
+impl Subscription {
+    /// Whether something is to be sent.
+    pub(crate) fn wants(&self, event: Event, about: &RequestSummary) -> bool {
+        self.enabled
+            && self.events.contains(&event)
+            && (self.kinds.is_empty() || self.kinds.contains(&about.kind))
+            && (self.agents.is_empty() || self.agents.contains(&about.from))
+            && self.min_urgency <= about.urgency
+    }
+}

@@ -1,0 +1,203 @@
+//! What a client asks a person for: read from its authorization request, and what goes back to it. Pure.
+//! Must not know: who consents.
+
+use plenary_accounts::{Access, Scope};
+use url::Url;
+
+use crate::{client::Client, limits::STATE_BYTES_MAX, parameters::Parameters};
+
+/// What a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AuthorizationRequest {
+    pub(crate) scope: Scope,
+    /// The S256 challenge.
+    pub(crate) challenge: String,
+    pub(crate) resource: String,
+}
+
+/// Where an answer goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Back {
+    redirect: Url,
+    /// As the client sent it, to be held to when it takes up its code.
+    pub(crate) sent: String,
+    state: Option<String>,
+    issuer: String,
+}
+
+/// Why a client gets nothing: a code of RFC 6749, 4.1.2.1, and words for its developers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Denial(pub(crate) &'static str, pub(crate) &'static str);
+
+impl Back {
+    /// Where the answer to a request of this client goes.
+    ///
+    /// # Errors
+    /// Why it goes nowhere, for the person: who asks may not be the client.
+    pub(crate) fn of(client: &Client, sent: &Parameters, issuer: &str) -> Result<Self, &'static str> {
+        let redirect = match (sent.get("redirect_uri"), client.redirects.as_slice()) {
+            (Some(redirect), _) => redirect,
+            (None, [only]) => only.as_str(),
+            (None, _) => return Err("The client did not say where it is called back."),
+        };
+        if !client.may_be_called_at(redirect) {
+            return Err("The client is not registered to be called back there.");
+        }
+        let state = sent.get("state").map(ToOwned::to_owned);
+        if state.as_ref().is_some_and(|state| state.len() > STATE_BYTES_MAX) {
+            return Err("The client's state is too long.");
+        }
+        let url = Url::parse(redirect).map_err(|_| "The client is called back at no URL.")?;
+        Ok(Self { redirect: url, sent: redirect.to_owned(), state, issuer: issuer.to_owned() })
+    }
+
+    /// The redirect with a code.
+    pub(crate) fn with_code(&self, code: &str) -> String {
+        self.with(&[("code", code)])
+    }
+
+    /// The redirect with an error.
+    pub(crate) fn with_error(&self, Denial(code, why): &Denial) -> String {
+        self.with(&[("error", *code), ("error_description", *why)])
+    }
+
+    /// What a page's form may lead to: the site, or the scheme of an app.
+    pub(crate) fn source(&self) -> String {
+        match self.redirect.origin() {
+            url::Origin::Tuple(..) => self.redirect.origin().ascii_serialization(),
+            url::Origin::Opaque(_) => format!("{}:", self.redirect.scheme()),
+        }
+    }
+
+    /// Where the person goes next, in words.
+    pub(crate) fn place(&self) -> String {
+        match self.redirect.host_str() {
+            Some(host) if matches!(self.redirect.scheme(), "http" | "https") => host.to_owned(),
+            _ => format!("an app on this device ({}:)", self.redirect.scheme()),
+        }
+    }
+
+    /// With `iss` (RFC 9207), so that a client of several servers knows which one answers.
+    fn with(&self, pairs: &[(&str, &str)]) -> String {
+        let mut url = self.redirect.clone();
+        {
+            let mut query = url.query_pairs_mut();
+            query.extend_pairs(pairs);
+            if let Some(state) = &self.state {
+                query.append_pair("state", state);
+            }
+            query.append_pair("iss", &self.issuer);
+        }
+        url.into()
+    }
+}
+
+impl AuthorizationRequest {
+    /// What a request asks for, at the server with this URL.
+    ///
+    /// # Errors
+    /// What the client is told.
+    pub(crate) fn of(sent: &Parameters, base: &str) -> Result<Self, Denial> {
+        match sent.get("response_type") {
+            Some("code") => {}
+            Some(_) => return Err(Denial("unsupported_response_type", "response_type must be code")),
+            None => return Err(Denial("invalid_request", "response_type is missing")),
+        }
+        if sent.get("code_challenge_method") != Some("S256") {
+            return Err(Denial("invalid_request", "code_challenge_method must be S256"));
+        }
+        // 32 bytes in base64url.
+        let is_challenge = |challenge: &&str| {
+            challenge.len() == 43
+                && challenge.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        };
+        let challenge = sent.get("code_challenge").filter(is_challenge);
+        let challenge =
+            challenge.ok_or(Denial("invalid_request", "code_challenge is missing or malformed"))?;
+        let scope = match sent.get("scope") {
+            Some(scope) => scope_of(scope)?,
+            None => Scope::everywhere(Access::Write),
+        };
+        let resource = resource_of(sent, base)?;
+        Ok(Self { scope, challenge: challenge.to_owned(), resource })
+    }
+}
+
+/// A scope that a client names. `offline_access` asks for a refresh token, which every client gets.
+pub(crate) fn scope_of(text: &str) -> Result<Scope, Denial> {
+    let words: Vec<_> = text.split(' ').filter(|word| *word != "offline_access").collect();
+    let text = words.join(" ");
+    if text.trim().is_empty() {
+        return Ok(Scope::everywhere(Access::Write));
+    }
+    text.parse().map_err(|_| Denial("invalid_scope", "scope: see scopes_supported"))
+}
+
+/// The resource that a client asks a token for (RFC 8707): this server, or its `/mcp`.
+pub(crate) fn resource_of(sent: &Parameters, base: &str) -> Result<String, Denial> {
+    let own = format!("{base}/mcp");
+    let plain = |named: &str| named.trim_end_matches('/').to_owned();
+    let is_own = |named: &str| [base, own.as_str()].contains(&plain(named).as_str());
+    if !sent.all("resource").all(is_own) {
+        return Err(Denial("invalid_target", "resource must be this server's /mcp"));
+    }
+    Ok(sent.get("resource").map(plain).unwrap_or(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Metadata;
+
+    const BASE: &str = "https://p.example";
+
+    fn client() -> Client {
+        let redirect_uris = vec!["https://c.example/cb?a=b".into(), "app.x:/cb".into()];
+        Client::register(Metadata { client_name: None, redirect_uris, client_id: None }).unwrap()
+    }
+
+    fn sent(query: &str) -> Parameters {
+        Parameters::read(query.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn an_answer_goes_where_the_client_is_registered_with_its_state_and_our_name() {
+        let asked = sent("redirect_uri=https://c.example/cb?a%3Db&state=x%26y");
+        let back = Back::of(&client(), &asked, BASE).unwrap();
+        assert_eq!(
+            back.with_code("c"),
+            "https://c.example/cb?a=b&code=c&state=x%26y&iss=https%3A%2F%2Fp.example"
+        );
+        assert!(back.with_error(&Denial("access_denied", "no")).contains("error=access_denied&"));
+        assert_eq!((back.source().as_str(), back.place().as_str()), ("https://c.example", "c.example"));
+        let app = Back::of(&client(), &sent("redirect_uri=app.x:/cb"), BASE).unwrap();
+        assert_eq!(app.source(), "app.x:");
+        for bad in ["redirect_uri=https://evil.example/cb", ""] {
+            assert!(Back::of(&client(), &sent(bad), BASE).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_request_has_a_challenge_and_names_this_server() {
+        let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        let good = format!("response_type=code&code_challenge_method=S256&code_challenge={challenge}");
+        let asked = AuthorizationRequest::of(&sent(&good), BASE).unwrap();
+        assert_eq!(
+            (asked.scope.to_string().as_str(), asked.resource.as_str()),
+            ("write", "https://p.example/mcp")
+        );
+        let more = format!("{good}&scope=read+offline_access&resource=https://p.example/mcp/");
+        assert_eq!(AuthorizationRequest::of(&sent(&more), BASE).unwrap().scope.to_string(), "read");
+        for (query, code) in [
+            (String::new(), "invalid_request"),
+            (good.replace("=code&", "=token&"), "unsupported_response_type"),
+            (good.replace("S256", "plain"), "invalid_request"),
+            (good.replace(challenge, "short"), "invalid_request"),
+            (format!("{good}&scope=admin"), "invalid_scope"),
+            (format!("{good}&resource=https://evil.example/mcp"), "invalid_target"),
+            (format!("{good}&resource={BASE}&resource=https://evil.example"), "invalid_target"),
+        ] {
+            assert_eq!(AuthorizationRequest::of(&sent(&query), BASE).unwrap_err().0, code, "{query}");
+        }
+    }
+}

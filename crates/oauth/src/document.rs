@@ -1,0 +1,75 @@
+//! The documents that describe clients, fetched from where their ids point: through the guard that reaches no private
+//! address, small, soon or not at all, and kept for a while. Only for people who are signed in.
+//! Must not know: what is done with a client.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode, header};
+use http_body_util::Full;
+use plenary_kernel::TimestampMs;
+use plenary_outward::{guard::GuardedPool, within};
+use quick_cache::sync::Cache;
+use tokio::{sync::Semaphore, time::timeout};
+use url::Url;
+
+use crate::{
+    client::{Client, Metadata, document_url},
+    limits::{
+        DOCUMENT_BYTES_MAX, DOCUMENT_KEPT_MS, DOCUMENT_WITHIN_S, DOCUMENTS_AT_ONCE_MAX, DOCUMENTS_KEPT_MAX,
+    },
+};
+
+/// Where documents come from.
+pub(crate) struct Documents {
+    pool: Option<GuardedPool>,
+    /// Whether also `http` is asked: where private addresses are reached.
+    plain_too: bool,
+    kept: Cache<String, (TimestampMs, Client)>,
+    at_once: Semaphore,
+}
+
+impl Documents {
+    /// Documents through a pool; none where there is none, for want of certificate authorities.
+    pub(crate) fn new(pool: Option<GuardedPool>, plain_too: bool) -> Self {
+        let at_once = Semaphore::new(DOCUMENTS_AT_ONCE_MAX);
+        Self { pool, plain_too, kept: Cache::new(DOCUMENTS_KEPT_MAX), at_once }
+    }
+
+    /// The client whose document stands at `id`.
+    ///
+    /// # Errors
+    /// Why there is none, for the person.
+    pub(crate) async fn client(&self, id: &str, now: TimestampMs) -> Result<Client, String> {
+        let url = document_url(id, self.plain_too).ok_or("This client is not known here.")?;
+        if let Some((until, client)) = self.kept.get(id)
+            && now < until
+        {
+            return Ok(client);
+        }
+        let _turn = self.at_once.try_acquire().map_err(|_| "Too many clients at once; try again.")?;
+        let pool = self.pool.as_ref().ok_or("This server asks no other servers about clients.")?;
+        let asked = fetched(pool, &url);
+        let metadata = match timeout(Duration::from_secs(DOCUMENT_WITHIN_S), asked).await {
+            Ok(metadata) => metadata.map_err(|why| format!("The client's document: {why}."))?,
+            Err(_) => return Err("The client's document did not come in time.".into()),
+        };
+        let client =
+            Client::documented(&url, metadata).ok_or("The client's document describes another client.")?;
+        let until = TimestampMs(now.0.saturating_add(DOCUMENT_KEPT_MS));
+        self.kept.insert(id.to_owned(), (until, client.clone()));
+        Ok(client)
+    }
+}
+
+async fn fetched(pool: &GuardedPool, url: &Url) -> Result<Metadata, String> {
+    let mut request = Request::new(Full::new(Bytes::new()));
+    *request.uri_mut() = url.as_str().parse().map_err(|_| "its URL can't be asked")?;
+    request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    let answer = pool.send(request).await?;
+    if answer.status() != StatusCode::OK {
+        return Err(format!("its server answers {}", answer.status().as_u16()));
+    }
+    let body = within(answer.into_body(), DOCUMENT_BYTES_MAX).await?;
+    serde_json::from_slice(&body).map_err(|_| "it is not the JSON that it should be".into())
+}

@@ -1,0 +1,183 @@
+//! The pages: signing in, and consenting. Plain HTML without scripts; whatever a client says of itself is text in it.
+//! Must not know: who may consent.
+
+use std::{fmt::Write as _, sync::LazyLock};
+
+use axum::{body::Body, response::Response};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderName, HeaderValue, StatusCode};
+use plenary_kernel::{AgentHandle, json::digest};
+
+use crate::{client::Client, consent::Back};
+
+const STYLE: &str = "body{font:17px/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem;\
+color:#1a1c1e;background:#fbfbfa}h1{font-size:1.3rem}code{overflow-wrap:anywhere}button,select,input{font:inherit;\
+padding:.55rem .8rem;margin:.2rem .3rem .6rem 0;border-radius:6px;border:1px solid #888}label{display:block}\
+input,select{width:100%;box-sizing:border-box}.who{padding:.75rem;background:#f0f0ee;border-radius:6px}\
+@media(prefers-color-scheme:dark){body{color:#e8e8e6;background:#17181a}.who{background:#232528}}";
+
+static STYLE_SOURCE: LazyLock<String> =
+    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(digest(STYLE.as_bytes()))));
+
+/// What a page shows.
+pub(crate) enum Page<'a> {
+    /// Nobody is signed in. With `at_once` the browser asks again by itself: it keeps the cookie back from what another
+    /// site began.
+    SignIn { query: &'a str, at_once: bool, failed: bool },
+    /// A person is asked.
+    Consent(&'a Question<'a>),
+    /// It goes no further.
+    Stop(&'a str),
+}
+
+/// What a person is asked.
+pub(crate) struct Question<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) back: &'a Back,
+    pub(crate) query: &'a str,
+    pub(crate) csrf: &'a str,
+    pub(crate) agents: &'a [AgentHandle],
+    /// Of whom a new agent may be made.
+    pub(crate) owner: Option<&'a str>,
+    /// What may be granted, the most first.
+    pub(crate) scopes: &'a [String],
+}
+
+/// A page as an answer.
+pub(crate) fn answer(status: StatusCode, page: &Page<'_>) -> Response {
+    let mut response = Response::new(Body::from(html(page)));
+    *response.status_mut() = status;
+    let leads_to = match page {
+        Page::Consent(asking) => asking.back.source(),
+        Page::SignIn { .. } | Page::Stop(_) => String::new(),
+    };
+    let policy = format!(
+        "default-src 'none'; style-src {}; form-action 'self' {leads_to}; base-uri 'none'; frame-ancestors 'none'",
+        *STYLE_SOURCE
+    );
+    let head = response.headers_mut();
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        head.insert(http::header::CONTENT_SECURITY_POLICY, policy);
+    }
+    for (name, value) in [
+        ("content-type", "text/html; charset=utf-8"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        // A form of this page must say that it comes from here.
+        ("referrer-policy", "same-origin"),
+        ("cache-control", "no-store"),
+    ] {
+        head.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn html(page: &Page<'_>) -> String {
+    let mut html = String::from(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
+         <meta name=robots content=noindex><title>Plenary</title>",
+    );
+    if let Page::SignIn { query, at_once: true, .. } = page {
+        let _ = write!(
+            html,
+            "<meta http-equiv=refresh content=\"0;url=/oauth/authorize?{}&amp;again=1\">",
+            escaped(query)
+        );
+    }
+    let _ = write!(html, "<style>{STYLE}</style><main>");
+    match page {
+        Page::SignIn { query, failed, .. } => sign_in(&mut html, query, *failed),
+        Page::Consent(asking) => consent(&mut html, asking),
+        Page::Stop(why) => {
+            let _ = write!(html, "<h1>This cannot be done</h1><p>{}</p>", escaped(why));
+        }
+    }
+    html.push_str("</main></html>");
+    html
+}
+
+fn sign_in(html: &mut String, query: &str, failed: bool) {
+    if failed {
+        html.push_str("<p><b>That link was used, is too old, or is none. Make another one.</b></p>");
+    }
+    let _ = write!(
+        html,
+        "<h1>Sign in</h1><p>An application wants to speak as one of your agents. Run <code>plenary console</code> and \
+         paste the link that it prints.</p><form method=post action=\"/oauth/sign-in\"><label>Link <input name=link \
+         autocomplete=off required></label><input type=hidden name=request value=\"{}\"><button>Sign in</button></form>",
+        escaped(query)
+    );
+}
+
+fn consent(html: &mut String, asking: &Question<'_>) {
+    let name = if asking.client.name.is_empty() { "An application" } else { &asking.client.name };
+    let vouched = match &asking.client.host {
+        Some(host) => format!("vouched for by {}", escaped(host)),
+        None => "its name is what it says of itself".to_owned(),
+    };
+    let _ = write!(
+        html,
+        "<h1>{} wants to speak as one of your agents</h1><p class=who>It is {vouched}. You go on to <b>{}</b>. Allow it \
+         only if you have just begun this there.</p><form method=post action=\"/oauth/authorize\">\
+         <input type=hidden name=request value=\"{}\"><input type=hidden name=csrf value=\"{}\">",
+        escaped(name),
+        escaped(&asking.back.place()),
+        escaped(asking.query),
+        escaped(asking.csrf)
+    );
+    html.push_str("<label>Agent <select name=agent>");
+    for agent in asking.agents {
+        let agent = escaped(agent.as_str());
+        let _ = write!(html, "<option value=\"{agent}\">{agent}</option>");
+    }
+    html.push_str("</select></label>");
+    if let Some(owner) = asking.owner {
+        let _ = write!(
+            html,
+            "<label>or a new agent of @{}: its name <input name=new_agent autocomplete=off maxlength=64></label>",
+            escaped(owner)
+        );
+    }
+    html.push_str("<label>It may <select name=scope>");
+    for scope in asking.scopes {
+        let said = match scope.as_str() {
+            "write" => "read and write everything of the agent",
+            "read" => "read everything of the agent, and change nothing",
+            other => other,
+        };
+        let _ = write!(html, "<option value=\"{}\">{}</option>", escaped(scope), escaped(said));
+    }
+    html.push_str(
+        "</select></label><label>For <select name=days><option value=1>a day</option><option value=7>a week</option>\
+         <option value=30 selected>30 days</option><option value=90>90 days</option><option value=365>a year</option>\
+         </select></label><button name=decision value=allow>Allow</button>\
+         <button name=decision value=deny formnovalidate>Deny</button></form>",
+    );
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_says_is_text() {
+        let page = html(&Page::SignIn { query: "a=\"><script>", at_once: true, failed: false });
+        assert!(!page.contains("<script") && page.contains("a=&quot;&gt;&lt;script&gt;"));
+        assert!(!html(&Page::Stop("<b>")).contains("<p><b>"));
+    }
+}

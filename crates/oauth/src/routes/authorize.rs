@@ -1,0 +1,334 @@
+//! A person is asked: signs in where nobody is signed in, chooses the agent, what the client may do and for how long, and
+//! goes back to the client. A form counts only if it comes from this very page and has the session's own mark.
+//! Must not know: what a grant becomes.
+
+use std::net::SocketAddr;
+
+use axum::{body::Body, extract::State, response::Response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use plenary_accounts::{
+    AgentKind, CONSOLE_COOKIE, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, Scope,
+    Token, TokenDigest, TokenKind, TokenOwner,
+    agent::{command::RegisterAgent, tokens::GrantedTo},
+    cookie_of, csrf_of,
+    limits::{CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
+};
+use plenary_edge::{Operation, OwnPage, Peer};
+use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_log::Fault;
+
+use super::{FORM, HTML, OAuthError, doc, form};
+use crate::{
+    client::Client,
+    code::{Code, make},
+    consent::{AuthorizationRequest, Back, Denial},
+    limits::{AGENTS_SHOWN_MAX, CODE_MS_MAX, GRANT_DAYS_MAX},
+    oauth::At,
+    page::{Page, Question, answer},
+    parameters::Parameters,
+};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+const ANOTHER_PAGE: &str =
+    "This form was not sent by the page that asked. Go back to the application and begin again.";
+
+pub(super) fn operations() -> Vec<Operation<At>> {
+    let page = |doc: plenary_edge::OperationDoc| {
+        doc.reply_type(HTML)
+            .or_status(StatusCode::BAD_REQUEST)
+            .or_status(StatusCode::FORBIDDEN)
+            .or_status(StatusCode::SERVICE_UNAVAILABLE)
+            .or_empty(StatusCode::SEE_OTHER)
+    };
+    let ask = doc(
+        "oauth.authorize",
+        Method::GET,
+        "/oauth/authorize",
+        "The page on which a person lets a client in",
+    );
+    let ask = page(ask).description(
+        "With the parameters of RFC 6749 (4.1.1), RFC 7636 and RFC 8707: response_type=code, client_id, redirect_uri, \
+         code_challenge, code_challenge_method=S256, state, scope, resource.",
+    );
+    let decide = page(doc("oauth.decide", Method::POST, "/oauth/authorize", "The form of that page"))
+        .request_type(FORM);
+    let sign_in =
+        doc("oauth.sign_in", Method::POST, "/oauth/sign-in", "Sign in with a link of `plenary console`");
+    let sign_in = page(sign_in).request_type(FORM);
+    vec![Operation::new(ask, authorize), Operation::new(decide, decided), Operation::new(sign_in, signed_in)]
+}
+
+/// Why nothing becomes of it: a page, or a redirect to the client.
+enum Halt {
+    Page(StatusCode, String),
+    Client(String),
+}
+
+impl Halt {
+    fn page(why: &str) -> Self {
+        Self::Page(StatusCode::BAD_REQUEST, why.to_owned())
+    }
+    fn answer(self) -> Response {
+        match self {
+            Self::Page(status, why) => answer(status, &Page::Stop(&why)),
+            Self::Client(url) => redirect(&url),
+        }
+    }
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        tracing::warn!(%fault, "a person could not be asked");
+        Self::Page(StatusCode::SERVICE_UNAVAILABLE, "The server cannot do this now; try again.".to_owned())
+    }
+}
+
+impl From<OAuthError> for Halt {
+    fn from(no: OAuthError) -> Self {
+        Self::Page(no.status, no.why)
+    }
+}
+
+/// What is known once a person is there and the client is.
+struct Inquiry {
+    open: OpenSession,
+    csrf: String,
+    client: Client,
+    back: Back,
+    asked: AuthorizationRequest,
+}
+
+async fn authorize(State(at): State<At>, Peer(peer): Peer, parts: Parts) -> Response {
+    let query = parts.uri.query().unwrap_or_default().replace("&again=1", "");
+    let is_again = parts.uri.query().is_some_and(|query| query.ends_with("&again=1"));
+    match session(&at, &parts.headers).await {
+        Ok(None) => {
+            let page = Page::SignIn { query: &query, at_once: !is_again, failed: false };
+            answer(StatusCode::OK, &page)
+        }
+        Ok(Some((open, csrf))) => {
+            asked(&at, peer, &parts.headers, open, csrf, &query).await.unwrap_or_else(Halt::answer)
+        }
+        Err(stopped) => stopped.answer(),
+    }
+}
+
+/// The open session of the request's cookie, and its mark.
+async fn session(at: &At, headers: &HeaderMap) -> Result<Option<(OpenSession, String)>, Halt> {
+    let Some(cookie) = cookie_of(headers) else { return Ok(None) };
+    let open = at.oauth.accounts().console_session(cookie).await?;
+    Ok(open.map(|open| (open, csrf_of(cookie))))
+}
+
+async fn before(
+    at: &At,
+    peer: SocketAddr,
+    headers: &HeaderMap,
+    (open, csrf): (OpenSession, String),
+    query: &str,
+) -> Result<Inquiry, Halt> {
+    if open.session.role == ConsoleRole::Viewer {
+        let why = "This session may only look. Sign in with a link of role owner.";
+        return Err(Halt::Page(StatusCode::FORBIDDEN, why.to_owned()));
+    }
+    let sent = Parameters::read(query.as_bytes())
+        .ok_or_else(|| Halt::page("The application's request has a parameter twice."))?;
+    let id = sent.get("client_id").ok_or_else(|| Halt::page("The application did not say who it is."))?;
+    let client = match Client::registered(id) {
+        Some(client) => client,
+        None => {
+            let known = at.oauth.documents().client(id, at.oauth.accounts().now()).await;
+            known.map_err(|why| Halt::page(&why))?
+        }
+    };
+    let base = at.origin.base_url(peer, headers);
+    let back = Back::of(&client, &sent, &base).map_err(Halt::page)?;
+    let asked =
+        AuthorizationRequest::of(&sent, &base).map_err(|denied| Halt::Client(back.with_error(&denied)))?;
+    Ok(Inquiry { open, csrf, client, back, asked })
+}
+
+async fn asked(
+    at: &At,
+    peer: SocketAddr,
+    headers: &HeaderMap,
+    open: OpenSession,
+    csrf: String,
+    query: &str,
+) -> Result<Response, Halt> {
+    let before = before(at, peer, headers, (open, csrf), query).await?;
+    let known = at.oauth.accounts().agents_of(before.open.keyring.owner(), AGENTS_SHOWN_MAX).await?;
+    let agents = known.into_iter().filter(|known| known.state.kind() == AgentKind::Agent);
+    let agents: Vec<_> = agents.map(|known| known.handle).collect();
+    let asking = Question {
+        client: &before.client,
+        back: &before.back,
+        query,
+        csrf: &before.csrf,
+        agents: &agents,
+        owner: before.open.keyring.owner().map(plenary_kernel::OwnerName::as_str),
+        scopes: &offered(&before.asked.scope),
+    };
+    Ok(answer(StatusCode::OK, &Page::Consent(&asking)))
+}
+
+/// What a person may grant: what was asked for, and reading alone where that is less.
+fn offered(asked: &Scope) -> Vec<String> {
+    let read: Scope = Scope::everywhere(plenary_accounts::Access::Read);
+    let mut offered = vec![asked.to_string()];
+    if asked.covers(&read) && read != *asked {
+        offered.push(read.to_string());
+    }
+    offered
+}
+
+async fn decided(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Body) -> Response {
+    decide(&at, peer, &parts, body).await.unwrap_or_else(Halt::answer)
+}
+
+async fn decide(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<Response, Halt> {
+    let sent = form(&parts.headers, body).await?;
+    let forged = || Halt::Page(StatusCode::FORBIDDEN, ANOTHER_PAGE.to_owned());
+    if parts.extensions.get::<OwnPage>().is_none() {
+        return Err(forged());
+    }
+    let query = sent.get("request").unwrap_or_default();
+    let Some((open, csrf)) = session(at, &parts.headers).await? else {
+        let page = Page::SignIn { query, at_once: false, failed: false };
+        return Ok(answer(StatusCode::FORBIDDEN, &page));
+    };
+    let mark = TokenDigest::of(sent.get("csrf").unwrap_or_default());
+    if !mark.matches(&TokenDigest::of(&csrf)) {
+        return Err(forged());
+    }
+    let before = before(at, peer, &parts.headers, (open, csrf), query).await?;
+    if sent.get("decision") != Some("allow") {
+        let denied = Denial("access_denied", "the person said no");
+        return Ok(redirect(&before.back.with_error(&denied)));
+    }
+    let scope: Scope = sent.get("scope").and_then(|scope| scope.parse::<Scope>().ok()).unwrap_or_default();
+    if !offered(&before.asked.scope).contains(&scope.to_string()) {
+        return Err(Halt::page("Choose what the application may do."));
+    }
+    let days = sent.get("days").and_then(|days| days.parse::<u64>().ok());
+    let days = days.filter(|days| (1..=GRANT_DAYS_MAX).contains(days));
+    let days = days.ok_or_else(|| Halt::page("Choose for how long."))?;
+    let agent = agent(at, &before.open, &sent).await?;
+    Ok(redirect(&granted(at, before, agent, scope, days).await?))
+}
+
+/// The agent that was chosen, or made.
+async fn agent(at: &At, open: &OpenSession, sent: &Parameters) -> Result<AgentHandle, Halt> {
+    let (accounts, principal) = (at.oauth.accounts(), open.principal(None));
+    if let (Some(name), TokenOwner::Owner(owner)) = (sent.get("new_agent"), &principal.who) {
+        let handle = format!("@{owner}.{}", name.trim()).parse::<AgentHandle>();
+        let handle = handle.map_err(|_| Halt::page("An agent's name has letters a-z, digits, - and _."))?;
+        let command = RegisterAgent {
+            authority: principal.into(),
+            handle,
+            policy: Policy::default(),
+            allowlist: Vec::new(),
+            self_service: false,
+            token: Token::random(TokenKind::Agent).digest(),
+            kind: AgentKind::Agent,
+            profile: ProfileChange::default(),
+        };
+        return Ok(accounts.register_agent(command).await.map_err(not_done)?.handle);
+    }
+    let named = sent.get("agent").and_then(|agent| agent.parse::<AgentHandle>().ok());
+    // An agent of somebody else is none; whether there is one, the accounts say.
+    named.filter(|agent| open.keyring.has(agent)).ok_or_else(|| Halt::page("Choose an agent."))
+}
+
+async fn granted(
+    at: &At,
+    before: Inquiry,
+    agent: AgentHandle,
+    scope: Scope,
+    days: u64,
+) -> Result<String, Halt> {
+    let accounts = at.oauth.accounts();
+    let now = accounts.now();
+    let until = TimestampMs(now.0.saturating_add(CODE_MS_MAX));
+    let Inquiry { open, client, back, asked, .. } = before;
+    let to = GrantedTo {
+        client_id: client.id.clone(),
+        name: client.name,
+        resource: asked.resource.clone(),
+        until: TimestampMs(now.0.saturating_add(days * DAY_MS)),
+    };
+    let authority = open.principal(None).into();
+    let grant = accounts.grant(authority, &agent, scope, to, until).await.map_err(not_done)?;
+    let code = Code {
+        grant,
+        agent,
+        client_id: client.id,
+        redirect_uri: back.sent.clone(),
+        challenge: asked.challenge,
+        resource: asked.resource,
+        until,
+        used: false,
+    };
+    Ok(back.with_code(&make(at.oauth.log(), &code).await?))
+}
+
+fn not_done(failure: Failure) -> Halt {
+    match failure {
+        Failure::Rejected(Rejection::NotFound) => Halt::page("Choose an agent."),
+        Failure::Rejected(rejection) => Halt::page(&plenary_kernel::Refusal::from(rejection).message),
+        Failure::OverQuota(_) => Halt::page("The owner has stored as much as it may."),
+        Failure::Fault(fault) => fault.into(),
+    }
+}
+
+async fn signed_in(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Body) -> Response {
+    sign_in(&at, peer, &parts, body).await.unwrap_or_else(Halt::answer)
+}
+
+async fn sign_in(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<Response, Halt> {
+    let sent = form(&parts.headers, body).await?;
+    // A page of somebody else must not sign a browser in as somebody else.
+    if parts.extensions.get::<OwnPage>().is_none() {
+        return Err(Halt::Page(StatusCode::FORBIDDEN, ANOTHER_PAGE.to_owned()));
+    }
+    let query = sent.get("request").unwrap_or_default();
+    let link = sent.get("link").unwrap_or_default().trim();
+    let link = link.rsplit_once("link=").map_or(link, |(_, secret)| secret);
+    let address = at.origin.client_address(peer, &parts.headers).unwrap_or(peer.ip()).to_string();
+    let browser = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let browser = browser.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect());
+    let cookie = match at.oauth.accounts().sign_in(link, Some(address), browser).await {
+        Ok((_, cookie)) => cookie,
+        Err(Failure::Fault(fault)) => return Err(fault.into()),
+        Err(Failure::Rejected(_) | Failure::OverQuota(_)) => {
+            let page = Page::SignIn { query, at_once: false, failed: true };
+            return Ok(answer(StatusCode::FORBIDDEN, &page));
+        }
+    };
+    let is_tls = at.origin.base_url(peer, &parts.headers).starts_with("https://");
+    let secure = if is_tls { "; Secure" } else { "" };
+    let (value, lasts_s) = (cookie.expose(), CONSOLE_SESSION_MS_MAX / 1_000);
+    let set =
+        format!("{CONSOLE_COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
+    let mut answer = redirect(&format!("/oauth/authorize?{query}"));
+    if let Ok(set) = HeaderValue::try_from(set) {
+        answer.headers_mut().insert(header::SET_COOKIE, set);
+    }
+    Ok(answer)
+}
+
+fn redirect(url: &str) -> Response {
+    let Ok(location) = HeaderValue::try_from(url) else {
+        return answer(StatusCode::BAD_REQUEST, &Page::Stop("The application is called back at no URL."));
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    for (name, value) in [
+        (header::LOCATION, location),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ] {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}

@@ -1,0 +1,40 @@
+//! What the server is (RFC 8414).
+//! Must not know: clients.
+
+use axum::{Json, extract::State};
+use http::{HeaderMap, Method};
+use plenary_edge::{Operation, Peer};
+
+use super::doc;
+use crate::{oauth::At, wire::Metadata};
+
+pub(super) fn operations() -> Vec<Operation<At>> {
+    let doc = doc(
+        "oauth.metadata",
+        Method::GET,
+        "/.well-known/oauth-authorization-server",
+        "What the authorization server offers, as RFC 8414 has it",
+    )
+    .reply::<Metadata>();
+    vec![Operation::new(doc, metadata)]
+}
+
+async fn metadata(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap) -> Json<Metadata> {
+    let base = at.origin.base_url(peer, &headers);
+    Json(Metadata {
+        authorization_endpoint: format!("{base}/oauth/authorize"),
+        token_endpoint: format!("{base}/oauth/token"),
+        registration_endpoint: format!("{base}/oauth/register"),
+        revocation_endpoint: format!("{base}/oauth/revoke"),
+        issuer: base,
+        scopes_supported: ["read", "write"],
+        response_types_supported: ["code"],
+        response_modes_supported: ["query"],
+        grant_types_supported: ["authorization_code", "refresh_token"],
+        token_endpoint_auth_methods_supported: ["none"],
+        revocation_endpoint_auth_methods_supported: ["none"],
+        code_challenge_methods_supported: ["S256"],
+        authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: true,
+    })
+}

@@ -1,0 +1,49 @@
+//! How the server serves this room.
+//! Must not know: the other rooms.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use plenary_edge::RegistryFault;
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Turn};
+use serde_json::json;
+
+use crate::{OAuth, code, oauth::At, routes};
+
+/// How often the rows of old codes are taken away.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// A body of each operation that takes one.
+const EXAMPLES: &[Example] = &[
+    (
+        "oauth.register",
+        || json!({"client_name": "Claude", "redirect_uris": ["https://claude.ai/api/mcp/auth_callback"]}),
+    ),
+    ("oauth.decide", || {
+        json!("request=REQUEST&csrf=CSRF&agent=%40nick.claude&scope=sessions&days=30&decision=allow")
+    }),
+    ("oauth.revoke", || json!("token=TOKEN&client_id=CLIENT")),
+    ("oauth.token", || json!("grant_type=refresh_token&client_id=CLIENT&refresh_token=TOKEN")),
+    ("oauth.sign_in", || json!("link=LINK&request=REQUEST")),
+];
+
+impl ServedRoom for OAuth {
+    fn about() -> RoomDescription {
+        let purpose = "The authorization server: a person lets an assistant on the web speak as an agent.";
+        RoomDescription::new("oauth", purpose, &routes::all(), EXAMPLES)
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        let at = At { oauth: self.clone(), origin: Arc::new(mount.origin.clone()) };
+        Ok(plenary_edge::routes(routes::all(), mount.metrics)?.with_state(at))
+    }
+
+    fn turns(&self) -> Vec<Turn> {
+        let oauth = self.clone();
+        let sweep = move || {
+            let oauth = oauth.clone();
+            async move { code::sweep(oauth.log(), oauth.accounts().now()).await }
+        };
+        vec![Turn::new(SWEEP_EVERY, "old codes were not taken away", sweep)]
+    }
+}

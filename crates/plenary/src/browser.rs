@@ -1,0 +1,21 @@
+//! The user's browser.
+//! Must not know: what a link leads to.
+
+use std::{
+    io,
+    process::{Command, Stdio},
+};
+
+/// The program that opens links.
+pub(crate) const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+/// Opens a link. It is in the arguments of another program for a moment: a link of the console is worth nothing once the
+/// browser has used it.
+///
+/// # Errors
+/// The program cannot be started.
+pub(crate) fn open(url: &str) -> io::Result<()> {
+    let mut opener = Command::new(OPENER);
+    opener.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    opener.spawn().map(drop)
+}

@@ -1,0 +1,94 @@
+//! `plenary attention`: what may disturb the agent, or one session of its coding agents, and until when.
+//! Must not know: what passes; the server decides it.
+
+use clap::{Args, ValueEnum};
+use plenary_client::{accounts::Attention, frames::now};
+use plenary_kernel::TimestampMs;
+
+use super::{context::Context, failure::Failure};
+use crate::{
+    out::{clean, utc},
+    serve::parse_duration,
+};
+
+/// Shown under `--help`.
+const HELP: &str = "\
+What may not disturb is neither shown by hooks nor wakes a session. It stays unread, its senders see why it waits
+(`plenary message status`), and a digest names it when all is open again.
+  plenary attention dnd --until 2h
+  plenary attention focus --session 4f1c
+  plenary attention open";
+
+/// What may disturb the agent.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct AttentionArgs {
+    /// What may disturb: everything, only your own people with urgent messages and replies, or nothing [default: show it]
+    level: Option<Level>,
+    /// How long, e.g. 30m or 2h [default: until it is changed]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "level")]
+    until: Option<std::time::Duration>,
+    /// Only one live session of the coding agent, by the beginning of its name, as `inbox sessions` lists them
+    #[arg(long, value_name = "NAME", requires = "level")]
+    session: Option<String>,
+}
+
+/// A level as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// Everything
+    Open,
+    /// Only your own people, urgent messages and replies
+    Focus,
+    /// Nothing
+    Dnd,
+}
+
+impl Level {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Focus => "focus",
+            Self::Dnd => "dnd",
+        }
+    }
+}
+
+pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Failure> {
+    let client = context.speaker()?;
+    let until = args.until.map(|time| {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        TimestampMs(now().0.saturating_add(ms))
+    });
+    let Some(level) = args.level.map(Level::as_str) else {
+        let me = client.me().await?;
+        return context.answer(&me, |me| Ok(context.out.line(&said(me.attention.as_ref()))?));
+    };
+    let Some(name) = args.session else {
+        let me = client.set_attention(level, until).await?;
+        return context.answer(&me, |me| Ok(context.out.line(&said(me.attention.as_ref()))?));
+    };
+    let known = client.coding_sessions().await?.value;
+    let live = known.sessions.iter().filter(|coding| coding.live && coding.session.starts_with(&name));
+    let session = match live.collect::<Vec<_>>().as_slice() {
+        [only] => only.session.clone(),
+        several => {
+            let what = format!("{} live sessions begin with `{}`", several.len(), clean(&name));
+            return Err(Failure::usage(what, "`plenary inbox sessions` lists them"));
+        }
+    };
+    let set = client.set_session_attention(&session, level, until).await?;
+    context.answer(&set, |_| {
+        let end = until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();
+        Ok(context.out.line(&format!("/{} {level}{end}", clean(&session)))?)
+    })
+}
+
+/// What holds now.
+fn said(attention: Option<&Attention>) -> String {
+    let now = now();
+    let held = attention.filter(|held| held.until.is_none_or(|until| now < until));
+    let Some(held) = held else { return "open".to_owned() };
+    let end = held.until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();
+    format!("{}{end}", clean(&held.level))
+}

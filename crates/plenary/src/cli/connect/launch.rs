@@ -1,0 +1,408 @@
+//! `plenary claude` and the others: the coding agent is started connected, by flags and environment, and no file of the
+//! directory is touched. Where `connect` has written settings, those are used.
+//! Must not know: what the settings hold; the plan does.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::{self, OpenOptions},
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::Command as Process,
+};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::{
+    SERVER,
+    coding::{CodingAgent, Scope},
+    naming,
+    plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
+    planned, serve, told,
+    tool::Start as How,
+    working_directory,
+};
+use crate::{
+    cli::{
+        context::Context,
+        failure::Failure,
+        identity::{CLIENT_VAR, ClientEntry, Clients},
+        settings::File,
+    },
+    paths,
+};
+
+/// Which agent a coding agent that was started in a directory was there, so that it stays the same one.
+const REMEMBERED: &str = "started.toml";
+
+/// Shown under `plenary help claude`.
+const HELP: &str = "\
+It is an agent of its own in each directory, and the same one the next time. Behind the first word that is not an option of
+`plenary`, or behind `--`, everything is handed over as it is.
+  plenary claude
+  plenary --as @nick.reviewer claude -p \"Review the last commit\"
+  plenary codex exec \"Fix the tests\"
+Codex runs the hooks once you have trusted them with /hooks.";
+
+/// What is handed over.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true, after_help = HELP)]
+pub(crate) struct Launch {
+    /// For the coding agent, as they are
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    args: Vec<OsString>,
+}
+
+/// A coding agent by its name, as a command.
+#[derive(Debug)]
+pub(crate) struct Named {
+    /// Which.
+    pub(crate) coding: CodingAgent,
+    /// What is handed over.
+    pub(crate) launch: Launch,
+}
+
+impl FromArgMatches for Named {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        let coding = CodingAgent::named(name).ok_or_else(missing)?;
+        Ok(Self { coding, launch: Launch::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Subcommand for Named {
+    fn augment_subcommands(command: Command) -> Command {
+        let start = CodingAgent::ALL.into_iter().filter(|coding| *coding != CodingAgent::Vscode);
+        command.subcommands(start.map(|coding| {
+            let how = if coding.tool().start == How::Connected {
+                "as it was connected here"
+            } else {
+                "connected to the network, without changing any file here"
+            };
+            let about = format!("Start {} {how}", coding.title());
+            Launch::augment_args(Command::new(coding.as_str())).about(about)
+        }))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        CodingAgent::named(name).is_some_and(|coding| coding != CodingAgent::Vscode)
+    }
+}
+
+/// How it is started.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Start {
+    /// A command that goes before the arguments, where the person gives none.
+    command: Option<&'static str>,
+    args: Vec<OsString>,
+    variables: Vec<(String, String)>,
+}
+
+/// Starts the coding agent in the place of this process.
+pub(crate) async fn prepare(
+    context: &Context,
+    coding: CodingAgent,
+    launch: Launch,
+) -> Result<Process, Failure> {
+    let directory = working_directory(context)?;
+    let clients = Clients::load(&context.around, &directory).unwrap_or_default();
+    let connected = clients.0.get(coding.as_str()).map(|entry| &entry.agent);
+    let identity = context.identity_of(coding.as_str(), &directory)?;
+    let (handle, start) = match identity.zip(connected) {
+        Some((identity, connected)) if identity.handle != *connected => {
+            return Err(Failure::usage(
+                format!("{} is {connected} in this directory, and not {}", coding.title(), identity.handle),
+                format!(
+                    "start it in another directory, or run `plenary disconnect {}` first",
+                    coding.as_str()
+                ),
+            ));
+        }
+        // Its settings are there; written twice, its hooks would run twice.
+        Some((identity, _)) => (identity.handle, Start::default()),
+        None if coding.tool().start == How::Connected => {
+            return Err(Failure::usage(
+                format!("{} takes no settings by a flag or a variable", coding.title()),
+                format!("connect it in this directory first: `plenary connect {}`", coding.as_str()),
+            ));
+        }
+        None => {
+            serve::answering(context, false, None).await?;
+            let handle = agent(context, coding, &directory).await?;
+            let mut told = told(context, handle.as_str(), false)?;
+            // Without a person it would wait for half a minute at its end.
+            let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print");
+            told.wake = coding.reach().wakes && coding != CodingAgent::Codex && !is_print;
+            let planned = planned(context, coding, Scope::Project, &directory, &told)?;
+            (handle, start(context, coding, &told, &planned)?)
+        }
+    };
+    context.out.note(&format!("{} is {handle} here", coding.title()));
+    let mut process = Process::new(coding.tool().program);
+    let mut given = launch.args.into_iter();
+    if let Some(command) = start.command {
+        process.arg(given.next().unwrap_or_else(|| command.into()));
+    }
+    process.args(start.args).args(given).envs(start.variables);
+    process.env("PLENARY_AS", handle.as_str()).env(CLIENT_VAR, coding.as_str());
+    if let Ok(server) = context.server() {
+        process.env("PLENARY_URL", server.to_string());
+    }
+    Ok(process)
+}
+
+/// Runs it in the place of this process; this comes back only where it cannot.
+pub(crate) fn exec(coding: CodingAgent, mut process: Process) -> Failure {
+    let error = process.exec();
+    Failure::local_with(
+        format!("`{}` cannot be started: {error}", coding.tool().program),
+        format!("install {}, or put it on PATH", coding.title()),
+    )
+}
+
+/// The agent that it is in the directory, made where it is missing, and remembered.
+async fn agent(
+    context: &Context,
+    coding: CodingAgent,
+    directory: &Path,
+) -> Result<plenary_kernel::AgentHandle, Failure> {
+    let path = state(context)?.join(REMEMBERED);
+    let place = directory.to_string_lossy().into_owned();
+    let known = remembered(&path)?.get(&place).and_then(|here| here.0.get(coding.as_str()).cloned());
+    let named = naming::agent(context, coding, directory, None, known.as_ref()).await?;
+    let connected = ClientEntry {
+        agent: named.handle.clone(),
+        scope: Scope::Project.as_str().to_owned(),
+        server: context.client()?.health().await?.value.server_id,
+        wake: false,
+        approvals: None,
+        ask: false,
+        made: Vec::new(),
+    };
+    let is_named = context.speaks_as_agent();
+    if !is_named && known.as_ref() != Some(&connected) {
+        remember(&path, place, coding, connected)?;
+    }
+    Ok(named.handle)
+}
+
+/// Which agents were started, by directory.
+fn remembered(path: &Path) -> Result<BTreeMap<String, Clients>, Failure> {
+    let file = File::at(path);
+    let text = file.read()?.unwrap_or_default();
+    toml::from_str(&text).map_err(|error| file.unusable(error.message()))
+}
+
+/// Adds one. Others that are started at the same time wait.
+fn remember(path: &Path, place: String, coding: CodingAgent, entry: ClientEntry) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| File::at(path).unusable(&error.to_string());
+    let lock = OpenOptions::new().write(true).create(true).truncate(false).open(path.with_extension("lock"));
+    let lock = lock.map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    let mut all = remembered(path)?;
+    all.entry(place).or_default().0.insert(coding.as_str().to_owned(), entry);
+    let text = toml::to_string(&all).map_err(|error| Failure::local(format!("{REMEMBERED}: {error}")))?;
+    File::at(path).replace(&text)
+}
+
+/// Where this program keeps what it remembers.
+fn state(context: &Context) -> Result<PathBuf, Failure> {
+    let directory = paths::state_dir(&|name| context.around.var(name));
+    let directory = directory.ok_or_else(|| {
+        Failure::local_with("there is no place to remember the agent: no home directory", "set HOME")
+    })?;
+    fs::create_dir_all(&directory)
+        .map_err(|error| Failure::local(format!("{} cannot be made: {error}", directory.display())))?;
+    Ok(directory)
+}
+
+fn start(
+    context: &Context,
+    coding: CodingAgent,
+    told: &ProgramCommand,
+    planned: &[PlannedFile],
+) -> Result<Start, Failure> {
+    let handle = told.agent.as_str();
+    let mut start = Start::default();
+    let tool = coding.tool();
+    match tool.start {
+        How::Connected => {}
+        How::ClaudeFlags => {
+            let mut flag =
+                |name: &str, value: &Value| start.args.extend([name.into(), value.to_string().into()]);
+            let settings = json_of(planned);
+            flag("--mcp-config", &json!({"mcpServers": settings["mcpServers"]}));
+            flag("--settings", &json!({"hooks": settings["hooks"], "permissions": settings["permissions"]}));
+        }
+        How::TomlFlags => {
+            for file in planned {
+                match &file.form {
+                    Form::Toml(block) => start.args.extend(toml_server(block)?),
+                    Form::Json(_) | Form::Own(_) => {}
+                }
+            }
+            let settings = json_of(planned);
+            for (event, hooks) in settings["hooks"].as_object().into_iter().flatten() {
+                start.args.extend(toml_flag(&format!("hooks.{event}"), hooks)?);
+            }
+        }
+        How::Defaults { variable, system } => {
+            let path = own_file(context, coding, handle, "json")?;
+            // What an administrator set stays.
+            let set = context.around.var(variable).filter(|set| Path::new(set) != path);
+            let set = set.unwrap_or_else(|| system.to_owned());
+            let mut settings: Value = fs::read_to_string(&set)
+                .ok()
+                .and_then(|text| serde_json::from_str(&text).ok())
+                .unwrap_or_default();
+            for file in planned {
+                put(&mut settings, &file.form);
+            }
+            File::at(&path).replace(&settings.to_string())?;
+            start.variables.push((variable.to_owned(), path.to_string_lossy().into_owned()));
+        }
+        How::Content { variable } => {
+            let settings = content(context, coding, (variable, handle), planned)?;
+            start.variables.push((variable.to_owned(), settings.to_string()));
+        }
+        How::ServersFlag(flag) => {
+            let settings = json_of(planned);
+            let list = tool.servers.iter().flat_map(|servers| servers.list);
+            let servers = list.fold(&settings, |at, name| &at[*name]);
+            // Amp takes the servers themselves, the others an object of them.
+            let servers =
+                if coding == CodingAgent::Amp { servers.clone() } else { json!({"mcpServers": servers}) };
+            start.args.extend([flag.into(), servers.to_string().into()]);
+        }
+        How::CommandFlag { flag, command } => {
+            start.command = Some(command);
+            start.args.extend([flag.into(), server_line(coding, told).into()]);
+        }
+    }
+    Ok(start)
+}
+
+/// Settings as one text, with those that the variable has already and our module elsewhere.
+fn content(
+    context: &Context,
+    coding: CodingAgent,
+    (variable, handle): (&str, &str),
+    planned: &[PlannedFile],
+) -> Result<Value, Failure> {
+    let set = context.around.var(variable).and_then(|text| serde_json::from_str(&text).ok());
+    let mut settings: Value = set.unwrap_or_else(|| json!({}));
+    for file in planned {
+        match &file.form {
+            // The module lies elsewhere.
+            Form::Json(entries) => {
+                for entry in entries.iter().filter(|entry| matches!(entry, Entry::Member(..))) {
+                    put_entry(&mut settings, entry);
+                }
+            }
+            Form::Own(module) => {
+                let path = own_file(context, coding, handle, "js")?;
+                File::at(&path).replace(module)?;
+                let name = json!(format!("file://{}", path.display()));
+                put_entry(&mut settings, &Entry::Element(vec!["plugin"], name));
+            }
+            Form::Toml(_) => {}
+        }
+    }
+    Ok(settings)
+}
+
+/// A file of this program's own that stands for settings.
+fn own_file(context: &Context, coding: CodingAgent, handle: &str, kind: &str) -> Result<PathBuf, Failure> {
+    let name = format!("{}-{}.{kind}", coding.as_str(), handle.trim_start_matches('@'));
+    Ok(state(context)?.join(name))
+}
+
+/// Everything that is planned as JSON, in one object.
+fn json_of(planned: &[PlannedFile]) -> Value {
+    let mut all = json!({});
+    planned.iter().for_each(|file| put(&mut all, &file.form));
+    all
+}
+
+fn put(all: &mut Value, form: &Form) {
+    let Form::Json(entries) = form else { return };
+    entries.iter().for_each(|entry| put_entry(all, entry));
+}
+
+fn put_entry(all: &mut Value, entry: &Entry) {
+    let (way, value) = match entry {
+        Entry::Member(way, value) | Entry::Element(way, value) => (way, value),
+    };
+    let mut at = &mut *all;
+    for name in way {
+        if !at.is_object() {
+            *at = Value::Object(Map::new());
+        }
+        at = &mut at[*name];
+    }
+    match entry {
+        Entry::Member(..) => *at = value.clone(),
+        Entry::Element(..) => match at.as_array_mut() {
+            Some(list) => list.push(value.clone()),
+            None => *at = json!([value]),
+        },
+    }
+}
+
+/// The block of Codex's settings as a flag.
+fn toml_server(block: &str) -> Result<[OsString; 2], Failure> {
+    let table: toml::Table =
+        toml::from_str(block).map_err(|error| Failure::local(format!("its settings: {error}")))?;
+    let server = table.get("mcp_servers").and_then(|servers| servers.get(SERVER)).cloned();
+    let server = server.unwrap_or_else(|| toml::Value::Table(toml::Table::new()));
+    Ok(["-c".into(), format!("mcp_servers.{SERVER}={server}").into()])
+}
+
+fn toml_flag(key: &str, value: &Value) -> Result<[OsString; 2], Failure> {
+    let value = toml::Value::try_from(value).map_err(|error| Failure::local(format!("{key}: {error}")))?;
+    Ok(["-c".into(), format!("{key}={value}").into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_and_elements_come_into_one_object() {
+        let form = Form::Json(vec![
+            Entry::Member(vec!["mcpServers", "plenary"], json!({"command": "p"})),
+            Entry::Element(vec!["hooks", "Stop"], json!(1)),
+            Entry::Element(vec!["hooks", "Stop"], json!(2)),
+        ]);
+        let mut all = json!({"hooks": {"Stop": [0]}, "ui": true});
+        put(&mut all, &form);
+        let expected =
+            json!({"hooks": {"Stop": [0, 1, 2]}, "ui": true, "mcpServers": {"plenary": {"command": "p"}}});
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_flag_of_codex_is_one_line_of_toml() {
+        let hooks = json!([{"hooks": [{"type": "command", "command": "a 'b' \"c\"", "timeout": 10}]}]);
+        let [_, flag] = toml_flag("hooks.Stop", &hooks).unwrap();
+        let flag = flag.into_string().unwrap();
+        assert!(!flag.contains('\n'), "{flag}");
+        let read: toml::Table = toml::from_str(&flag).unwrap();
+        assert_eq!(read["hooks"]["Stop"][0]["hooks"][0]["command"].as_str(), Some("a 'b' \"c\""));
+        let [_, flag] =
+            toml_server("[mcp_servers.plenary]\ncommand = \"p\"\n\n[mcp_servers.plenary.tools.send]\nx = 1")
+                .unwrap();
+        assert!(!flag.to_string_lossy().contains('\n'), "{flag:?}");
+    }
+}

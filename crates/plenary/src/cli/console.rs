@@ -1,0 +1,126 @@
+//! `plenary console`: a link that signs a browser in, and the passkeys of people.
+//! Must not know: the page.
+
+use clap::{Args, Subcommand, ValueEnum};
+use plenary_client::console::NewLink;
+use plenary_kernel::{AgentHandle, OwnerName};
+
+use super::{context::Context, failure::Failure, identity::Realm};
+use crate::{
+    browser,
+    out::{Table, utc},
+};
+
+/// What a session may do.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Role {
+    /// Read and change what the owner may
+    Owner,
+    /// Only read what the owner may read
+    Viewer,
+    /// Read and change everything
+    Operator,
+}
+
+/// Which link.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Example:\n  plenary console --owner nick --open"
+)]
+pub(crate) struct Console {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Owner whose console opens, e.g. `nick` [default: all owners, for the operator]
+    #[arg(long)]
+    owner: Option<OwnerName>,
+    /// Role of the browser session [default: owner; without --owner: operator]
+    #[arg(long)]
+    role: Option<Role>,
+    /// Person who signs in [default: @OWNER.OWNER]
+    #[arg(long)]
+    person: Option<AgentHandle>,
+    /// Also open the link in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+/// What else there is of the console.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the passkeys that people sign in with, or remove one; they are added in the console
+    #[command(
+        after_help = "Examples:\n  plenary console passkeys --owner nick\n  plenary console passkeys --owner nick --remove ID"
+    )]
+    Passkeys {
+        /// Owner whose passkeys, e.g. `nick` [default: the operator's]
+        #[arg(long)]
+        owner: Option<OwnerName>,
+        /// Remove this passkey, and end the sessions that were begun with it
+        #[arg(long, value_name = "ID")]
+        remove: Option<String>,
+    },
+}
+
+async fn passkeys(
+    context: &Context,
+    owner: Option<OwnerName>,
+    remove: Option<String>,
+) -> Result<(), Failure> {
+    let client = context.configuring_client(owner.as_ref().map_or(Realm::Server, Realm::Owner))?;
+    if let Some(id) = remove {
+        let reply = client.remove_passkey(&id, owner.as_ref()).await?;
+        return context.answer(&reply, |()| {
+            context.out.note("the passkey is removed, and its sessions have ended");
+            Ok(())
+        });
+    }
+    let reply = client.passkeys(owner.as_ref()).await?;
+    context.answer(&reply, |list| {
+        let mut table = Table::new(&["ID", "NAME", "WHO", "ROLE", "ADDED", "LAST USED", "USABLE"]);
+        for one in &list.passkeys {
+            let who = one.person.as_ref().map_or("operator", AgentHandle::as_str);
+            let used = one.last_used_at.map_or_else(|| "never".to_owned(), utc);
+            let usable = if one.usable { "yes" } else { "no: its token was replaced" };
+            table.row([&*one.passkey_id, &*one.name, who, &*one.role, &utc(one.created_at), &used, usable]);
+        }
+        context.out.table(&table, "no passkeys; add one in the console, on the page Access")?;
+        Ok(())
+    })
+}
+
+pub(crate) async fn run(context: &Context, args: Console) -> Result<(), Failure> {
+    if let Some(Command::Passkeys { owner, remove }) = args.command {
+        return passkeys(context, owner, remove).await;
+    }
+    let realm = args.owner.as_ref().map_or(Realm::Server, Realm::Owner);
+    let client = context.configuring_client(realm)?;
+    let role = args.role.map(|role| {
+        let name = match role {
+            Role::Owner => "owner",
+            Role::Viewer => "viewer",
+            Role::Operator => "operator",
+        };
+        name.to_owned()
+    });
+    let link = NewLink { owner: args.owner, role, person: args.person };
+    let reply = client.console_link(&link).await?;
+    context.answer(&reply, |link| {
+        context.out.line(&link.url)?;
+        let minutes = link.expires_in / 60;
+        context.out.note(&format!(
+            "the link signs one browser in as {}; it works once, within {minutes} minutes",
+            link.role
+        ));
+        Ok(())
+    })?;
+    if args.open {
+        browser::open(&reply.url).map_err(|error| {
+            Failure::local_with(
+                format!("{} cannot be started: {error}", browser::OPENER),
+                "open the link yourself",
+            )
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,363 @@
+//! Whether a coding agent's other settings let our hooks and our server run: all hooks disabled, the server disabled, a
+//! directory that is not trusted. Whoever disabled it may have had a reason, so nothing is changed.
+//! Must not know: what `connect` writes.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cli::{
+    connect::{CodingAgent, Off, Places, SERVER, Scope, Switch},
+    context::Context,
+    failure::Failure,
+    settings::{Document, File},
+};
+
+/// A file of settings, read.
+struct Setting {
+    path: PathBuf,
+    is: Value,
+}
+
+/// What is said where nothing stands in the way.
+pub(super) fn look(
+    context: &Context,
+    coding: CodingAgent,
+    is_user: bool,
+    directory: &Path,
+) -> Result<String, Failure> {
+    let read = |paths: Vec<PathBuf>| paths.into_iter().filter_map(read).collect::<Vec<_>>();
+    let home = context.around.var("HOME").map(PathBuf::from).unwrap_or_default();
+    match coding {
+        CodingAgent::Claude => {
+            let own =
+                context.around.var("CLAUDE_CONFIG_DIR").map_or_else(|| home.join(".claude"), PathBuf::from);
+            let state = match context.around.var("CLAUDE_CONFIG_DIR") {
+                Some(own) => PathBuf::from(own).join(".claude.json"),
+                None => home.join(".claude.json"),
+            };
+            let settings = read(vec![
+                PathBuf::from("/etc/claude-code/managed-settings.json"),
+                PathBuf::from("/Library/Application Support/ClaudeCode/managed-settings.json"),
+                own.join("settings.json"),
+                directory.join(".claude/settings.json"),
+                directory.join(".claude/settings.local.json"),
+            ]);
+            claude(&settings, self::read(state).as_ref(), directory)
+        }
+        CodingAgent::Codex => {
+            let own = context.around.var("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from);
+            let path = own.join("config.toml");
+            let mut settings = read(vec![path.clone(), directory.join(".codex/config.toml")]);
+            if settings.first().is_none_or(|first| first.path != path) {
+                settings.insert(0, Setting { path, is: Value::Null });
+            }
+            let hooks = if is_user { own } else { directory.join(".codex") }.join("hooks.json");
+            codex(&settings, (!is_user).then_some(directory), &hooks)
+        }
+        CodingAgent::Gemini => {
+            let settings = read(vec![
+                PathBuf::from("/etc/gemini-cli/settings.json"),
+                home.join(".gemini/settings.json"),
+                directory.join(".gemini/settings.json"),
+            ]);
+            let trusted = self::read(home.join(".gemini/trustedFolders.json"));
+            let switched = self::read(home.join(".gemini/mcp-server-enablement.json"));
+            gemini(&settings, trusted.as_ref(), switched.as_ref(), directory)
+        }
+        CodingAgent::Opencode
+        | CodingAgent::Qwen
+        | CodingAgent::Kimi
+        | CodingAgent::Copilot
+        | CodingAgent::Kilo
+        | CodingAgent::Qoder
+        | CodingAgent::Droid
+        | CodingAgent::Antigravity
+        | CodingAgent::Pi
+        | CodingAgent::Amp
+        | CodingAgent::Crush
+        | CodingAgent::Goose
+        | CodingAgent::Auggie
+        | CodingAgent::Cursor
+        | CodingAgent::Vscode => by_table(context, coding, is_user, directory, &home),
+    }
+}
+
+/// The same of a coding agent whose switches stand in the table.
+fn by_table(
+    context: &Context,
+    coding: CodingAgent,
+    is_user: bool,
+    directory: &Path,
+    home: &Path,
+) -> Result<String, Failure> {
+    let switches = coding.tool().switches;
+    if switches.is_empty() {
+        return Ok("its own settings are not checked".to_owned());
+    }
+    let places = Places { directory, around: &context.around };
+    let all = |paths: Vec<PathBuf>| paths.into_iter().filter_map(read).collect::<Vec<_>>();
+    for one in switches {
+        let mut files: Vec<PathBuf> = one.machine.map(PathBuf::from).into_iter().collect();
+        files.extend(places.find(&one.place, Scope::User));
+        files.extend(places.find(&one.place, Scope::Project));
+        look_at(one, &all(files))?;
+    }
+    if coding == CodingAgent::Qwen {
+        let settings = all(vec![home.join(".qwen/settings.json"), directory.join(".qwen/settings.json")]);
+        let trusted = read(home.join(".qwen/trustedFolders.json"));
+        let approvals = read(home.join(".qwen/mcpApprovals.json"));
+        let here = directory.to_string_lossy();
+        let is_approved = |file: &Setting| file.is[here.as_ref()][SERVER]["status"] == "approved";
+        if !is_user && !approvals.as_ref().is_some_and(is_approved) {
+            return Err(Failure::local_with(
+                format!("Qwen Code has not approved the server `{SERVER}` of {here} and does not start it"),
+                format!("`qwen mcp approve {SERVER}`"),
+            ));
+        }
+        return trusts("Qwen Code", &settings, trusted.as_ref(), directory);
+    }
+    Ok("nothing disables it".to_owned())
+}
+
+/// Whether a switch of the table is off in any of the files.
+fn look_at(switch: &Switch, settings: &[Setting]) -> Result<(), Failure> {
+    for setting in settings {
+        let there = switch.at.iter().fold(&setting.is, |at, name| &at[*name]);
+        let is_off = match switch.off {
+            Off::True => *there == true,
+            Off::False => *there == false,
+            Off::Has(word) => has(there, word),
+            Off::Lacks(word) => there.is_array() && !has(there, word),
+        };
+        if is_off {
+            return Err(refused(setting, switch.does, switch.next));
+        }
+    }
+    Ok(())
+}
+
+fn read(path: PathBuf) -> Option<Setting> {
+    let text = File::at(&path).read().ok()??;
+    let is = if path.extension().is_some_and(|extension| extension == "toml") {
+        toml::from_str(&text).ok()?
+    } else {
+        Document::read(&text).ok()?.value(&[])?
+    };
+    Some(Setting { path, is })
+}
+
+fn has(list: &Value, word: &str) -> bool {
+    list.as_array().is_some_and(|list| list.iter().any(|one| one == word))
+}
+
+fn refused(setting: &Setting, what: &str, next: &str) -> Failure {
+    Failure::local_with(format!("{} {what}", setting.path.display()), next)
+}
+
+fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Result<String, Failure> {
+    for setting in settings {
+        if setting.is["disableAllHooks"] == true {
+            return Err(refused(
+                setting,
+                "disables all hooks",
+                "remove `disableAllHooks`; otherwise messages arrive only through the tool `inbox`",
+            ));
+        }
+        if setting.is["allowManagedHooksOnly"] == true {
+            return Err(refused(
+                setting,
+                "allows only the hooks of your organisation",
+                "ask the administrator of this machine",
+            ));
+        }
+        if has(&setting.is["disabledMcpjsonServers"], SERVER) {
+            return Err(refused(
+                setting,
+                "disables the server `plenary`",
+                "remove it from `disabledMcpjsonServers`",
+            ));
+        }
+        if has(&setting.is["permissions"]["deny"], &format!("mcp__{SERVER}")) {
+            return Err(refused(
+                setting,
+                "denies the tools of `plenary`",
+                "remove `mcp__plenary` from `permissions.deny`",
+            ));
+        }
+    }
+    let Some(state) = state else { return Ok("nothing disables it".to_owned()) };
+    let here = &state.is["projects"][directory.to_string_lossy().as_ref()];
+    for list in ["disabledMcpServers", "disabledMcpjsonServers"] {
+        if has(&here[list], SERVER) {
+            return Err(refused(
+                state,
+                "disables the server `plenary` in this directory",
+                "enable it in Claude Code, with /mcp",
+            ));
+        }
+    }
+    if here["hasTrustDialogAccepted"] == false {
+        return Ok("nothing disables it; start `claude` here once and trust the directory".to_owned());
+    }
+    Ok("nothing disables it".to_owned())
+}
+
+/// `directory` has to be trusted, where settings of it are meant.
+fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result<String, Failure> {
+    for setting in settings {
+        for feature in ["hooks", "codex_hooks"] {
+            if setting.is["features"][feature] == false {
+                return Err(refused(setting, "disables hooks", "remove it from `[features]`"));
+            }
+        }
+        if setting.is["mcp_servers"][SERVER]["enabled"] == false {
+            return Err(refused(setting, "disables the server `plenary`", "remove `enabled = false`"));
+        }
+    }
+    let own = settings.first().map_or(&Value::Null, |own| &own.is);
+    if let Some(directory) = directory {
+        let level = |above: &Path| own["projects"][above.to_string_lossy().as_ref()]["trust_level"].as_str();
+        if directory.ancestors().find_map(level) != Some("trusted") {
+            return Err(Failure::local_with(
+                format!("Codex does not trust {} and ignores its settings", directory.display()),
+                "start `codex` here, and trust the directory when it asks",
+            ));
+        }
+    }
+    let known = own["hooks"]["state"].as_object();
+    let known =
+        known.is_some_and(|known| known.keys().any(|key| key.starts_with(hooks.to_string_lossy().as_ref())));
+    if !known {
+        return Err(Failure::local_with(
+            format!("Codex does not trust the hooks of {} yet and runs none of them", hooks.display()),
+            "start `codex` here, type /hooks, and trust them",
+        ));
+    }
+    Ok("nothing disables it, and the directory is trusted".to_owned())
+}
+
+fn gemini(
+    settings: &[Setting],
+    trusted: Option<&Setting>,
+    switched: Option<&Setting>,
+    directory: &Path,
+) -> Result<String, Failure> {
+    for setting in settings {
+        if setting.is["hooksConfig"]["enabled"] == false
+            || has(&setting.is["hooksConfig"]["disabled"], SERVER)
+        {
+            return Err(refused(setting, "disables Plenary's hooks", "remove it from `hooksConfig`"));
+        }
+        let allowed = &setting.is["mcp"]["allowed"];
+        if has(&setting.is["mcp"]["excluded"], SERVER) || (allowed.is_array() && !has(allowed, SERVER)) {
+            return Err(refused(
+                setting,
+                "disables the server `plenary`",
+                "mend `mcp.excluded` and `mcp.allowed`",
+            ));
+        }
+    }
+    if let Some(switched) = switched.filter(|switched| switched.is[SERVER]["enabled"] == false) {
+        return Err(refused(
+            switched,
+            "disables the server `plenary`",
+            "enable it: `gemini mcp enable plenary`",
+        ));
+    }
+    trusts("Gemini CLI", settings, trusted, directory)
+}
+
+/// Whether a directory is trusted, where directories have to be.
+fn trusts(
+    title: &str,
+    settings: &[Setting],
+    trusted: Option<&Setting>,
+    directory: &Path,
+) -> Result<String, Failure> {
+    let asks = settings.iter().any(|setting| setting.is["security"]["folderTrust"]["enabled"] == true);
+    let here = trusted.and_then(|trusted| {
+        directory.ancestors().find_map(|above| trusted.is[above.to_string_lossy().as_ref()].as_str())
+    });
+    match (asks, here) {
+        (_, Some("DO_NOT_TRUST")) | (true, None) => Err(Failure::local_with(
+            format!("{title} does not trust {} and ignores its settings", directory.display()),
+            "start it here, and trust the folder when it asks",
+        )),
+        _ => Ok("nothing disables it".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{codex as look_at, *};
+
+    fn setting(is: Value) -> Setting {
+        Setting { path: "/s".into(), is }
+    }
+
+    #[test]
+    fn claude_codes_switches_are_named() {
+        let here = Path::new("/w");
+        let of = |is: Value| claude(&[setting(json!({})), setting(is)], None, here);
+        of(json!({"permissions": {"deny": ["Bash"]}})).unwrap();
+        for off in [
+            json!({"disableAllHooks": true}),
+            json!({"allowManagedHooksOnly": true}),
+            json!({"disabledMcpjsonServers": ["x", "plenary"]}),
+            json!({"permissions": {"deny": ["mcp__plenary"]}}),
+        ] {
+            assert!(of(off.clone()).is_err(), "{off}");
+        }
+        let state = |is: Value| setting(json!({"projects": {"/w": is}}));
+        assert!(claude(&[], Some(&state(json!({"disabledMcpServers": ["plenary"]}))), here).is_err());
+        claude(&[], Some(&state(json!({"disabledMcpServers": ["other"]}))), Path::new("/v")).unwrap();
+    }
+
+    #[test]
+    fn codexs_switches_are_named() {
+        let hooks = Path::new("/w/a/.codex/hooks.json");
+        let codex =
+            |settings: &[Setting], directory: &str| look_at(settings, Some(Path::new(directory)), hooks);
+        let state = json!({"state": {"/w/a/.codex/hooks.json:stop:0:0": {"trusted_hash": "sha256:0"}}});
+        let trusted = json!({"projects": {"/w": {"trust_level": "trusted"}}, "hooks": state});
+        let here = "/w/a";
+        codex(&[setting(trusted.clone())], here).unwrap();
+        look_at(&[setting(json!({"hooks": state}))], None, hooks).unwrap();
+        assert!(codex(&[], here).is_err() && codex(&[setting(trusted.clone())], "/v").is_err());
+        assert!(
+            codex(&[setting(json!({"projects": trusted["projects"]}))], here).is_err(),
+            "hooks are trusted apart"
+        );
+        for off in
+            [json!({"features": {"hooks": false}}), json!({"mcp_servers": {"plenary": {"enabled": false}}})]
+        {
+            assert!(codex(&[setting(trusted.clone()), setting(off.clone())], here).is_err(), "{off}");
+        }
+    }
+
+    #[test]
+    fn gemini_clis_switches_are_named() {
+        let here = Path::new("/w/a");
+        let of = |is: Value, trusted: Option<Value>| {
+            gemini(&[setting(is)], trusted.map(setting).as_ref(), None, here)
+        };
+        of(json!({}), None).unwrap();
+        for off in [
+            json!({"hooksConfig": {"enabled": false}}),
+            json!({"hooksConfig": {"disabled": ["plenary"]}}),
+            json!({"mcp": {"excluded": ["plenary"]}}),
+            json!({"mcp": {"allowed": ["other"]}}),
+            json!({"security": {"folderTrust": {"enabled": true}}}),
+        ] {
+            assert!(of(off.clone(), None).is_err(), "{off}");
+        }
+        let asks = json!({"security": {"folderTrust": {"enabled": true}}});
+        of(asks.clone(), Some(json!({"/w": "TRUST_FOLDER"}))).unwrap();
+        assert!(of(asks, Some(json!({"/w/a": "DO_NOT_TRUST", "/w": "TRUST_FOLDER"}))).is_err());
+        let switched = setting(json!({"plenary": {"enabled": false}}));
+        assert!(gemini(&[], None, Some(&switched), here).is_err());
+    }
+}

@@ -1,0 +1,208 @@
+//! The everyday words: `plenary send`, `reply`, and what `ask` does with an agent.
+//! Must not know: how content is gathered, or how news is shown.
+
+mod last;
+mod meant;
+mod talk;
+mod who;
+
+use std::{str::FromStr, time::Duration};
+
+use clap::Args;
+use plenary_client::{
+    Client,
+    inbox::InboxQuery,
+    sessions::{Content, EventsQuery},
+};
+use plenary_kernel::{AgentHandle, SessionId};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{
+    context::Context,
+    failure::{Exit, Failure},
+    session::content::{ContentArgs, nothing_to_say},
+};
+use crate::out::clean;
+use talk::{MessageArgs, SentMessage};
+pub(crate) use who::{WhoArgs, who};
+
+/// Shown under `plenary send --help`.
+const SEND_HELP: &str = "\
+It goes into the session that you share with exactly these, or into a new one. Accepted is not read: `plenary message
+status` says how far it came, and an answer comes to your inbox. Where no agent is named, you speak as the person that you
+are, `@OWNER`, with the token of the owner.
+  plenary send @nick.claude-parser \"The schema changed: see db/schema.sql\"
+  plenary send @nick.cc,@acme.support \"Who takes this?\" --topic \"Export is slow\"
+  plenary send @nick.claude-parser/4f1c \"You are on the branch of the other session\"
+  git diff | plenary send @nick.reviewer -";
+
+/// Shown under `plenary reply --help`.
+const REPLY_HELP: &str = "\
+The last message that came is the newest unread one, else the newest of your latest sessions.
+  plenary reply \"Done: it takes tabs now\"
+  plenary reply --to sess_01J9… \"Yes\"";
+
+/// To whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Recipient {
+    /// These, in the session that is theirs.
+    Agents(Vec<AgentHandle>),
+    /// Whoever takes part in a session.
+    Session(SessionId),
+    /// One session of an agent's coding agents, by the beginning of its name.
+    Coding(AgentHandle, String),
+}
+
+impl FromStr for Recipient {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(id) = text.parse() {
+            return Ok(Self::Session(id));
+        }
+        let is_of_session = |(_, name): &(&str, &str)| !name.is_empty() && !name.contains([',', '/']);
+        if let Some((agent, name)) = text.split_once('/').filter(is_of_session)
+            && let Ok(agent) = agent.parse()
+        {
+            return Ok(Self::Coding(agent, name.to_owned()));
+        }
+        let agents = text.split(',').map(str::trim).map(AgentHandle::of_recipient);
+        let mut agents = agents.collect::<Result<Vec<_>, _>>().map_err(|_| {
+            "must be @OWNER.NAME, @OWNER for a person, several of them with commas, or a session, sess_…"
+                .to_owned()
+        })?;
+        agents.sort_unstable();
+        agents.dedup();
+        Ok(Self::Agents(agents))
+    }
+}
+
+/// A message.
+#[derive(Debug, Args)]
+#[command(after_help = SEND_HELP)]
+pub(crate) struct Send {
+    /// `@OWNER.NAME`, `@OWNER` for a person, several with commas between them, `@OWNER.NAME/SESSION` for one session of a coding
+    /// agent, or a session of the network
+    #[arg(value_name = "TO")]
+    to: Recipient,
+    #[command(flatten)]
+    content: ContentArgs,
+    /// What it is about: a session of its own, which those invited see by this name
+    #[arg(long, short)]
+    topic: Option<String>,
+    /// Let it disturb who has `plenary attention focus`
+    #[arg(long)]
+    urgent: bool,
+}
+
+/// An answer.
+#[derive(Debug, Args)]
+#[command(after_help = REPLY_HELP)]
+pub(crate) struct Reply {
+    #[command(flatten)]
+    content: ContentArgs,
+    /// Answer these, or in this session, and not the last that came
+    #[arg(long, value_name = "ID")]
+    to: Option<Recipient>,
+    /// Let it disturb who has `plenary attention focus`
+    #[arg(long)]
+    urgent: bool,
+}
+
+pub(crate) async fn send(context: &Context, args: Send) -> Result<(), Failure> {
+    let client = context.speaker()?;
+    let content = args.content.read(&client).await?.ok_or_else(nothing_to_say)?;
+    let said = MessageArgs::new(content, args.topic).urgent(args.urgent);
+    let sent = talk::send(&client, &args.to, said).await?;
+    told(context, &sent)
+}
+
+pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure> {
+    let client = context.speaker()?;
+    let content = args.content.read(&client).await?.ok_or_else(nothing_to_say)?;
+    let to = match args.to {
+        Some(to) => to,
+        None => Recipient::Session(last::session(&client).await?),
+    };
+    let said = MessageArgs::new(content, None).urgent(args.urgent);
+    let sent = talk::send(&client, &to, said).await?;
+    told(context, &sent)
+}
+
+fn told(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
+    let SentMessage { session, sequence, to } = sent;
+    if context.out.is_json() {
+        let answer = json!({"session_id": session, "sequence": sequence, "to": to, "state": "accepted"});
+        return Ok(context.out.line(&answer.to_string())?);
+    }
+    let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
+    context.out.line(&format!("#{sequence} {session} to {}", to.join(", ")))?;
+    context.out.note(&format!("accepted; how far it came: `plenary message status {session} {sequence}`"));
+    Ok(())
+}
+
+/// Asks an agent, and prints its next message there.
+pub(crate) async fn ask(
+    context: &Context,
+    client: &Client,
+    to: &AgentHandle,
+    text: &str,
+    wait: Duration,
+) -> Result<(), Failure> {
+    let until = Instant::now() + wait;
+    let news =
+        InboxQuery { kinds: Some("session.message".to_owned()), limit: Some(100), ..InboxQuery::default() };
+    // Before it is asked, so that nothing that comes after it goes unheard.
+    let mut after = client.inbox(&news).await?.value.cursor;
+    let said = MessageArgs::new((Content::from(text), None), None);
+    let sent = talk::send(client, &Recipient::Agents(vec![to.clone()]), said).await?;
+    if wait.is_zero() {
+        return told(context, &sent);
+    }
+    context.out.note(&format!("asked {to} in {}", sent.session));
+    let mut read = sent.sequence;
+    loop {
+        let query = EventsQuery { after_sequence: read, limit: None };
+        let page = client.events(&sent.session, query).await?;
+        for event in &page.value.events {
+            read = event.sequence.unwrap_or(read);
+            if let Some(message) = talk::message(event).filter(|message| message.sender == *to) {
+                if context.out.is_json() {
+                    return Ok(context.out.line(event.json())?);
+                }
+                return Ok(context.out.line(&super::say::content(&message.content))?);
+            }
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let text = format!("no answer of {} yet: it comes to your inbox", clean(to.as_str()));
+            context.out.note(&text);
+            return Err(Failure::Said(Exit::Unanswered));
+        }
+        if page.value.events.is_empty() {
+            let query = InboxQuery { after: Some(after.clone()), ..news.clone() };
+            after = client.wait_inbox(&query, left).await?.value.cursor;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whom_it_goes_to_is_read() {
+        let agents = |handles: &[&str]| {
+            Recipient::Agents(handles.iter().map(|handle| handle.parse().unwrap()).collect())
+        };
+        assert_eq!("@nick".parse(), Ok(agents(&["@nick.nick"])));
+        assert_eq!("@b.c, @a.b,@b.c".parse(), Ok(agents(&["@a.b", "@b.c"])));
+        let id = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        assert_eq!(id.parse(), Ok(Recipient::Session(id.parse().unwrap())));
+        assert_eq!("@a.b/4f1c".parse(), Ok(Recipient::Coding("@a.b".parse().unwrap(), "4f1c".to_owned())));
+        for wrong in ["", "nick", "@a.b,", "@A.b", "@a.b/", "@a.b/1,@a.c", "@a/1", "@a.b/1/2"] {
+            assert!(wrong.parse::<Recipient>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Messages to others: the session that is shared with exactly them, or a new one.
+//! Must not know: command lines, or how anything is shown.
+
+use plenary_client::{
+    Client, Error, Event, EventBody, IdempotencyKey,
+    sessions::{
+        Content, CreateSession, InitialMessage, Message, Part, ParticipantStatus, SendMessage, Session,
+        SessionState, SessionsQuery,
+    },
+};
+use plenary_kernel::{AgentHandle, SessionId, inbox::CODING_SESSION_TOPIC};
+use serde_json::{Map, Value};
+
+use super::{Recipient, meant};
+use crate::{cli::failure::Failure, out::clean};
+
+/// How many sessions a page of the search has, and how many pages are looked at; past them a new session is made.
+const PAGE: u32 = 100;
+const PAGES_MAX: usize = 5;
+/// How much of a message stands for a topic.
+const OPENING_CHARS_MAX: usize = 80;
+
+/// What is said.
+#[derive(Debug, Clone)]
+pub(super) struct MessageArgs {
+    content: Content,
+    metadata: Option<Map<String, Value>>,
+    topic: Option<String>,
+}
+
+impl MessageArgs {
+    pub(super) fn new(
+        (content, metadata): (Content, Option<Map<String, Value>>),
+        topic: Option<String>,
+    ) -> Self {
+        Self { content, metadata, topic }
+    }
+
+    /// The same, where its sender calls it urgent.
+    pub(super) fn urgent(mut self, is_urgent: bool) -> Self {
+        if is_urgent {
+            self.metadata.get_or_insert_default().insert("urgency".to_owned(), "urgent".into());
+        }
+        self
+    }
+}
+
+/// Where it was said.
+#[derive(Debug)]
+pub(super) struct SentMessage {
+    pub(super) session: SessionId,
+    pub(super) sequence: u64,
+    pub(super) to: Vec<AgentHandle>,
+}
+
+pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> Result<SentMessage, Failure> {
+    let me = client.me().await?.value.handle;
+    let to = match to {
+        Recipient::Session(id) => {
+            let session = client.session(id).await?.value;
+            return speak(client, &me, &session, said).await;
+        }
+        Recipient::Coding(agent, name) => return send_to_coding(client, &me, agent, name, said).await,
+        Recipient::Agents(to) => to,
+    };
+    if to.contains(&me) {
+        return Err(Failure::usage(
+            format!("you speak as {me}"),
+            "name others; or speak as another with --as: `--as @OWNER` is the person",
+        ));
+    }
+    if let Some(session) = shared(client, &me, to, said.topic.as_deref()).await? {
+        return speak(client, &me, &session, said).await;
+    }
+    let body = CreateSession {
+        invite: to.clone(),
+        topic: said.topic.or_else(|| opening(&said.content)),
+        initial_message: Some(InitialMessage { content: said.content, metadata: said.metadata }),
+        end_after_send: false,
+        idempotency_key: Some(IdempotencyKey::random()),
+    };
+    match client.create_session(&body).await {
+        Ok(made) => {
+            let sequence = made.value.sequence.unwrap_or(1);
+            Ok(SentMessage { session: made.value.session_id, sequence, to: to.clone() })
+        }
+        Err(Error::Refused(refused)) if refused.code == "not_found" => {
+            Err(meant::unreached(client, Error::Refused(refused), to).await)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sends to one session of an agent's coding agents: in a session of the network that is for it alone.
+async fn send_to_coding(
+    client: &Client,
+    me: &AgentHandle,
+    agent: &AgentHandle,
+    name: &str,
+    said: MessageArgs,
+) -> Result<SentMessage, Failure> {
+    let found = client.who(Some(agent.as_str()), Some(agent.owner()), None, None).await?.value;
+    let them = found.agents.iter().find(|known| known.handle == *agent);
+    let live = them.map(|known| known.sessions.as_slice()).unwrap_or_default();
+    let fits = live.iter().filter(|coding| coding.session.starts_with(name));
+    let coding = match fits.collect::<Vec<_>>().as_slice() {
+        [only] => only.session.clone(),
+        several => {
+            let what = match several.len() {
+                0 => format!("{agent} has no live session that begins with `{}`", clean(name)),
+                many => format!("{many} live sessions of {agent} begin with `{}`", clean(name)),
+            };
+            return Err(Failure::usage(
+                what,
+                format!("`plenary who {agent}` lists them; `{agent}` alone is any of them"),
+            ));
+        }
+    };
+    let topic = format!("{CODING_SESSION_TOPIC}{coding}");
+    let to = std::slice::from_ref(agent);
+    let session = match shared(client, me, to, Some(&topic)).await? {
+        Some(session) => session,
+        None => {
+            let body = CreateSession {
+                invite: to.to_vec(),
+                topic: Some(topic),
+                idempotency_key: Some(IdempotencyKey::random()),
+                ..CreateSession::default()
+            };
+            let made = client.create_session(&body).await?;
+            client.session(&made.value.session_id).await?.value
+        }
+    };
+    // Before anything is said, so that no other session is shown it.
+    client.address_session(agent, &coding, &session.id).await?;
+    speak(client, me, &session, said).await
+}
+
+/// Speaks in a session, which is joined where the speaker was only invited.
+async fn speak(
+    client: &Client,
+    me: &AgentHandle,
+    session: &Session,
+    said: MessageArgs,
+) -> Result<SentMessage, Failure> {
+    let invited =
+        |p: &plenary_client::sessions::Participant| p.handle == *me && p.status == ParticipantStatus::Invited;
+    if session.state == SessionState::Active && session.participants.iter().any(invited) {
+        client.join_session(&session.id).await?;
+    }
+    let idempotency_key = Some(IdempotencyKey::random());
+    let message = SendMessage { content: said.content, metadata: said.metadata, idempotency_key };
+    let sent = client.send(&session.id, &message).await?;
+    let to = others(session, me);
+    Ok(SentMessage { session: session.id.clone(), sequence: sent.value.sequence, to })
+}
+
+/// Those who take part or are invited, but for one; in order.
+fn others(session: &Session, me: &AgentHandle) -> Vec<AgentHandle> {
+    let here = session.participants.iter().filter(|p| p.status != ParticipantStatus::Left && p.handle != *me);
+    let mut here: Vec<AgentHandle> = here.map(|p| p.handle.clone()).collect();
+    here.sort_unstable();
+    here
+}
+
+/// The active session of exactly these, the newest one; of this topic, where one is named, else none that is for one
+/// coding session alone.
+async fn shared(
+    client: &Client,
+    me: &AgentHandle,
+    to: &[AgentHandle],
+    topic: Option<&str>,
+) -> Result<Option<Session>, Failure> {
+    let mut query = SessionsQuery { before: None, limit: Some(PAGE) };
+    for _ in 0..PAGES_MAX {
+        let page = client.sessions(&query).await?.value;
+        let fits = |session: &Session| {
+            let is_here = |p: &plenary_client::sessions::Participant| {
+                p.handle == *me && p.status != ParticipantStatus::Left
+            };
+            session.state == SessionState::Active
+                && session.participants.iter().any(is_here)
+                && others(session, me) == to
+                && match (topic, session.topic.as_deref()) {
+                    (Some(topic), named) => named == Some(topic),
+                    (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
+                }
+        };
+        if let Some(found) = page.sessions.into_iter().find(fits) {
+            return Ok(Some(found));
+        }
+        query.before = page.next_cursor;
+        if query.before.is_none() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// How a message begins: the topic of a session that was given none, since whoever is invited sees no more before it joins.
+fn opening(content: &Content) -> Option<String> {
+    let text = match content {
+        Content::Text(text) => text,
+        Content::Parts(parts) => {
+            parts.iter().find_map(|part| if let Part::Text { text } = part { Some(text) } else { None })?
+        }
+    };
+    let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
+    let mut opening: String = line.chars().take(OPENING_CHARS_MAX).collect();
+    if opening.len() < line.len() {
+        opening.push('…');
+    }
+    Some(opening)
+}
+
+/// The message that an event is.
+pub(super) fn message(event: &Event) -> Option<&Message> {
+    if let EventBody::Message(message) = &event.body { Some(message) } else { None }
+}

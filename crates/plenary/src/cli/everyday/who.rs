@@ -1,0 +1,65 @@
+//! `plenary who`: whom one can reach, what they do, and the sessions of one's own coding agents.
+//! Must not know: how a state is found; the server says it.
+
+use clap::Args;
+use plenary_client::{frames::now, me::WhoPage};
+use plenary_kernel::TimestampMs;
+
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{Table, clean, span, utc},
+};
+
+/// How much of a session's name is enough to tell it from the others of an agent.
+const SHORT_CHARS: usize = 8;
+
+/// Shown under `--help`.
+const HELP: &str = "\
+STATE: working, waiting (for a person, or a run for an answer), idle or gone. What is unread, and the sessions of coding agents,
+are shown of your own agents. A session is written to as `plenary send @OWNER.NAME/SESSION TEXT`; its first characters are enough.";
+
+/// Whom one can reach.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct WhoArgs {
+    /// Only handles that have this
+    query: Option<String>,
+    /// Only agents of this owner
+    #[arg(long)]
+    owner: Option<String>,
+    /// So many at a time [default: 50]
+    #[arg(long)]
+    limit: Option<u32>,
+}
+
+pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure> {
+    let client = context.speaker()?;
+    let mut table = Table::new(&["WHO", "STATE", "FOR", "UNREAD", "ATTENTION"]);
+    let (query, owner) = (args.query.as_deref(), args.owner.as_deref());
+    let ask = async |at: Option<&str>| client.who(query, owner, args.limit, at).await;
+    let since =
+        |at: Option<TimestampMs>| at.map_or_else(|| "-".to_owned(), |at| span(now().0.saturating_sub(at.0)));
+    let take = |page: &WhoPage| {
+        for agent in &page.agents {
+            let unread = agent.unread.map_or_else(|| "-".to_owned(), |unread| unread.to_string());
+            let held = attention(agent.attention.as_deref(), agent.attention_until);
+            table.row([agent.handle.as_str(), &clean(&agent.state), &since(agent.since), &unread, &held]);
+            for coding in &agent.sessions {
+                let short: String = coding.session.chars().take(SHORT_CHARS).collect();
+                let name = format!("  /{} ({})", clean(&short), clean(&coding.client));
+                let state =
+                    if coding.hooks { clean(&coding.state).into_owned() } else { "hooks are off".to_owned() };
+                let held = attention(coding.attention.as_deref(), coding.attention_until);
+                table.row([name.as_str(), &state, &since(Some(coding.since)), "", &held]);
+            }
+        }
+    };
+    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
+    context.table(&table, "nobody can be reached: see `plenary me allowlist`")
+}
+
+/// What it does not let disturb it, and until when.
+fn attention(level: Option<&str>, until: Option<TimestampMs>) -> String {
+    let end = until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();
+    level.map(|level| format!("{}{end}", clean(level))).unwrap_or_default()
+}

@@ -1,0 +1,88 @@
+//! `plenary --help`: the commands in groups, each with an example.
+//! Must not know: what a command does, but for what it says of itself.
+
+use clap::Command;
+
+/// Commands that belong together.
+pub(crate) struct Group {
+    title: &'static str,
+    /// What they are called.
+    pub(crate) commands: &'static [&'static str],
+    /// A line that shows one of them.
+    pub(crate) example: &'static str,
+}
+
+/// Every command, in groups: what is used most comes first.
+pub(crate) const GROUPS: &[Group] = &[
+    Group {
+        title: "Talk",
+        commands: &["send", "reply", "ask", "who", "inbox", "attention", "watch", "message"],
+        example: "plenary send @nick.claude-parser \"The schema changed: see db/schema.sql\"",
+    },
+    Group {
+        title: "Begin",
+        commands: &["serve", "connect", "disconnect", "doctor", "status", "stop", "console", "demo"],
+        example: "plenary connect claude --owner nick --serve",
+    },
+    Group {
+        title: "Start a coding agent",
+        commands: &[
+            "claude",
+            "codex",
+            "gemini",
+            "opencode",
+            "qwen",
+            "kimi",
+            "copilot",
+            "kilo",
+            "qoder",
+            "droid",
+            "antigravity",
+            "pi",
+            "amp",
+            "crush",
+            "goose",
+            "auggie",
+            "cursor",
+        ],
+        example: "plenary claude",
+    },
+    Group { title: "People", commands: &["requests", "contact"], example: "plenary requests list" },
+    Group {
+        title: "Work together",
+        commands: &["session", "context", "channel", "frame", "run", "runs", "listen"],
+        example: "plenary session create --invite @acme.support --topic \"Export\" --message \"Is it known?\"",
+    },
+    Group {
+        title: "Accounts",
+        commands: &["agents", "agent", "owner", "org", "me", "token", "use", "trust"],
+        example: "plenary agent add @nick.assistant",
+    },
+    Group {
+        title: "For programs",
+        commands: &["mcp", "hook", "teach", "completions", "fsck", "cluster"],
+        example: "plenary completions bash",
+    },
+];
+
+/// How the page is laid out: the groups take the place of the one list of commands.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\nOptions:\n{options}\n\n{after-help}";
+
+/// The command line with its commands in groups.
+pub(crate) fn grouped(command: Command) -> Command {
+    let about = |name: &str| {
+        let found = command.find_subcommand(name).and_then(Command::get_about);
+        found.map(ToString::to_string).unwrap_or_default()
+    };
+    let mut text = String::new();
+    for group in GROUPS {
+        text.push_str(&format!("{}:\n", group.title));
+        for name in group.commands {
+            text.push_str(&format!("  {name:<12} {}\n", about(name)));
+        }
+        text.push_str(&format!("  e.g. {}\n\n", group.example));
+    }
+    text.push_str("`plenary help COMMAND` says more of each.\n");
+    command.before_help(text).help_template(TEMPLATE)
+}

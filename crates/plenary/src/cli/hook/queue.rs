@@ -1,0 +1,147 @@
+//! A process beside a session of Codex that waits for its person: when something is new, it puts one line into Codex's own
+//! queue, which wakes the session; what is new then comes with the hook of that prompt. At most one line is outstanding.
+//! Must not know: what is new.
+
+use std::{
+    ffi::OsString,
+    io::Write as _,
+    os::unix::process::CommandExt as _,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use plenary_kernel::AgentHandle;
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::{
+    event::{Event, Moment, QUEUED, WAIT},
+    journal,
+    kept::Turn,
+    program::{self, Program},
+    waiting::{WAIT_SECONDS, WAKINGS_MAX, is_something_new},
+};
+use crate::cli::{connect::CodingAgent, context::Context, identity, whereabouts::UrlSource};
+
+/// Codex queues a line in less.
+const QUEUED_WITHIN: Duration = Duration::from_secs(20);
+/// How long another hook of the agent is waited for.
+const TURN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Begins it when the session waits for its person, and ends it when somebody has spoken.
+pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn: &Turn) {
+    if event.coding != CodingAgent::Codex || event.session.is_empty() {
+        return;
+    }
+    let session = event.session.as_str();
+    let done = match event.moment {
+        Moment::Prompt if event.own_word => {
+            turn.set_queued(session, false).and_then(|()| turn.set_waits(session, 0))
+        }
+        Moment::Prompt => turn.set_waits(session, 0),
+        Moment::Start | Moment::Stop if is_wanted(context) => {
+            spawn(context, event).and_then(|process| match process {
+                Some(process) => turn.set_waits(session, process),
+                None => Ok(()),
+            })
+        }
+        Moment::Start
+        | Moment::Stop
+        | Moment::Tool
+        | Moment::Compact
+        | Moment::End
+        | Moment::Wait
+        | Moment::Watch
+        | Moment::Permission => Ok(()),
+    };
+    if let Err(why) = done {
+        journal::note(&context.around, &event.name, &format!("{handle}: {why}"));
+    }
+}
+
+/// Whether `connect` was told to.
+fn is_wanted(context: &Context) -> bool {
+    let directory = context.around.directory();
+    directory.is_some_and(|directory| {
+        identity::wakes(&context.around, directory, CodingAgent::Codex.as_str()).unwrap_or_default()
+    })
+}
+
+fn spawn(context: &Context, event: &Event) -> Result<Option<u32>, String> {
+    let failed = |error: std::io::Error| format!("the session cannot be woken: {error}");
+    let Some(of) = program::around(&context.around) else { return Ok(None) };
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    let found = context.whereabouts().map_err(|failure| journal::words(&failure))?;
+    if found.source == UrlSource::Flag {
+        command.args(["--url", &found.url.to_string()]);
+    }
+    command.args(["hook", WAIT, "--client", event.coding.as_str()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // It outlives this hook, and whatever ends it.
+    command.current_dir("/").process_group(0);
+    let mut child = command.spawn().map_err(failed)?;
+    let told = json!({"hook_event_name": WAIT, "session_id": event.session, "cwd": context.around.directory(),
+        "program": of.pid, "since": of.since});
+    let mut input = child.stdin.take().ok_or("it has no standard input")?;
+    input.write_all(told.to_string().as_bytes()).map_err(failed)?;
+    Ok(Some(child.id()))
+}
+
+/// Waits until something is new, and queues the line; ends when the session does, or somebody has spoken in it.
+pub(super) async fn run(
+    context: &Context,
+    event: &Event,
+    handle: &AgentHandle,
+    program: Program,
+) -> Result<(), String> {
+    let (me, session) = (std::process::id(), event.session.as_str());
+    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
+    while Instant::now() < until {
+        let is_new = is_something_new(&client, event).await?;
+        if !program.is_there() {
+            return Ok(());
+        }
+        let turn = Turn::take(&context.around, handle, Instant::now() + TURN_WITHIN).await?;
+        if turn.waits(session) != me {
+            return Ok(());
+        }
+        if !is_new {
+            continue;
+        }
+        if turn.is_queued(session) {
+            return Err("the session was already told of the news and has not read it".to_owned());
+        }
+        let wakings = turn.wakings(session);
+        if wakings >= WAKINGS_MAX {
+            return Err(format!(
+                "the session was woken {wakings} times in a row and now waits for its person"
+            ));
+        }
+        // Before it is done: a line that is queued twice is worse than one that is not.
+        turn.set_queued(session, true)?;
+        turn.woken(session)?;
+        turn.set_waits(session, 0)?;
+        drop(turn);
+        return queue(session, program).await;
+    }
+    Ok(())
+}
+
+/// Asks the Codex that runs the session.
+async fn queue(session: &str, program: Program) -> Result<(), String> {
+    let own = std::fs::read_link(format!("/proc/{}/exe", program.pid));
+    let own = own.ok().filter(|path| path.file_name().is_some_and(|name| name == "codex"));
+    let codex = own.map_or_else(|| OsString::from("codex"), Into::into);
+    let mut command = tokio::process::Command::new(codex);
+    command.args(["queue", "--thread", session, "--message", QUEUED]).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let failed = |why: String| format!("`codex queue` did not wake the session: {why}");
+    let ended =
+        timeout(QUEUED_WITHIN, command.status()).await.map_err(|_| failed("it does not end".to_owned()))?;
+    match ended {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("it ended with {status}"))),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}

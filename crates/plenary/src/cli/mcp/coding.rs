@@ -1,0 +1,29 @@
+//! Which session of a coding agent calls the tools: the one whose hooks run in the program that started this one.
+//! Must not know: what is called.
+
+use std::path::PathBuf;
+
+use crate::cli::{
+    context::Context,
+    hook::{Program, kept_in, program_around, session_in},
+};
+
+/// The program, and where its hooks leave word of its session.
+pub(super) struct CodingSession {
+    kept: PathBuf,
+    program: Program,
+}
+
+impl CodingSession {
+    /// Of the program that started this one, where it speaks as a known agent.
+    pub(super) fn around(context: &Context) -> Option<Self> {
+        let handle = context.used()?.0?.handle;
+        let kept = kept_in(&context.around, &handle)?;
+        Some(Self { kept, program: program_around(&context.around)? })
+    }
+
+    /// The session that it is in now; a coding agent may begin another at any time.
+    pub(super) fn session(&self) -> Option<String> {
+        session_in(&self.kept, self.program.pid)
+    }
+}

@@ -1,0 +1,347 @@
+//! `plenary requests notify`: where people are told that something waits for them.
+//! Must not know: how anything is sent.
+
+use std::io::Read as _;
+
+use clap::{Args, Subcommand, ValueEnum};
+use plenary_client::{Client, IdempotencyKey};
+use plenary_kernel::{NoticeId, OwnerName, SubscriptionId, TimestampMs};
+use serde_json::{Map, Value, json};
+
+use super::{context::Context, failure::Failure, identity::Realm};
+use crate::out::{Table, clean, utc};
+
+/// Most bytes of a secret that is read from a file.
+const SECRET_BYTES_MAX: u64 = 4 << 10;
+
+/// Kinds of receivers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Any program: Standard Webhooks, signed; WHERE is its URL
+    Webhook,
+    /// A topic of ntfy; WHERE is its URL
+    Ntfy,
+    /// An incoming webhook of Slack; WHERE is its URL
+    Slack,
+    /// A chat with a bot; WHERE is the id of the chat
+    Telegram,
+    /// A mailbox; WHERE is its address
+    Email,
+}
+
+/// Whose.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OwnerArgs {
+    /// For the operator: whose
+    #[arg(long)]
+    owner: Option<OwnerName>,
+}
+
+/// Which notifications, and when.
+#[derive(Debug, Args)]
+pub(crate) struct ChannelArgs {
+    /// What to call it
+    #[arg(long)]
+    name: Option<String>,
+    /// request.created, request.answered, request.withdrawn, request.expired; with commas between them
+    #[arg(long, value_delimiter = ',')]
+    events: Option<Vec<String>>,
+    /// Only requests of these kinds: permission, question, run_input, review, contact, invitation, hold
+    #[arg(long, value_delimiter = ',')]
+    kinds: Option<Vec<String>>,
+    /// Only requests of these agents
+    #[arg(long, value_delimiter = ',')]
+    agents: Option<Vec<String>>,
+    /// Leave out what presses less: low, normal or high
+    #[arg(long, value_name = "URGENCY")]
+    min_urgency: Option<String>,
+    /// Send nothing from then until then, and a digest at the end, e.g. 22:00-07:00; `none` for never
+    #[arg(long, value_name = "FROM-TO")]
+    quiet: Option<String>,
+    /// The time zone of --quiet
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    time_zone: String,
+    /// Gather notifications for so many minutes, and send them together; 0 for each at once
+    #[arg(long, value_name = "N")]
+    digest_minutes: Option<u32>,
+    /// Whether anything is sent
+    #[arg(long, value_name = "true|false")]
+    enabled: Option<bool>,
+}
+
+/// Where to.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// A URL, an address or a chat; `-` reads it from standard input
+    #[arg(value_name = "WHERE")]
+    place: String,
+    /// A file with the access token of ntfy, or of the bot
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<std::path::PathBuf>,
+    /// The server of the Bot API, where it is not Telegram's own
+    #[arg(long, value_name = "URL")]
+    api: Option<String>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Send notifications of requests somewhere
+    Add {
+        kind: Kind,
+        #[command(flatten)]
+        to: PlaceArgs,
+        #[command(flatten)]
+        which: ChannelArgs,
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+    /// List where notifications go
+    List {
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+    /// Show where notifications go, and which
+    Show {
+        id: SubscriptionId,
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+    /// Change which notifications are sent, and when
+    Change {
+        id: SubscriptionId,
+        #[command(flatten)]
+        which: ChannelArgs,
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+    /// Send nothing there any more
+    Rm {
+        id: SubscriptionId,
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+    /// Send a sample, and say what came of it
+    Test {
+        id: SubscriptionId,
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+    /// List notifications that did not arrive
+    Dead {
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+    /// Send once more what did not arrive
+    Retry {
+        id: NoticeId,
+        #[command(flatten)]
+        whose: OwnerArgs,
+    },
+}
+
+impl ChannelArgs {
+    /// As members of a body. What is to be taken away is `null`.
+    fn members(self) -> Result<Map<String, Value>, Failure> {
+        let Self { name, events, kinds, agents, min_urgency, quiet, time_zone, digest_minutes, enabled } =
+            self;
+        let quiet = match quiet.as_deref() {
+            None => None,
+            Some("none") => Some(Value::Null),
+            Some(hours) => {
+                let (from, to) = hours.split_once('-').ok_or_else(|| {
+                    Failure::usage(
+                        "--quiet takes two times".to_owned(),
+                        "e.g. --quiet 22:00-07:00 --time-zone Europe/Berlin",
+                    )
+                })?;
+                Some(json!({"time_zone": time_zone, "from": from, "to": to}))
+            }
+        };
+        let digest = digest_minutes.map(|minutes| if minutes == 0 { Value::Null } else { minutes.into() });
+        let members = [
+            ("name", name.map(Value::from)),
+            ("events", events.map(Value::from)),
+            ("kinds", kinds.map(Value::from)),
+            ("agents", agents.map(Value::from)),
+            ("min_urgency", min_urgency.map(Value::from)),
+            ("quiet", quiet),
+            ("digest_minutes", digest),
+            ("enabled", enabled.map(Value::from)),
+        ];
+        Ok(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+    }
+}
+
+impl PlaceArgs {
+    fn target(self, kind: Kind) -> Result<Value, Failure> {
+        let unread = |error: &std::io::Error| Failure::local(format!("it can't be read: {error}"));
+        let place = if self.place == "-" {
+            let mut text = String::new();
+            std::io::stdin()
+                .take(SECRET_BYTES_MAX)
+                .read_to_string(&mut text)
+                .map_err(|error| unread(&error))?;
+            text.trim().to_owned()
+        } else {
+            self.place
+        };
+        let token =
+            self.secret_file.map(|path| std::fs::read_to_string(path).map(|text| text.trim().to_owned()));
+        let token = token.transpose().map_err(|error| unread(&error))?;
+        Ok(match kind {
+            Kind::Webhook => json!({"kind": "webhook", "url": place}),
+            Kind::Slack => json!({"kind": "slack", "url": place}),
+            Kind::Email => json!({"kind": "email", "to": place}),
+            Kind::Ntfy => {
+                let mut target = json!({"kind": "ntfy", "url": place});
+                if let Some(token) = token {
+                    target["token"] = token.into();
+                }
+                target
+            }
+            Kind::Telegram => {
+                let Some(token) = token else {
+                    let hint = "write it to a file that only you read, and name that with --secret-file";
+                    return Err(Failure::usage("the bot's token is lacking".to_owned(), hint));
+                };
+                let mut target = json!({"kind": "telegram", "chat_id": place, "bot_token": token});
+                if let Some(api) = self.api {
+                    target["url"] = api.into();
+                }
+                target
+            }
+        })
+    }
+}
+
+pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
+    let client = context.configuring_client(Realm::Everything)?;
+    let of = |whose: OwnerArgs| whose.owner.map(|owner| owner.to_string());
+    match command {
+        Command::Add { kind, to, which, whose } => add(context, &client, (kind, to, which, of(whose))).await,
+        Command::List { whose } => list(context, &client, of(whose)).await,
+        Command::Show { id, whose } => {
+            let reply = client.subscription(&id, of(whose).as_deref()).await?;
+            context.answer(&reply, |one| show(context, one))
+        }
+        Command::Change { id, which, whose } => {
+            let change = Value::Object(which.members()?);
+            let reply = client.change_subscription(&id, &change, of(whose).as_deref()).await?;
+            context.answer(&reply, |one| show(context, one))
+        }
+        Command::Rm { id, whose } => {
+            let reply = client.remove_subscription(&id, of(whose).as_deref()).await?;
+            context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
+        }
+        Command::Test { id, whose } => {
+            let reply = client.test_subscription(&id, of(whose).as_deref()).await?;
+            if reply.value["delivered"] != true && !context.out.is_json() {
+                let why = clean(reply.value["error"].as_str().unwrap_or_default()).into_owned();
+                return Err(Failure::local(format!("the sample was not taken: {why}")));
+            }
+            context.answer(&reply, |_| Ok(context.out.line("the sample was taken")?))
+        }
+        Command::Dead { whose } => dead(context, &client, of(whose)).await,
+        Command::Retry { id, whose } => {
+            let reply = client.retry_notification(&id, of(whose).as_deref()).await?;
+            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is sent again"))?))
+        }
+    }
+}
+
+async fn add(
+    context: &Context,
+    client: &Client,
+    (kind, to, which, owner): (Kind, PlaceArgs, ChannelArgs, Option<String>),
+) -> Result<(), Failure> {
+    let mut body = which.members()?;
+    body.retain(|_, value| !value.is_null());
+    body.insert("target".to_owned(), to.target(kind)?);
+    let key = IdempotencyKey::random();
+    let reply = client.make_subscription(&Value::Object(body), owner.as_deref(), &key).await?;
+    context.answer(&reply, |made| {
+        let id = made["subscription"]["subscription_id"].as_str().unwrap_or_default();
+        context.out.line(&clean(id))?;
+        if let Some(secret) = made["secret"].as_str() {
+            context.out.note("its messages are signed with this secret, which is shown once:");
+            context.out.line(&clean(secret))?;
+        }
+        context.out.note(&format!("try it with: plenary requests notify test {}", clean(id)));
+        Ok(())
+    })
+}
+
+fn text(one: &Value, name: &str) -> String {
+    clean(one[name].as_str().unwrap_or("-")).into_owned()
+}
+
+/// Whether anything is sent, in a word.
+fn standing(one: &Value) -> &'static str {
+    match (one["gone"].as_bool(), one["enabled"].as_bool()) {
+        (Some(true), _) => "gone",
+        (_, Some(false)) => "off",
+        (_, _) => "on",
+    }
+}
+
+async fn list(context: &Context, client: &Client, owner: Option<String>) -> Result<(), Failure> {
+    let reply = client.subscriptions(owner.as_deref()).await?;
+    context.answer(&reply, |list| {
+        let mut table = Table::new(&["SUBSCRIPTION", "KIND", "TO", "NAME", "STATE"]);
+        for one in list["subscriptions"].as_array().into_iter().flatten() {
+            table.row([
+                text(one, "subscription_id").as_str(),
+                &text(one, "kind"),
+                &text(one, "to"),
+                &text(one, "name"),
+                standing(one),
+            ]);
+        }
+        Ok(context.out.table(&table, "nowhere; `plenary requests notify add` says where")?)
+    })
+}
+
+fn show(context: &Context, one: &Value) -> Result<(), Failure> {
+    let words = |name: &str| {
+        let all = one[name].as_array().into_iter().flatten().filter_map(Value::as_str);
+        clean(&all.collect::<Vec<_>>().join(", ")).into_owned()
+    };
+    let out = context.out;
+    out.line(&format!("{} to {} ({})", text(one, "kind"), text(one, "to"), standing(one)))?;
+    out.line(&format!("of {}, from urgency {} on", words("events"), text(one, "min_urgency")))?;
+    for name in ["kinds", "agents"] {
+        let words = words(name);
+        if !words.is_empty() {
+            out.line(&format!("only {name}: {words}"))?;
+        }
+    }
+    if one["quiet"].is_object() {
+        let quiet = &one["quiet"];
+        let (from, to, zone) = (text(quiet, "from"), text(quiet, "to"), text(quiet, "time_zone"));
+        out.line(&format!("quiet from {from} to {to} in {zone}"))?;
+    }
+    if let Some(minutes) = one["digest_minutes"].as_u64() {
+        out.line(&format!("together every {minutes} minutes"))?;
+    }
+    Ok(())
+}
+
+async fn dead(context: &Context, client: &Client, owner: Option<String>) -> Result<(), Failure> {
+    let reply = client.dead_notifications(owner.as_deref()).await?;
+    context.answer(&reply, |list| {
+        let mut table = Table::new(&["NOTIFICATION", "REQUEST", "SINCE", "TRIED", "WHY"]);
+        for one in list["notifications"].as_array().into_iter().flatten() {
+            let since = one["died_at"].as_u64().map(|at| utc(TimestampMs(at))).unwrap_or_default();
+            let tried = one["attempts"].as_u64().unwrap_or_default().to_string();
+            table.row([
+                text(one, "notice_id").as_str(),
+                &text(one, "request_id"),
+                &since,
+                &tried,
+                &text(one, "error"),
+            ]);
+        }
+        Ok(context.out.table(&table, "every notification arrived")?)
+    })
+}

@@ -1,0 +1,478 @@
+//! `plenary ask` and `plenary requests`: what agents ask people, and what people answer.
+//! Must not know: what follows from an answer.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
+use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs};
+use serde_json::{Map, Value, json};
+
+use super::{context::Context, everyday, failure::Failure, identity::Realm};
+use crate::out::{Table, clean, span, utc};
+
+/// How long an answer is waited for, in seconds, unless it is said.
+const WAIT_SECONDS: u64 = 600;
+/// For how many days a rule holds, unless it is said.
+const RULE_DAYS: u64 = 7;
+
+/// Shown under `--help`.
+const HELP: &str = "\
+A person of your own owner gets it as a request, which the other options shape; an agent, or anybody else, as a message.
+Exit code 5: nobody answered in time.
+  plenary ask @nick \"Which schema holds?\" --choice v1 --choice v2
+  plenary ask @nick.claude-parser \"Does the parser take tabs?\" --wait 120";
+
+/// What to ask.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Ask {
+    /// A person, `@OWNER` or `@OWNER.NAME`, or an agent, `@OWNER.NAME`
+    #[arg(value_name = "@OWNER", value_parser = person)]
+    to: String,
+    /// The question; for a person, in one line
+    #[arg(value_name = "TEXT")]
+    title: String,
+    /// A choice for the answer; may be repeated
+    #[arg(long = "choice", value_name = "CHOICES")]
+    choices: Vec<String>,
+    /// Further text for the person who answers
+    #[arg(long, value_name = "TEXT")]
+    detail: Option<String>,
+    /// Kind of request: question, permission or hold
+    #[arg(long, default_value = "question")]
+    kind: String,
+    /// Seconds to wait for the answer; 0 does not wait
+    #[arg(long, value_name = "SECONDS", default_value_t = WAIT_SECONDS)]
+    wait: u64,
+    /// Seconds after which the request expires
+    #[arg(long, value_name = "SECONDS")]
+    deadline: Option<u64>,
+    /// Answer that counts when the request expires: accept, ignore or none
+    #[arg(long, default_value = "none")]
+    on_timeout: String,
+}
+
+/// Without a command: what waits, oldest first.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Requests {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Show what waits in the terminal, live, and answer it by keys
+    #[arg(long)]
+    tui: bool,
+}
+
+/// Which state of requests.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum State {
+    /// The request waits for an answer
+    Open,
+    /// The request is postponed
+    Snoozed,
+    /// The request was answered
+    Answered,
+    /// The agent withdrew the request
+    Withdrawn,
+    /// The deadline of the request passed
+    Expired,
+}
+
+/// How a request is answered.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum AnswerKind {
+    /// Allow it as asked
+    Accept,
+    /// Allow it with other arguments (--args)
+    Edit,
+    /// Answer in words (--text)
+    Respond,
+    /// Decline it
+    Ignore,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List requests, oldest first
+    List {
+        /// State of the requests: open, snoozed, answered, withdrawn or expired
+        #[arg(long, default_value = "open")]
+        state: State,
+        /// Only requests of this kind: permission, question, run_input, review, contact, invitation, hold
+        #[arg(long)]
+        kind: Option<String>,
+        /// Only requests of this agent
+        #[arg(long)]
+        agent: Option<String>,
+        /// For the operator: only requests to this owner
+        #[arg(long)]
+        owner: Option<OwnerName>,
+    },
+    /// Show a request in full
+    Show {
+        id: AskId,
+        /// Seconds to wait for its answer
+        #[arg(long, value_name = "SECONDS")]
+        wait: Option<u64>,
+    },
+    /// Answer a request
+    #[command(
+        after_help = "Example:\n  plenary requests answer ask_01HZY3V8Q3N8X0T5W6R7S8D9EF accept --text 'after the backup'"
+    )]
+    Answer {
+        id: AskId,
+        /// Type of the answer
+        #[arg(value_name = "TYPE")]
+        how: AnswerKind,
+        /// Text of `respond`, or a note
+        #[arg(long)]
+        text: Option<String>,
+        /// Arguments of `edit`, as JSON
+        #[arg(long, value_name = "JSON")]
+        args: Option<String>,
+        /// Version of the request that the answer is for [default: the current version]
+        #[arg(long)]
+        version: Option<u64>,
+        /// Seconds during which the answer can be undone; the agent gets it after them
+        #[arg(long, value_name = "N")]
+        undo_seconds: Option<u64>,
+        /// Also make a rule that answers this agent's requests for this tool in the same way
+        #[arg(long = "rule")]
+        rule: bool,
+        /// Days for which the rule holds
+        #[arg(long, value_name = "N", default_value_t = RULE_DAYS, requires = "rule")]
+        rule_days: u64,
+        /// Limit the rule to this directory and those below it
+        #[arg(long, value_name = "PATH", requires = "rule")]
+        rule_directory: Option<String>,
+    },
+    /// Undo an answer that the agent has not got yet
+    Undo { id: AskId },
+    /// Postpone a request
+    Snooze {
+        id: AskId,
+        /// Seconds from now until which the request is postponed
+        #[arg(value_name = "UNTIL")]
+        seconds: u64,
+    },
+    /// Delegate a request to another person of the owner
+    Delegate {
+        id: AskId,
+        /// The person
+        to: String,
+    },
+    /// Create and print a link that answers the request without signing in
+    Link { id: AskId },
+    /// Withdraw a request of the agent
+    Withdraw { id: AskId },
+    /// List the rules that answer requests automatically
+    Rules {
+        /// For the operator: the owner of the rules
+        #[arg(long)]
+        owner: Option<OwnerName>,
+    },
+    /// Tell people elsewhere that something waits: a phone, a chat, a mailbox, a program
+    #[command(subcommand)]
+    Notify(super::notify::Command),
+    /// Remove a rule
+    RmRule {
+        id: RuleId,
+        /// For the operator: the owner of the rules
+        #[arg(long)]
+        owner: Option<OwnerName>,
+    },
+}
+
+/// `@owner` or `@owner.name`.
+fn person(text: &str) -> Result<String, String> {
+    let owner = text.strip_prefix('@').unwrap_or_default();
+    if owner.parse::<OwnerName>().is_ok() || text.parse::<AgentHandle>().is_ok() {
+        Ok(text.to_owned())
+    } else {
+        Err("must be @OWNER or @OWNER.NAME".to_owned())
+    }
+}
+
+impl Ask {
+    /// Whether it has what only a request has.
+    fn is_shaped(&self) -> bool {
+        let is_plain = self.choices.is_empty() && self.detail.is_none() && self.deadline.is_none();
+        !(is_plain && self.kind == "question" && self.on_timeout == "none")
+    }
+}
+
+/// Whether somebody whom the speaker reaches is an agent, and no person.
+async fn is_agent(client: &Client, to: &AgentHandle) -> Result<bool, Failure> {
+    let found = client.who(Some(to.as_str()), Some(to.owner()), None, None).await?.value;
+    Ok(found.agents.iter().any(|known| known.handle == *to && known.kind == "agent"))
+}
+
+/// Asks, and prints the answer.
+pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
+    let client = context.speaker()?;
+    if let Ok(to) = args.to.parse::<AgentHandle>()
+        && is_agent(&client, &to).await?
+    {
+        if args.is_shaped() {
+            let what = format!("{to} is an agent: it gets a message, and no request");
+            return Err(Failure::usage(
+                what,
+                "leave out --choice, --detail, --kind, --deadline and --on-timeout",
+            ));
+        }
+        return everyday::ask(context, &client, &to, &args.title, Duration::from_secs(args.wait)).await;
+    }
+    let mut body = json!({"kind": args.kind, "title": args.title, "on_timeout": args.on_timeout});
+    // The people of an owner stand behind its default person.
+    body["to"] = match args.to.strip_prefix('@').filter(|owner| !owner.contains('.')) {
+        Some(owner) => format!("@{owner}.{owner}").into(),
+        None => args.to.clone().into(),
+    };
+    if !args.choices.is_empty() {
+        body["choices"] = args.choices.into();
+    }
+    if let Some(text) = args.detail {
+        body["detail"] = json!({"text": text});
+    }
+    if let Some(seconds) = args.deadline {
+        body["deadline_at"] = now().0.saturating_add(seconds.saturating_mul(1_000)).into();
+    }
+    if args.wait > 0 {
+        body["inbox"] = false.into();
+    }
+    let made = match client.make_request(&body, &IdempotencyKey::random()).await {
+        // It is no person of this owner.
+        Err(Error::Refused(refused)) if refused.code == "unknown_person" => {
+            let to = AgentHandle::of_recipient(&args.to).map_err(|_| Error::Refused(refused))?;
+            return everyday::ask(context, &client, &to, &args.title, Duration::from_secs(args.wait)).await;
+        }
+        made => made?,
+    };
+    let id = id_of(&made.value)?;
+    if args.wait == 0 {
+        return context.answer(&made, |_| Ok(context.out.line(id.as_str())?));
+    }
+    context.out.note(&format!("asked {}, as {id}", clean(&args.to)));
+    let reply = client.wait_request(&id, Duration::from_secs(args.wait)).await?;
+    context.answer(&reply, |request| answer_line(context, request))
+}
+
+fn id_of(request: &Value) -> Result<AskId, Failure> {
+    let id = request["request_id"].as_str().and_then(|id| id.parse().ok());
+    id.ok_or_else(|| Failure::local("the server's reply has no request id"))
+}
+
+fn answer_line(context: &Context, request: &Value) -> Result<(), Failure> {
+    let answer = &request["answer"];
+    match (answer["type"].as_str(), answer["text"].as_str()) {
+        (Some("respond"), Some(text)) => Ok(context.out.line(&clean(text))?),
+        (Some(how), Some(text)) => Ok(context.out.line(&format!("{how}: {}", clean(text)))?),
+        (Some(how), None) => Ok(context.out.line(how)?),
+        (None, _) => {
+            let state = request["state"].as_str().unwrap_or("open");
+            context.out.note(&format!("no answer: the request is {}", clean(state)));
+            Ok(())
+        }
+    }
+}
+
+/// What waits, for people.
+pub(crate) async fn list_open(context: &Context) -> Result<(), Failure> {
+    let client = people(context)?;
+    list(context, &client, &RequestsQuery::default()).await
+}
+
+/// Who looks: a person, by the owner's or the operator's token, else the agent itself.
+fn people(context: &Context) -> Result<Client, Failure> {
+    context.configuring_client(Realm::Everything)
+}
+
+fn anybody(context: &Context) -> Result<Client, Failure> {
+    people(context).or_else(|_| context.agent_client())
+}
+
+pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure> {
+    let Some(command) = args.command else {
+        return if args.tui { super::tui::run(context).await } else { list_open(context).await };
+    };
+    match command {
+        Command::List { state, kind, agent, owner } => {
+            let state = state.to_possible_value().map(|state| state.get_name().to_owned());
+            let owner = owner.map(|owner| owner.to_string());
+            let client = anybody(context)?;
+            list(context, &client, &RequestsQuery { state, kind, agent, owner }).await
+        }
+        Command::Show { id, wait } => {
+            let client = anybody(context)?;
+            let reply = match wait {
+                Some(seconds) => client.wait_request(&id, Duration::from_secs(seconds)).await?,
+                None => client.request(&id, None).await?,
+            };
+            context.answer(&reply, |request| show(context, request))
+        }
+        Command::Withdraw { id } => {
+            let reply = context.agent_client()?.withdraw_request(&id).await?;
+            context.answer(&reply, |_| Ok(context.out.line(&format!("withdrew {id}"))?))
+        }
+        Command::Rules { owner } => rules(context, owner).await,
+        Command::Notify(command) => super::notify::run(context, command).await,
+        Command::RmRule { id, owner } => {
+            let owner = owner.map(|owner| owner.to_string());
+            let reply = people(context)?.remove_request_rule(&id, owner.as_deref()).await?;
+            context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
+        }
+        Command::Link { id } => {
+            let reply = people(context)?.link_request(&id).await?;
+            context.answer(&reply, |link| Ok(context.out.line(link["url"].as_str().unwrap_or_default())?))
+        }
+        Command::Undo { id } => {
+            let reply = people(context)?.undo_request(&id).await?;
+            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} waits again"))?))
+        }
+        Command::Snooze { id, seconds } => {
+            let until = now().0.saturating_add(seconds.saturating_mul(1_000));
+            let reply = people(context)?.snooze_request(&id, until).await?;
+            let until = utc(TimestampMs(until));
+            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is postponed until {until}"))?))
+        }
+        Command::Delegate { id, to } => {
+            let reply = people(context)?.delegate_request(&id, &to).await?;
+            context
+                .answer(&reply, |_| Ok(context.out.line(&format!("{id} is delegated to {}", clean(&to)))?))
+        }
+        answer @ Command::Answer { .. } => answered(context, answer).await,
+    }
+}
+
+async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
+    let Command::Answer { id, how, text, args, version, undo_seconds, rule, rule_days, rule_directory } =
+        command
+    else {
+        return Ok(());
+    };
+    let client = people(context)?;
+    let how = how.to_possible_value().map(|how| how.get_name().to_owned()).unwrap_or_default();
+    let seen = client.request(&id, None).await?.value;
+    let version = version.or(seen["version"].as_u64());
+    let mut body = json!({"type": how, "version": version});
+    if let Some(args) = args {
+        let args: Map<String, Value> = serde_json::from_str(&args).map_err(|error| {
+            Failure::usage(
+                format!("--args is not a JSON object: {error}"),
+                "e.g. --args '{\"command\": \"ls\"}'",
+            )
+        })?;
+        body["args"] = args.into();
+    }
+    if let Some(text) = text {
+        body["text"] = text.into();
+    }
+    if let Some(seconds) = undo_seconds {
+        body["undo_seconds"] = seconds.into();
+    }
+    if rule {
+        let mut made =
+            json!({"agent": seen["from"], "tool": seen["action"]["name"], "expires_in_days": rule_days});
+        if let Some(directory) = rule_directory {
+            made["directory"] = directory.into();
+        }
+        body["rule"] = made;
+    }
+    let reply = client.answer_request(&id, &body).await?;
+    context.answer(&reply, |_| Ok(context.out.line(&format!("{how} {id}"))?))
+}
+
+async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Result<(), Failure> {
+    let mut table = Table::new(&["REQUEST", "KIND", "FROM", "SINCE", "TITLE"]);
+    let mut cursor = None::<String>;
+    loop {
+        let reply = client.requests(query, cursor.as_deref()).await?;
+        let page = &reply.value;
+        for request in page["requests"].as_array().into_iter().flatten() {
+            let text = |name: &str| clean(request[name].as_str().unwrap_or_default()).into_owned();
+            let since = request["created_at"].as_u64().map(|at| span(now().0.saturating_sub(at)));
+            table.row([
+                text("request_id").as_str(),
+                &text("kind"),
+                &text("from"),
+                &since.unwrap_or_default(),
+                &text("title"),
+            ]);
+        }
+        context.answer(&reply, |_| Ok(()))?;
+        match page["next_cursor"].as_str() {
+            Some(next) if cursor.as_deref() != Some(next) => cursor = Some(next.to_owned()),
+            Some(_) | None => break,
+        }
+    }
+    context.table(&table, "there are no requests")
+}
+
+fn show(context: &Context, request: &Value) -> Result<(), Failure> {
+    let text = |value: &Value| clean(value.as_str().unwrap_or_default()).into_owned();
+    let out = context.out;
+    out.line(&format!(
+        "{} ({}, {})",
+        text(&request["title"]),
+        text(&request["kind"]),
+        text(&request["state"])
+    ))?;
+    out.line(&format!("from {}", text(&request["from"])))?;
+    if request["directory"].is_string() {
+        out.line(&format!("in {}", text(&request["directory"])))?;
+    }
+    if request["action"].is_object() {
+        let args = serde_json::to_string_pretty(&request["action"]["args"]).unwrap_or_default();
+        out.line(&format!("tool {}", text(&request["action"]["name"])))?;
+        args.lines().try_for_each(|line| out.line(&format!("  {}", clean(line))))?;
+    }
+    for (_, part) in request["detail"].as_object().into_iter().flatten() {
+        part.as_str()
+            .unwrap_or_default()
+            .lines()
+            .try_for_each(|line| out.line(&format!("  {}", clean(line))))?;
+    }
+    if request["choices"].is_array() {
+        let choices = request["choices"].as_array().into_iter().flatten().map(text);
+        out.line(&format!("choices: {}", choices.collect::<Vec<_>>().join(", ")))?;
+    }
+    if let Some(at) = request["deadline_at"].as_u64() {
+        let then = text(&request["on_timeout"]);
+        out.line(&format!("deadline {}, then {then}", utc(TimestampMs(at))))?;
+    }
+    if request["answer"].is_object() {
+        let answer = &request["answer"];
+        out.line(&format!("{} by {}", text(&answer["type"]), text(&answer["by"])))?;
+        answer["text"]
+            .as_str()
+            .into_iter()
+            .flat_map(str::lines)
+            .try_for_each(|line| out.line(&clean(line)))?;
+    }
+    Ok(())
+}
+
+async fn rules(context: &Context, owner: Option<OwnerName>) -> Result<(), Failure> {
+    let owner = owner.map(|owner| owner.to_string());
+    let reply = people(context)?.request_rules(owner.as_deref()).await?;
+    context.answer(&reply, |list| {
+        let mut table = Table::new(&["RULE", "AGENT", "TOOL", "DIRECTORY", "ANSWER", "UNTIL"]);
+        for rule in list["rules"].as_array().into_iter().flatten() {
+            let text = |name: &str| clean(rule[name].as_str().unwrap_or("-")).into_owned();
+            let until = rule["expires_at"].as_u64().map(|at| utc(TimestampMs(at))).unwrap_or_default();
+            table.row([
+                text("rule_id").as_str(),
+                &text("agent"),
+                &text("tool"),
+                &text("directory"),
+                &text("type"),
+                &until,
+            ]);
+        }
+        Ok(context
+            .out
+            .table(&table, "no rules; create one with `plenary requests answer ID accept --rule`")?)
+    })
+}

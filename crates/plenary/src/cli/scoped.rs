@@ -1,0 +1,94 @@
+//! `plenary token create`, `issued` and `revoke`: tokens beside an agent's own, with a scope.
+//! Must not know: which tokens are saved on this machine.
+
+use clap::Args;
+use plenary_client::{Client, accounts::CreateToken};
+use plenary_kernel::{AgentHandle, TimestampMs};
+
+use super::{context::Context, failure::Failure, identity::Realm};
+use crate::out::{Table, clean, utc};
+
+/// Whose tokens.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The agent, configured with its owner's token; default: the agent that speaks here
+    #[arg(long, value_name = "AGENT")]
+    of: Option<AgentHandle>,
+}
+
+/// What to make.
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    of: Of,
+    /// What it may do: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `project:ID`; more than one in quotes
+    #[arg(long)]
+    scope: String,
+    /// When it ends: `1h`, `30d`; default: with the token that it is made with
+    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    expires_in: Option<u64>,
+    /// What you call it
+    #[arg(long)]
+    name: Option<String>,
+}
+
+/// What to end.
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    #[command(flatten)]
+    of: Of,
+    /// The token's id, of `plenary token issued`
+    id: String,
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let each = match &text[number.len()..] {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return Err("write e.g. 30m, 12h or 30d".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "write e.g. 30m, 12h or 30d".to_owned())?;
+    number.checked_mul(each).ok_or_else(|| "it is too long".to_owned())
+}
+
+fn client(context: &Context, of: &Of) -> Result<Client, Failure> {
+    match &of.of {
+        Some(handle) => context.configuring_client(Realm::Owner(&handle.owner_name())),
+        None => context.agent_client(),
+    }
+}
+
+pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failure> {
+    let Create { of, scope, expires_in, name } = args;
+    let new = CreateToken { scope, expires_in, name };
+    let reply = client(context, &of)?.create_token(of.of.as_ref(), &new).await?;
+    context.answer(&reply, |made| {
+        context.out.note(&format!("token {}: {}; it is shown this once", made.about.id, made.about.scope));
+        Ok(context.out.line(&made.token)?)
+    })
+}
+
+pub(crate) async fn issued(context: &Context, of: Of) -> Result<(), Failure> {
+    let reply = client(context, &of)?.tokens(of.of.as_ref()).await?;
+    context.answer(&reply, |list| {
+        let mut table = Table::new(&["ID", "NAME", "SCOPE", "MADE WITH", "ENDS", "LAST USED", "CLIENT"]);
+        for token in &list.tokens {
+            let client = token.client.as_ref().map(|client| clean(&client.name)).unwrap_or_default();
+            let (name, parent) = (token.name.as_deref(), token.parent.as_deref());
+            let time = |at: Option<u64>| at.map(|at| utc(TimestampMs(at))).unwrap_or_default();
+            let (ends, used) = (time(token.expires_at), time(token.last_used_at));
+            let parent = parent.unwrap_or("owner");
+            table.row([&token.id, name.unwrap_or(""), &token.scope, parent, &ends, &used, &client]);
+        }
+        Ok(context.out.table(&table, "there are no tokens beside the agent's own")?)
+    })
+}
+
+pub(crate) async fn revoke(context: &Context, args: Revoke) -> Result<(), Failure> {
+    let Revoke { of, id } = args;
+    let reply = client(context, &of)?.revoke_token(of.of.as_ref(), &id).await?;
+    context.answer(&reply, |_| Ok(context.out.line(&format!("revoked {id}"))?))
+}

@@ -1,0 +1,188 @@
+//! `plenary requests --tui`: what waits for a person, in the terminal, live.
+//! Must not know: what follows from an answer.
+
+mod model;
+mod view;
+
+use std::{io::IsTerminal as _, time::Duration};
+
+use plenary_client::{
+    Client,
+    console::WatchQuery,
+    context::{ContextStream, Signal},
+    frames::{StreamOptions, now},
+    requests::RequestsQuery,
+};
+use plenary_kernel::AskId;
+use ratatui::{
+    DefaultTerminal,
+    crossterm::event::{self, Event, KeyEvent, KeyEventKind},
+};
+use serde_json::Value;
+use tokio::{sync::mpsc, time::interval};
+
+use self::model::{Act, Model, SNOOZE_MS};
+use super::{context::Context, failure::Failure, identity::Realm};
+
+/// Most requests that are shown.
+const SHOWN_MAX: usize = 200;
+/// How often ages are counted anew.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long the keyboard is waited for before it is looked whether anybody still listens.
+const POLL: Duration = Duration::from_millis(200);
+/// How often the list is read again: the end of a snooze is no event.
+const REFRESH: Duration = Duration::from_secs(30);
+/// Keys that wait; past it typing waits.
+const KEYS_MAX: usize = 64;
+
+/// What went wrong, in one line below the page.
+fn words(failure: &Failure) -> String {
+    match failure {
+        Failure::Call(error) | Failure::Refused { error, .. } => error.to_string(),
+        Failure::Usage { what, .. } | Failure::Auth { what, .. } | Failure::Local { what, .. } => {
+            what.clone()
+        }
+        Failure::Output(error) => error.to_string(),
+        Failure::Said(_) => String::new(),
+    }
+}
+
+fn broken(error: &std::io::Error) -> Failure {
+    Failure::local(format!("the terminal: {error}"))
+}
+
+/// Shows the page until it is left.
+pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Failure::usage("--tui needs a terminal", "plenary requests list"));
+    }
+    let client = context.configuring_client(Realm::Everything)?;
+    // What is wrong with the token or the server is said before the page.
+    let mut model = Model::default();
+    model.take(waiting(&client).await?);
+    let query = WatchQuery { rooms: Some("requests".to_owned()), ..WatchQuery::default() };
+    let stream = client.watch(&query, None, StreamOptions::default());
+    let mut terminal = ratatui::try_init().map_err(|error| broken(&error))?;
+    let outcome = show(&client, &mut terminal, model, stream).await;
+    ratatui::restore();
+    outcome
+}
+
+/// The requests that wait, oldest first.
+async fn waiting(client: &Client) -> Result<Vec<Value>, Failure> {
+    let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let mut page = client.requests(&RequestsQuery::default(), cursor.as_deref()).await?.value;
+        if let Some(requests) = page["requests"].as_array_mut() {
+            all.append(requests);
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) if cursor.as_deref() != Some(next) && all.len() < SHOWN_MAX => {
+                cursor = Some(next.to_owned());
+            }
+            Some(_) | None => return Ok(all),
+        }
+    }
+}
+
+/// What is typed, as long as somebody listens.
+fn keyboard() -> mpsc::Receiver<KeyEvent> {
+    let (sender, receiver) = mpsc::channel(KEYS_MAX);
+    tokio::task::spawn_blocking(move || {
+        while !sender.is_closed() {
+            let key = match event::poll(POLL) {
+                Ok(false) => continue,
+                Ok(true) => event::read(),
+                Err(_) => return,
+            };
+            match key {
+                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                    if sender.blocking_send(key).is_err() {
+                        return;
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    });
+    receiver
+}
+
+async fn show(
+    client: &Client,
+    terminal: &mut DefaultTerminal,
+    mut model: Model,
+    mut stream: ContextStream,
+) -> Result<(), Failure> {
+    let (mut keys, mut ticks, mut refreshes) = (keyboard(), interval(EVERY), interval(REFRESH));
+    loop {
+        terminal.draw(|frame| view::draw(frame, &model, now())).map_err(|error| broken(&error))?;
+        tokio::select! {
+            key = keys.recv() => {
+                let Some(key) = key else { return Ok(()) };
+                let act = model.key(key);
+                if matches!(act, Act::Quit) {
+                    return Ok(());
+                }
+                if !matches!(act, Act::Nothing) {
+                    if let Err(failure) = done(client, &mut model, act).await {
+                        model.note = words(&failure);
+                    }
+                    refresh(client, &mut model).await;
+                }
+            }
+            signal = stream.next() => match signal? {
+                Signal::Opened => {
+                    model.live = true;
+                    refresh(client, &mut model).await;
+                }
+                Signal::Keepalive => {}
+                Signal::Lost { .. } => model.live = false,
+                Signal::Event(event) => {
+                    if event.json.contains("\"request.") {
+                        refresh(client, &mut model).await;
+                    }
+                }
+            },
+            _ = ticks.tick() => {}
+            _ = refreshes.tick() => refresh(client, &mut model).await,
+        }
+    }
+}
+
+async fn refresh(client: &Client, model: &mut Model) {
+    match waiting(client).await {
+        Ok(requests) => model.take(requests),
+        Err(failure) => model.note = words(&failure),
+    }
+}
+
+fn id(text: &str) -> Result<AskId, Failure> {
+    text.parse().map_err(|_| Failure::local("the server named a request that cannot be"))
+}
+
+async fn done(client: &Client, model: &mut Model, act: Act) -> Result<(), Failure> {
+    match act {
+        Act::Nothing | Act::Quit => {}
+        Act::Answer(answers) => {
+            let mut given = Vec::new();
+            for (request, body) in answers {
+                client.answer_request(&id(&request)?, &body).await?;
+                given.push(request);
+                model.answered(given.clone());
+            }
+        }
+        Act::Undo(requests) => {
+            for request in requests {
+                client.undo_request(&id(&request)?).await?;
+            }
+            model.note = "taken back".to_owned();
+        }
+        Act::Snooze(request) => {
+            client.snooze_request(&id(&request)?, now().0.saturating_add(SNOOZE_MS)).await?;
+            model.note = "it comes back in an hour".to_owned();
+        }
+    }
+    Ok(())
+}

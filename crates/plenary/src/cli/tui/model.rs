@@ -1,0 +1,370 @@
+//! What the terminal's page shows and what a key does: the requests that wait, which one is looked at, what is typed.
+//! Must not know: the terminal, or the server.
+
+use std::collections::BTreeSet;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Map, Value, json};
+
+/// For how long an answer may be taken back, in seconds.
+pub(super) const UNDO_SECONDS: u64 = 8;
+/// For how long a request is put off, in milliseconds.
+pub(super) const SNOOZE_MS: u64 = 3_600_000;
+/// Most characters that are typed.
+const TYPED_CHARS_MAX: usize = 8_000;
+
+/// What is typed, and for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TextEntry {
+    /// Other arguments, as JSON.
+    Edit(String),
+    /// Words.
+    Respond(String),
+}
+
+/// The selected request has gone. No key acts on another one before a person has chosen it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LostSelection {
+    /// Where it stood.
+    at: usize,
+    /// Whether somebody was typing: then the letters that follow are words, and not commands.
+    in_words: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Act {
+    /// Nothing.
+    Nothing,
+    /// Leaves.
+    Quit,
+    /// Answers these, each with its version.
+    Answer(Vec<(String, Value)>),
+    /// Takes these answers back.
+    Undo(Vec<String>),
+    /// Puts it off.
+    Snooze(String),
+}
+
+/// The page.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    /// What waits, oldest first.
+    pub(super) requests: Vec<Value>,
+    selected: Option<String>,
+    lost: Option<LostSelection>,
+    picked: BTreeSet<String>,
+    pub(super) typing: Option<TextEntry>,
+    /// How far the detail is scrolled.
+    pub(super) scroll: u16,
+    /// What is said below.
+    pub(super) note: String,
+    /// What was answered last.
+    undoable: Vec<String>,
+    /// Whether the stream is up.
+    pub(super) live: bool,
+}
+
+pub(super) fn id_of(request: &Value) -> &str {
+    request["request_id"].as_str().unwrap_or_default()
+}
+
+impl Model {
+    /// Which one is looked at.
+    pub(super) fn index(&self) -> Option<usize> {
+        let selected = self.selected.as_deref()?;
+        self.requests.iter().position(|request| id_of(request) == selected)
+    }
+
+    /// The one that is looked at.
+    pub(super) fn current(&self) -> Option<&Value> {
+        self.index().and_then(|at| self.requests.get(at))
+    }
+
+    pub(super) fn is_picked(&self, id: &str) -> bool {
+        self.picked.contains(id)
+    }
+
+    /// Takes in what waits now. What is looked at stays in view; where it is gone, nothing is selected until a person
+    /// selects again.
+    pub(super) fn take(&mut self, requests: Vec<Value>) {
+        let before = self.index();
+        self.requests = requests;
+        self.picked.retain(|id| self.requests.iter().any(|request| id_of(request) == id));
+        if self.index().is_some() || self.lost.is_some() {
+            return;
+        }
+        if self.selected.take().is_none() {
+            return self.select(0);
+        }
+        let in_words = self.typing.take().is_some();
+        if in_words {
+            self.note = "that request waits no more; an arrow key goes on".to_owned();
+        }
+        self.lost = Some(LostSelection { at: before.unwrap_or(0), in_words });
+    }
+
+    /// Selects what stands where the lost one stood, when the key asks for it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
+    fn found(&mut self, lost: LostSelection, code: KeyCode) -> Option<Act> {
+        match code {
+            KeyCode::Up | KeyCode::Down | KeyCode::Enter | KeyCode::Esc => {}
+            KeyCode::Char('j' | 'k') if !lost.in_words => {}
+            KeyCode::Char('q' | 'u') if !lost.in_words => return None,
+            _ => return Some(Act::Nothing),
+        }
+        self.lost = None;
+        self.select(lost.at.min(self.requests.len().saturating_sub(1)));
+        self.note.clear();
+        Some(Act::Nothing)
+    }
+
+    fn select(&mut self, at: usize) {
+        self.selected = self.requests.get(at).map(|request| id_of(request).to_owned());
+        self.scroll = 0;
+    }
+
+    fn step(&mut self, down: bool) {
+        let Some(at) = self.index() else { return };
+        let at = if down { (at + 1).min(self.requests.len() - 1) } else { at.saturating_sub(1) };
+        self.select(at);
+    }
+
+    /// What was answered just now.
+    pub(super) fn answered(&mut self, ids: Vec<String>) {
+        self.note =
+            format!("answered {}; u takes it back for {UNDO_SECONDS} s; an arrow key goes on", ids.len());
+        self.picked.clear();
+        self.undoable = ids;
+    }
+
+    /// What a key does.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
+    pub(super) fn key(&mut self, key: KeyEvent) -> Act {
+        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
+            return Act::Quit;
+        }
+        if self.typing.is_some() {
+            return self.typed(key.code);
+        }
+        if let Some(lost) = self.lost
+            && let Some(act) = self.found(lost, key.code)
+        {
+            return act;
+        }
+        self.note.clear();
+        match key.code {
+            KeyCode::Char('q') | KeyCode::Esc => Act::Quit,
+            KeyCode::Char('j') | KeyCode::Down => self.moved(|model| model.step(true)),
+            KeyCode::Char('k') | KeyCode::Up => self.moved(|model| model.step(false)),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.moved(|m| m.scroll = m.scroll.saturating_add(10)),
+            KeyCode::PageUp => self.moved(|m| m.scroll = m.scroll.saturating_sub(10)),
+            KeyCode::Char('a') => self.answer("accept"),
+            KeyCode::Char('i') => self.answer("ignore"),
+            KeyCode::Char('e') => self.begin_edit(),
+            KeyCode::Char('r') => self.begin_respond(),
+            KeyCode::Char('x') => self.pick(),
+            KeyCode::Char('z') => match self.current() {
+                Some(request) => Act::Snooze(id_of(request).to_owned()),
+                None => Act::Nothing,
+            },
+            KeyCode::Char('u') if self.undoable.is_empty() => self.says("there is nothing to take back"),
+            KeyCode::Char('u') => Act::Undo(std::mem::take(&mut self.undoable)),
+            _ => Act::Nothing,
+        }
+    }
+
+    fn moved(&mut self, change: impl FnOnce(&mut Self)) -> Act {
+        change(self);
+        Act::Nothing
+    }
+
+    fn says(&mut self, text: &str) -> Act {
+        text.clone_into(&mut self.note);
+        Act::Nothing
+    }
+
+    fn pick(&mut self) -> Act {
+        let Some(id) = self.current().map(|request| id_of(request).to_owned()) else { return Act::Nothing };
+        if !self.picked.remove(&id) {
+            self.picked.insert(id);
+        }
+        self.step(true);
+        Act::Nothing
+    }
+
+    fn allows(&self, answer: &str) -> bool {
+        self.current().is_some_and(|request| request["allow"][answer] == true)
+    }
+
+    /// Answers what is picked, else what is looked at.
+    fn answer(&mut self, answer: &str) -> Act {
+        let wanted: Vec<&Value> = if self.picked.is_empty() {
+            self.current().into_iter().collect()
+        } else {
+            self.requests.iter().filter(|request| self.picked.contains(id_of(request))).collect()
+        };
+        if wanted.is_empty() {
+            return Act::Nothing;
+        }
+        if wanted.iter().any(|request| request["allow"][answer] != true) {
+            return self.says(&format!("it takes no {answer}"));
+        }
+        let body = |request: &Value| json!({"type": answer, "version": request["version"], "undo_seconds": UNDO_SECONDS});
+        Act::Answer(wanted.into_iter().map(|request| (id_of(request).to_owned(), body(request))).collect())
+    }
+
+    fn begin_edit(&mut self) -> Act {
+        if !self.allows("edit") {
+            return self.says("it takes no edit");
+        }
+        let args = self.current().map(|request| request["action"]["args"].clone()).unwrap_or_default();
+        let text = if args.is_object() { args.to_string() } else { "{}".to_owned() };
+        self.typing = Some(TextEntry::Edit(text));
+        Act::Nothing
+    }
+
+    fn begin_respond(&mut self) -> Act {
+        if !self.allows("respond") {
+            return self.says("it takes no words");
+        }
+        self.typing = Some(TextEntry::Respond(String::new()));
+        Act::Nothing
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
+    fn typed(&mut self, code: KeyCode) -> Act {
+        let Some(typing) = &mut self.typing else { return Act::Nothing };
+        let (TextEntry::Edit(text) | TextEntry::Respond(text)) = typing;
+        match code {
+            KeyCode::Esc => self.typing = None,
+            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Char(c) if text.chars().count() < TYPED_CHARS_MAX => text.push(c),
+            KeyCode::Enter => return self.send_typed(),
+            _ => {}
+        }
+        Act::Nothing
+    }
+
+    fn send_typed(&mut self) -> Act {
+        let (Some(typing), Some(request)) = (self.typing.clone(), self.current()) else {
+            return Act::Nothing;
+        };
+        let mut body = json!({"version": request["version"], "undo_seconds": UNDO_SECONDS});
+        let id = id_of(request).to_owned();
+        match typing {
+            TextEntry::Edit(text) => match serde_json::from_str::<Map<String, Value>>(&text) {
+                Ok(args) => (body["type"], body["args"]) = ("edit".into(), args.into()),
+                Err(_) => return self.says("the arguments are no JSON object"),
+            },
+            TextEntry::Respond(text) if text.trim().is_empty() => return self.says("a reply needs words"),
+            TextEntry::Respond(text) => (body["type"], body["text"]) = ("respond".into(), text.trim().into()),
+        }
+        self.typing = None;
+        Act::Answer(vec![(id, body)])
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(crate) fn request(id: &str) -> Value {
+        json!({
+            "request_id": id, "kind": "permission", "title": format!("Run {id}"), "from": "@nick.cc",
+            "state": "open", "version": 1, "created_at": 0, "directory": "/src/app",
+            "action": {"name": "Bash", "args": {"command": "cargo test"}},
+            "allow": {"accept": true, "edit": true, "respond": true, "ignore": false},
+        })
+    }
+
+    pub(crate) fn model(ids: &[&str]) -> Model {
+        let mut model = Model { live: true, ..Model::default() };
+        model.take(ids.iter().map(|id| request(id)).collect());
+        model
+    }
+
+    fn press(model: &mut Model, keys: &str) -> Act {
+        let mut act = Act::Nothing;
+        for c in keys.chars() {
+            let code = match c {
+                '\n' => KeyCode::Enter,
+                '\u{8}' => KeyCode::Backspace,
+                '\u{1b}' => KeyCode::Esc,
+                c => KeyCode::Char(c),
+            };
+            act = model.key(KeyEvent::new(code, KeyModifiers::NONE));
+        }
+        act
+    }
+
+    fn current(model: &Model) -> Option<&str> {
+        model.current().map(id_of)
+    }
+
+    #[test]
+    fn keys_answer_what_is_looked_at() {
+        let mut model = model(&["a", "b"]);
+        let accept = json!({"type": "accept", "version": 1, "undo_seconds": UNDO_SECONDS});
+        assert_eq!(press(&mut model, "ja"), Act::Answer(vec![("b".into(), accept)]));
+        assert_eq!(press(&mut model, "i"), Act::Nothing);
+        assert_eq!(model.note, "it takes no ignore");
+        let said = json!({"type": "respond", "text": "no q", "version": 1, "undo_seconds": UNDO_SECONDS});
+        assert_eq!(press(&mut model, "rno q\n"), Act::Answer(vec![("b".into(), said)]));
+        assert_eq!(press(&mut model, "k\u{1b}"), Act::Quit);
+    }
+
+    #[test]
+    fn arguments_are_edited_as_json() {
+        let mut model = model(&["a"]);
+        press(&mut model, "e");
+        assert_eq!(model.typing, Some(TextEntry::Edit(r#"{"command":"cargo test"}"#.into())));
+        assert_eq!(press(&mut model, "\u{8}\n"), Act::Nothing);
+        assert_eq!(model.note, "the arguments are no JSON object");
+        let args = json!({"command": "cargo test"});
+        let edit = json!({"type": "edit", "args": args, "version": 1, "undo_seconds": UNDO_SECONDS});
+        assert_eq!(press(&mut model, "}\n"), Act::Answer(vec![("a".into(), edit)]));
+    }
+
+    #[test]
+    fn no_key_hits_another_request_when_the_list_changes() {
+        let mut model = model(&["a", "b", "c"]);
+        press(&mut model, "j");
+        model.take(vec![request("b"), request("c")]);
+        assert_eq!(current(&model), Some("b"), "it stays in view");
+        press(&mut model, "rhalf");
+        model.take(vec![request("c")]);
+        assert_eq!((current(&model), &model.typing), (None, &None), "what was typed was for the other one");
+        assert_eq!(press(&mut model, "an answer, quite zany, j"), Act::Nothing, "the rest of the words");
+        assert_eq!(press(&mut model, "\u{1b}"), Act::Nothing, "this only goes on");
+        assert_eq!(current(&model), Some("c"));
+        model.take(Vec::new());
+        assert_eq!(current(&model), None);
+        model.take(vec![request("d")]);
+        assert_eq!(press(&mut model, "a"), Act::Nothing, "nobody has looked at it");
+        assert!(matches!(press(&mut model, "ja"), Act::Answer(_)));
+    }
+
+    #[test]
+    fn a_key_that_is_held_answers_one_request() {
+        let mut model = model(&["a", "b"]);
+        assert!(matches!(press(&mut model, "a"), Act::Answer(_)));
+        model.answered(vec!["a".into()]);
+        model.take(vec![request("b")]);
+        assert_eq!(press(&mut model, "aaa"), Act::Nothing);
+        assert_eq!(press(&mut model, "u"), Act::Undo(vec!["a".into()]));
+    }
+
+    #[test]
+    fn what_is_picked_is_answered_together_and_taken_back_together() {
+        let mut model = model(&["a", "b", "c"]);
+        let Act::Answer(answers) = press(&mut model, "xxa") else { panic!("an answer") };
+        let ids: Vec<_> = answers.into_iter().map(|(id, _)| id).collect();
+        assert_eq!(ids, ["a", "b"]);
+        model.answered(ids.clone());
+        assert!(!model.is_picked("a"));
+        assert_eq!(press(&mut model, "u"), Act::Undo(ids));
+        assert_eq!(press(&mut model, "u"), Act::Nothing);
+        assert_eq!(press(&mut model, "z"), Act::Snooze("c".into()));
+    }
+}

@@ -1,0 +1,198 @@
+//! The page as it is drawn. What agents wrote is text: control characters are shown, never sent to the terminal.
+//! Must not know: where requests come from.
+
+use plenary_kernel::TimestampMs;
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::{Modifier, Style},
+    text::{Line, Span},
+    widgets::{Block, Borders, List, ListItem, ListState, Paragraph, Wrap},
+};
+use serde_json::Value;
+
+use super::model::{Model, TextEntry, id_of};
+use crate::out::{clean, span, utc};
+
+/// From this width on the list and the request stand side by side.
+const WIDE: u16 = 90;
+const KEYS: &str =
+    "j k move · a accept · e edit · r respond · i ignore · x pick · z snooze 1 h · u undo · q quit";
+
+fn text(value: &Value) -> String {
+    clean(value.as_str().unwrap_or_default()).into_owned()
+}
+
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
+    let [head, body, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(2)])
+            .areas(frame.area());
+    let live = if model.live { "live" } else { "not connected" };
+    let bold = Style::default().add_modifier(Modifier::BOLD);
+    let title = Line::from(vec![
+        Span::styled(format!(" {} wait for you ", model.requests.len()), bold),
+        Span::raw(format!("· {live}")),
+    ]);
+    frame.render_widget(Paragraph::new(title), head);
+    let [list, detail] = if frame.area().width >= WIDE {
+        Layout::horizontal([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(body)
+    } else {
+        Layout::vertical([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(body)
+    };
+    draw_list(frame, model, now, list);
+    draw_detail(frame, model, detail);
+    draw_foot(frame, model, foot);
+}
+
+fn draw_list(frame: &mut Frame<'_>, model: &Model, now: TimestampMs, area: Rect) {
+    let block = Block::default().borders(Borders::ALL).title("Requests");
+    if model.requests.is_empty() {
+        frame.render_widget(Paragraph::new("Nothing waits for you.").block(block), area);
+        return;
+    }
+    let items = model.requests.iter().map(|request| {
+        let mark = if model.is_picked(id_of(request)) { "✓ " } else { "  " };
+        let since =
+            request["created_at"].as_u64().map(|at| span(now.0.saturating_sub(at))).unwrap_or_default();
+        let below = format!("  {} · {} · {since}", text(&request["from"]), text(&request["kind"]));
+        ListItem::new(vec![
+            Line::raw(format!("{mark}{}", text(&request["title"]))),
+            Line::styled(below, Style::default().add_modifier(Modifier::DIM)),
+        ])
+    });
+    let list =
+        List::new(items).block(block).highlight_style(Style::default().add_modifier(Modifier::REVERSED));
+    let mut state = ListState::default().with_selected(model.index());
+    frame.render_stateful_widget(list, area, &mut state);
+}
+
+/// The lines of a request.
+fn lines(request: &Value) -> Vec<Line<'static>> {
+    let bold = Style::default().add_modifier(Modifier::BOLD);
+    let mut lines = vec![Line::styled(text(&request["title"]), bold)];
+    let mut asks = format!("{} asks", text(&request["from"]));
+    if request["on_behalf_of"].is_string() {
+        asks.push_str(&format!(" on behalf of {}", text(&request["on_behalf_of"])));
+    }
+    if request["directory"].is_string() {
+        asks.push_str(&format!(" in {}", text(&request["directory"])));
+    }
+    lines.push(Line::raw(asks));
+    if request["action"].is_object() {
+        lines.push(Line::raw(""));
+        lines.push(Line::styled(format!("Tool {}", text(&request["action"]["name"])), bold));
+        let args = serde_json::to_string_pretty(&request["action"]["args"]).unwrap_or_default();
+        lines.extend(args.lines().map(|line| Line::raw(clean(line).into_owned())));
+    }
+    for (name, part) in request["detail"].as_object().into_iter().flatten() {
+        lines.push(Line::raw(""));
+        lines.push(Line::styled(clean(name).into_owned(), bold));
+        let part = part.as_str().unwrap_or_default();
+        lines.extend(part.lines().map(|line| Line::raw(clean(line).into_owned())));
+    }
+    if let Some(choices) = request["choices"].as_array().filter(|choices| !choices.is_empty()) {
+        lines.push(Line::raw(""));
+        lines
+            .push(Line::raw(format!("Choices: {}", choices.iter().map(text).collect::<Vec<_>>().join(", "))));
+    }
+    if let Some(at) = request["deadline_at"].as_u64() {
+        let then = match request["on_timeout"].as_str() {
+            Some("accept") => "then it counts as accepted",
+            Some("ignore") => "then it counts as ignored",
+            Some(_) | None => "then it has no answer",
+        };
+        lines.push(Line::raw(""));
+        lines.push(Line::raw(format!("Until {}, {then}", utc(TimestampMs(at)))));
+    }
+    lines
+}
+
+fn draw_detail(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+    let block = Block::default().borders(Borders::ALL);
+    let block = match model.current() {
+        Some(request) => block.title(clean(id_of(request)).into_owned()),
+        None => block,
+    };
+    let lines = model.current().map(lines).unwrap_or_default();
+    let shown = Paragraph::new(lines).block(block).wrap(Wrap { trim: false }).scroll((model.scroll, 0));
+    frame.render_widget(shown, area);
+}
+
+fn draw_foot(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+    let below = match &model.typing {
+        Some(TextEntry::Edit(_)) => "Enter sends the arguments · Esc leaves them",
+        Some(TextEntry::Respond(_)) => "Enter sends the reply · Esc leaves it",
+        None => KEYS,
+    };
+    let above = match &model.typing {
+        Some(TextEntry::Edit(text)) => end_of(&format!("edit> {}_", clean(text)), area.width),
+        Some(TextEntry::Respond(text)) => end_of(&format!("reply> {}_", clean(text)), area.width),
+        None => clean(&model.note).into_owned(),
+    };
+    let above = match &model.typing {
+        Some(_) if !model.note.is_empty() => format!("{} ({above})", clean(&model.note)),
+        Some(_) | None => above,
+    };
+    let dim = Style::default().add_modifier(Modifier::DIM);
+    frame.render_widget(Paragraph::new(vec![Line::raw(above), Line::styled(below, dim)]), area);
+}
+
+/// The end of a line that is too long, where the cursor is.
+fn end_of(line: &str, width: u16) -> String {
+    let over = line.chars().count().saturating_sub(usize::from(width));
+    line.chars().skip(over).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::{Terminal, backend::TestBackend};
+
+    use super::*;
+    use crate::cli::tui::model::tests::{model, request};
+
+    fn drawn(model: &Model, (width, height): (u16, u16)) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, model, TimestampMs(65_000))).unwrap();
+        let buffer = terminal.backend().buffer().clone();
+        let rows = buffer.content().chunks(usize::from(width));
+        let rows = rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>());
+        rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_wide_page_has_the_list_beside_the_request() {
+        let page = drawn(&model(&["ask_1", "ask_2"]), (100, 16));
+        assert!(page.starts_with(" 2 wait for you · live\n"), "{page}");
+        let row = page.lines().nth(2).unwrap();
+        assert!(row.contains("  Run ask_1") && row.matches("Run ask_1").count() == 2, "{page}");
+        for part in
+            ["┌ask_1", "@nick.cc asks in /src/app", "Tool Bash", "\"command\": \"cargo test\"", "a accept"]
+        {
+            assert!(page.contains(part), "{part} is in:\n{page}");
+        }
+    }
+
+    #[test]
+    fn a_narrow_page_has_them_one_above_the_other() {
+        let page = drawn(&model(&["ask_1"]), (60, 20));
+        let at = |part: &str| page.lines().position(|row| row.contains(part)).unwrap();
+        assert!(at("Requests") < at("┌ask_1"), "{page}");
+    }
+
+    #[test]
+    fn what_an_agent_wrote_sends_nothing_to_the_terminal() {
+        let mut odd = request("ask_1");
+        odd["title"] = "\u{1b}[31mred\u{202e}".into();
+        odd["detail"] = serde_json::json!({"text": "\u{7}bell\u{9b}2J"});
+        let mut model = Model::default();
+        model.take(vec![odd]);
+        let page = drawn(&model, (100, 20));
+        assert!(!page.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{page:?}");
+        assert!(page.contains("red"));
+    }
+
+    #[test]
+    fn nothing_waits() {
+        assert!(drawn(&Model::default(), (100, 10)).contains("Nothing waits for you."));
+    }
+}

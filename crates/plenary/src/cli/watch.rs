@@ -1,0 +1,141 @@
+//! `plenary watch`: everything that the caller may see, line by line, over every break of the stream, until Ctrl-C.
+//! Must not know: how the stream is kept up.
+
+use clap::Args;
+use plenary_client::{
+    console::WatchQuery,
+    context::{ContextStream, Signal},
+    frames::StreamOptions,
+};
+use plenary_kernel::{OwnerName, TimestampMs};
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{context::Context, failure::Failure, identity::Realm};
+use crate::out::{Out, Style, clean};
+
+/// Shown under `--help`.
+const HELP: &str = "\
+The operator sees everything, --owner what an owner may see, --as what an agent may see; `--as @OWNER` is you, and so is a \
+machine without the operator's token. With --json each line is one event as the server sent it.";
+
+/// What to follow.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Watch {
+    /// Watch as this owner, e.g. `nick`
+    #[arg(long)]
+    owner: Option<OwnerName>,
+    /// Only these rooms, separated by commas: accounts, sessions, channels, context, runs, requests
+    #[arg(long)]
+    rooms: Option<String>,
+    /// Only these kinds or families, separated by commas: e.g. `session.message`, or `session` for all of a family
+    #[arg(long)]
+    kinds: Option<String>,
+    /// Only events that concern these agents, separated by commas
+    #[arg(long)]
+    agents: Option<String>,
+    /// Start after this cursor; 0 starts at the beginning [default: only new events]
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<String>,
+    /// Wait for the server if it is not up yet
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
+    let client = match (&args.owner, context.speaks_as_agent()) {
+        (Some(owner), _) => context.configuring_client(Realm::Owner(owner))?,
+        (None, true) => context.agent_client()?,
+        // Who is no operator watches as the person.
+        (None, false) => match context.configuring_client(Realm::Everything) {
+            Err(Failure::Auth { .. }) => context.speaker()?,
+            found => found?,
+        },
+    };
+    let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
+    let query = WatchQuery { rooms: args.rooms, kinds: args.kinds, agents: args.agents };
+    let mut stream = client.watch(&query, args.after, options);
+    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
+    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    tokio::select! {
+        outcome = follow(context, &mut stream) => outcome,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+async fn follow(context: &Context, stream: &mut ContextStream) -> Result<(), Failure> {
+    let out = context.out;
+    loop {
+        match stream.next().await? {
+            Signal::Opened => out.note("watching; stop with Ctrl-C"),
+            Signal::Keepalive => {}
+            Signal::Lost { reason, retry_in } => {
+                out.note(&format!(
+                    "the stream was interrupted ({reason}); reconnecting in {} ms",
+                    retry_in.as_millis()
+                ));
+            }
+            Signal::Event(event) => {
+                let Some(text) = line(out, &event.json) else { continue };
+                let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
+                printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??;
+            }
+        }
+    }
+}
+
+/// When, what, who, what of it; under `--json` as the server sent it. Of how far the log is nothing is said.
+fn line(out: Out, json: &str) -> Option<String> {
+    let told: Value = serde_json::from_str(json).ok()?;
+    let kind = told["kind"].as_str()?;
+    if matches!(kind, "hello" | "head") {
+        return None;
+    }
+    if out.is_json() {
+        return Some(json.to_owned());
+    }
+    let at = TimestampMs(told["at"].as_u64().unwrap_or_default()).rfc3339();
+    let who = told["agents"][0].as_str().unwrap_or_default();
+    Some(format!(
+        "{} {} {} {}",
+        out.paint(Style::Dim, &clean(&at)),
+        out.paint(Style::Green, &clean(kind)),
+        out.paint(Style::Bold, &clean(who)),
+        clean(&said(&told["data"]))
+    ))
+}
+
+/// What tells an event from others of its kind.
+fn said(data: &Value) -> String {
+    let words = [
+        "topic",
+        "title",
+        "text",
+        "invitee",
+        "agent",
+        "handle",
+        "package_id",
+        "subject",
+        "finish_reason",
+        "to",
+    ];
+    let said: Vec<&str> = words.iter().filter_map(|name| data[*name].as_str()).collect();
+    said.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_and_how_far_the_log_is_none() {
+        let told = json!({"kind": "session.message", "at": 1_000, "agents": ["@a.b"], "data": {"topic": "T\n", "text": "x"}});
+        let line = |told: &Value| line(Out::new(false, true), &told.to_string());
+        assert_eq!(line(&told).as_deref(), Some("1970-01-01T00:00:01.000Z session.message @a.b T\\n · x"));
+        assert_eq!(line(&json!({"kind": "head"})), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! `[notify]` in `plenary.toml`: how notifications of requests are sent.
+//! Must not know: to whom.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::bail;
+use plenary_notify::{Config, Smtp};
+use serde::Deserialize;
+
+use crate::{secrets, serve::parse_duration};
+
+/// In place of `smtp_url`, which has a password in it.
+const SMTP_URL: &str = "PLENARY_SMTP_URL";
+
+/// The table; what is absent has its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct NotifyTable {
+    /// Whether addresses that are not public are reached too [default: false]
+    private_addresses: bool,
+    /// The pause after the first attempt; each next one is twice as long [default: 5s]
+    retry_first: Option<String>,
+    /// How long is tried [default: 24h]
+    retry_for: Option<String>,
+    /// The server that takes mail [default: none]
+    smtp_url: Option<String>,
+    /// From whom mail is
+    smtp_from: Option<String>,
+    /// Whom push services write to: `mailto:…` or `https://…` [default: the public URL]
+    contact: Option<String>,
+    /// Certificate authorities in place of the system's
+    ca_file: Option<PathBuf>,
+}
+
+fn time(name: &str, text: Option<&str>, default: Duration) -> anyhow::Result<Duration> {
+    let Some(text) = text else { return Ok(default) };
+    parse_duration(text).map_err(|why| anyhow::anyhow!("`{name}` in [notify]: {why}"))
+}
+
+impl NotifyTable {
+    pub(super) fn config(self, public_url: Option<&str>) -> anyhow::Result<Config> {
+        let default = Config::default();
+        let smtp = match (secrets::variable(SMTP_URL).or(self.smtp_url), self.smtp_from) {
+            (Some(url), Some(from)) => Some(Smtp { url, from }),
+            (None, None) => None,
+            _ => bail!("mail needs both `smtp_url` (or {SMTP_URL}) and `smtp_from` in [notify]"),
+        };
+        let public_url = public_url.filter(|url| url.starts_with("https://")).map(str::to_owned);
+        Ok(Config {
+            private_addresses: self.private_addresses,
+            retry_first: time("retry_first", self.retry_first.as_deref(), default.retry_first)?,
+            retry_for: time("retry_for", self.retry_for.as_deref(), default.retry_for)?,
+            smtp,
+            contact: self.contact.or(public_url),
+            ca_file: self.ca_file,
+        })
+    }
+}

@@ -1,0 +1,277 @@
+//! Requests as they are decided: given what stands, when somebody does something, then what follows.
+
+use plenary_accounts::{Actor, Authority, TokenDigest};
+use plenary_kernel::{AskId, RuleId, Stamp, TimestampMs, Version};
+
+use crate::{
+    AHEAD_MS_MAX, CHANGES_MAX,
+    command::{
+        Answer, AnswerFacts, AnswerRequest, AnsweredBy, AskFacts, HandleRequest, Handling, MakeRequest,
+        PassTime, Source, WithdrawRequest,
+    },
+    decide::{self, Rejection},
+    event::{AnswerAuthor, RequestEvent},
+    state::{Progress, RequestState},
+    wire::{Allow, AnswerType, Kind, NewRule, OnTimeout},
+};
+
+fn stamp(ms: u64) -> Stamp {
+    Stamp::new(TimestampMs(ms), [0; 10])
+}
+
+fn of(text: &str) -> Authority {
+    Authority { by: text.parse().unwrap(), token: Some(TokenDigest::of("x")) }
+}
+
+fn asking() -> AskFacts {
+    AskFacts { holds: true, knows_person: true, is_full: false, rule: None }
+}
+
+fn standing() -> AnswerFacts {
+    AnswerFacts { holds: true, has_all_rules: false, knows_person: true }
+}
+
+fn make(deadline: Option<u64>, on_timeout: OnTimeout) -> MakeRequest {
+    MakeRequest {
+        source: Source::Agent(of("@ann.cc")),
+        agent: "@ann.cc".parse().unwrap(),
+        stranger: None,
+        kind: Kind::Permission,
+        to: None,
+        allow: Allow::default(),
+        deadline: deadline.map(TimestampMs),
+        on_timeout,
+        tool: Some("Bash".into()),
+        directory: None,
+        told: true,
+        content: "{}".into(),
+    }
+}
+
+fn answer(by: &str, answer: AnswerType) -> AnswerRequest {
+    AnswerRequest {
+        by: AnsweredBy::Person(of(by)),
+        answer: Answer { answer, said: "{}".into() },
+        version: None,
+        undo_ms: 0,
+        rule: None,
+    }
+}
+
+fn step(
+    state: &mut RequestState,
+    decided: Result<plenary_engine::Decision<RequestEvent, ()>, Rejection>,
+) -> Result<usize, Rejection> {
+    let events = decided?.events;
+    for event in &events {
+        let version = state.version.next();
+        state.evolve(version, event);
+    }
+    Ok(events.len())
+}
+
+fn made(deadline: Option<u64>, on_timeout: OnTimeout) -> RequestState {
+    let mut state = RequestState::default();
+    let decided = decide::make(&state, &asking(), &stamp(10), &make(deadline, on_timeout));
+    assert_eq!(step(&mut state, decided), Ok(1));
+    state
+}
+
+fn answered(state: &mut RequestState, now: u64, command: &AnswerRequest) -> Result<usize, Rejection> {
+    let decided = decide::answer(state, &standing(), &stamp(now), command);
+    step(state, decided)
+}
+
+fn handled(state: &mut RequestState, now: u64, by: &str, handling: Handling) -> Result<usize, Rejection> {
+    let command = HandleRequest { authority: of(by), handling };
+    let decided = decide::handle(state, &standing(), &stamp(now), &command);
+    step(state, decided)
+}
+
+fn passed(state: &mut RequestState, now: u64) -> usize {
+    let decided = Ok(decide::pass_time(state, &stamp(now), PassTime));
+    step(state, decided).unwrap()
+}
+
+fn withdrawn(state: &mut RequestState, by: &str) -> Result<usize, Rejection> {
+    let command = WithdrawRequest { source: Source::Agent(of(by)) };
+    let decided = decide::withdraw(state, true, &stamp(30), &command);
+    step(state, decided)
+}
+
+#[test]
+fn given_a_request_when_two_answer_then_the_first_stands() {
+    let mut state = made(None, OnTimeout::None);
+    assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Ignore)), Ok(1));
+    assert_eq!(
+        answered(&mut state, 20, &answer("operator", AnswerType::Accept)),
+        Err(Rejection::AlreadyAnswered)
+    );
+    assert!(matches!(state.progress, Progress::Answered { answer: AnswerType::Ignore, .. }));
+    assert!(state.is_settled());
+}
+
+#[test]
+fn given_a_request_when_others_answer_then_it_is_not_there() {
+    let mut state = made(None, OnTimeout::None);
+    for by in ["~bob", "@ann.cc", "@ann.other", "seed"] {
+        assert_eq!(answered(&mut state, 20, &answer(by, AnswerType::Accept)), Err(Rejection::NoSuchRequest));
+        assert_eq!(handled(&mut state, 20, by, Handling::Undo), Err(Rejection::NoSuchRequest));
+    }
+    let mut absent = RequestState::default();
+    assert_eq!(answered(&mut absent, 20, &answer("~ann", AnswerType::Accept)), Err(Rejection::NoSuchRequest));
+    let dead = AnswerFacts { holds: false, ..standing() };
+    let command = answer("~ann", AnswerType::Accept);
+    assert_eq!(decide::answer(&state, &dead, &stamp(20), &command), Err(Rejection::Unauthenticated));
+}
+
+#[test]
+fn given_a_request_when_it_takes_no_such_answer_or_has_changed_then_it_is_refused() {
+    let mut state = made(None, OnTimeout::None);
+    assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Edit)), Err(Rejection::NotAllowed));
+    let stale = AnswerRequest { version: Some(Version(7)), ..answer("~ann", AnswerType::Accept) };
+    assert_eq!(answered(&mut state, 20, &stale), Err(Rejection::StaleVersion));
+    let fresh = AnswerRequest { version: Some(Version(1)), ..stale };
+    assert_eq!(answered(&mut state, 20, &fresh), Ok(1));
+}
+
+#[test]
+fn given_an_answer_that_may_be_taken_back_then_it_stands_only_when_its_time_is_over() {
+    let mut state = made(None, OnTimeout::None);
+    let undoable = AnswerRequest { undo_ms: 100, ..answer("~ann", AnswerType::Accept) };
+    assert_eq!(answered(&mut state, 20, &undoable), Ok(1));
+    assert!(!state.is_settled());
+    assert_eq!(passed(&mut state, 119), 0);
+    assert_eq!(handled(&mut state, 119, "~ann", Handling::Undo), Ok(1));
+    assert_eq!(state.progress, Progress::Open);
+    assert_eq!(answered(&mut state, 200, &undoable), Ok(1));
+    assert_eq!(handled(&mut state, 300, "~ann", Handling::Undo), Err(Rejection::TooLate));
+    assert_eq!(passed(&mut state, 300), 1);
+    assert!(state.is_settled());
+    assert_eq!(passed(&mut state, 301), 0);
+    assert_eq!(handled(&mut state, 301, "~ann", Handling::Undo), Err(Rejection::TooLate));
+}
+
+#[test]
+fn given_a_deadline_when_it_passes_then_what_was_said_counts_once() {
+    for (on_timeout, expected) in [
+        (OnTimeout::Accept, Some(AnswerType::Accept)),
+        (OnTimeout::Ignore, Some(AnswerType::Ignore)),
+        (OnTimeout::None, None),
+    ] {
+        let mut state = made(Some(50), on_timeout);
+        assert_eq!(passed(&mut state, 49), 0);
+        // The clock may be late: what comes behind the deadline is refused all the same.
+        let late = answer("~ann", AnswerType::Accept);
+        assert_eq!(answered(&mut state, 50, &late), Err(Rejection::Expired));
+        let decided = decide::pass_time(&state, &stamp(50), PassTime);
+        let RequestEvent::RequestExpired(event) = &decided.events[0] else { panic!("{decided:?}") };
+        assert_eq!(event.answer, expected);
+        assert_eq!(passed(&mut state, 50), 1);
+        assert_eq!(passed(&mut state, 51), 0);
+        assert_eq!(withdrawn(&mut state, "@ann.cc"), Err(Rejection::Expired));
+    }
+    let mut in_time = made(Some(50), OnTimeout::Ignore);
+    assert_eq!(answered(&mut in_time, 49, &answer("~ann", AnswerType::Accept)), Ok(1));
+    assert_eq!(passed(&mut in_time, 50), 0, "an answer in time stands");
+}
+
+#[test]
+fn given_a_deadline_that_is_not_ahead_or_too_far_then_nothing_is_asked() {
+    for deadline in [0, 10, 10 + AHEAD_MS_MAX + 1] {
+        let command = make(Some(deadline), OnTimeout::None);
+        let decided = decide::make(&RequestState::default(), &asking(), &stamp(10), &command);
+        assert_eq!(decided, Err(Rejection::InvalidDeadline));
+    }
+}
+
+#[test]
+fn given_a_rule_that_fits_then_it_answers_at_once_even_where_no_more_may_wait() {
+    let rule = RuleId::mint(&stamp(1), 0);
+    let with = |answer| AskFacts { is_full: true, rule: Some((rule.clone(), answer)), ..asking() };
+    let command = make(None, OnTimeout::None);
+    let mut state = RequestState::default();
+    let decided = decide::make(&state, &with(AnswerType::Accept), &stamp(10), &command);
+    assert_eq!(step(&mut state, decided), Ok(2));
+    assert!(matches!(&state.progress, Progress::Answered { by: AnswerAuthor::Rule(by), .. } if *by == rule));
+    assert!(state.is_settled());
+    let deaf = MakeRequest { allow: Allow { accept: false, ..Allow::default() }, ..command };
+    let decided = decide::make(&RequestState::default(), &with(AnswerType::Accept), &stamp(10), &deaf);
+    assert_eq!(decided, Err(Rejection::TooMany), "what a request does not take, no rule says");
+}
+
+#[test]
+fn given_an_answer_with_a_rule_then_only_a_plain_one_of_a_person_makes_it() {
+    let rule = |agent: &str| {
+        let (agent, tool) = (agent.parse().unwrap(), "Bash".to_owned());
+        Some(NewRule { agent, tool, directory: None, expires_in_days: 7 })
+    };
+    let with = |by, answer_type, agent| AnswerRequest { rule: rule(agent), ..answer(by, answer_type) };
+    let mut state = made(None, OnTimeout::None);
+    for wrong in [
+        with("~ann", AnswerType::Respond, "@ann.cc"),
+        with("~ann", AnswerType::Accept, "@bob.cc"),
+        AnswerRequest { by: AnsweredBy::Link, ..with("~ann", AnswerType::Accept, "@ann.cc") },
+    ] {
+        assert_eq!(answered(&mut state, 20, &wrong), Err(Rejection::InvalidRule));
+    }
+    let full = AnswerFacts { has_all_rules: true, ..standing() };
+    let right = AnswerRequest { undo_ms: 10, ..with("~ann", AnswerType::Accept, "@ann.cc") };
+    assert_eq!(decide::answer(&state, &full, &stamp(20), &right), Err(Rejection::TooManyRules));
+    assert_eq!(answered(&mut state, 20, &right), Ok(1));
+    let decided = decide::pass_time(&state, &stamp(30), PassTime);
+    let RequestEvent::AnswerSettled(settled) = &decided.events[0] else { panic!("{decided:?}") };
+    let of = settled.rule.as_ref().expect("the rule of the answer");
+    assert_eq!((&of.by, of.answer), (&Actor::Owner("ann".parse().unwrap()), AnswerType::Accept));
+}
+
+#[test]
+fn given_that_it_was_given_up_then_no_answer_is_taken() {
+    let mut state = made(None, OnTimeout::None);
+    for by in ["@ann.other", "@bob.cc", "~ann", "operator"] {
+        assert_eq!(withdrawn(&mut state, by), Err(Rejection::NoSuchRequest));
+    }
+    assert_eq!(withdrawn(&mut state, "@ann.cc"), Ok(1));
+    assert_eq!(withdrawn(&mut state, "@ann.cc"), Ok(0));
+    assert_eq!(answered(&mut state, 40, &answer("~ann", AnswerType::Accept)), Err(Rejection::Withdrawn));
+    let mut answered_before = made(None, OnTimeout::None);
+    assert_eq!(answered(&mut answered_before, 20, &answer("~ann", AnswerType::Accept)), Ok(1));
+    assert_eq!(withdrawn(&mut answered_before, "@ann.cc"), Err(Rejection::AlreadyAnswered));
+}
+
+#[test]
+fn given_a_request_that_waits_then_it_may_be_put_off_and_left_to_somebody_of_the_owner() {
+    let mut state = made(None, OnTimeout::None);
+    assert_eq!(
+        handled(&mut state, 20, "~ann", Handling::Snooze(TimestampMs(20))),
+        Err(Rejection::InvalidUntil)
+    );
+    assert_eq!(handled(&mut state, 20, "~ann", Handling::Snooze(TimestampMs(90))), Ok(1));
+    assert_eq!(state.snoozed_until, Some(TimestampMs(90)));
+    let to = |handle: &str| Handling::Delegate(handle.parse().unwrap());
+    assert_eq!(handled(&mut state, 20, "~ann", to("@bob.maria")), Err(Rejection::UnknownPerson));
+    assert_eq!(handled(&mut state, 20, "~ann", to("@ann.cc")), Err(Rejection::UnknownPerson));
+    assert_eq!(handled(&mut state, 20, "~ann", to("@ann.maria")), Ok(1));
+    assert_eq!(state.version, Version(3));
+    for _ in 2..CHANGES_MAX {
+        assert_eq!(handled(&mut state, 20, "~ann", to("@ann.maria")), Ok(1));
+    }
+    assert_eq!(handled(&mut state, 20, "~ann", to("@ann.maria")), Err(Rejection::TooManyChanges));
+    assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Accept)), Ok(1), "it can be ended");
+}
+
+#[test]
+fn given_the_server_itself_asks_then_only_it_gives_up_and_asking_again_changes_nothing() {
+    let mut state = RequestState::default();
+    let command = MakeRequest { source: Source::Server, ..make(None, OnTimeout::None) };
+    let decided = decide::make(&state, &asking(), &stamp(10), &command);
+    assert_eq!(step(&mut state, decided), Ok(1));
+    let decided = decide::make(&state, &asking(), &stamp(11), &command);
+    assert_eq!(step(&mut state, decided), Ok(0));
+    assert_eq!(withdrawn(&mut state, "@ann.cc"), Err(Rejection::NoSuchRequest));
+    let by_server = WithdrawRequest { source: Source::Server };
+    let decided = decide::withdraw(&state, true, &stamp(12), &by_server);
+    assert_eq!(step(&mut state, decided), Ok(1));
+    assert_eq!(AskId::of_source("run-1"), AskId::of_source("run-1"));
+    assert_ne!(AskId::of_source("run-1"), AskId::of_source("run-2"));
+}

@@ -1,0 +1,54 @@
+//! The clock of the room: deadlines that pass, and answers that stand. What a process that ended has left is done by the
+//! next one.
+//! Must not know: what follows from an answer.
+
+use std::sync::atomic::Ordering;
+
+use plenary_kernel::{AskId, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+
+use crate::{
+    Requests,
+    room::{DUE, time},
+};
+
+impl Requests {
+    /// Does what is due. Called every so often; reads the store only where something may be.
+    pub(crate) async fn keep_time(&self) -> Result<(), Fault> {
+        if self.0.next_due.load(Ordering::Acquire) > self.now().0 {
+            return Ok(());
+        }
+        // What becomes known while it looks is not forgotten.
+        self.0.next_due.store(u64::MAX, Ordering::Release);
+        let done = self.do_what_is_due().await;
+        if done.is_err() {
+            self.0.next_due.store(0, Ordering::Release);
+        }
+        done
+    }
+
+    async fn do_what_is_due(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows =
+                self.log().read_index(DUE, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            let count = rows.len();
+            for row in rows {
+                let end = time(self.now());
+                let Some((at, id)) = row.key.split_once('/') else { continue };
+                if *at > *end {
+                    self.hear_of(at.parse().ok().map(plenary_kernel::TimestampMs));
+                    return Ok(());
+                }
+                if let Ok(id) = id.parse::<AskId>() {
+                    let passed = self.pass_time(&id).await;
+                    Fault::past_damage(passed, "the time of a damaged request does not pass")?;
+                }
+                after = Some(row.key);
+            }
+            if count < READ_ROWS_MAX {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What waits for the people of the agents that are looked at, and since when each agent waits for a person.
+//! Must not know: who looks.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::BoxFuture;
+use plenary_kernel::{AskId, TimestampMs};
+use plenary_log::{Fault, Order};
+use plenary_room::{Glancer, Glances};
+
+use crate::{
+    Requests,
+    room::{EVERYBODY, WAITING, WAITING_OF},
+};
+
+/// Up to this many owners are looked up one by one; for more, all requests are read once.
+const OWNERS_MAX: usize = 16;
+
+impl Glancer for Requests {
+    fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
+        Box::pin(async move {
+            self.count_waiting(at).await?;
+            for (handle, glance) in at.agents.iter_mut().filter(|(_, glance)| !glance.is_brief) {
+                let prefix = format!("{handle}/");
+                let rows = self.log().read_index(WAITING_OF, &prefix, None, 1, Order::Ascending).await?;
+                // Ids sort by time: the first is the oldest.
+                let oldest =
+                    rows.first().and_then(|row| row.key.strip_prefix(&prefix)?.parse::<AskId>().ok());
+                glance.asks_since = oldest.and_then(|id| id.minted_at());
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Requests {
+    async fn count_waiting(&self, at: &mut Glances) -> Result<(), Fault> {
+        let owners: BTreeSet<String> = at.agents.keys().map(|agent| agent.owner().to_owned()).collect();
+        let lists = match owners.len() {
+            0..=OWNERS_MAX => owners.iter().map(String::as_str).collect(),
+            _ => vec![EVERYBODY],
+        };
+        let now = self.now();
+        for list in lists {
+            for (key, row) in self.rows(WAITING, &format!("{list}/"), Order::Ascending).await? {
+                let is_snoozed = row.snoozed_until.is_some_and(|until| now < until);
+                let created = key.split('/').next().and_then(|created| created.parse().ok());
+                let is_looked_at = owners.contains(row.agent.owner());
+                if let Some(created) = created.filter(|_| is_looked_at && !is_snoozed) {
+                    at.waits(TimestampMs(created));
+                }
+            }
+        }
+        Ok(())
+    }
+}

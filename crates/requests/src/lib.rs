@@ -1,0 +1,79 @@
+//! Requests to people: decisions that wait for a person's answer, whichever program asks.
+//! Must not know: another room; what asks for a permission, or what follows from an answer.
+
+pub mod command;
+pub mod decide;
+#[cfg(test)]
+mod decide_tests;
+mod due;
+pub mod event;
+mod glancing;
+mod listing;
+mod news;
+mod onlooking;
+mod reading;
+mod refusals;
+mod request;
+mod requests;
+mod room;
+mod routes;
+pub mod rules;
+mod served;
+pub mod state;
+#[cfg(test)]
+mod stored_forms;
+mod tap;
+mod waiting;
+pub mod wire;
+
+pub use command::{Answer, MakeRequest, Source};
+pub use reading::{RequestReading, is_request, owner_of};
+pub use requests::Requests;
+pub use routes::operations;
+pub use wire::{Allow, AnswerType, Content, Detail, Kind, OnTimeout, Phase};
+
+/// Most unanswered requests that one agent makes; past it 429 `too_many_requests`.
+pub const OPEN_PER_AGENT_MAX: usize = 200;
+/// Most unanswered requests that the agents of one owner make; past it 429 `too_many_requests`.
+pub const OPEN_PER_OWNER_MAX: usize = 1_000;
+/// Most unanswered requests to the people of one owner that agents of one other owner cause: invitations and contact
+/// requests; past it they wait until there is room.
+pub const OPEN_PER_STRANGER_MAX: usize = 20;
+/// The same of all other owners together. They take no room from the requests of the owner's own agents.
+pub const OPEN_OF_STRANGERS_MAX: usize = 200;
+/// Longest title, in characters; past it 400 `invalid_title`.
+pub const TITLE_CHARS_MAX: usize = 200;
+/// Longest name of an action, tool, directory or source, in characters; past it 400.
+pub const NAME_CHARS_MAX: usize = 512;
+/// All that a request holds, in bytes of JSON; past it 413 `request_too_large`.
+pub const CONTENT_BYTES_MAX: usize = 64 << 10;
+/// All that an answer holds, in bytes of JSON; past it 413 `answer_too_large`.
+pub const ANSWER_BYTES_MAX: usize = 64 << 10;
+/// Most choices of a question; past it 400 `invalid_choices`.
+pub const CHOICES_MAX: usize = 20;
+/// The latest deadline and the longest snooze, in milliseconds from now; past it 400.
+pub const AHEAD_MS_MAX: u64 = 30 * 24 * 3_600_000;
+/// The longest time in which an answer may be taken back, in seconds; past it 400 `invalid_undo_seconds`.
+pub const UNDO_SECONDS_MAX: u64 = 60;
+/// Most changes of one request: snoozes, delegations, answers taken back, links; past it 409 `too_many_changes`.
+pub const CHANGES_MAX: u32 = 200;
+/// Most rules of one owner; past it 409 `too_many_rules`.
+pub const RULES_MAX: usize = 200;
+/// The longest life of a rule, in days; past it 400 `invalid_rule`.
+pub const RULE_DAYS_MAX: u64 = 365;
+/// Most answers of one batch; past it 400 `invalid_answers`.
+pub const BATCH_MAX: usize = 100;
+/// Requests of a page where no number is asked for.
+pub const LIMIT_DEFAULT: usize = 50;
+/// Most requests of a page; past it 400 `invalid_limit`.
+pub const LIMIT_MAX: usize = 100;
+/// How many requests are looked through for one page and its counts; what is behind them is not counted.
+pub const LOOKED_AT_MAX: usize = 5_000;
+/// The longest wait for an answer, in seconds; past it 400 `invalid_wait`.
+pub const WAIT_SECONDS_MAX: u64 = 60;
+/// Most waits of one owner at a time; past it 429 `too_many_waits`.
+pub const WAITS_PER_OWNER_MAX: usize = 256;
+/// Of how many answers the inbox of an agent knows; older ones are read by their id.
+pub const ANSWERS_TOLD_MAX: usize = 500;
+/// How long a one-tap link may be used, in milliseconds.
+pub const TAP_MS_MAX: u64 = 7 * 24 * 3_600_000;

@@ -1,0 +1,112 @@
+//! Lists of requests: those that wait, oldest first, and those that do not any more, newest first.
+//! Must not know: HTTP.
+
+use plenary_accounts::TokenOwner;
+use plenary_kernel::{AgentHandle, AskId, OwnerName, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, IndexRow, Order};
+
+use crate::{
+    LOOKED_AT_MAX, Requests,
+    reading::shown,
+    room::{CLOSED, EVERYBODY, Row, WAITING},
+    wire::{Counts, Kind, Phase, RequestPage},
+};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    pub(crate) state: Phase,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) agent: Option<AgentHandle>,
+    pub(crate) owner: Option<OwnerName>,
+    pub(crate) limit: usize,
+    pub(crate) after: Option<String>,
+}
+
+impl Ask {
+    fn fits(&self, row: &Row) -> bool {
+        self.kind.is_none_or(|kind| kind == row.kind)
+            && self.agent.as_ref().is_none_or(|agent| *agent == row.agent)
+    }
+}
+
+impl Requests {
+    /// Up to [`LOOKED_AT_MAX`] rows of a list.
+    pub(crate) async fn rows(
+        &self,
+        index: &str,
+        prefix: &str,
+        order: Order,
+    ) -> Result<Vec<(String, Row)>, Fault> {
+        let (mut rows, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let page = self.log().read_index(index, prefix, after.as_deref(), READ_ROWS_MAX, order).await?;
+            let count = page.len();
+            after = page.last().map(|row| row.key.clone());
+            for IndexRow { key, value } in page {
+                let row = serde_json::from_slice(&value)
+                    .map_err(|error| Fault::Corrupt(format!("{key} in {index}: {error}")));
+                let row = Fault::past_damage(row, "a damaged row is left out of a list of requests")?;
+                rows.extend(row.map(|row| (key[prefix.len()..].to_owned(), row)));
+            }
+            if count < READ_ROWS_MAX || rows.len() >= LOOKED_AT_MAX {
+                return Ok(rows);
+            }
+        }
+    }
+
+    /// A page of what somebody may see.
+    pub(crate) async fn page(&self, who: &TokenOwner, ask: &Ask) -> Result<RequestPage, Fault> {
+        let (whose, own) = match who {
+            TokenOwner::Operator => (ask.owner.as_ref().map_or(EVERYBODY, OwnerName::as_str), None),
+            TokenOwner::Owner(owner) => (owner.as_str(), None),
+            TokenOwner::Agent(agent) => (agent.owner(), Some(agent)),
+        };
+        let prefix = format!("{whose}/");
+        let is_of_caller = |row: &Row| own.is_none_or(|own| *own == row.agent);
+        let mut waiting = self.rows(WAITING, &prefix, Order::Ascending).await?;
+        waiting.retain(|(_, row)| is_of_caller(row));
+        let now = self.now();
+        // That it was put off is no business of the agent that asks.
+        let is_snoozed = |row: &Row| own.is_none() && row.snoozed_until.is_some_and(|until| now < until);
+        let snoozed = waiting.iter().filter(|(_, row)| is_snoozed(row)).count();
+        let counts = Counts { open: waiting.len() - snoozed, snoozed };
+        let is_behind = |key: &str, order| match (&ask.after, order) {
+            (None, _) => true,
+            (Some(after), Order::Ascending) => key > after.as_str(),
+            (Some(after), Order::Descending) => key < after.as_str(),
+        };
+        let (rows, order) = match ask.state {
+            Phase::Open | Phase::Snoozed => {
+                let wanted = ask.state == Phase::Snoozed;
+                waiting.retain(|(_, row)| is_snoozed(row) == wanted);
+                (waiting, Order::Ascending)
+            }
+            Phase::Answered | Phase::Withdrawn | Phase::Expired => {
+                let mut closed = self.rows(CLOSED, &prefix, Order::Descending).await?;
+                closed.retain(|(_, row)| is_of_caller(row) && row.phase == ask.state);
+                (closed, Order::Descending)
+            }
+        };
+        let (mut requests, mut next_cursor, mut last) = (Vec::new(), None, None);
+        for (key, _) in rows.iter().filter(|(key, row)| is_behind(key, order) && ask.fits(row)) {
+            if requests.len() == ask.limit {
+                next_cursor = last;
+                break;
+            }
+            let id = key.rsplit('/').next().and_then(|id| id.parse::<AskId>().ok());
+            let id = id.ok_or_else(|| Fault::Corrupt(format!("{key} in a list of requests")))?;
+            // The state decides: the index may be a moment behind.
+            let seen = self.seen_by(who, &id).await;
+            let seen = Fault::past_damage(seen, "a damaged request is left out of a list")?.flatten();
+            if let Some(seen) = seen {
+                let view = shown(who, seen);
+                if view.state == ask.state {
+                    requests.push(view);
+                    last = Some(key.clone());
+                }
+            }
+        }
+        Ok(RequestPage { requests, next_cursor, counts })
+    }
+}

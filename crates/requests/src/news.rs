@@ -1,0 +1,122 @@
+//! The news of this room: answers, for the agents that asked.
+//! Must not know: what has been seen of them, or how they are shown.
+
+use futures_util::future::BoxFuture;
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, AskId, Version};
+use plenary_log::{Fault, Order, StoredEvent, StreamName};
+use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews};
+
+use crate::{
+    ANSWERS_TOLD_MAX, Requests,
+    event::RequestEvent,
+    is_request,
+    reading::RequestReading,
+    room::{RequestRoom, TOLD},
+    wire::RequestView,
+};
+
+/// A request that was answered, for the agent that asked.
+fn answered(seen: RequestReading, me: &AgentHandle) -> Option<(RequestView, Version)> {
+    let settled = seen.settled.filter(|_| seen.is_told && seen.view.from == *me)?;
+    Some((seen.view, settled))
+}
+
+/// What became of it, in words.
+fn text(view: &RequestView) -> String {
+    let Some(answer) = &view.answer else { return "no answer came in time".to_owned() };
+    let mut text = format!("{} by {}", answer.answer.as_str(), answer.by);
+    if let Some(args) = &answer.args {
+        text.push_str(&format!("\nwith {}", serde_json::Value::Object(args.clone())));
+    }
+    if let Some(said) = &answer.text {
+        text.push_str(&format!("\n{said}"));
+    }
+    text
+}
+
+impl Requests {
+    async fn told(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
+    ) -> Result<Option<(RequestView, Version)>, Fault> {
+        let Ok(id) = stream.id().parse::<AskId>() else { return Ok(None) };
+        Ok(self.seen(&id).await?.and_then(|seen| answered(seen, me)))
+    }
+}
+
+impl NewsSource for Requests {
+    fn has(&self, stream: &StreamName) -> bool {
+        is_request(stream)
+    }
+
+    fn senders(&self) -> Senders {
+        Senders::Any
+    }
+
+    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
+        Box::pin(async move {
+            let prefix = format!("{me}/");
+            let log = self.log();
+            let rows = log.read_index(TOLD, &prefix, None, ANSWERS_TOLD_MAX, Order::Descending).await?;
+            let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
+            Ok(ids.map(RequestRoom::stream).collect())
+        })
+    }
+
+    fn readers<'a>(
+        &'a self,
+        events: &'a [&'a StoredEvent],
+        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
+        Box::pin(async move {
+            for stored in events {
+                let event = RequestEvent::decode(stored)?;
+                if event.tells() {
+                    return Ok(vec![event.of().agent.clone()]);
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+
+    fn news<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        stream: &'a StreamName,
+        after: Version,
+        _max: usize,
+    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
+        Box::pin(async move {
+            let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
+            let Some((_, settled)) = self.told(me, stream).await? else { return Ok(found) };
+            if settled > after {
+                let before = Version(settled.0.saturating_sub(1));
+                let event = self.log().read_stream(stream, before, 1).await?.pop();
+                found.read = settled;
+                found.news.extend(event.map(|event| News::at_event(Kind::RequestAnswered, &event, None)));
+            }
+            Ok(found)
+        })
+    }
+
+    fn describe<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        stream: &'a StreamName,
+        at: Version,
+    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
+        Box::pin(async move {
+            let told = self.told(me, stream).await?.filter(|(_, settled)| *settled == at);
+            Ok(told.map(|(view, _)| Description {
+                subject: view.title.clone(),
+                text: text(&view),
+                reference: Reference {
+                    request_id: Some(view.request_id.to_string()),
+                    ..Reference::default()
+                },
+            }))
+        })
+    }
+}

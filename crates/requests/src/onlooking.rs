@@ -1,0 +1,58 @@
+//! What onlookers are told of requests to people: the agent that asks, and its owner.
+//! Must not know: how they are sent.
+
+use std::future::ready;
+
+use futures_util::future::BoxFuture;
+use plenary_engine::Room as _;
+use plenary_log::{Fault, StoredEvent, StreamName};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use serde_json::{Value, json};
+
+use crate::{Requests, event::RequestEvent, room::RequestRoom};
+
+impl Teller for Requests {
+    fn room(&self) -> &'static str {
+        "requests"
+    }
+
+    fn tells_of(&self, stream: &StreamName) -> bool {
+        stream.category() == RequestRoom::CATEGORY
+    }
+
+    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
+        Box::pin(ready(RequestEvent::decode(event).map(|said| {
+            let id = event.stream.id();
+            let of = said.of().clone();
+            let mut data = json!({"request_id": id, "kind": of.kind, "from": of.agent});
+            let kind = told(&said, &mut data);
+            let (stream, agents) = (id.to_owned(), vec![of.agent.clone()]);
+            let audience = move |onlooker: &Onlooker| onlooker.has(&of.agent);
+            Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) })
+        })))
+    }
+}
+
+/// The event's name, with what a list needs of it.
+fn told(event: &RequestEvent, data: &mut Value) -> &'static str {
+    match event {
+        RequestEvent::RequestMade(event) => {
+            let content: Value = serde_json::from_slice(&event.content).unwrap_or_default();
+            data["title"] = excerpt(content["title"].as_str().unwrap_or_default()).into();
+            data["deadline_at"] = json!(event.of.deadline);
+            "request.made"
+        }
+        RequestEvent::RequestAnswered(event) => {
+            data["answer"] = json!(event.answer);
+            data["undo_until"] = json!(event.undo_until);
+            "request.answered"
+        }
+        RequestEvent::AnswerSettled(_) => "request.settled",
+        RequestEvent::AnswerUndone(_) => "request.undone",
+        RequestEvent::RequestSnoozed(_) => "request.snoozed",
+        RequestEvent::RequestDelegated(_) => "request.delegated",
+        RequestEvent::RequestWithdrawn(_) => "request.withdrawn",
+        RequestEvent::RequestExpired(_) => "request.expired",
+        RequestEvent::LinkMade(_) => "request.link_made",
+    }
+}

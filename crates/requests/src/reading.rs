@@ -1,0 +1,213 @@
+//! A request as it is shown: the fold of all that stands on its stream, for its people or for the agent that asks.
+//! Must not know: HTTP.
+
+use plenary_accounts::TokenOwner;
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, AskId, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, StoredEvent, StreamName};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    Requests,
+    event::{AnswerAuthor, RequestEvent, RequestMade},
+    room::RequestRoom,
+    state::{Progress, RequestState},
+    wire::{AnswerType, AnswerView, Content, Phase, RequestView},
+};
+
+/// Whether it is a request's stream.
+#[must_use]
+pub fn is_request(stream: &StreamName) -> bool {
+    stream.category() == RequestRoom::CATEGORY
+}
+
+/// The owner whose people an event of a request concerns; `None` of one that can't be read.
+#[must_use]
+pub fn owner_of(event: &StoredEvent) -> Option<OwnerName> {
+    RequestEvent::decode(event).ok().map(|event| event.of().owner())
+}
+
+/// Arguments and text of an answer, as they are stored.
+#[derive(Debug, Default, Clone, Deserialize)]
+struct StoredAnswerText {
+    #[serde(default)]
+    args: Option<Map<String, Value>>,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// The current state of a request.
+#[derive(Debug, Clone)]
+pub struct RequestReading {
+    /// For people.
+    pub view: RequestView,
+    /// Whether the agent hears of what became of it.
+    pub is_settled: bool,
+    /// Since which event.
+    pub settled: Option<Version>,
+    /// Whether its inbox tells so.
+    pub is_told: bool,
+    /// Whether the server asks by itself.
+    pub by_server: bool,
+    /// The other owner whose agent caused it, where one did.
+    pub stranger: Option<OwnerName>,
+}
+
+impl RequestReading {
+    /// What the agent that asks is shown: an answer that may be taken back is none yet.
+    #[must_use]
+    pub fn for_agent(self) -> RequestView {
+        let mut view = self.view;
+        if !self.is_settled {
+            (view.state, view.answer, view.snoozed_until) = (Phase::Open, None, None);
+        }
+        view
+    }
+}
+
+fn corrupt(id: &AskId, error: &serde_json::Error) -> Fault {
+    Fault::Corrupt(format!("what the request {id} says: {error}"))
+}
+
+fn made(id: &AskId, event: RequestMade) -> Result<RequestView, Fault> {
+    let content: Content = serde_json::from_slice(&event.content).map_err(|error| corrupt(id, &error))?;
+    Ok(RequestView {
+        request_id: id.clone(),
+        kind: event.of.kind,
+        title: content.title,
+        from: event.of.agent.clone(),
+        on_behalf_of: content.on_behalf_of,
+        owner: event.of.owner(),
+        to: event.to,
+        action: content.action,
+        detail: content.detail,
+        source: content.source,
+        directory: content.directory,
+        allow: event.allow,
+        choices: content.choices,
+        created_at: event.of.created.0,
+        deadline_at: event.of.deadline.map(|at| at.0),
+        on_timeout: event.on_timeout,
+        state: Phase::Open,
+        snoozed_until: None,
+        answer: None,
+        version: 0,
+    })
+}
+
+fn answer_of(by: &AnswerAuthor, answer: AnswerType, at: TimestampMs) -> AnswerView {
+    let (who, rule_id) = match by {
+        AnswerAuthor::Person(actor) => (actor.to_string(), None),
+        AnswerAuthor::Rule(rule) => ("rule".to_owned(), Some(rule.clone())),
+        AnswerAuthor::Link => ("link".to_owned(), None),
+        AnswerAuthor::Deadline => ("deadline".to_owned(), None),
+    };
+    AnswerView { answer, args: None, text: None, by: who, rule_id, at: at.0, undo_until: None }
+}
+
+/// The fold of the events of a request; `None` of a stream that has none.
+pub(crate) fn seen(
+    id: &AskId,
+    events: &[StoredEvent],
+    now: TimestampMs,
+) -> Result<Option<RequestReading>, Fault> {
+    let (mut state, mut view, mut settled) = (RequestState::default(), None::<RequestView>, None);
+    let mut is_told = false;
+    for stored in events {
+        let event = RequestEvent::decode(stored)?;
+        state.evolve(stored.version, &event);
+        if state.is_settled() && settled.is_none() {
+            (settled, is_told) = (Some(stored.version), event.tells());
+        }
+        match event {
+            RequestEvent::RequestMade(event) => view = Some(made(id, event)?),
+            RequestEvent::RequestAnswered(event) => {
+                let said: StoredAnswerText =
+                    serde_json::from_slice(&event.said).map_err(|error| corrupt(id, &error))?;
+                if let Some(view) = &mut view {
+                    let plain = answer_of(&event.by, event.answer, event.at);
+                    view.answer = Some(AnswerView {
+                        args: said.args,
+                        text: said.text,
+                        undo_until: event.undo_until.map(|at| at.0),
+                        ..plain
+                    });
+                }
+            }
+            RequestEvent::AnswerSettled(_) => {
+                if let Some(answer) = view.as_mut().and_then(|view| view.answer.as_mut()) {
+                    answer.undo_until = None;
+                }
+            }
+            RequestEvent::AnswerUndone(_) | RequestEvent::RequestWithdrawn(_) => {
+                if let Some(view) = &mut view {
+                    view.answer = None;
+                }
+            }
+            RequestEvent::RequestExpired(event) => {
+                if let Some(view) = &mut view {
+                    view.answer =
+                        event.answer.map(|answer| answer_of(&AnswerAuthor::Deadline, answer, event.at));
+                }
+            }
+            RequestEvent::RequestSnoozed(_)
+            | RequestEvent::RequestDelegated(_)
+            | RequestEvent::LinkMade(_) => {}
+        }
+    }
+    let Some(mut view) = view else { return Ok(None) };
+    view.version = state.version.0;
+    view.to = state.made.as_ref().and_then(|made| made.to.clone());
+    let snoozed = state.snoozed_until.filter(|until| now < *until);
+    view.state = match &state.progress {
+        Progress::Open if snoozed.is_some() => Phase::Snoozed,
+        Progress::Open => Phase::Open,
+        Progress::Answered { .. } => Phase::Answered,
+        Progress::Withdrawn => Phase::Withdrawn,
+        Progress::Expired => Phase::Expired,
+    };
+    view.snoozed_until = snoozed.filter(|_| view.state == Phase::Snoozed).map(|until| until.0);
+    let by_server = state.made.as_ref().is_some_and(|made| made.by_server);
+    let is_settled = state.is_settled();
+    let stranger = state.made.and_then(|made| made.of.stranger);
+    Ok(Some(RequestReading { view, is_settled, settled, is_told, by_server, stranger }))
+}
+
+impl Requests {
+    /// A request as it is on disk, for any reader.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn seen(&self, id: &AskId) -> Result<Option<RequestReading>, Fault> {
+        let events =
+            self.log().read_stream(&RequestRoom::stream(id.as_str()), Version::ZERO, READ_ROWS_MAX).await?;
+        seen(id, &events, self.now())
+    }
+
+    /// A request for callers that may see it: the agent that asks, its owner, the operator.
+    pub(crate) async fn seen_by(
+        &self,
+        who: &TokenOwner,
+        id: &AskId,
+    ) -> Result<Option<RequestReading>, Fault> {
+        Ok(self.seen(id).await?.filter(|seen| sees(who, &seen.view.from)))
+    }
+}
+
+/// Whether somebody may see what an agent asks.
+pub(crate) fn sees(who: &TokenOwner, from: &AgentHandle) -> bool {
+    match who {
+        TokenOwner::Operator => true,
+        TokenOwner::Owner(owner) => owner.as_str() == from.owner(),
+        TokenOwner::Agent(agent) => agent == from,
+    }
+}
+
+/// As it is shown to callers that may see it.
+pub(crate) fn shown(who: &TokenOwner, seen: RequestReading) -> RequestView {
+    match who {
+        TokenOwner::Operator | TokenOwner::Owner(_) => seen.view,
+        TokenOwner::Agent(_) => seen.for_agent(),
+    }
+}

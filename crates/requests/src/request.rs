@@ -1,0 +1,162 @@
+//! Bodies as they are checked: what is wrong with a member is said with a code of its own.
+//! Must not know: the caller.
+
+use bytes::Bytes;
+use plenary_kernel::{AgentHandle, AskId, Class, Refusal, text};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    ANSWER_BYTES_MAX, CHOICES_MAX, CONTENT_BYTES_MAX, NAME_CHARS_MAX, RULE_DAYS_MAX, TITLE_CHARS_MAX,
+    UNDO_SECONDS_MAX,
+    command::{Answer, MakeRequest, Source},
+    wire::{AnswerType, Content, NewAnswer, NewRequest, NewRule},
+};
+
+fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
+    Refusal::malformed(code, text.into())
+}
+
+/// A line of limited length, without invisible characters.
+fn line(name: &str, value: &str, chars_max: usize, code: &'static str) -> Result<(), Refusal> {
+    if value.is_empty() || value.chars().count() > chars_max {
+        return Err(bad(code, format!("`{name}` must have 1 to {chars_max} characters.")));
+    }
+    text::check_line(value).map_err(|wrong| bad(code, format!("`{name}` {wrong}.")))
+}
+
+fn json(value: &impl Serialize, bytes_max: usize, code: &'static str) -> Result<Bytes, Refusal> {
+    let json = serde_json::to_vec(value).expect("texts, numbers, lists and maps can be written");
+    if json.len() > bytes_max {
+        let text = format!("The whole request may have at most {bytes_max} bytes of JSON.");
+        return Err(Refusal::new(Class::TooLarge, code, text));
+    }
+    Ok(json.into())
+}
+
+/// What is wrong with what a request says, if anything; and as it is stored.
+pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
+    line("title", &content.title, TITLE_CHARS_MAX, "invalid_title")?;
+    if let Some(action) = &content.action {
+        line("action.name", &action.name, NAME_CHARS_MAX, "invalid_action")?;
+    }
+    if let Some(directory) = &content.directory {
+        line("directory", directory, NAME_CHARS_MAX, "invalid_directory")?;
+    }
+    if let Some(source) = &content.source {
+        let url = source.url.as_deref().unwrap_or("-");
+        for (name, value) in
+            [("source.room", source.room.as_str()), ("source.id", &source.id), ("source.url", url)]
+        {
+            line(name, value, NAME_CHARS_MAX, "invalid_source")?;
+        }
+    }
+    if content.choices.len() > CHOICES_MAX {
+        return Err(bad("invalid_choices", format!("There may be at most {CHOICES_MAX} choices.")));
+    }
+    for choice in &content.choices {
+        line("choices", choice, TITLE_CHARS_MAX, "invalid_choices")?;
+    }
+    json(content, CONTENT_BYTES_MAX, "request_too_large")
+}
+
+impl NewRequest {
+    /// As a command of the agent that asks.
+    pub(crate) fn command(self, source: Source, agent: AgentHandle) -> Result<MakeRequest, Refusal> {
+        if !self.kind.is_asked_by_agents() {
+            let text = "`kind` must be `permission`, `question` or `hold`; only the server makes requests of other kinds.";
+            return Err(bad("invalid_kind", text));
+        }
+        let allow = self.allow.unwrap_or_default();
+        if allow.is_empty() {
+            return Err(bad("invalid_allow", "`allow` must permit at least one type of answer."));
+        }
+        let tool = self.action.as_ref().map(|action| action.name.clone());
+        let said = Content {
+            title: self.title,
+            on_behalf_of: self.on_behalf_of,
+            action: self.action,
+            detail: self.detail,
+            source: self.source,
+            directory: self.directory,
+            choices: self.choices,
+        };
+        Ok(MakeRequest {
+            source,
+            agent,
+            stranger: None,
+            kind: self.kind,
+            to: self.to,
+            allow,
+            deadline: self.deadline_at.map(plenary_kernel::TimestampMs),
+            on_timeout: self.on_timeout,
+            tool,
+            directory: said.directory.clone(),
+            told: self.inbox.unwrap_or(true),
+            content: content(&said)?,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct AnswerText<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<&'a Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+/// An answer, checked.
+pub(crate) fn answer(
+    answer: AnswerType,
+    args: Option<&Map<String, Value>>,
+    text: Option<&str>,
+) -> Result<Answer, Refusal> {
+    match answer {
+        AnswerType::Edit if args.is_none() => {
+            return Err(bad("invalid_answer", "`edit` needs `args`: the arguments to use."));
+        }
+        AnswerType::Respond if text.is_none_or(str::is_empty) => {
+            return Err(bad("invalid_answer", "`respond` needs `text`."));
+        }
+        AnswerType::Accept | AnswerType::Respond | AnswerType::Ignore if args.is_some() => {
+            return Err(bad("invalid_answer", "`args` is valid only with `edit`."));
+        }
+        AnswerType::Accept | AnswerType::Edit | AnswerType::Respond | AnswerType::Ignore => {}
+    }
+    Ok(Answer { answer, said: json(&AnswerText { args, text }, ANSWER_BYTES_MAX, "answer_too_large")? })
+}
+
+impl NewAnswer {
+    /// The answer, for how many milliseconds it may be taken back, and the rule that comes of it.
+    pub(crate) fn checked(&self) -> Result<(Answer, u64, Option<NewRule>), Refusal> {
+        let answer = answer(self.answer, self.args.as_ref(), self.text.as_deref())?;
+        let undo = self.undo_seconds.unwrap_or(0);
+        if undo > UNDO_SECONDS_MAX {
+            let text = format!("`undo_seconds` must be 0 to {UNDO_SECONDS_MAX}.");
+            return Err(bad("invalid_undo_seconds", text));
+        }
+        if let Some(rule) = &self.rule {
+            line("rule.tool", &rule.tool, NAME_CHARS_MAX, "invalid_rule")?;
+            if !(1..=RULE_DAYS_MAX).contains(&rule.expires_in_days) {
+                let text = format!("`rule.expires_in_days` must be 1 to {RULE_DAYS_MAX}.");
+                return Err(bad("invalid_rule", text));
+            }
+            if let Some(directory) = &rule.directory {
+                line("rule.directory", directory, NAME_CHARS_MAX, "invalid_rule")?;
+                if !directory.starts_with('/') || directory.split('/').any(|part| part == "..") {
+                    return Err(bad(
+                        "invalid_rule",
+                        "`rule.directory` must be an absolute path without `..`.",
+                    ));
+                }
+            }
+        }
+        Ok((answer, undo * 1_000, self.rule.clone()))
+    }
+}
+
+/// The request that a path names; what no request can be called is none.
+pub(crate) fn id(text: &str) -> Result<AskId, Refusal> {
+    text.parse().map_err(|_| Refusal::not_found())
+}

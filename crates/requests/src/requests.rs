@@ -1,0 +1,217 @@
+//! The room as everybody else holds it: commands on requests, and what follows from them at once.
+//! Must not know: HTTP.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use plenary_accounts::{Accounts, Authority};
+use plenary_edge::Origin;
+use plenary_engine::{ExecuteError, Room as _, Streams};
+use plenary_hub::Observer;
+use plenary_kernel::{AskId, Clock, OwnerName, RuleId, TimestampMs, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Log, StoredEvent};
+use plenary_room::Watchers;
+
+use crate::{
+    WAITS_PER_OWNER_MAX,
+    command::{
+        Answer, AnswerRequest, AnsweredBy, HandleRequest, MakeRequest, PassTime, Source, WithdrawRequest,
+    },
+    decide::Rejection,
+    event::RequestEvent,
+    room::{CommandContext, RequestRoom},
+    rules::{RemoveRule, RuleRejection, RuleRoom},
+};
+
+/// Why a command was not carried out.
+pub(crate) type NotDone = ExecuteError<Rejection>;
+
+/// The room of requests to people. Cheap to clone.
+#[derive(Clone)]
+pub struct Requests(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    accounts: Accounts,
+    streams: Streams<RequestRoom>,
+    rules: Streams<RuleRoom>,
+    pub(crate) waiting: Watchers<OwnerName, ()>,
+    /// When the clock has something to do next, as far as is known; zero where it must be looked up.
+    pub(crate) next_due: AtomicU64,
+    pub(crate) origin: std::sync::OnceLock<Origin>,
+}
+
+impl Requests {
+    /// The room in a log.
+    #[must_use]
+    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts) -> Self {
+        Self(Arc::new(Inner {
+            accounts,
+            streams: Streams::new(log.clone(), clock.clone()),
+            rules: Streams::new(log, clock),
+            waiting: Watchers::new(WAITS_PER_OWNER_MAX),
+            next_due: AtomicU64::new(0),
+            origin: std::sync::OnceLock::new(),
+        }))
+    }
+
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+    pub(crate) fn log(&self) -> &Log {
+        self.0.streams.log()
+    }
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        self.0.streams.clock()
+    }
+    pub(crate) fn rules(&self) -> &Streams<RuleRoom> {
+        &self.0.rules
+    }
+    pub(crate) fn now(&self) -> TimestampMs {
+        self.clock().now()
+    }
+
+    /// Asks a person.
+    pub(crate) async fn make(&self, id: &AskId, command: MakeRequest) -> Result<AskId, NotDone> {
+        let deadline = command.deadline;
+        let asked = CommandContext { requests: self, id: id.clone(), command };
+        let done = self.0.streams.begin(id.as_str(), &asked, None).await?;
+        self.hear_of(deadline);
+        Ok(done.reply)
+    }
+
+    /// Asks a person in an agent's name, for another part of the server; asked again, it is the same request. `false`
+    /// where there is no room for it now: as many wait as may, or the quota is used up.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn ask(&self, id: &AskId, command: MakeRequest) -> Result<bool, Fault> {
+        match self.make(id, command).await {
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Err(ExecuteError::Rejected(Rejection::TooMany) | ExecuteError::OverQuota(_)) => Ok(false),
+            // What is refused for another reason is refused for ever.
+            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(true),
+        }
+    }
+
+    /// Gives up what another part of the server asked; what has ended already stays as it is.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn give_up(&self, id: &AskId) -> Result<(), Fault> {
+        match self.withdraw(id, Source::Server).await {
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Ok(())
+            | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
+        }
+    }
+
+    pub(crate) async fn answer(&self, id: &AskId, command: AnswerRequest) -> Result<(), NotDone> {
+        let (owner, undo_ms) = (self.owner_of(id).await?, command.undo_ms);
+        let makes_rule = command.rule.is_some() && undo_ms == 0;
+        let asked = CommandContext { requests: self, id: id.clone(), command };
+        self.0.streams.execute(id.as_str(), &asked, None).await?;
+        if undo_ms > 0 {
+            self.hear_of(Some(TimestampMs(self.now().0.saturating_add(undo_ms))));
+        }
+        if let Some(owner) = owner.filter(|_| makes_rule) {
+            self.catch_up(&owner).await?;
+        }
+        Ok(())
+    }
+
+    /// Answers with a one-tap link.
+    pub(crate) async fn answer_by_link(&self, id: &AskId, answer: Answer) -> Result<(), NotDone> {
+        let by = AnsweredBy::Link;
+        self.answer(id, AnswerRequest { by, answer, version: None, undo_ms: 0, rule: None }).await
+    }
+
+    pub(crate) async fn handle(
+        &self,
+        id: &AskId,
+        command: HandleRequest,
+    ) -> Result<Option<TimestampMs>, NotDone> {
+        let asked = CommandContext { requests: self, id: id.clone(), command };
+        let done = self.0.streams.execute(id.as_str(), &asked, None).await?;
+        // A deadline counts again.
+        self.0.next_due.store(0, Ordering::Release);
+        Ok(done.reply)
+    }
+
+    pub(crate) async fn withdraw(&self, id: &AskId, source: Source) -> Result<(), NotDone> {
+        let asked = CommandContext { requests: self, id: id.clone(), command: WithdrawRequest { source } };
+        self.0.streams.execute(id.as_str(), &asked, None).await?;
+        Ok(())
+    }
+
+    /// What the time does to a request.
+    pub(crate) async fn pass_time(&self, id: &AskId) -> Result<(), Fault> {
+        let asked = CommandContext { requests: self, id: id.clone(), command: PassTime };
+        match self.0.streams.execute(id.as_str(), &asked, None).await {
+            Ok(_) | Err(ExecuteError::KeyReused) => {}
+            Err(ExecuteError::OverQuota(exceeded)) => return Err(exceeded.without_payer()),
+            Err(ExecuteError::Fault(fault)) => return Err(fault),
+            Err(ExecuteError::Rejected(never)) => match never {},
+        }
+        if let Some(owner) = self.owner_of(id).await? {
+            self.catch_up(&owner).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn remove_rule(
+        &self,
+        owner: &OwnerName,
+        authority: Authority,
+        rule: RuleId,
+    ) -> Result<(), ExecuteError<RuleRejection>> {
+        let command = RemoveRule { requests: self, authority, rule };
+        self.0.rules.execute(owner.as_str(), &command, None).await?;
+        Ok(())
+    }
+
+    async fn owner_of(&self, id: &AskId) -> Result<Option<OwnerName>, Fault> {
+        let (state, _) = self.0.streams.state(id.as_str()).await?;
+        Ok(state.made.as_ref().map(|made| made.of.owner()))
+    }
+
+    /// Takes note of rules that came with an answer, so that the next request meets them.
+    async fn catch_up(&self, owner: &OwnerName) -> Result<(), Fault> {
+        let (_, version) = self.0.rules.state(owner.as_str()).await?;
+        let stream = RuleRoom::stream(owner.as_str());
+        for event in self.log().read_stream(&stream, version, READ_ROWS_MAX).await? {
+            self.0.rules.observe(&event);
+        }
+        Ok(())
+    }
+
+    /// The clock has something to do at this time.
+    pub(crate) fn hear_of(&self, due: Option<TimestampMs>) {
+        if let Some(due) = due {
+            self.0.next_due.fetch_min(due.0, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Observer for Requests {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        for event in events {
+            match event.stream.category() {
+                RequestRoom::CATEGORY => {
+                    self.0.streams.observe(event);
+                    // What another process wrote is due here too, should that one end.
+                    self.hear_of(RequestEvent::decode(event).ok().and_then(|event| event.due()));
+                    self.0.waiting.wake(&event.stream, event.version);
+                }
+                RuleRoom::CATEGORY => self.0.rules.observe(event),
+                _ => {}
+            }
+        }
+        Box::pin(std::future::ready(()))
+    }
+}

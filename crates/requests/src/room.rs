@@ -1,0 +1,488 @@
+//! Requests as the engine sees them: their streams, their indexes, and their commands with the facts they need.
+//! Must not know: HTTP.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use plenary_accounts::Authority;
+use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_kernel::{
+    AgentHandle, AskId, OwnerName, RuleId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
+};
+use plenary_log::{Condition, Fault, IndexOp, NewEvent, Order, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    OPEN_OF_STRANGERS_MAX, OPEN_PER_AGENT_MAX, OPEN_PER_OWNER_MAX, OPEN_PER_STRANGER_MAX, Requests,
+    command::{
+        AnswerFacts, AnswerRequest, AnsweredBy, AskFacts, HandleRequest, Handling, MakeRequest, PassTime,
+        Source, WithdrawRequest,
+    },
+    decide::{self, Rejection},
+    event::{AnswerAuthor, RequestEvent, RequestSubject},
+    rules::{
+        RuleRoom,
+        event::{RuleEvent, RuleMade},
+    },
+    state::RequestState,
+    wire::{Kind, Phase},
+};
+
+/// The requests that wait, by when they were asked: `<owner>/<created>/<request>`, with a [`Row`]; under [`EVERYBODY`] all
+/// of them.
+pub(crate) const WAITING: &str = "requests.waiting";
+/// Of these those that no stranger causes, by agent and without a row: `<agent>/<request>`.
+pub(crate) const WAITING_OF: &str = "requests.waiting_of";
+/// And those that strangers cause: `<owner>/<asking owner>/<request>`.
+pub(crate) const WAITING_OF_STRANGERS: &str = "requests.waiting_of_strangers";
+/// The requests that do not wait any more, by when that was: `<owner>/<at>/<request>`, with a [`Row`].
+pub(crate) const CLOSED: &str = "requests.closed";
+/// When the clock has something to do: `<at>/<request>`.
+pub(crate) const DUE: &str = "requests.due";
+/// The requests whose answers an agent's inbox tells of: `<agent>/<at>/<request>`.
+pub(crate) const TOLD: &str = "requests.told";
+/// The one-tap links: `<digest>`, with the request.
+pub(crate) const LINKS: &str = "requests.links";
+/// Under which all requests are listed; no owner has that name.
+pub(crate) const EVERYBODY: &str = "*";
+
+/// A time as part of a key.
+pub(crate) fn time(at: TimestampMs) -> String {
+    format!("{:020}", at.0)
+}
+
+/// The key of a request in the lists, and in [`TOLD`].
+pub(crate) fn key(who: &str, at: TimestampMs, id: &str) -> String {
+    format!("{who}/{}/{id}", time(at))
+}
+
+/// What the lists have of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) kind: Kind,
+    pub(crate) agent: AgentHandle,
+    /// Where it stands, but for whether it is put off.
+    pub(crate) phase: Phase,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) snoozed_until: Option<TimestampMs>,
+}
+
+fn row(of: &RequestSubject, phase: Phase, snoozed_until: Option<TimestampMs>) -> Bytes {
+    let row = Row { kind: of.kind, agent: of.agent.clone(), phase, snoozed_until };
+    serde_json::to_vec(&row).expect("names and numbers can be written").into()
+}
+
+fn put(name: &'static str, key: String, value: Bytes) -> IndexOp {
+    IndexOp::Put { name, key, value }
+}
+
+fn delete(name: &'static str, key: String) -> IndexOp {
+    IndexOp::Delete { name, key }
+}
+
+/// The same in the list of the owner and in that of everybody.
+fn listed(of: &RequestSubject, op: impl Fn(&str) -> IndexOp) -> [IndexOp; 2] {
+    [op(of.owner().as_str()), op(EVERYBODY)]
+}
+
+/// Puts it among those that wait.
+fn begins(id: &str, of: &RequestSubject, snoozed_until: Option<TimestampMs>) -> Vec<IndexOp> {
+    let mut ops =
+        listed(of, |who| put(WAITING, key(who, of.created, id), row(of, Phase::Open, snoozed_until)))
+            .to_vec();
+    ops.push(match &of.stranger {
+        Some(stranger) => put(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", of.owner()), Bytes::new()),
+        None => put(WAITING_OF, format!("{}/{id}", of.agent), Bytes::new()),
+    });
+    ops.extend(of.deadline.map(|at| put(DUE, format!("{}/{id}", time(at)), Bytes::new())));
+    ops
+}
+
+/// Takes it from those that wait, and puts it among the others.
+fn ends(id: &str, of: &RequestSubject, at: TimestampMs, (phase, is_told): (Phase, bool)) -> Vec<IndexOp> {
+    let mut ops = listed(of, |who| delete(WAITING, key(who, of.created, id))).to_vec();
+    ops.push(match &of.stranger {
+        Some(stranger) => delete(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", of.owner())),
+        None => delete(WAITING_OF, format!("{}/{id}", of.agent)),
+    });
+    ops.extend(of.deadline.map(|at| delete(DUE, format!("{}/{id}", time(at)))));
+    ops.extend(listed(of, |who| put(CLOSED, key(who, at, id), row(of, phase, None))));
+    ops.extend(is_told.then(|| told(id, of, at)));
+    ops
+}
+
+fn told(id: &str, of: &RequestSubject, at: TimestampMs) -> IndexOp {
+    put(TOLD, key(of.agent.as_str(), at, id), Bytes::new())
+}
+
+/// The streams `requests.request/<request>`.
+#[derive(Debug)]
+pub(crate) struct RequestRoom;
+
+impl Room for RequestRoom {
+    type State = RequestState;
+    type Event = RequestEvent;
+    const CATEGORY: &'static str = "requests.request";
+    const SNAPSHOT_FORM: u16 = 2;
+
+    fn encode(event: &RequestEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<RequestEvent, Fault> {
+        RequestEvent::decode(event)
+    }
+    fn evolve(state: &mut RequestState, version: Version, _: TimestampMs, event: &RequestEvent) {
+        state.evolve(version, event);
+    }
+    /// A request counts for its owner. What ends one counts for nobody, and so does what a stranger causes: on the
+    /// stranger's account it would tell whether the agent exists that was asked.
+    fn payer(_: &str, _: &RequestState, event: &RequestEvent) -> Option<OwnerName> {
+        let of = event.of();
+        match event {
+            RequestEvent::RequestMade(_) | RequestEvent::LinkMade(_) => {
+                of.stranger.is_none().then(|| of.owner())
+            }
+            RequestEvent::RequestSnoozed(_)
+            | RequestEvent::RequestDelegated(_)
+            | RequestEvent::AnswerUndone(_) => Some(of.owner()),
+            RequestEvent::RequestAnswered(_)
+            | RequestEvent::AnswerSettled(_)
+            | RequestEvent::RequestWithdrawn(_)
+            | RequestEvent::RequestExpired(_) => None,
+        }
+    }
+    fn index(id: &str, event: &RequestEvent) -> Vec<IndexOp> {
+        let of = event.of();
+        let due = |at: TimestampMs| format!("{}/{id}", time(at));
+        match event {
+            RequestEvent::RequestMade(_) => begins(id, of, None),
+            RequestEvent::RequestAnswered(event) => {
+                let mut ops = ends(id, of, event.at, (Phase::Answered, false));
+                ops.extend(event.undo_until.map(|until| put(DUE, due(until), Bytes::new())));
+                ops.extend(event_tells(id, of, event.at, event.undo_until.is_none() && event.told));
+                ops
+            }
+            RequestEvent::AnswerSettled(event) => {
+                let mut ops = vec![delete(DUE, due(event.undo_until))];
+                ops.extend(event_tells(id, of, event.at, event.told));
+                ops
+            }
+            RequestEvent::AnswerUndone(event) => {
+                let mut ops = begins(id, of, None);
+                ops.push(delete(DUE, due(event.undo_until)));
+                ops.extend(listed(of, |who| delete(CLOSED, key(who, event.answered, id))));
+                // Both may be due at one time: the deadline stays.
+                ops.extend(of.deadline.map(|at| put(DUE, due(at), Bytes::new())));
+                ops
+            }
+            RequestEvent::RequestSnoozed(event) => {
+                let row = || row(of, Phase::Open, Some(event.until));
+                listed(of, |who| put(WAITING, key(who, of.created, id), row())).to_vec()
+            }
+            RequestEvent::RequestWithdrawn(event) => {
+                let before = event.answered.into_iter();
+                let before = before.flat_map(|at| listed(of, |who| delete(CLOSED, key(who, at, id))));
+                let mut ops: Vec<_> = before.collect();
+                ops.extend(event.undo_until.map(|until| delete(DUE, due(until))));
+                ops.extend(ends(id, of, event.at, (Phase::Withdrawn, false)));
+                ops
+            }
+            RequestEvent::RequestExpired(event) => ends(id, of, event.at, (Phase::Expired, event.told)),
+            RequestEvent::LinkMade(event) => {
+                vec![put(LINKS, event.digest.hex(), Bytes::copy_from_slice(id.as_bytes()))]
+            }
+            RequestEvent::RequestDelegated(_) => Vec::new(),
+        }
+    }
+}
+
+fn event_tells(id: &str, of: &RequestSubject, at: TimestampMs, is_told: bool) -> Option<IndexOp> {
+    is_told.then(|| told(id, of, at))
+}
+
+/// A command, with the room that has the facts.
+pub(crate) struct CommandContext<'a, C> {
+    pub(crate) requests: &'a Requests,
+    pub(crate) id: AskId,
+    pub(crate) command: C,
+}
+
+impl<C> CommandContext<'_, C> {
+    async fn holds(&self, authority: &Authority, conditions: &mut Vec<Condition>) -> Result<bool, Fault> {
+        self.requests.accounts().holds(authority, conditions).await
+    }
+
+    /// Whether somebody of an owner is there; nobody has to be where nobody is named.
+    async fn knows(
+        &self,
+        person: Option<&AgentHandle>,
+        agent: &AgentHandle,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<bool, Fault> {
+        let Some(person) = person else { return Ok(true) };
+        if person.owner() != agent.owner() {
+            return Ok(false);
+        }
+        // The default person of an owner needs no account.
+        if person.name() == person.owner() {
+            return Ok(true);
+        }
+        let known = self.requests.accounts().agent(person).await?;
+        conditions.push(known.condition());
+        Ok(known.state.is_live())
+    }
+
+    /// Whether as many wait as may. What strangers cause has a share of its own, so that it takes no room from what the
+    /// owner's agents ask themselves.
+    async fn is_full(&self, agent: &AgentHandle, stranger: Option<&OwnerName>) -> Result<bool, Fault> {
+        let all = format!("{}/", agent.owner());
+        if let Some(stranger) = stranger {
+            let of_stranger = format!("{all}{stranger}/");
+            return Ok(self.has(WAITING_OF_STRANGERS, &of_stranger, OPEN_PER_STRANGER_MAX).await?
+                || self.has(WAITING_OF_STRANGERS, &all, OPEN_OF_STRANGERS_MAX).await?);
+        }
+        if self.has(WAITING_OF, &format!("{agent}/"), OPEN_PER_AGENT_MAX).await? {
+            return Ok(true);
+        }
+        let of_strangers = self.count(WAITING_OF_STRANGERS, &all, OPEN_OF_STRANGERS_MAX).await?;
+        self.has(WAITING, &all, OPEN_PER_OWNER_MAX + of_strangers).await
+    }
+
+    async fn has(&self, index: &str, prefix: &str, many: usize) -> Result<bool, Fault> {
+        Ok(self.count(index, prefix, many).await? >= many)
+    }
+
+    /// How many rows there are, up to `max`.
+    async fn count(&self, index: &str, prefix: &str, max: usize) -> Result<usize, Fault> {
+        let (mut count, mut after) = (0, None::<String>);
+        loop {
+            let page = READ_ROWS_MAX.min(max - count);
+            let log = self.requests.log();
+            let rows = log.read_index(index, prefix, after.as_deref(), page, Order::Ascending).await?;
+            count += rows.len();
+            if rows.len() < page || count >= max {
+                return Ok(count);
+            }
+            after = rows.into_iter().next_back().map(|row| row.key);
+        }
+    }
+}
+
+impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
+    const NAME: &'static str = "make_request";
+    /// The request: sent again after a crash, it is the one that was made.
+    type Reply = AskId;
+    type Rejection = Rejection;
+    type Facts = AskFacts;
+
+    async fn facts(&self, state: &RequestState) -> Result<Facts<AskFacts>, Fault> {
+        let mut conditions = Vec::new();
+        let MakeRequest { source, agent, to, tool, directory, .. } = &self.command;
+        let holds = match source {
+            Source::Agent(authority) => self.holds(authority, &mut conditions).await?,
+            Source::Server => true,
+        };
+        if !holds || state.made.is_some() {
+            return Ok(Facts { value: AskFacts { holds, ..AskFacts::default() }, conditions });
+        }
+        let knows_person = self.knows(to.as_ref(), agent, &mut conditions).await?;
+        let is_full = self.is_full(agent, self.command.stranger.as_ref()).await?;
+        let rule = match tool {
+            Some(tool) => {
+                let rules = self.requests.rules().look_up(agent.owner()).await?;
+                let now = self.requests.clock().now();
+                let fitting = rules.state.fitting(now, agent, tool, directory.as_deref());
+                let rule = fitting.map(|rule| (rule.rule.clone(), rule.answer));
+                // A rule that was removed meanwhile answers nothing.
+                let stream = RuleRoom::stream(agent.owner());
+                conditions.push(Condition { stream, expected: rules.version, upon: rules.upon });
+                rule
+            }
+            None => None,
+        };
+        Ok(Facts { value: AskFacts { holds, knows_person, is_full, rule }, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &RequestState,
+        _: Version,
+        asking: &AskFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<RequestEvent, AskId>, Rejection> {
+        let Decision { events, reply: () } = decide::make(state, asking, stamp, &self.command)?;
+        Ok(Decision::new(events, self.id.clone()))
+    }
+}
+
+impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
+    const NAME: &'static str = "answer_request";
+    type Reply = ();
+    type Rejection = Rejection;
+    type Facts = AnswerFacts;
+
+    async fn facts(&self, state: &RequestState) -> Result<Facts<AnswerFacts>, Fault> {
+        let mut conditions = Vec::new();
+        let holds = match &self.command.by {
+            AnsweredBy::Person(authority) => self.holds(authority, &mut conditions).await?,
+            AnsweredBy::Link => true,
+        };
+        let has_all_rules = match (&self.command.rule, &state.made) {
+            (Some(_), Some(made)) => {
+                let (rules, _) = self.requests.rules().state(made.of.agent.owner()).await?;
+                rules.is_full(self.requests.clock().now())
+            }
+            (Some(_) | None, _) => false,
+        };
+        Ok(Facts { value: AnswerFacts { holds, has_all_rules, knows_person: true }, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &RequestState,
+        _: Version,
+        standing: &AnswerFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<RequestEvent, ()>, Rejection> {
+        decide::answer(state, standing, stamp, &self.command)
+    }
+
+    fn beside(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+        rules_of(&self.id, decided, stamp)
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
+}
+
+/// The rules that come of answers which stand, on the stream of their owner's.
+fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+    let mut beside = SideEvents::default();
+    for event in &decided.events {
+        let of = match event {
+            RequestEvent::RequestAnswered(event) if event.undo_until.is_none() => match &event.by {
+                AnswerAuthor::Person(by) => event.rule.as_ref().map(|rule| (rule, event.answer, by)),
+                AnswerAuthor::Rule(_) | AnswerAuthor::Link | AnswerAuthor::Deadline => None,
+            },
+            RequestEvent::AnswerSettled(event) => event.rule.as_ref().map(|of| (&of.rule, of.answer, &of.by)),
+            RequestEvent::RequestAnswered(_)
+            | RequestEvent::RequestMade(_)
+            | RequestEvent::AnswerUndone(_)
+            | RequestEvent::RequestSnoozed(_)
+            | RequestEvent::RequestDelegated(_)
+            | RequestEvent::RequestWithdrawn(_)
+            | RequestEvent::RequestExpired(_)
+            | RequestEvent::LinkMade(_) => None,
+        };
+        let Some((rule, answer, by)) = of else { continue };
+        let days = rule.expires_in_days.saturating_mul(24 * 3_600_000);
+        let made = RuleMade {
+            rule: RuleId::mint(stamp, 0),
+            agent: rule.agent.clone(),
+            tool: rule.tool.clone(),
+            directory: rule.directory.clone(),
+            answer,
+            by: by.clone(),
+            request: id.clone(),
+            until: TimestampMs(stamp.now.0.saturating_add(days)),
+        };
+        let stream = RuleRoom::stream(rule.agent.owner());
+        beside.events.push((stream, RuleEvent::RuleMade(made).encode()));
+    }
+    beside
+}
+
+impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
+    const NAME: &'static str = "handle_request";
+    /// Until when a link may be used.
+    type Reply = Option<TimestampMs>;
+    type Rejection = Rejection;
+    type Facts = AnswerFacts;
+
+    async fn facts(&self, state: &RequestState) -> Result<Facts<AnswerFacts>, Fault> {
+        let mut conditions = Vec::new();
+        let holds = self.holds(&self.command.authority, &mut conditions).await?;
+        let knows_person = match (&self.command.handling, &state.made) {
+            (Handling::Delegate(to), Some(made)) => {
+                self.knows(Some(to), &made.of.agent, &mut conditions).await?
+            }
+            (Handling::Delegate(_) | Handling::Undo | Handling::Snooze(_) | Handling::Link(..), _) => true,
+        };
+        Ok(Facts { value: AnswerFacts { holds, has_all_rules: false, knows_person }, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &RequestState,
+        _: Version,
+        standing: &AnswerFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<RequestEvent, Option<TimestampMs>>, Rejection> {
+        let Decision { events, reply: () } = decide::handle(state, standing, stamp, &self.command)?;
+        let until = match self.command.handling {
+            Handling::Link(_, until) => Some(until),
+            Handling::Undo | Handling::Snooze(_) | Handling::Delegate(_) => None,
+        };
+        Ok(Decision::new(events, until))
+    }
+}
+
+impl Command<RequestRoom> for CommandContext<'_, WithdrawRequest> {
+    const NAME: &'static str = "withdraw_request";
+    type Reply = ();
+    type Rejection = Rejection;
+    type Facts = bool;
+
+    async fn facts(&self, _: &RequestState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = match &self.command.source {
+            Source::Agent(authority) => self.holds(authority, &mut conditions).await?,
+            Source::Server => true,
+        };
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &RequestState,
+        _: Version,
+        holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<RequestEvent, ()>, Rejection> {
+        decide::withdraw(state, *holds, stamp, &self.command)
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
+}
+
+impl Command<RequestRoom> for CommandContext<'_, PassTime> {
+    const NAME: &'static str = "pass_time";
+    type Reply = ();
+    type Rejection = Infallible;
+    type Facts = ();
+
+    async fn facts(&self, _: &RequestState) -> Result<Facts<()>, Fault> {
+        Ok(Facts::none())
+    }
+
+    fn decide(
+        &self,
+        state: &RequestState,
+        _: Version,
+        (): &(),
+        stamp: &Stamp,
+    ) -> Result<Decision<RequestEvent, ()>, Infallible> {
+        Ok(decide::pass_time(state, stamp, self.command))
+    }
+
+    fn beside(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+        rules_of(&self.id, decided, stamp)
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
+}

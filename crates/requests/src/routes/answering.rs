@@ -1,0 +1,191 @@
+//! What people do: answer, one or many, take back, put off, leave to others.
+//! Must not know: what an answer sets going.
+
+use axum::{Json, extract::State};
+use http::Method;
+use plenary_accounts::{Caller, Principal};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_kernel::{AskId, Class, Refusal, TimestampMs, Version};
+
+use super::{OnePath, PEOPLE, UNAUTHENTICATED, not_done, now, of_people, one};
+use crate::{
+    BATCH_MAX, Requests,
+    command::{AnswerRequest, AnsweredBy, HandleRequest, Handling},
+    refusals::RequestRefusal,
+    wire::{self, Batch, BatchError, BatchResult, BatchResults, Delegate, NewAnswer, RequestView, Snooze},
+};
+
+pub(super) fn operations() -> Vec<Operation<Requests>> {
+    let one = |id, path, summary| {
+        OperationDoc::new(id, Method::POST, path, summary)
+            .auth(Auth::Owner)
+            .no_tool(PEOPLE)
+            .path_parameter::<AskId>("id", "The request.")
+            .reply::<RequestView>()
+            .error_body::<wire::Refusal<'static>>()
+            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"])
+    };
+    const ENDED: &[&str] = &["already_answered", "request_withdrawn", "request_expired"];
+    let answer_doc = one("request.answer", "/requests/{id}/answer", "Answer a request")
+        .description(
+            "The first answer counts; later ones are refused with 409 `already_answered` and `answer`. With \
+             `undo_seconds` the answer can be undone for that time, and the agent gets it afterwards. With `rule`, \
+             later requests of this kind are answered in the same way.",
+        )
+        .request::<NewAnswer>()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answer"])
+        .errors(Class::Malformed, &["invalid_undo_seconds", "invalid_rule"])
+        .errors(Class::TooLarge, &["answer_too_large"])
+        .errors(Class::Conflict, ENDED)
+        .errors(Class::Conflict, &["stale_version", "answer_not_allowed", "too_many_rules"]);
+    let batch_doc =
+        OperationDoc::new("request.answer_many", Method::POST, "/requests/answers", "Answer many requests")
+            .auth(Auth::Owner)
+            .no_tool(PEOPLE)
+            .description(
+                "Each answer is handled separately, in this order; a refused one does not affect the others.",
+            )
+            .request::<Batch>()
+            .reply::<BatchResults>()
+            .answers_page()
+            .error_body::<wire::Refusal<'static>>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answers"])
+            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"]);
+    let undo_doc = one("request.undo", "/requests/{id}/undo", "Undo an answer")
+        .description("Possible until the agent has received the answer.")
+        .errors(Class::Conflict, &["too_late", "not_answered", "request_withdrawn", "request_expired"])
+        .errors(Class::Conflict, &["too_many_changes"]);
+    let snooze_doc = one("request.snooze", "/requests/{id}/snooze", "Postpone a request")
+        .description("Its deadline does not change.")
+        .request::<Snooze>()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_until"])
+        .errors(Class::Conflict, ENDED)
+        .errors(Class::Conflict, &["too_many_changes"]);
+    let delegate_doc = one("request.delegate", "/requests/{id}/delegate", "Delegate a request to a person")
+        .description("The person must belong to the same owner. The owner's other people may still answer.")
+        .request::<Delegate>()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body", "unknown_person"])
+        .errors(Class::Conflict, ENDED)
+        .errors(Class::Conflict, &["too_many_changes"]);
+    vec![
+        Operation::new(answer_doc, answer),
+        Operation::new(batch_doc, answer_many),
+        Operation::new(undo_doc, undo),
+        Operation::new(snooze_doc, snooze),
+        Operation::new(delegate_doc, delegate),
+    ]
+}
+
+async fn answered(
+    requests: &Requests,
+    principal: &Principal,
+    id: &AskId,
+    sent: &NewAnswer,
+) -> Result<RequestView, RequestRefusal> {
+    let (answer, undo_ms, rule) = sent.checked()?;
+    let by = AnsweredBy::Person(principal.clone().into());
+    let version = Some(Version(sent.version));
+    match requests.answer(id, AnswerRequest { by, answer, version, undo_ms, rule }).await {
+        Ok(()) => now(requests, principal, id).await,
+        Err(error) => Err(not_done(requests, &principal.who, id, error).await),
+    }
+}
+
+async fn answer(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<Json<RequestView>, RequestRefusal> {
+    let body = body?;
+    let id = one(path)?;
+    of_people(&requests, &principal, &id).await?;
+    let sent: NewAnswer = body.parse()?;
+    Ok(Json(answered(&requests, &principal, &id, &sent).await?))
+}
+
+async fn answer_many(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    JsonBody(body): JsonBody,
+) -> Result<Json<BatchResults>, RequestRefusal> {
+    let body = body?;
+    if matches!(principal.who, plenary_accounts::TokenOwner::Agent(_)) {
+        return Err(Refusal::not_found().into());
+    }
+    let sent: Batch = body.parse()?;
+    if !(1..=BATCH_MAX).contains(&sent.answers.len()) {
+        let text = format!("`answers` must have 1 to {BATCH_MAX} members.");
+        return Err(Refusal::malformed("invalid_answers", text).into());
+    }
+    let mut results = Vec::with_capacity(sent.answers.len());
+    for one in sent.answers {
+        let done = async {
+            let id = crate::request::id(&one.request_id)?;
+            of_people(&requests, &principal, &id).await?;
+            answered(&requests, &principal, &id, &one.answer).await
+        };
+        let (request, error) = match done.await {
+            Ok(view) => (Some(view), None),
+            Err(refused) => {
+                let Refusal { code, message, .. } = refused.refusal;
+                (None, Some(BatchError { code: code.to_owned(), message: message.into_owned() }))
+            }
+        };
+        results.push(BatchResult { request_id: one.request_id, request, error });
+    }
+    Ok(Json(BatchResults { results }))
+}
+
+async fn handled(
+    requests: &Requests,
+    principal: &Principal,
+    id: &AskId,
+    handling: Handling,
+) -> Result<Json<RequestView>, RequestRefusal> {
+    let command = HandleRequest { authority: principal.clone().into(), handling };
+    match requests.handle(id, command).await {
+        Ok(_) => Ok(Json(now(requests, principal, id).await?)),
+        Err(error) => Err(not_done(requests, &principal.who, id, error).await),
+    }
+}
+
+async fn undo(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<Json<RequestView>, RequestRefusal> {
+    body?;
+    let id = one(path)?;
+    of_people(&requests, &principal, &id).await?;
+    handled(&requests, &principal, &id, Handling::Undo).await
+}
+
+async fn snooze(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<Json<RequestView>, RequestRefusal> {
+    let body = body?;
+    let id = one(path)?;
+    of_people(&requests, &principal, &id).await?;
+    let Snooze { until } = body.parse()?;
+    handled(&requests, &principal, &id, Handling::Snooze(TimestampMs(until))).await
+}
+
+async fn delegate(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<Json<RequestView>, RequestRefusal> {
+    let body = body?;
+    let id = one(path)?;
+    of_people(&requests, &principal, &id).await?;
+    let Delegate { to } = body.parse()?;
+    handled(&requests, &principal, &id, Handling::Delegate(to)).await
+}

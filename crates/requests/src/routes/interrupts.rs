@@ -1,0 +1,193 @@
+//! The shapes of an inbox for agents that others have: an interrupt with what it allows, and a response to it.
+//! Must not know: more than the requests have.
+
+use axum::{
+    Json,
+    extract::{Query, State, rejection::QueryRejection},
+};
+use http::Method;
+use plenary_accounts::{Caller, TokenOwner};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_kernel::{AskId, Class, Refusal};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{OnePath, PEOPLE, UNAUTHENTICATED, listing, not_done, now, of_people, one};
+use crate::{
+    Requests,
+    command::{AnswerRequest, AnsweredBy},
+    refusals::RequestRefusal,
+    request,
+    wire::{self, Action, AnswerType, RequestView},
+};
+
+pub(super) fn operations() -> Vec<Operation<Requests>> {
+    let list_doc = OperationDoc::new(
+        "request.interrupts",
+        Method::GET,
+        "/requests/interrupts",
+        "List requests in the form of interrupts",
+    )
+    .auth(Auth::Owner)
+    .no_tool(PEOPLE)
+    .description("Open requests as `HumanInterrupt` of agent inboxes, each with its `id`.")
+    .query::<listing::ListQuery>()
+    .reply::<Interrupts>()
+    .answers_page()
+    .error_body::<wire::Refusal<'static>>()
+    .errors(
+        Class::Malformed,
+        &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
+    )
+    .errors(Class::Malformed, &["invalid_limit", "invalid_cursor"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::NotFound, &["not_found"]);
+    let respond_doc = OperationDoc::new(
+        "request.interrupt_response",
+        Method::POST,
+        "/requests/interrupts/{id}",
+        "Answer a request in the form of a response to an interrupt",
+    )
+    .auth(Auth::Owner)
+    .no_tool(PEOPLE)
+    .description("A `HumanResponse` of agent inboxes. It has no version: the first answer counts.")
+    .path_parameter::<AskId>("id", "The request.")
+    .request::<HumanResponse>()
+    .reply::<RequestView>()
+    .error_body::<wire::Refusal<'static>>()
+    .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answer"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::NotFound, &["not_found"])
+    .errors(Class::TooLarge, &["answer_too_large"])
+    .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])
+    .errors(Class::Conflict, &["answer_not_allowed"]);
+    vec![Operation::new(list_doc, list), Operation::new(respond_doc, respond)]
+}
+
+/// What an agent wants to do.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ActionRequest {
+    /// The tool; if there is none, the kind of the request.
+    action: String,
+    /// Its arguments.
+    args: Map<String, Value>,
+}
+
+/// Which responses are taken.
+#[derive(Debug, Serialize, JsonSchema)]
+struct InterruptConfig {
+    /// `ignore`.
+    allow_ignore: bool,
+    /// `response`.
+    allow_respond: bool,
+    /// `edit`.
+    allow_edit: bool,
+    /// `accept`.
+    allow_accept: bool,
+}
+
+/// An open request.
+#[derive(Debug, Serialize, JsonSchema)]
+struct HumanInterrupt {
+    /// The request's id.
+    id: AskId,
+    /// What it is about.
+    action_request: ActionRequest,
+    /// The types of response that it allows.
+    config: InterruptConfig,
+    /// What to look at.
+    description: String,
+}
+
+/// Those that wait.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Interrupts {
+    /// Oldest first.
+    interrupts: Vec<HumanInterrupt>,
+    /// The cursor of the next page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// The type of the response.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ResponseType {
+    Accept,
+    Ignore,
+    Response,
+    Edit,
+}
+
+/// A response to an interrupt.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct HumanResponse {
+    /// accept, ignore, response or edit.
+    #[serde(rename = "type")]
+    response: ResponseType,
+    /// With `response` a text; with `edit` an action with its `args`; otherwise null.
+    #[serde(default)]
+    args: Value,
+}
+
+impl From<RequestView> for HumanInterrupt {
+    fn from(view: RequestView) -> Self {
+        let kind = view.kind;
+        let action = view.action.unwrap_or_else(|| Action { name: kind.to_string(), args: Map::new() });
+        let detail = view.detail.unwrap_or_default();
+        let parts = [Some(view.title), detail.text, detail.command, detail.document, detail.diff];
+        Self {
+            id: view.request_id,
+            action_request: ActionRequest { action: action.name, args: action.args },
+            config: InterruptConfig {
+                allow_ignore: view.allow.ignore,
+                allow_respond: view.allow.respond,
+                allow_edit: view.allow.edit,
+                allow_accept: view.allow.accept,
+            },
+            description: parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"),
+        }
+    }
+}
+
+async fn list(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    query: Result<Query<listing::ListQuery>, QueryRejection>,
+) -> Result<Json<Interrupts>, RequestRefusal> {
+    if matches!(principal.who, TokenOwner::Agent(_)) {
+        return Err(Refusal::not_found().into());
+    }
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    let page = requests.page(&principal.who, &listing::ask(&query)?).await?;
+    let interrupts = page.requests.into_iter().map(HumanInterrupt::from).collect();
+    Ok(Json(Interrupts { interrupts, next_cursor: page.next_cursor }))
+}
+
+async fn respond(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<Json<RequestView>, RequestRefusal> {
+    let body = body?;
+    let id = one(path)?;
+    of_people(&requests, &principal, &id).await?;
+    let sent: HumanResponse = body.parse()?;
+    let answer = match sent.response {
+        ResponseType::Accept => request::answer(AnswerType::Accept, None, None),
+        ResponseType::Ignore => request::answer(AnswerType::Ignore, None, None),
+        ResponseType::Response => request::answer(AnswerType::Respond, None, sent.args.as_str()),
+        ResponseType::Edit => {
+            let args = sent.args.get("args").and_then(Value::as_object);
+            request::answer(AnswerType::Edit, args, None)
+        }
+    }?;
+    let by = AnsweredBy::Person(principal.clone().into());
+    let command = AnswerRequest { by, answer, version: None, undo_ms: 0, rule: None };
+    match requests.answer(&id, command).await {
+        Ok(()) => Ok(Json(now(&requests, &principal, &id).await?)),
+        Err(error) => Err(not_done(&requests, &principal.who, &id, error).await),
+    }
+}

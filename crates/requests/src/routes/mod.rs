@@ -1,0 +1,94 @@
+//! The operations of this room: parse, call the room, translate the reply. Checks come in the order 401, 404, 400, 409.
+//! Must not know: what a command may do.
+
+mod answering;
+mod asking;
+mod interrupts;
+mod listing;
+mod rules;
+mod tapping;
+
+use axum::{
+    Router,
+    extract::{FromRef, Path, rejection::PathRejection},
+};
+use plenary_accounts::{Accounts, Principal, TokenOwner};
+use plenary_edge::{Metrics, Operation, RegistryFault};
+use plenary_kernel::{AskId, Refusal};
+
+use crate::{
+    Requests, decide::Rejection, reading::RequestReading, refusals::RequestRefusal, requests::NotDone,
+    wire::RequestView,
+};
+
+pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
+/// Why models do not get what people do.
+const PEOPLE: &str = "only people answer requests";
+
+impl FromRef<Requests> for Accounts {
+    fn from_ref(requests: &Requests) -> Self {
+        requests.accounts().clone()
+    }
+}
+
+/// The routes of the room.
+///
+/// # Errors
+/// When the operations contradict each other.
+pub(crate) fn routes(requests: Requests, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(requests))
+}
+
+/// The operations of the room.
+#[must_use]
+pub fn operations() -> Vec<Operation<Requests>> {
+    [
+        asking::operations(),
+        listing::operations(),
+        answering::operations(),
+        rules::operations(),
+        interrupts::operations(),
+        tapping::operations(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The one parameter of a path.
+type OnePath = Result<Path<String>, PathRejection>;
+
+fn one(path: OnePath) -> Result<AskId, Refusal> {
+    let Path(text) = path.map_err(|_| Refusal::not_found())?;
+    crate::request::id(&text)
+}
+
+/// The request, for an owner or the operator; agents do not answer.
+async fn of_people(
+    requests: &Requests,
+    principal: &Principal,
+    id: &AskId,
+) -> Result<RequestReading, RequestRefusal> {
+    if matches!(principal.who, TokenOwner::Agent(_)) {
+        return Err(Refusal::not_found().into());
+    }
+    let seen = requests.seen_by(&principal.who, id).await?;
+    seen.ok_or_else(|| Refusal::not_found().into())
+}
+
+/// The request as it stands now.
+async fn now(requests: &Requests, principal: &Principal, id: &AskId) -> Result<RequestView, RequestRefusal> {
+    Ok(of_people(requests, principal, id).await?.view)
+}
+
+/// A refusal, with the answer that stands where somebody was faster.
+async fn not_done(requests: &Requests, who: &TokenOwner, id: &AskId, error: NotDone) -> RequestRefusal {
+    use plenary_engine::ExecuteError;
+    let has_answer =
+        matches!(&error, ExecuteError::Rejected(Rejection::AlreadyAnswered | Rejection::Expired));
+    let mut refused = RequestRefusal::from(error);
+    if has_answer && let Ok(Some(seen)) = requests.seen_by(who, id).await {
+        refused.form.answer = crate::reading::shown(who, seen).answer.map(Box::new);
+    }
+    refused
+}

@@ -1,0 +1,114 @@
+//! The rules of an owner.
+//! Must not know: how a rule comes of an answer.
+
+use axum::{
+    Json,
+    extract::{
+        Path, Query, State,
+        rejection::{PathRejection, QueryRejection},
+    },
+};
+use http::{Method, StatusCode};
+use plenary_accounts::{Caller, Principal, TokenOwner};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_kernel::{Class, OwnerName, Refusal, RuleId};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{PEOPLE, UNAUTHENTICATED};
+use crate::{
+    Requests,
+    refusals::RequestRefusal,
+    wire::{self, RuleList, RuleView},
+};
+
+pub(super) fn operations() -> Vec<Operation<Requests>> {
+    let list_doc = OperationDoc::new(
+        "request.rules",
+        Method::GET,
+        "/requests/rules",
+        "List the rules that answer requests",
+    )
+    .auth(Auth::Owner)
+    .no_tool(PEOPLE)
+    .description("The rules of an owner. The operator names the owner.")
+    .query::<RulesQuery>()
+    .reply::<RuleList>()
+    .error_body::<wire::Refusal<'static>>()
+    .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::NotFound, &["not_found"]);
+    let remove_doc =
+        OperationDoc::new("request.remove_rule", Method::DELETE, "/requests/rules/{id}", "Remove a rule")
+            .auth(Auth::Owner)
+            .no_tool(PEOPLE)
+            .description("Requests that it answered stay answered. The operator names the owner.")
+            .path_parameter::<RuleId>("id", "The rule.")
+            .query::<RulesQuery>()
+            .success(StatusCode::NO_CONTENT)
+            .error_body::<wire::Refusal<'static>>()
+            .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
+            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"]);
+    vec![Operation::new(list_doc, list), Operation::new(remove_doc, remove)]
+}
+
+/// Whose rules.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct RulesQuery {
+    /// For the operator: the owner.
+    owner: Option<String>,
+}
+
+fn whose(
+    principal: &Principal,
+    query: Result<Query<RulesQuery>, QueryRejection>,
+) -> Result<OwnerName, Refusal> {
+    match &principal.who {
+        TokenOwner::Agent(_) => Err(Refusal::not_found()),
+        TokenOwner::Owner(owner) => Ok(owner.clone()),
+        TokenOwner::Operator => {
+            let Query(query) =
+                query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+            let owner = query.owner.as_deref().and_then(|owner| owner.parse().ok());
+            owner.ok_or_else(|| Refusal::malformed("invalid_owner", "Say whose: `owner=NAME`."))
+        }
+    }
+}
+
+async fn list(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    query: Result<Query<RulesQuery>, QueryRejection>,
+) -> Result<Json<RuleList>, RequestRefusal> {
+    let owner = whose(&principal, query)?;
+    let (state, _) = requests.rules().fresh(owner.as_str()).await?;
+    let rules = state.holding(requests.now()).map(|(at, rule)| RuleView {
+        rule_id: rule.rule.clone(),
+        owner: owner.clone(),
+        agent: rule.agent.clone(),
+        tool: rule.tool.clone(),
+        directory: rule.directory.clone(),
+        answer: rule.answer,
+        by: rule.by.to_string(),
+        request_id: rule.request.clone(),
+        created_at: at.0,
+        expires_at: rule.until.0,
+    });
+    Ok(Json(RuleList { rules: rules.collect() }))
+}
+
+async fn remove(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    path: Result<Path<String>, PathRejection>,
+    query: Result<Query<RulesQuery>, QueryRejection>,
+    JsonBody(body): JsonBody,
+) -> Result<StatusCode, RequestRefusal> {
+    body?;
+    let owner = whose(&principal, query)?;
+    let Path(id) = path.map_err(|_| Refusal::not_found())?;
+    let rule: RuleId = id.parse().map_err(|_| Refusal::not_found())?;
+    requests.remove_rule(&owner, principal.into(), rule).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,165 @@
+//! One-tap links: a page with one form, without script, for whoever has the link.
+//! Must not know: where a link is sent.
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{Path, Query, Request, State},
+    response::Response,
+};
+use http::{HeaderValue, Method, StatusCode, Uri, header};
+use plenary_accounts::Caller;
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, read_bytes};
+use plenary_engine::ExecuteError;
+use plenary_kernel::{AskId, Class, TimestampMs};
+use serde::Deserialize;
+
+use super::{OnePath, PEOPLE, UNAUTHENTICATED, not_done, of_people, one};
+use crate::{
+    Requests, TAP_MS_MAX,
+    command::{HandleRequest, Handling},
+    decide::Rejection,
+    refusals::RequestRefusal,
+    request,
+    tap::{Page, Secret, page},
+    wire::{self, AnswerType, TapLink},
+};
+
+/// A form is never larger.
+const FORM_BYTES_MAX: usize = 16 << 10;
+/// The style of the page is in the page, and nothing else is let in. No sandbox: a browser sends a form from one with an
+/// `Origin` of `null`, which is nobody's page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+/// Nobody else learns the secret of the address. With `no-referrer` the form's `Origin` would be `null`, too.
+const REFERRERS: &str = "same-origin";
+
+pub(super) fn operations() -> Vec<Operation<Requests>> {
+    let link_doc =
+        OperationDoc::new("request.link", Method::POST, "/requests/{id}/link", "Create a one-tap link")
+            .auth(Auth::Owner)
+            .no_tool(PEOPLE)
+            .description(
+                "The link answers the request without a token, once, within seven days. It is shown once.",
+            )
+            .path_parameter::<AskId>("id", "The request.")
+            .success(StatusCode::CREATED)
+            .reply::<TapLink>()
+            .error_body::<wire::Refusal<'static>>()
+            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"])
+            .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])
+            .errors(Class::Conflict, &["too_many_changes"]);
+    let look_doc =
+        OperationDoc::new("request.tap", Method::GET, "/tap/{secret}", "Show the page of a one-tap link")
+            .auth(Auth::None)
+            .no_tool(PEOPLE)
+            .description("Reading the page does not answer the request, so link previews are safe.")
+            .path_parameter::<String>("secret", "The last part of the link.")
+            .reply_type("text/html; charset=utf-8")
+            .or_status(StatusCode::NOT_FOUND);
+    let tap_doc =
+        OperationDoc::new("request.tapped", Method::POST, "/tap/{secret}", "Answer through a one-tap link")
+            .auth(Auth::None)
+            .no_tool(PEOPLE)
+            .without_key()
+            .description(
+                "The form of the page: `answer` is accept, ignore or respond; `text` belongs to respond.",
+            )
+            .path_parameter::<String>("secret", "The last part of the link.")
+            .request_type("application/x-www-form-urlencoded")
+            .reply_type("text/html; charset=utf-8")
+            .or_status(StatusCode::NOT_FOUND)
+            .or_status(StatusCode::CONFLICT)
+            .or_status(StatusCode::BAD_REQUEST);
+    vec![Operation::new(link_doc, link), Operation::new(look_doc, look), Operation::new(tap_doc, tap)]
+}
+
+async fn link(
+    State(requests): State<Requests>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<TapLink>), RequestRefusal> {
+    body?;
+    let id = one(path)?;
+    of_people(&requests, &principal, &id).await?;
+    let secret = Secret::random();
+    let until = TimestampMs(requests.now().0.saturating_add(TAP_MS_MAX));
+    let handling = Handling::Link(secret.digest(), until);
+    let command = HandleRequest { authority: principal.clone().into(), handling };
+    match requests.handle(&id, command).await {
+        Ok(kept) => {
+            let expires_at = kept.unwrap_or(until).0;
+            Ok((StatusCode::CREATED, Json(TapLink { url: requests.tap_url(&secret), expires_at })))
+        }
+        Err(error) => Err(not_done(&requests, &principal.who, &id, error).await),
+    }
+}
+
+fn html(status: StatusCode, page: &Page<'_>) -> Response {
+    let mut response = Response::new(Body::from(self::page(page)));
+    *response.status_mut() = status;
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, REFERRERS),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn look(
+    State(requests): State<Requests>,
+    Path(secret): Path<String>,
+) -> Result<Response, RequestRefusal> {
+    let Some(seen) = requests.linked(&secret).await? else {
+        return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
+    };
+    Ok(html(StatusCode::OK, &Page::Request(&seen.view)))
+}
+
+/// The form.
+#[derive(Debug, Deserialize)]
+struct Form {
+    answer: String,
+    #[serde(default)]
+    text: String,
+}
+
+async fn tap(
+    State(requests): State<Requests>,
+    Path(secret): Path<String>,
+    sent: Request,
+) -> Result<Response, RequestRefusal> {
+    let (parts, body) = sent.into_parts();
+    let bytes = read_bytes(&parts.headers, body, FORM_BYTES_MAX).await?;
+    let Some(seen) = requests.linked(&secret).await? else {
+        return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
+    };
+    let form = std::str::from_utf8(&bytes).ok().and_then(|text| format!("/?{text}").parse::<Uri>().ok());
+    let form = form.and_then(|uri| Query::<Form>::try_from_uri(&uri).ok());
+    let answer = form.and_then(|Query(form)| match form.answer.as_str() {
+        "accept" => request::answer(AnswerType::Accept, None, None).ok(),
+        "ignore" => request::answer(AnswerType::Ignore, None, None).ok(),
+        "respond" => request::answer(AnswerType::Respond, None, Some(form.text.trim())).ok(),
+        _ => None,
+    });
+    let Some(answer) = answer else {
+        return Ok(html(StatusCode::BAD_REQUEST, &Page::Wrong));
+    };
+    let id = seen.view.request_id;
+    let status = match requests.answer_by_link(&id, answer).await {
+        Ok(()) => StatusCode::OK,
+        Err(ExecuteError::Rejected(Rejection::NoSuchRequest)) => StatusCode::NOT_FOUND,
+        Err(ExecuteError::Rejected(_)) => StatusCode::CONFLICT,
+        Err(error) => return Err(error.into()),
+    };
+    let Some(seen) = requests.seen(&id).await? else {
+        return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
+    };
+    Ok(html(status, &Page::Request(&seen.view)))
+}

@@ -1,0 +1,69 @@
+//! What stands on the stream of an owner's rules, and its stored form. The forms are frozen. Pure.
+//! Must not know: what follows from it.
+
+use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written};
+use plenary_kernel::{AgentHandle, AskId, RuleId, TimestampMs};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::wire::AnswerType;
+
+/// An event of an owner's rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuleEvent {
+    /// There is a rule.
+    RuleMade(RuleMade),
+    /// There is one no more.
+    RuleRemoved(RuleRemoved),
+}
+
+/// See [`RuleEvent::RuleMade`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleMade {
+    /// Its id.
+    pub rule: RuleId,
+    /// Of which agent.
+    pub agent: AgentHandle,
+    /// Which tool.
+    pub tool: String,
+    /// Only there and below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// How it answers.
+    pub answer: AnswerType,
+    /// Who made it.
+    pub by: Actor,
+    /// From which request.
+    pub request: AskId,
+    /// Until when it holds.
+    pub until: TimestampMs,
+}
+
+/// See [`RuleEvent::RuleRemoved`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleRemoved {
+    /// Which.
+    pub rule: RuleId,
+    /// Who.
+    pub by: Actor,
+}
+
+impl RuleEvent {
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        match self {
+            Self::RuleMade(event) => written("RuleMade", event),
+            Self::RuleRemoved(event) => written("RuleRemoved", event),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored.kind {
+            "RuleMade" => Self::RuleMade(read(stored)?),
+            "RuleRemoved" => Self::RuleRemoved(read(stored)?),
+            _ => return unknown(stored),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Rules: what a person answered once is answered in the same way from then on, for one agent and one tool.
+//! Must not know: HTTP, or when an answer becomes a rule.
+
+pub mod event;
+pub mod state;
+
+use plenary_accounts::Authority;
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{OwnerName, RuleId, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+
+use crate::Requests;
+use event::{RuleEvent, RuleRemoved};
+use state::RulesState;
+
+/// The streams `requests.rules/<owner>`.
+#[derive(Debug)]
+pub struct RuleRoom;
+
+impl Room for RuleRoom {
+    type State = RulesState;
+    type Event = RuleEvent;
+    const CATEGORY: &'static str = "requests.rules";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &RuleEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<RuleEvent, Fault> {
+        RuleEvent::decode(event)
+    }
+    fn evolve(state: &mut RulesState, _: Version, at: TimestampMs, event: &RuleEvent) {
+        state.evolve(at, event);
+    }
+    /// A rule counts with the answer that it comes of; that it is removed counts for nobody.
+    fn payer(_: &str, _: &RulesState, _: &RuleEvent) -> Option<OwnerName> {
+        None
+    }
+}
+
+/// Removes a rule.
+pub(crate) struct RemoveRule<'a> {
+    pub(crate) requests: &'a Requests,
+    pub(crate) authority: Authority,
+    pub(crate) rule: RuleId,
+}
+
+/// Why a rule is not removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RuleRejection {
+    /// The token is no longer valid.
+    Unauthenticated,
+    /// There is none.
+    NoSuchRule,
+}
+
+impl Command<RuleRoom> for RemoveRule<'_> {
+    const NAME: &'static str = "remove_rule";
+    type Reply = ();
+    type Rejection = RuleRejection;
+    type Facts = bool;
+
+    async fn facts(&self, _: &RulesState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.requests.accounts().holds(&self.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &RulesState,
+        _: Version,
+        holds: &bool,
+        _: &Stamp,
+    ) -> Result<Decision<RuleEvent, ()>, RuleRejection> {
+        if !holds {
+            return Err(RuleRejection::Unauthenticated);
+        }
+        if !state.rules.contains_key(&self.rule) {
+            return Err(RuleRejection::NoSuchRule);
+        }
+        let removed = RuleRemoved { rule: self.rule.clone(), by: self.authority.by.clone() };
+        Ok(Decision::new(vec![RuleEvent::RuleRemoved(removed)], ()))
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,130 @@
+//! The rules of an owner: the fold of their stream. Pure.
+//! Must not know: what a rule answers.
+
+use std::collections::BTreeMap;
+
+use plenary_kernel::{AgentHandle, RuleId, TimestampMs};
+use serde::{Deserialize, Serialize};
+
+use super::event::{RuleEvent, RuleMade};
+use crate::RULES_MAX;
+
+/// The rules of an owner, by their ids, which rise with time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RulesState {
+    /// Each with when it was made.
+    pub rules: BTreeMap<RuleId, (TimestampMs, RuleMade)>,
+}
+
+impl RulesState {
+    /// Those that hold now, oldest first.
+    pub fn holding(&self, now: TimestampMs) -> impl Iterator<Item = &(TimestampMs, RuleMade)> {
+        self.rules.values().filter(move |(_, rule)| now < rule.until)
+    }
+
+    /// Whether there are as many as there may be.
+    #[must_use]
+    pub fn is_full(&self, now: TimestampMs) -> bool {
+        self.holding(now).count() >= RULES_MAX
+    }
+
+    /// The newest rule that fits.
+    #[must_use]
+    pub fn fitting(
+        &self,
+        now: TimestampMs,
+        agent: &AgentHandle,
+        tool: &str,
+        directory: Option<&str>,
+    ) -> Option<&RuleMade> {
+        let rules = self.holding(now).map(|(_, rule)| rule);
+        let fits = |rule: &&RuleMade| {
+            rule.agent == *agent
+                && rule.tool == tool
+                && rule.directory.as_deref().is_none_or(|within| is_within(directory, within))
+        };
+        rules.filter(fits).last()
+    }
+
+    pub(crate) fn evolve(&mut self, at: TimestampMs, event: &RuleEvent) {
+        match event {
+            RuleEvent::RuleMade(made) => {
+                self.rules.retain(|_, (_, rule)| at < rule.until);
+                self.rules.insert(made.rule.clone(), (at, made.clone()));
+                // Answers that were given together may make more than one too many: the oldest goes.
+                while self.rules.len() > RULES_MAX {
+                    self.rules.pop_first();
+                }
+            }
+            RuleEvent::RuleRemoved(removed) => {
+                self.rules.remove(&removed.rule);
+            }
+        }
+    }
+}
+
+/// Whether a directory is another one or below it. What leads out of it again is not.
+fn is_within(directory: Option<&str>, within: &str) -> bool {
+    let Some(directory) = directory else { return false };
+    let within = within.trim_end_matches('/');
+    let is_below = match directory.strip_prefix(within) {
+        Some(rest) => rest.is_empty() || rest.starts_with('/'),
+        None => false,
+    };
+    is_below && !directory.split('/').any(|part| part == "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_accounts::Actor;
+    use plenary_kernel::{AskId, Stamp};
+
+    use super::*;
+    use crate::wire::AnswerType;
+
+    fn made(nth: u64, directory: Option<&str>, until: u64) -> RuleEvent {
+        RuleEvent::RuleMade(RuleMade {
+            rule: RuleId::mint(&Stamp::new(TimestampMs(1), [0; 10]), nth),
+            agent: "@ann.cc".parse().unwrap(),
+            tool: "Bash".into(),
+            directory: directory.map(str::to_owned),
+            answer: AnswerType::Accept,
+            by: Actor::Operator,
+            request: AskId::of_source("x"),
+            until: TimestampMs(until),
+        })
+    }
+
+    fn fits(state: &RulesState, now: u64, agent: &str, tool: &str, directory: Option<&str>) -> bool {
+        state.fitting(TimestampMs(now), &agent.parse().unwrap(), tool, directory).is_some()
+    }
+
+    #[test]
+    fn a_rule_is_for_one_agent_one_tool_and_what_is_below_its_directory() {
+        let mut state = RulesState::default();
+        state.evolve(TimestampMs(1), &made(0, Some("/src/app/"), 100));
+        for (agent, tool, directory, expected) in [
+            ("@ann.cc", "Bash", Some("/src/app"), true),
+            ("@ann.cc", "Bash", Some("/src/app/web"), true),
+            ("@ann.cc", "Bash", Some("/src/application"), false),
+            ("@ann.cc", "Bash", Some("/src/app/../.."), false),
+            ("@ann.cc", "Bash", None, false),
+            ("@ann.cc", "Edit", Some("/src/app"), false),
+            ("@ann.codex", "Bash", Some("/src/app"), false),
+        ] {
+            assert_eq!(fits(&state, 1, agent, tool, directory), expected, "{agent} {tool} {directory:?}");
+        }
+        assert!(!fits(&state, 100, "@ann.cc", "Bash", Some("/src/app")), "it holds no longer than it says");
+    }
+
+    #[test]
+    fn past_the_limit_the_oldest_rule_goes() {
+        let mut state = RulesState::default();
+        for nth in 0..=RULES_MAX as u64 {
+            state.evolve(TimestampMs(1), &made(nth, None, 100));
+        }
+        assert_eq!(state.rules.len(), RULES_MAX);
+        assert!(state.is_full(TimestampMs(1)) && !state.is_full(TimestampMs(100)));
+        assert!(!state.rules.contains_key(&RuleId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0)));
+    }
+}

@@ -1,0 +1,116 @@
+//! How the server serves this room.
+//! Must not know: the other rooms.
+
+use std::{future::ready, sync::Arc, time::Duration};
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use http::Method;
+use plenary_accounts::{AnsweredOnce, once};
+use plenary_edge::RegistryFault;
+use plenary_engine::{Room as _, recount};
+use plenary_hub::Observer;
+use plenary_log::{Charge, Fault, StoredEvent};
+use plenary_room::{
+    Example, Glancer, Mount, NewsSource, RoomDescription, ServedRoom, Teller, Turn, house_error,
+};
+use serde_json::json;
+
+use crate::{Requests, operations, room::RequestRoom, routes::routes, state::RequestState};
+
+/// How often the clock is looked at.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// A body of each operation that takes one.
+const EXAMPLES: &[Example] = &[
+    ("request.make", || {
+        json!({
+            "kind": "permission",
+            "title": "Run the tests of the parser",
+            "action": {"name": "Bash", "args": {"command": "cargo test -p parser"}},
+            "directory": "/src/parser",
+        })
+    }),
+    ("request.answer", || json!({"type": "accept", "version": 1})),
+    (
+        "request.answer_many",
+        || json!({"answers": [{"request_id": "ask_01JD7Z5QK0000000000000000A", "type": "accept", "version": 1}]}),
+    ),
+    ("request.snooze", || json!({"until": 4_102_444_800_000_u64})),
+    ("request.delegate", || json!({"to": "@nick.maria"})),
+    ("request.interrupt_response", || json!({"type": "response", "args": "Use the second one."})),
+    ("request.tapped", || json!("answer=accept")),
+];
+
+/// How a repeated request is answered.
+const ONCE: AnsweredOnce = AnsweredOnce {
+    form: house_error,
+    apart: &[
+        // The first answer stands anyway.
+        (Method::POST, "/tap/{secret}"),
+    ],
+    secret: &[(Method::POST, "/requests/{id}/link")],
+};
+
+impl Requests {
+    /// The owner whose quota a stored event of this room counts towards, and its size.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match event.stream.category() {
+            RequestRoom::CATEGORY => recount::<RequestRoom>(&RequestState::default(), event),
+            // Rules count with the answers that they come of, which count for nobody.
+            _ => Ok(None),
+        }
+    }
+}
+
+impl ServedRoom for Requests {
+    fn about() -> RoomDescription {
+        let purpose = "Requests from agents to people, and their answers.";
+        RoomDescription::new("requests", purpose, &operations(), EXAMPLES)
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        self.set_origin(mount.origin);
+        Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn news(&self) -> Option<Arc<dyn NewsSource>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn teller(&self) -> Option<Arc<dyn Teller>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
+        Box::pin(ready(Self::recount(event)))
+    }
+
+    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
+        Box::pin(self.keep_time())
+    }
+
+    fn turns(&self) -> Vec<Turn> {
+        let requests = self.clone();
+        let keep = move || {
+            let requests = requests.clone();
+            async move { requests.keep_time().await }
+        };
+        vec![Turn::new(EVERY, "deadlines of requests were not checked", keep)]
+    }
+
+    fn close(&self) {
+        self.0.waiting.close();
+    }
+}

@@ -1,0 +1,138 @@
+//! A request: the fold of its stream. What it says and what was answered stay in the log. Pure.
+//! Must not know: who may see it.
+
+use plenary_kernel::{AgentHandle, TimestampMs, Version};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    event::{AnswerAuthor, RequestEvent, RequestSubject},
+    wire::{Allow, AnswerType, NewRule, OnTimeout},
+};
+
+/// A request. The default is an id that nothing has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestState {
+    /// How it began; `None` when there is none.
+    pub made: Option<Creation>,
+    /// How far it is.
+    pub progress: Progress,
+    /// The time until which it is postponed.
+    pub snoozed_until: Option<TimestampMs>,
+    /// How often it was changed.
+    pub changes: u32,
+    /// Where it stands; rises with every change that a person sees.
+    pub version: Version,
+}
+
+/// How a request began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Creation {
+    /// Which.
+    pub of: RequestSubject,
+    /// To which person.
+    pub to: Option<AgentHandle>,
+    /// The types of answer that it allows.
+    pub allow: Allow,
+    /// The answer that counts when the deadline passes.
+    pub on_timeout: OnTimeout,
+    /// The tool that it is about.
+    pub tool: Option<String>,
+    /// Whether the answer comes to the agent's inbox.
+    pub told: bool,
+    /// Whether the server asks by itself.
+    pub by_server: bool,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Progress {
+    /// It waits.
+    #[default]
+    Open,
+    /// It was answered.
+    Answered {
+        /// How.
+        answer: AnswerType,
+        /// Who.
+        by: AnswerAuthor,
+        /// When.
+        at: TimestampMs,
+        /// Until when it may be taken back; `None` where it stands.
+        undo_until: Option<TimestampMs>,
+        /// The rule that comes of it once it stands.
+        rule: Option<NewRule>,
+    },
+    /// The agent withdrew it.
+    Withdrawn,
+    /// Its deadline passed.
+    Expired,
+}
+
+impl RequestState {
+    /// Whether an answer, the end of its time or that it was given up stands.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        match &self.progress {
+            Progress::Open => false,
+            Progress::Answered { undo_until, .. } => undo_until.is_none(),
+            Progress::Withdrawn | Progress::Expired => true,
+        }
+    }
+
+    /// Whether its deadline is over.
+    #[must_use]
+    pub fn is_late(&self, now: TimestampMs) -> bool {
+        self.made.as_ref().and_then(|made| made.of.deadline).is_some_and(|deadline| now >= deadline)
+    }
+
+    pub(crate) fn evolve(&mut self, version: Version, event: &RequestEvent) {
+        // A link changes nothing that a person looks at.
+        if !matches!(event, RequestEvent::LinkMade(_)) {
+            self.version = version;
+        }
+        match event {
+            RequestEvent::RequestMade(event) => {
+                self.made = Some(Creation {
+                    of: event.of.clone(),
+                    to: event.to.clone(),
+                    allow: event.allow,
+                    on_timeout: event.on_timeout,
+                    tool: event.tool.clone(),
+                    told: event.told,
+                    by_server: event.by_server,
+                });
+            }
+            RequestEvent::RequestAnswered(event) => {
+                self.progress = Progress::Answered {
+                    answer: event.answer,
+                    by: event.by.clone(),
+                    at: event.at,
+                    undo_until: event.undo_until,
+                    rule: event.rule.clone(),
+                };
+            }
+            RequestEvent::AnswerSettled(_) => {
+                if let Progress::Answered { undo_until, rule, .. } = &mut self.progress {
+                    (*undo_until, *rule) = (None, None);
+                }
+            }
+            RequestEvent::AnswerUndone(_) => {
+                self.changes += 1;
+                (self.progress, self.snoozed_until) = (Progress::Open, None);
+            }
+            RequestEvent::RequestSnoozed(event) => {
+                self.changes += 1;
+                self.snoozed_until = Some(event.until);
+            }
+            RequestEvent::RequestDelegated(event) => {
+                self.changes += 1;
+                if let Some(made) = &mut self.made {
+                    made.to = Some(event.to.clone());
+                }
+            }
+            RequestEvent::RequestWithdrawn(_) => self.progress = Progress::Withdrawn,
+            RequestEvent::RequestExpired(_) => self.progress = Progress::Expired,
+            RequestEvent::LinkMade(_) => self.changes += 1,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The stored forms of requests and rules are frozen.
+
+use plenary_accounts::{Actor, TokenDigest};
+use plenary_kernel::{AskId, Position, RuleId, Stamp, TimestampMs, Version};
+use plenary_log::{NewEvent, StoredEvent, StreamName};
+
+use crate::{
+    event::{
+        AnswerAuthor, AnswerSettled, AnswerUndone, LinkMade, RequestAnswered, RequestDelegated, RequestEvent,
+        RequestExpired, RequestMade, RequestSnoozed, RequestSubject, RequestWithdrawn, RuleOfAnswer,
+    },
+    rules::event::{RuleEvent, RuleMade, RuleRemoved},
+    wire::{Allow, AnswerType, Kind, NewRule, OnTimeout},
+};
+
+fn at(ms: u64) -> TimestampMs {
+    TimestampMs(ms)
+}
+
+fn of() -> RequestSubject {
+    RequestSubject {
+        agent: "@ann.cc".parse().unwrap(),
+        kind: Kind::Permission,
+        created: at(1),
+        deadline: Some(at(9)),
+        stranger: None,
+    }
+}
+
+fn ann() -> Actor {
+    Actor::Owner("ann".parse().unwrap())
+}
+
+fn rule() -> NewRule {
+    NewRule {
+        agent: "@ann.cc".parse().unwrap(),
+        tool: "Bash".into(),
+        directory: Some("/src".into()),
+        expires_in_days: 7,
+    }
+}
+
+fn stored(event: NewEvent) -> StoredEvent {
+    StoredEvent {
+        position: Position(1),
+        stream: StreamName::new("requests.request", "ask_1"),
+        version: Version(1),
+        kind: event.kind.into(),
+        form: event.form,
+        at: at(1),
+        envelope: event.envelope,
+        payload: event.payload,
+    }
+}
+
+const OF: &str = r#""of":{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9}"#;
+
+#[test]
+fn requests_are_stored_as_they_were() {
+    let cases: Vec<(RequestEvent, &str, String)> = vec![
+        (
+            RequestEvent::RequestMade(RequestMade {
+                of: of(),
+                to: Some("@ann.ann".parse().unwrap()),
+                allow: Allow::default(),
+                on_timeout: OnTimeout::Ignore,
+                tool: Some("Bash".into()),
+                told: true,
+                by_server: false,
+                content: r#"{"title":"t"}"#.into(),
+            }),
+            "RequestMade",
+            format!(
+                r#"{{{OF},"to":"@ann.ann","allow":{{"accept":true,"edit":false,"respond":true,"ignore":true}},"on_timeout":"ignore","tool":"Bash","told":true}}"#
+            ),
+        ),
+        (
+            RequestEvent::RequestAnswered(RequestAnswered {
+                of: of(),
+                answer: AnswerType::Accept,
+                by: AnswerAuthor::Person(ann()),
+                at: at(2),
+                undo_until: Some(at(3)),
+                rule: Some(rule()),
+                told: true,
+                said: "{}".into(),
+            }),
+            "RequestAnswered",
+            format!(
+                r#"{{{OF},"answer":"accept","by":{{"person":"~ann"}},"at":2,"undo_until":3,"rule":{{"agent":"@ann.cc","tool":"Bash","directory":"/src","expires_in_days":7}},"told":true}}"#
+            ),
+        ),
+        (
+            RequestEvent::AnswerSettled(AnswerSettled {
+                of: of(),
+                undo_until: at(3),
+                at: at(4),
+                rule: Some(RuleOfAnswer { rule: rule(), answer: AnswerType::Accept, by: ann() }),
+                told: true,
+            }),
+            "AnswerSettled",
+            format!(
+                r#"{{{OF},"undo_until":3,"at":4,"rule":{{"rule":{{"agent":"@ann.cc","tool":"Bash","directory":"/src","expires_in_days":7}},"answer":"accept","by":"~ann"}},"told":true}}"#
+            ),
+        ),
+    ];
+    held_to(cases);
+}
+
+/// What a stranger causes says so.
+#[test]
+fn a_request_that_a_stranger_causes_names_its_owner() {
+    let form = r#"{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9,"stranger":"bob"}"#;
+    let subject = RequestSubject { stranger: Some("bob".parse().unwrap()), ..of() };
+    assert_eq!(serde_json::to_string(&subject).unwrap(), form);
+    assert_eq!(serde_json::from_str::<RequestSubject>(form).unwrap(), subject);
+}
+
+#[test]
+fn what_becomes_of_requests_is_stored_as_it_was() {
+    let digest = TokenDigest::of("x");
+    let link = LinkMade { of: of(), digest, until: at(5) };
+    let link_form = format!(r#"{{{OF},"digest":{},"until":5}}"#, serde_json::to_string(&digest).unwrap());
+    let cases: Vec<(RequestEvent, &str, String)> = vec![
+        (
+            RequestEvent::AnswerUndone(AnswerUndone {
+                of: of(),
+                by: ann(),
+                answered: at(2),
+                undo_until: at(3),
+            }),
+            "AnswerUndone",
+            format!(r#"{{{OF},"by":"~ann","answered":2,"undo_until":3}}"#),
+        ),
+        (
+            RequestEvent::RequestSnoozed(RequestSnoozed { of: of(), by: ann(), until: at(5) }),
+            "RequestSnoozed",
+            format!(r#"{{{OF},"by":"~ann","until":5}}"#),
+        ),
+        (
+            RequestEvent::RequestDelegated(RequestDelegated {
+                of: of(),
+                by: ann(),
+                to: "@ann.mo".parse().unwrap(),
+            }),
+            "RequestDelegated",
+            format!(r#"{{{OF},"by":"~ann","to":"@ann.mo"}}"#),
+        ),
+        (
+            RequestEvent::RequestWithdrawn(RequestWithdrawn {
+                of: of(),
+                at: at(4),
+                answered: None,
+                undo_until: None,
+            }),
+            "RequestWithdrawn",
+            format!(r#"{{{OF},"at":4}}"#),
+        ),
+        (
+            RequestEvent::RequestExpired(RequestExpired { of: of(), at: at(9), answer: None, told: false }),
+            "RequestExpired",
+            format!(r#"{{{OF},"at":9,"told":false}}"#),
+        ),
+        (RequestEvent::LinkMade(link), "LinkMade", link_form),
+    ];
+    held_to(cases);
+}
+
+fn held_to(cases: Vec<(RequestEvent, &str, String)>) {
+    for (event, kind, envelope) in cases {
+        let written = event.encode();
+        assert_eq!((written.kind, written.form), (kind, 1));
+        assert_eq!(std::str::from_utf8(&written.envelope).unwrap(), envelope);
+        assert_eq!(RequestEvent::decode(&stored(written)).unwrap(), event);
+    }
+}
+
+#[test]
+fn who_answered_is_stored_as_it_was() {
+    let rule = RuleId::mint(&Stamp::new(at(1), [0; 10]), 0);
+    for (by, form) in [
+        (AnswerAuthor::Person(ann()), r#"{"person":"~ann"}"#.to_owned()),
+        (AnswerAuthor::Rule(rule.clone()), format!(r#"{{"rule":"{rule}"}}"#)),
+        (AnswerAuthor::Link, r#""link""#.to_owned()),
+        (AnswerAuthor::Deadline, r#""deadline""#.to_owned()),
+    ] {
+        assert_eq!(serde_json::to_string(&by).unwrap(), form);
+        assert_eq!(serde_json::from_str::<AnswerAuthor>(&form).unwrap(), by);
+    }
+}
+
+#[test]
+fn rules_are_stored_as_they_were() {
+    let rule = RuleId::mint(&Stamp::new(at(1), [0; 10]), 0);
+    let made = RuleMade {
+        rule: rule.clone(),
+        agent: "@ann.cc".parse().unwrap(),
+        tool: "Bash".into(),
+        directory: None,
+        answer: AnswerType::Ignore,
+        by: ann(),
+        request: AskId::of_source("x"),
+        until: at(7),
+    };
+    let request = AskId::of_source("x");
+    for (event, kind, envelope) in [
+        (
+            RuleEvent::RuleMade(made),
+            "RuleMade",
+            format!(
+                r#"{{"rule":"{rule}","agent":"@ann.cc","tool":"Bash","answer":"ignore","by":"~ann","request":"{request}","until":7}}"#
+            ),
+        ),
+        (
+            RuleEvent::RuleRemoved(RuleRemoved { rule: rule.clone(), by: ann() }),
+            "RuleRemoved",
+            format!(r#"{{"rule":"{rule}","by":"~ann"}}"#),
+        ),
+    ] {
+        let written = event.encode();
+        assert_eq!((written.kind, std::str::from_utf8(&written.envelope).unwrap()), (kind, &*envelope));
+        assert_eq!(RuleEvent::decode(&stored(written)).unwrap(), event);
+    }
+}

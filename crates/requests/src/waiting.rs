@@ -1,0 +1,70 @@
+//! Waiting for an answer: woken by what is committed, ended by a deadline, by the end of the token or of the server.
+//! Must not know: HTTP.
+
+use std::time::Duration;
+
+use plenary_accounts::Principal;
+use plenary_engine::Room as _;
+use plenary_kernel::AskId;
+use plenary_log::Fault;
+use plenary_room::CannotWatch;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{Requests, reading::RequestReading, room::RequestRoom};
+
+/// How often is looked again although nothing was said.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(15);
+
+/// How a wait ended.
+#[derive(Debug)]
+pub(crate) enum WaitOutcome {
+    /// As it stands: settled, or not in time.
+    Seen(Box<RequestReading>),
+    /// There is none for the caller.
+    NoSuchRequest,
+    /// The token died meanwhile.
+    Revoked,
+    /// As many waits as an owner may have, or the server goes down.
+    CannotWait(CannotWatch),
+}
+
+impl Requests {
+    /// The request once it is settled, or as it stands at the deadline.
+    pub(crate) async fn wait(
+        &self,
+        principal: &Principal,
+        id: &AskId,
+        wait: Duration,
+    ) -> Result<WaitOutcome, Fault> {
+        let deadline = Instant::now() + wait;
+        let stream = RequestRoom::stream(id.as_str());
+        let Some(seen) = self.seen_by(&principal.who, id).await? else {
+            return Ok(WaitOutcome::NoSuchRequest);
+        };
+        if seen.is_settled || wait.is_zero() {
+            return Ok(WaitOutcome::Seen(Box::new(seen)));
+        }
+        let watch = match self.0.waiting.watch(&stream, (), seen.view.owner.clone()) {
+            Ok(watch) => watch,
+            Err(why) => return Ok(WaitOutcome::CannotWait(why)),
+        };
+        loop {
+            // Before the look, so that nothing that comes after it goes unheard.
+            let marks = watch.mailbox().take();
+            if marks.closing.is_some() {
+                return Ok(WaitOutcome::CannotWait(CannotWatch::Stopping));
+            }
+            if !self.accounts().is_valid(principal).await? {
+                return Ok(WaitOutcome::Revoked);
+            }
+            let Some(seen) = self.seen_by(&principal.who, id).await? else {
+                return Ok(WaitOutcome::NoSuchRequest);
+            };
+            if seen.is_settled || Instant::now() >= deadline {
+                return Ok(WaitOutcome::Seen(Box::new(seen)));
+            }
+            let until = deadline.min(Instant::now() + LOOK_AGAIN_AFTER);
+            let _woken = timeout_at(until, watch.mailbox().woken()).await;
+        }
+    }
+}

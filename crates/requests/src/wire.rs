@@ -1,0 +1,563 @@
+//! What peers send and get. Members are snake_case, times are epoch milliseconds. Pure.
+//! Must not know: who may see what.
+
+use std::fmt;
+
+use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "RequestKind")]
+pub enum Kind {
+    /// An agent wants to use a tool.
+    Permission,
+    /// An agent asks something.
+    Question,
+    /// A run waits for input.
+    RunInput,
+    /// A package waits for a review.
+    Review,
+    /// Another owner's agent asks for contact.
+    Contact,
+    /// Another owner's agent invites to a session.
+    Invitation,
+    /// Something is on hold until a person releases it.
+    Hold,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::Permission,
+        Self::Question,
+        Self::RunInput,
+        Self::Review,
+        Self::Contact,
+        Self::Invitation,
+        Self::Hold,
+    ];
+
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Permission => "permission",
+            Self::Question => "question",
+            Self::RunInput => "run_input",
+            Self::Review => "review",
+            Self::Contact => "contact",
+            Self::Invitation => "invitation",
+            Self::Hold => "hold",
+        }
+    }
+
+    /// Whether an agent may ask it; the rest the server asks by itself.
+    #[must_use]
+    pub const fn is_asked_by_agents(self) -> bool {
+        matches!(self, Self::Permission | Self::Question | Self::Hold)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The state of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "RequestState")]
+pub enum Phase {
+    /// It waits.
+    Open,
+    /// It waits, and is not shown before `snoozed_until`.
+    Snoozed,
+    /// A person or a rule has answered.
+    Answered,
+    /// The agent withdrew it.
+    Withdrawn,
+    /// Its deadline passed.
+    Expired,
+}
+
+impl Phase {
+    /// Every state.
+    pub const ALL: [Self; 5] = [Self::Open, Self::Snoozed, Self::Answered, Self::Withdrawn, Self::Expired];
+
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Snoozed => "snoozed",
+            Self::Answered => "answered",
+            Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// The result of a request whose deadline passes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTimeout {
+    /// It counts as accepted.
+    Accept,
+    /// It counts as ignored.
+    Ignore,
+    /// Nothing: it has no answer.
+    #[default]
+    None,
+}
+
+/// How a request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerType {
+    /// As it was asked.
+    Accept,
+    /// With other arguments.
+    Edit,
+    /// In words.
+    Respond,
+    /// No.
+    Ignore,
+}
+
+impl AnswerType {
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Edit => "edit",
+            Self::Respond => "respond",
+            Self::Ignore => "ignore",
+        }
+    }
+}
+
+/// The types of answer that a request allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Allow {
+    /// As it was asked.
+    pub accept: bool,
+    /// With other arguments.
+    pub edit: bool,
+    /// In words.
+    pub respond: bool,
+    /// No.
+    pub ignore: bool,
+}
+
+impl Default for Allow {
+    fn default() -> Self {
+        Self { accept: true, edit: false, respond: true, ignore: true }
+    }
+}
+
+impl Allow {
+    /// Whether it takes this one.
+    #[must_use]
+    pub const fn takes(self, answer: AnswerType) -> bool {
+        match answer {
+            AnswerType::Accept => self.accept,
+            AnswerType::Edit => self.edit,
+            AnswerType::Respond => self.respond,
+            AnswerType::Ignore => self.ignore,
+        }
+    }
+
+    /// Whether it takes none at all.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        !(self.accept || self.edit || self.respond || self.ignore)
+    }
+}
+
+/// What an agent wants to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestedAction")]
+pub struct Action {
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Map<String, Value>,
+}
+
+/// Details that a person reads before answering.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "RequestDetail")]
+pub struct Detail {
+    /// A command line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// A change of files, as a unified diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// A document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+    /// Anything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// The source of a request in another protocol or program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestSource")]
+pub struct SourceView {
+    /// The room (sessions, runs, context, accounts), or the program that asks.
+    pub room: String,
+    /// Its id there.
+    pub id: String,
+    /// Where it can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// What a request says, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// One line.
+    pub title: String,
+    /// In whose name the agent asks, if another's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<AgentHandle>,
+    /// What it wants to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// What to look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Detail>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceView>,
+    /// Where the agent works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The choices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+/// The body of `POST /requests`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct NewRequest {
+    /// permission, question or hold.
+    pub kind: Kind,
+    /// The question, one line.
+    pub title: String,
+    /// The agent in whose name it is asked, if it is another.
+    #[serde(default)]
+    pub on_behalf_of: Option<AgentHandle>,
+    /// The person of the owner who is asked; all people when absent.
+    #[serde(default)]
+    pub to: Option<AgentHandle>,
+    /// What it wants to do.
+    #[serde(default)]
+    pub action: Option<Action>,
+    /// What to look at.
+    #[serde(default)]
+    pub detail: Option<Detail>,
+    /// What it is about.
+    #[serde(default)]
+    pub source: Option<SourceView>,
+    /// Where the agent works: an absolute path.
+    #[serde(default)]
+    pub directory: Option<String>,
+    /// The types of answer that it allows; all but `edit` when absent.
+    #[serde(default)]
+    pub allow: Option<Allow>,
+    /// The choices; a free answer is accepted too.
+    #[serde(default)]
+    pub choices: Vec<String>,
+    /// The deadline for an answer.
+    #[serde(default)]
+    pub deadline_at: Option<u64>,
+    /// The answer that counts when the deadline passes.
+    #[serde(default)]
+    pub on_timeout: OnTimeout,
+    /// Whether the answer also comes to the agent's inbox; true when absent.
+    #[serde(default)]
+    pub inbox: Option<bool>,
+}
+
+/// The current answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestAnswer")]
+pub struct AnswerView {
+    /// How it was answered.
+    #[serde(rename = "type")]
+    pub answer: AnswerType,
+    /// Other arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Map<String, Value>>,
+    /// Words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Who: `~owner`, `operator`, `rule` or `deadline`.
+    pub by: String,
+    /// The rule that answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule_id: Option<RuleId>,
+    /// When.
+    pub at: u64,
+    /// The time until which it can be undone; the agent gets it afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo_until: Option<u64>,
+}
+
+/// The current state of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Request")]
+pub struct RequestView {
+    /// Its id.
+    pub request_id: AskId,
+    /// What it is about.
+    pub kind: Kind,
+    /// The question, one line.
+    pub title: String,
+    /// The agent that asks.
+    pub from: AgentHandle,
+    /// The agent in whose name it is asked, if it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<AgentHandle>,
+    /// The owner whose people are asked.
+    pub owner: OwnerName,
+    /// Which of them, if one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentHandle>,
+    /// What the agent wants to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// What to look at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Detail>,
+    /// Its source in another protocol or program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceView>,
+    /// Where the agent works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The types of answer that it allows.
+    pub allow: Allow,
+    /// The choices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// When it was made.
+    pub created_at: u64,
+    /// The deadline for an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<u64>,
+    /// The answer that counts when the deadline passes.
+    pub on_timeout: OnTimeout,
+    /// Its state.
+    pub state: Phase,
+    /// The time until which it is postponed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snoozed_until: Option<u64>,
+    /// The answer, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerView>,
+    /// Increases with every change; an answer names the version that it is for.
+    pub version: u64,
+}
+
+/// How many wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestCounts")]
+pub struct Counts {
+    /// They are shown.
+    pub open: usize,
+    /// They come back.
+    pub snoozed: usize,
+}
+
+/// A page of requests.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestPage")]
+pub struct RequestPage {
+    /// Open requests oldest first, others newest first.
+    pub requests: Vec<RequestView>,
+    /// The cursor of the next page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// The number of open requests, whatever the filter.
+    pub counts: Counts,
+}
+
+/// A rule as a person asks for it with an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NewRequestRule")]
+pub struct NewRule {
+    /// Of which agent of the owner.
+    pub agent: AgentHandle,
+    /// The tool: the name of the action.
+    pub tool: String,
+    /// Only in this directory and below it.
+    #[serde(default)]
+    pub directory: Option<String>,
+    /// Validity in days, 1 to 365.
+    pub expires_in_days: u64,
+}
+
+/// The body of `POST /requests/{id}/answer`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "NewRequestAnswer")]
+pub struct NewAnswer {
+    /// How it is answered.
+    #[serde(rename = "type")]
+    pub answer: AnswerType,
+    /// With `edit`: the arguments to use.
+    #[serde(default)]
+    pub args: Option<Map<String, Value>>,
+    /// The text of `respond`; with other types a note for the agent.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The `version` of the request that the answer is for.
+    pub version: u64,
+    /// Seconds during which the answer can be undone and the agent does not get it; 0 when absent, at most 60.
+    #[serde(default)]
+    pub undo_seconds: Option<u64>,
+    /// Answers later requests of this kind in the same way.
+    #[serde(default)]
+    pub rule: Option<NewRule>,
+}
+
+/// One answer of a batch.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct OneOfBatch {
+    /// The request.
+    pub request_id: String,
+    /// Its answer.
+    #[serde(flatten)]
+    pub answer: NewAnswer,
+}
+
+/// The body of `POST /requests/answers`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Batch {
+    /// 1 to 100.
+    pub answers: Vec<OneOfBatch>,
+}
+
+/// A refusal within a batch.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct BatchError {
+    /// Stable, for machines.
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+/// The result of one answer.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct BatchResult {
+    /// The id of the request, as sent.
+    pub request_id: String,
+    /// The request after the answer; absent if the answer was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestView>,
+    /// Why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<BatchError>,
+}
+
+/// The results of a batch, in its order.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct BatchResults {
+    /// One for each answer.
+    pub results: Vec<BatchResult>,
+}
+
+/// The body of `POST /requests/{id}/snooze`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "SnoozeRequest")]
+pub struct Snooze {
+    /// The time until which it is postponed.
+    pub until: u64,
+}
+
+/// The body of `POST /requests/{id}/delegate`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "DelegateRequest")]
+pub struct Delegate {
+    /// The person who is to answer; must belong to the same owner.
+    pub to: AgentHandle,
+}
+
+/// A rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestRule")]
+pub struct RuleView {
+    /// Its id.
+    pub rule_id: RuleId,
+    /// Whose it is.
+    pub owner: OwnerName,
+    /// Of which agent.
+    pub agent: AgentHandle,
+    /// Which tool.
+    pub tool: String,
+    /// Only in this directory and below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// How it answers.
+    #[serde(rename = "type")]
+    pub answer: AnswerType,
+    /// Who made it.
+    pub by: String,
+    /// From which request.
+    pub request_id: AskId,
+    /// When.
+    pub created_at: u64,
+    /// Until when it holds.
+    pub expires_at: u64,
+}
+
+/// The rules of an owner.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestRules")]
+pub struct RuleList {
+    /// Those that hold now, oldest first.
+    pub rules: Vec<RuleView>,
+}
+
+/// A one-tap link.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RequestLink")]
+pub struct TapLink {
+    /// Opens the request without signing in; anyone who has it may answer.
+    pub url: String,
+    /// Until when.
+    pub expires_at: u64,
+}
+
+/// An error of this protocol.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RequestError")]
+pub struct Refusal<'a> {
+    /// The error.
+    pub error: RefusalDetail<'a>,
+    /// With `already_answered` and `request_expired`: the answer that counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerView>,
+}
+
+/// The refusal itself.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RequestErrorDetail")]
+pub struct RefusalDetail<'a> {
+    /// Stable, for machines.
+    pub code: &'a str,
+    /// A text for people: what happened, and what to do.
+    pub message: &'a str,
+}

@@ -1,0 +1,85 @@
+//! What onlookers are told of runs: whoever opened the thread, and the owner of its agent.
+//! Must not know: how they are sent.
+
+use futures_util::future::BoxFuture;
+use plenary_accounts::Actor;
+use plenary_engine::Room as _;
+use plenary_kernel::AgentHandle;
+use plenary_log::{Fault, StoredEvent, StreamName};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use serde_json::{Map, Value, json};
+
+use crate::{Runs, event::ThreadEvent, registry::handle_of, room::ThreadRoom, runner::EventKind};
+
+impl Teller for Runs {
+    fn room(&self) -> &'static str {
+        "runs"
+    }
+
+    fn tells_of(&self, stream: &StreamName) -> bool {
+        stream.category() == ThreadRoom::CATEGORY
+    }
+
+    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
+        Box::pin(async move {
+            let (state, _) = self.0.threads.observed(event.stream.id()).await?;
+            let Some(opened) = state.opened.clone() else { return Ok(None) };
+            let said = ThreadEvent::decode(event)?;
+            let (kind, more) = told(&said);
+            let mut data = Map::new();
+            data.insert("run_id".into(), said.run().to_string().into());
+            data.insert("thread_id".into(), event.stream.id().into());
+            data.insert("agent".into(), (*opened.agent).into());
+            opened.title.as_deref().map(|title| data.insert("title".into(), excerpt(title).into()));
+            if let Value::Object(more) = more {
+                data.extend(more);
+            }
+            // What is not among the agents any more has no owner but the operator.
+            let agent = self.agents().get(&opened.agent).map(|agent| agent.gate().agent);
+            let agent = agent.or_else(|| handle_of(&opened.agent));
+            let agents: Vec<AgentHandle> = agent.iter().chain(asker(&opened.by)).cloned().collect();
+            let audience = move |onlooker: &Onlooker| {
+                let has_agent = agent.as_ref().is_some_and(|agent| {
+                    onlooker.owner().is_some_and(|owner| owner.as_str() == agent.owner())
+                });
+                let opened_it = match &opened.by {
+                    Actor::Agent(by) => onlooker.has(by),
+                    Actor::Owner(by) => onlooker.owner() == Some(by),
+                    Actor::Operator | Actor::Seed => false,
+                };
+                has_agent || opened_it
+            };
+            let (stream, data) = (event.stream.id().to_owned(), Value::Object(data));
+            Ok(Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) }))
+        })
+    }
+}
+
+fn asker(by: &Actor) -> Option<&AgentHandle> {
+    match by {
+        Actor::Agent(agent) => Some(agent),
+        Actor::Operator | Actor::Owner(_) | Actor::Seed => None,
+    }
+}
+
+/// The event's name, and what a list needs of it beside the run.
+fn told(event: &ThreadEvent) -> (&'static str, Value) {
+    match event {
+        ThreadEvent::RunQueued(event) => ("run.queued", json!({"by": event.by})),
+        ThreadEvent::RunStarted(_) => ("run.started", json!({})),
+        ThreadEvent::EventEmitted(event) => {
+            let kind = if event.kind == EventKind::WaitForInput { "run.waiting" } else { "run.event" };
+            let text = excerpt(std::str::from_utf8(&event.members).unwrap_or_default());
+            (kind, json!({"event_id": event.id, "type": event.kind, "text": text}))
+        }
+        ThreadEvent::RunResumed(event) => ("run.resumed", json!({"by": event.by})),
+        ThreadEvent::CancelRequested(event) => ("run.cancel_requested", json!({"by": event.by})),
+        ThreadEvent::RunCompleted(event) => {
+            let why = event.why.as_deref().map(excerpt);
+            ("run.completed", json!({"finish_reason": event.finish_reason, "why": why}))
+        }
+        ThreadEvent::QueuedRunCanceled(event) => {
+            ("run.completed", json!({"finish_reason": "canceled", "by": event.by}))
+        }
+    }
+}

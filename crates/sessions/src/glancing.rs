@@ -1,0 +1,22 @@
+//! In how many sessions an agent takes part, and whether it is connected.
+//! Must not know: who looks.
+
+use futures_util::future::BoxFuture;
+use plenary_kernel::limits::READ_ROWS_MAX;
+use plenary_log::{Fault, Order};
+use plenary_room::{Glancer, Glances};
+
+use crate::{Sessions, room::JOINED};
+
+impl Glancer for Sessions {
+    fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
+        Box::pin(async move {
+            for (handle, glance) in &mut at.agents {
+                let joined = self.ids(JOINED, handle, None, Order::Ascending, READ_ROWS_MAX).await?;
+                glance.sessions_active = u64::try_from(joined.len()).unwrap_or(u64::MAX);
+                glance.is_there |= self.0.presence.is_online(handle);
+            }
+            Ok(())
+        })
+    }
+}

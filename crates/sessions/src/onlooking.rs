@@ -1,0 +1,84 @@
+//! What onlookers are told of sessions: what their agents may read of them, at the time of looking.
+//! Must not know: how they are sent.
+
+use futures_util::future::BoxFuture;
+use plenary_engine::Room as _;
+use plenary_kernel::AgentHandle;
+use plenary_log::{Fault, StoredEvent, StreamName};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use serde_json::{Value, json};
+
+use crate::{
+    Sessions,
+    event::{SessionEvent, sequence},
+    news::plain,
+    room::SessionRoom,
+};
+
+/// Most participants that are named with an event.
+const NAMED_MAX: usize = 16;
+
+impl Teller for Sessions {
+    fn room(&self) -> &'static str {
+        "sessions"
+    }
+
+    fn tells_of(&self, stream: &StreamName) -> bool {
+        stream.category() == SessionRoom::CATEGORY
+    }
+
+    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
+        Box::pin(async move {
+            let (state, _) = self.0.streams.observed(event.stream.id()).await?;
+            let (kind, by, mut data) = said(&SessionEvent::decode(event)?);
+            if let Some(members) = data.as_object_mut() {
+                members.insert("session_id".into(), event.stream.id().into());
+                members.insert("sequence".into(), sequence(event.version).into());
+                let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
+                topic.map(|topic| members.insert("topic".into(), excerpt(topic).into()));
+            }
+            let others = state.present().filter(|other| Some(*other) != by.as_ref()).cloned();
+            let agents = by.iter().cloned().chain(others).take(NAMED_MAX).collect();
+            let version = event.version;
+            let audience = move |onlooker: &Onlooker| {
+                let mut own = state.participants.iter().filter(|(handle, _)| onlooker.has(handle));
+                own.any(|(_, participant)| participant.may_read(version))
+            };
+            let stream = event.stream.id().to_owned();
+            Ok(Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) }))
+        })
+    }
+}
+
+/// The event's name, who did it, and what a list needs of it.
+fn said(event: &SessionEvent) -> (&'static str, Option<AgentHandle>, Value) {
+    match event {
+        SessionEvent::SessionCreated(event) => ("session.created", Some(event.creator.clone()), json!({})),
+        SessionEvent::MessageSent(event) => {
+            let text = excerpt(&plain(event));
+            let data = json!({"message_id": format!("msg_{}", event.id), "from": event.sender, "text": text});
+            ("session.message", Some(event.sender.clone()), data)
+        }
+        SessionEvent::AgentInvited(event) => {
+            let data = json!({"invitee": event.invitee, "by": event.by});
+            ("session.invited", Some(event.by.clone()), data)
+        }
+        SessionEvent::AgentJoined(event) => moved("session.joined", &event.agent),
+        SessionEvent::AgentDisconnected(event) => moved("session.disconnected", &event.agent),
+        SessionEvent::AgentReconnected(event) => moved("session.reconnected", &event.agent),
+        SessionEvent::AgentLeft(event) => {
+            let data = json!({"agent": event.agent, "reason": event.reason});
+            ("session.left", Some(event.agent.clone()), data)
+        }
+        SessionEvent::SessionEnded(event) => {
+            ("session.ended", event.by.clone(), json!({"ended_by": event.by}))
+        }
+        SessionEvent::SessionReopened(event) => {
+            ("session.reopened", Some(event.by.clone()), json!({"reopened_by": event.by}))
+        }
+    }
+}
+
+fn moved(kind: &'static str, agent: &AgentHandle) -> (&'static str, Option<AgentHandle>, Value) {
+    (kind, Some(agent.clone()), json!({"agent": agent}))
+}

@@ -1,0 +1,118 @@
+//! What lets a message through to an agent that does not want to be disturbed by every one: that its sender calls it urgent, or
+//! that it replies to what the agent said.
+//! Must not know: who wants to be disturbed by what.
+
+use std::collections::BTreeSet;
+
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, SessionId, Version};
+use plenary_log::Fault;
+use serde::Deserialize;
+
+use crate::{
+    Sessions,
+    event::{MessageSent, SessionEvent},
+    room::SessionRoom,
+};
+
+/// How many events before a message are looked through for what it replies to.
+pub const REPLY_LOOKED_BACK_MAX: u64 = 50;
+/// The value of a message's `metadata.urgency` that makes it urgent.
+pub const URGENT: &str = "urgent";
+
+/// What a message, or an invitation, is to an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pressing {
+    /// Its sender calls it urgent.
+    pub is_urgent: bool,
+    /// It is the first that its sender says after the agent spoke.
+    pub is_reply: bool,
+}
+
+#[derive(Deserialize)]
+struct Members {
+    metadata: Option<Urgency>,
+}
+
+#[derive(Deserialize)]
+struct Urgency {
+    urgency: Option<String>,
+}
+
+/// Whether the sender calls it urgent. A value that says nothing of it makes nothing urgent.
+fn is_urgent(sent: &MessageSent) -> bool {
+    let object = [b"{", &*sent.members, b"}"].concat();
+    let members = serde_json::from_slice::<Members>(&object).ok();
+    let urgency = members.and_then(|members| members.metadata?.urgency);
+    urgency.is_some_and(|urgency| urgency == URGENT)
+}
+
+impl Sessions {
+    /// What the event at a version of a session is to an agent: of an invitation, what the session's first message is.
+    pub async fn pressing(&self, me: &AgentHandle, id: &SessionId, at: Version) -> Result<Pressing, Fault> {
+        let stream = SessionRoom::stream(id.as_str());
+        let after = at.0.saturating_sub(REPLY_LOOKED_BACK_MAX + 1);
+        let looked = usize::try_from(at.0 - after).unwrap_or(1);
+        let mut events = self.log().read_stream(&stream, Version(after), looked).await?;
+        let Some(last) = events.pop().filter(|last| last.version == at) else {
+            return Ok(Pressing::default());
+        };
+        let sent = match SessionEvent::decode(&last)? {
+            SessionEvent::MessageSent(sent) => sent,
+            SessionEvent::AgentInvited(_) => {
+                // It stands behind the session's beginning.
+                let first = self.log().read_stream(&stream, Version(1), 1).await?.pop();
+                let first = first.map(|first| SessionEvent::decode(&first)).transpose()?;
+                let is_urgent = matches!(&first, Some(SessionEvent::MessageSent(sent)) if is_urgent(sent));
+                return Ok(Pressing { is_urgent, is_reply: false });
+            }
+            SessionEvent::SessionCreated(_)
+            | SessionEvent::AgentJoined(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::AgentLeft(_)
+            | SessionEvent::SessionEnded(_)
+            | SessionEvent::SessionReopened(_) => return Ok(Pressing::default()),
+        };
+        let mut spoke_since = BTreeSet::new();
+        let mut is_reply = false;
+        for event in events.iter().filter(|event| event.kind == "MessageSent") {
+            if let SessionEvent::MessageSent(before) = SessionEvent::decode(event)? {
+                if before.sender == *me {
+                    is_reply = true;
+                    spoke_since.clear();
+                } else {
+                    spoke_since.insert(before.sender);
+                }
+            }
+        }
+        Ok(Pressing {
+            is_urgent: is_urgent(&sent),
+            is_reply: is_reply && !spoke_since.contains(&sent.sender),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_word_makes_a_message_urgent() {
+        let read = |json: &str| {
+            serde_json::from_str::<Members>(json)
+                .ok()
+                .and_then(|members| members.metadata?.urgency)
+                .is_some_and(|urgency| urgency == URGENT)
+        };
+        assert!(read(r#"{"content":"x","metadata":{"urgency":"urgent","a":[1]}}"#));
+        for other in [
+            r#"{"content":"urgent"}"#,
+            r#"{"content":"x","metadata":{"urgency":"normal"}}"#,
+            r#"{"content":"x","metadata":{"urgency":true}}"#,
+            r#"{"content":"x","metadata":{"x":{"urgency":"urgent"}}}"#,
+        ] {
+            assert!(!read(other), "{other}");
+        }
+    }
+}

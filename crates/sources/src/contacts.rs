@@ -1,0 +1,77 @@
+//! Contact requests of strangers to agents that may not answer by themselves: asked of the people of their owner.
+//! Must not know: what is written on an allowlist.
+
+use plenary_accounts::{
+    Actor, Authority, Failure,
+    contact::{command::AnswerContact, state::Answer},
+};
+use plenary_kernel::{AskId, ContactId};
+use plenary_log::{Fault, StoredEvent};
+use plenary_requests::{
+    Allow, AnswerType, Content, Detail, Kind, MakeRequest, OnTimeout, Source,
+    wire::{RequestView, SourceView},
+};
+use serde_json::json;
+
+use crate::{Sources, later::Share, sources::line};
+
+fn request_of(id: &ContactId) -> AskId {
+    AskId::of_source(&format!("contacts/{id}"))
+}
+
+impl Sources {
+    /// A contact was asked for, or answered.
+    pub(crate) async fn contact_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
+        let Ok(id) = event.stream.id().parse::<ContactId>() else { return Ok(None) };
+        let Some(asked) = self.0.accounts.contact_waiting(&id).await? else {
+            self.0.requests.give_up(&request_of(&id)).await?;
+            return Ok(None);
+        };
+        let known = self.0.accounts.agent(&asked.to).await?;
+        if asked.from.owner() == asked.to.owner() || !known.state.is_live() || known.state.configures_itself()
+        {
+            return Ok(None);
+        }
+        let content = Content {
+            title: line(&format!("{} asks {} for contact", asked.from, asked.to)),
+            on_behalf_of: Some(asked.from.clone()),
+            action: None,
+            detail: asked.message.map(|text| Detail { text: Some(text), ..Detail::default() }),
+            source: Some(SourceView { room: "accounts".into(), id: id.to_string(), url: None }),
+            directory: None,
+            choices: Vec::new(),
+        };
+        let command = MakeRequest {
+            source: Source::Server,
+            agent: asked.to,
+            stranger: Some(asked.from.owner_name()),
+            kind: Kind::Contact,
+            to: None,
+            allow: Allow { accept: true, edit: false, respond: false, ignore: true },
+            deadline: None,
+            on_timeout: OnTimeout::None,
+            tool: None,
+            directory: None,
+            told: false,
+            content: json!(content).to_string().into(),
+        };
+        self.ask(&request_of(&id), command).await
+    }
+
+    /// The answer goes to whoever asked.
+    pub(crate) async fn answer_contact(&self, request: &RequestView) -> Result<(), Fault> {
+        let id = request.source.as_ref().and_then(|source| source.id.parse::<ContactId>().ok());
+        let (Some(id), Some(answer)) = (id, &request.answer) else { return Ok(()) };
+        let answer = match answer.answer {
+            AnswerType::Accept => Answer::Accepted,
+            AnswerType::Ignore => Answer::Declined,
+            AnswerType::Edit | AnswerType::Respond => return Ok(()),
+        };
+        // The request says which person it was; the server carries it out.
+        let authority = Authority { by: Actor::Operator, token: None };
+        match self.0.accounts.answer_contact(AnswerContact { authority, id, answer }).await {
+            Ok(()) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
+            Err(Failure::Fault(fault)) => Err(fault),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Invitations of strangers to agents that may not configure themselves: asked of the people of their owner. The agent may
+//! join by itself all the same; then nobody needs to answer any more.
+//! Must not know: what is said in a session.
+
+use plenary_engine::ExecuteError;
+use plenary_kernel::{AgentHandle, AskId, SessionId, Version};
+use plenary_log::{Fault, StoredEvent};
+use plenary_requests::{
+    Allow, AnswerType, Content, Kind, MakeRequest, OnTimeout, Source,
+    wire::{RequestView, SourceView},
+};
+use plenary_sessions::{
+    event::{AgentInvited, SessionEvent},
+    state::{SessionState, Standing},
+};
+use serde_json::json;
+
+use crate::{Sources, later::Share, sources::line};
+
+fn request_of(session: &SessionId, invitee: &AgentHandle, at: Version) -> AskId {
+    AskId::of_source(&format!("sessions/{session}/{invitee}/{}", at.0))
+}
+
+/// Whether an event of a session offers something to somebody, or settles an offer.
+pub(crate) fn concerns(event: &StoredEvent) -> bool {
+    match &*event.kind {
+        "SessionEnded" => true,
+        "AgentInvited" | "AgentJoined" | "AgentLeft" => match SessionEvent::decode(event) {
+            Ok(SessionEvent::AgentInvited(invited)) => invited.offered || invited.settles.is_some(),
+            Ok(SessionEvent::AgentJoined(moved)) => moved.settles.is_some(),
+            Ok(SessionEvent::AgentLeft(left)) => left.settles.is_some(),
+            Ok(_) | Err(_) => false,
+        },
+        _ => false,
+    }
+}
+
+impl Sources {
+    /// An agent was invited by a stranger, joined or left, or the session ended.
+    pub(crate) async fn invitation_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
+        let Ok(session) = event.stream.id().parse::<SessionId>() else { return Ok(None) };
+        let (state, _) = self.0.sessions.look(&session).await?;
+        match SessionEvent::decode(event)? {
+            SessionEvent::AgentInvited(invited) => {
+                self.give_up_earlier(&session, &state, &invited.invitee, event.version).await?;
+                if invited.offered {
+                    return self.ask_invited(&session, &state, event.version, invited).await;
+                }
+            }
+            SessionEvent::AgentJoined(moved) => {
+                self.give_up_earlier(&session, &state, &moved.agent, event.version).await?;
+            }
+            SessionEvent::AgentLeft(left) => {
+                self.give_up_earlier(&session, &state, &left.agent, event.version).await?;
+            }
+            SessionEvent::SessionEnded(_) => {
+                let offered = state.participants.iter().filter(|(_, one)| one.offered_by.is_some());
+                for (handle, _) in offered {
+                    self.give_up_earlier(&session, &state, handle, event.version).await?;
+                }
+            }
+            SessionEvent::SessionCreated(_)
+            | SessionEvent::MessageSent(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::SessionReopened(_) => {}
+        }
+        Ok(None)
+    }
+
+    /// What was asked because of earlier invitations needs no answer any more.
+    async fn give_up_earlier(
+        &self,
+        session: &SessionId,
+        state: &SessionState,
+        invitee: &AgentHandle,
+        before: Version,
+    ) -> Result<(), Fault> {
+        let Some(participant) = state.participant(invitee) else { return Ok(()) };
+        for at in participant.glimpses.iter().filter(|at| **at < before) {
+            self.0.requests.give_up(&request_of(session, invitee, *at)).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask_invited(
+        &self,
+        session: &SessionId,
+        state: &SessionState,
+        at: Version,
+        AgentInvited { invitee, by, .. }: AgentInvited,
+    ) -> Result<Option<Share>, Fault> {
+        if state.participant(&invitee).is_none_or(|one| one.standing != Standing::Invited) {
+            return Ok(None);
+        }
+        let known = self.0.accounts.agent(&invitee).await?;
+        // Those that the server runs join by themselves.
+        let is_hosted = self.0.accounts.acting(&invitee, 0).is_some();
+        if is_hosted || !known.state.is_live() || known.state.configures_itself() {
+            return Ok(None);
+        }
+        let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
+        let title = match topic {
+            Some(topic) => format!("{by} invites {invitee}: {topic}"),
+            None => format!("{by} invites {invitee} to a session"),
+        };
+        let stranger = (by.owner() != invitee.owner()).then(|| by.owner_name());
+        let content = Content {
+            title: line(&title),
+            on_behalf_of: Some(by),
+            action: None,
+            detail: None,
+            source: Some(SourceView {
+                room: "sessions".into(),
+                id: session.to_string(),
+                url: Some(line(&format!("/sessions/{session}"))),
+            }),
+            directory: None,
+            choices: Vec::new(),
+        };
+        let command = MakeRequest {
+            source: Source::Server,
+            agent: invitee.clone(),
+            stranger,
+            kind: Kind::Invitation,
+            to: None,
+            allow: Allow { accept: true, edit: false, respond: false, ignore: true },
+            deadline: None,
+            on_timeout: OnTimeout::None,
+            tool: None,
+            directory: None,
+            told: true,
+            content: json!(content).to_string().into(),
+        };
+        self.ask(&request_of(session, &invitee, at), command).await
+    }
+
+    /// Accepted the agent is joined; ignored the invitation waits on for the agent itself.
+    pub(crate) async fn answer_invitation(&self, request: &RequestView) -> Result<(), Fault> {
+        let session = request.source.as_ref().and_then(|source| source.id.parse::<SessionId>().ok());
+        let (Some(session), Some(answer)) = (session, &request.answer) else { return Ok(()) };
+        if answer.answer != AnswerType::Accept {
+            return Ok(());
+        }
+        // The request says which person it was; the server carries it out.
+        let acting = self.0.accounts.acting_for_person(&request.from);
+        match self.0.sessions.join(&session, &acting).await {
+            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                Ok(())
+            }
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What could not be asked for want of room: kept in an index, and asked once there is room. Each owner whose agents cause
+//! requests has a share of that index.
+//! Must not know: what is asked.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use plenary_kernel::{AskId, OwnerName, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Batch, Fault, IndexOp, IndexRow, Order, StoredEvent, StreamName};
+use plenary_requests::MakeRequest;
+use tokio::time::{sleep, timeout};
+
+use crate::{PUT_OFF_PER_OWNER_MAX, Sources};
+
+/// The events because of which something is to be asked: `<asking owner>/<agent>/<stream>/<version>`.
+const PUT_OFF: &str = "sources.put_off";
+/// How long until is looked again though no request ended: a quota may have room, too.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// The least time between two rounds.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Most events of one round.
+const ROUND_MAX: usize = 100;
+
+/// Where there is no room: the owner whose agents cause requests, and in whose agent's name they are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Share {
+    asker: OwnerName,
+    prefix: String,
+}
+
+/// A key of [`PUT_OFF`]: the prefix of its share, the stream and the version.
+fn parts(key: &str) -> Option<(&str, StreamName, Version)> {
+    let (asker, rest) = key.split_once('/')?;
+    let (agent, rest) = rest.split_once('/')?;
+    let (stream, version) = rest.rsplit_once('/')?;
+    let (category, id) = stream.split_once('/')?;
+    let prefix = &key[..asker.len() + agent.len() + 2];
+    Some((prefix, StreamName::new(category, id), Version(version.parse().ok()?)))
+}
+
+impl Sources {
+    /// Asks; where there is no room, the share that has none.
+    pub(crate) async fn ask(&self, id: &AskId, command: MakeRequest) -> Result<Option<Share>, Fault> {
+        let asker = command.stranger.clone().unwrap_or_else(|| command.agent.owner_name());
+        let prefix = format!("{asker}/{}/", command.agent);
+        let is_asked = self.0.requests.ask(id, command).await?;
+        Ok((!is_asked).then_some(Share { asker, prefix }))
+    }
+
+    /// Keeps an event until there is room.
+    pub(crate) async fn put_off(&self, share: &Share, event: &StoredEvent) -> Result<(), Fault> {
+        const { assert!(PUT_OFF_PER_OWNER_MAX <= READ_ROWS_MAX) };
+        let asker = &share.asker;
+        let all = format!("{asker}/");
+        let rows =
+            self.0.log.read_index(PUT_OFF, &all, None, PUT_OFF_PER_OWNER_MAX, Order::Ascending).await?;
+        if rows.len() >= PUT_OFF_PER_OWNER_MAX {
+            tracing::warn!(%asker, "a request to people is left out: too many wait for room already");
+            return Ok(());
+        }
+        let key = format!("{}{}/{}", share.prefix, event.stream, event.version.0);
+        self.index(IndexOp::Put { name: PUT_OFF, key, value: Bytes::new() }).await?;
+        tracing::info!(%asker, "a request to people waits until there is room");
+        // There may be room since.
+        self.0.room.notify_one();
+        Ok(())
+    }
+
+    async fn index(&self, op: IndexOp) -> Result<(), Fault> {
+        self.0.log.append(Batch { index: vec![op], ..Batch::default() }).await.map(drop)
+    }
+
+    /// Asks what was put off, whenever there may be room, for ever.
+    pub(crate) async fn ask_later(&self) {
+        let mut after = None;
+        loop {
+            match self.round(after.as_deref()).await {
+                Ok(next) => after = next,
+                Err(fault) => {
+                    tracing::warn!(%fault, "what was put off is not asked yet; it is tried again");
+                }
+            }
+            if after.is_none() {
+                // A lost wake-up is only late.
+                let _either = timeout(LOOK_EVERY, self.0.room.notified()).await;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Sees to some of what was put off; where to go on, unless that was the end.
+    async fn round(&self, after: Option<&str>) -> Result<Option<String>, Fault> {
+        let rows = self.0.log.read_index(PUT_OFF, "", after, ROUND_MAX, Order::Ascending).await?;
+        let next = rows.last().filter(|_| rows.len() == ROUND_MAX).map(|row| row.key.clone());
+        let mut full = None::<Share>;
+        for IndexRow { key, .. } in rows {
+            // Where one finds no room those behind it find none.
+            if full.as_ref().is_some_and(|share| key.starts_with(&share.prefix)) {
+                continue;
+            }
+            let seen = self.see_again(&key).await;
+            full = Fault::past_damage(seen, "what was put off is damaged and is not asked")?.flatten();
+            if full.is_none() {
+                self.index(IndexOp::Delete { name: PUT_OFF, key }).await?;
+            }
+        }
+        Ok(next)
+    }
+
+    async fn see_again(&self, key: &str) -> Result<Option<Share>, Fault> {
+        let damaged = || Fault::Corrupt(format!("{key} in {PUT_OFF}"));
+        let (_, stream, version) = parts(key).ok_or_else(damaged)?;
+        let before = Version(version.0.saturating_sub(1));
+        match self.0.log.read_stream(&stream, before, 1).await?.pop() {
+            Some(event) => self.seen_to(&event).await,
+            None => Err(damaged()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_says_where_to_find_the_event() {
+        let (prefix, stream, version) = parts("acme/@nick.cc/sessions.session/01JD/7").unwrap();
+        assert_eq!((prefix, version), ("acme/@nick.cc/", Version(7)));
+        assert_eq!(stream, StreamName::new("sessions.session", "01JD"));
+        assert!(parts("acme/@nick.cc/7").is_none());
+    }
+}

@@ -1,0 +1,62 @@
+//! What concerns people is seen to in the order of the log, once or again.
+//! Must not know: what is done.
+
+use plenary_log::{Fault, StoredEvent};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Sources,
+    later::Share,
+    sources::{Concern, concern},
+};
+
+impl Sources {
+    /// Sees to everything until the server stops. A fault is tried again.
+    pub(crate) async fn react(&self, stop: CancellationToken) {
+        let see_to = |event: StoredEvent| {
+            let sources = self.clone();
+            async move { sources.see_to(&event).await }
+        };
+        let reacting = async {
+            tokio::join!(self.0.reactor.react(see_to), self.ask_later());
+        };
+        stop.run_until_cancelled(reacting).await;
+    }
+
+    async fn see_to(&self, event: &StoredEvent) -> Result<(), Fault> {
+        match self.seen_to(event).await? {
+            Some(share) => self.put_off(&share, event).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Sees to an event; the share in which there is no room for what is to be asked because of it.
+    pub(crate) async fn seen_to(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
+        match concern(event) {
+            Some(Concern::Run) => self.run_moved(event).await,
+            Some(Concern::Contact) => self.contact_moved(event).await,
+            Some(Concern::Package) => self.package_moved(event).await,
+            Some(Concern::Invitation) => self.invitation_moved(event).await,
+            Some(Concern::Answer) => self.answered(event).await.map(|()| None),
+            None => Ok(None),
+        }
+    }
+
+    /// An answer stands: it goes to where it was asked for.
+    async fn answered(&self, event: &StoredEvent) -> Result<(), Fault> {
+        let Ok(id) = event.stream.id().parse() else { return Ok(()) };
+        let Some(seen) = self.0.requests.seen(&id).await?.filter(|seen| seen.by_server && seen.is_settled)
+        else {
+            return Ok(());
+        };
+        match seen.view.kind {
+            plenary_requests::Kind::RunInput => self.answer_run(&seen.view).await,
+            plenary_requests::Kind::Contact => self.answer_contact(&seen.view).await,
+            plenary_requests::Kind::Review => self.answer_review(&seen.view).await,
+            plenary_requests::Kind::Invitation => self.answer_invitation(&seen.view).await,
+            plenary_requests::Kind::Permission
+            | plenary_requests::Kind::Question
+            | plenary_requests::Kind::Hold => Ok(()),
+        }
+    }
+}

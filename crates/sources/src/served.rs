@@ -1,0 +1,31 @@
+//! How the server serves the sources: they hear of events, and answer no requests.
+//! Must not know: HTTP.
+
+use std::sync::Arc;
+
+use axum::Router;
+use plenary_edge::RegistryFault;
+use plenary_hub::Observer;
+use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
+use tokio_util::sync::CancellationToken;
+
+use crate::Sources;
+
+impl ServedRoom for Sources {
+    fn about() -> RoomDescription {
+        RoomDescription::silent("sources")
+    }
+
+    fn routes(&self, _mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        Ok(Router::new())
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn serving(&self, stop: CancellationToken) -> Option<Task> {
+        let sources = self.clone();
+        Some(Box::pin(async move { sources.react(stop).await }))
+    }
+}

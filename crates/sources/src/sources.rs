@@ -1,0 +1,115 @@
+//! The sources of requests, and what of the log concerns them.
+//! Must not know: what is done about it.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use plenary_accounts::{Accounts, contact::ContactRoom};
+use plenary_context::{
+    Context,
+    news::{asks_for_review, is_package},
+};
+use plenary_hub::{Observer, Reactor};
+use plenary_kernel::text::is_hidden;
+use plenary_log::{Log, StoredEvent};
+use plenary_requests::{Requests, TITLE_CHARS_MAX, is_request};
+use plenary_runs::{EventKind, Runs, event::ThreadEvent};
+use plenary_sessions::Sessions;
+use tokio::sync::Notify;
+
+use crate::invitations;
+
+/// The rooms that have something for people. Cheap to clone.
+#[derive(Clone)]
+pub struct Sources(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) accounts: Accounts,
+    pub(crate) context: Context,
+    pub(crate) runs: Runs,
+    pub(crate) requests: Requests,
+    pub(crate) sessions: Sessions,
+    pub(crate) reactor: Reactor,
+    pub(crate) log: Log,
+    /// There may be room for what was put off.
+    pub(crate) room: Notify,
+}
+
+/// What an event is to be seen to for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Concern {
+    /// A run waits, goes on or ends.
+    Run,
+    /// A contact was asked for, or answered.
+    Contact,
+    /// An agent was invited by a stranger, or that is settled.
+    Invitation,
+    /// A package was deposited, or taken a step.
+    Package,
+    /// A request has an answer that stands.
+    Answer,
+}
+
+/// Whether a request waits no more, so that another one may.
+fn ends_request(event: &StoredEvent) -> bool {
+    let ends = matches!(&*event.kind, "RequestAnswered" | "RequestWithdrawn" | "RequestExpired");
+    ends && is_request(&event.stream)
+}
+
+/// One line of a title, without what nobody sees.
+pub(crate) fn line(text: &str) -> String {
+    let plain = text.chars().map(|c| if is_hidden(c) { ' ' } else { c });
+    plain.take(TITLE_CHARS_MAX).collect()
+}
+
+/// Why an event concerns somebody, if it does.
+pub(crate) fn concern(event: &StoredEvent) -> Option<Concern> {
+    if is_request(&event.stream) {
+        let settles = matches!(&*event.kind, "RequestAnswered" | "AnswerSettled" | "RequestExpired");
+        return settles.then_some(Concern::Answer);
+    }
+    if is_package(&event.stream) {
+        // Most deposits ask nobody.
+        let is_silent = &*event.kind == "PackageDeposited" && !asks_for_review(event).unwrap_or(false);
+        return (!is_silent).then_some(Concern::Package);
+    }
+    match (event.stream.category(), &*event.kind) {
+        (Runs::CATEGORY, "RunResumed" | "RunCompleted" | "QueuedRunCanceled") => Some(Concern::Run),
+        (Runs::CATEGORY, "EventEmitted") => {
+            let waits = match ThreadEvent::decode(event) {
+                Ok(ThreadEvent::EventEmitted(emitted)) => emitted.kind == EventKind::WaitForInput,
+                Ok(_) | Err(_) => false,
+            };
+            waits.then_some(Concern::Run)
+        }
+        (ContactRoom::STREAMS, _) => Some(Concern::Contact),
+        (Sessions::CATEGORY, _) => invitations::concerns(event).then_some(Concern::Invitation),
+        _ => None,
+    }
+}
+
+impl Sources {
+    /// The sources of a server.
+    #[must_use]
+    pub fn new(log: Log, accounts: Accounts, requests: Requests, rooms: (Sessions, Context, Runs)) -> Self {
+        let (sessions, context, runs) = rooms;
+        let reactor = Reactor::new(
+            log.clone(),
+            "sources/place",
+            |event| concern(event).is_some(),
+            // One after the other, so that none makes a request for which there is no room.
+            |_| String::new(),
+        );
+        let room = Notify::new();
+        Self(Arc::new(Inner { accounts, context, runs, requests, sessions, reactor, log, room }))
+    }
+}
+
+impl Observer for Sources {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        self.0.reactor.hear(events);
+        if events.iter().any(ends_request) {
+            self.0.room.notify_one();
+        }
+        Box::pin(std::future::ready(()))
+    }
+}

@@ -1,0 +1,150 @@
+"""The Python SDK of Agent2Agent against our server, over both bindings."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+
+import httpx
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.client.client import Client
+from a2a.types import (
+    CancelTaskRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    TaskState,
+)
+from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from served import Server
+
+
+def said(text: str, **more: object) -> Message:
+    demo = more.pop("demo", None)
+    message = Message(message_id=str(uuid.uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)], **more)
+    if demo:
+        message.metadata.update({"demo": demo})
+    return message
+
+
+def texts(task: object) -> list[str]:
+    return [part.text for artifact in task.artifacts for part in artifact.parts if part.text]  # type: ignore[attr-defined]
+
+
+async def client(server: Server, token: str | None, binding: str, streaming: bool, agent: str) -> Client:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    http = httpx.AsyncClient(headers=headers, timeout=60)
+    card = await A2ACardResolver(http, f"{server.url}/a2a/{agent}").get_agent_card()
+    config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding])
+    return ClientFactory(config).create(card)
+
+
+async def walk(server: Server, token: str, binding: str) -> None:
+    agent = await client(server, token, binding, False, "plenary.echo")
+    (whole,) = [event async for event in agent.send_message(SendMessageRequest(message=said("Hello")))]
+    task = whole.task
+    assert task.status.state == TaskState.TASK_STATE_COMPLETED, task
+    assert texts(task) == ["Hello"], task
+    again = await agent.get_task(GetTaskRequest(id=task.id))
+    assert again.status.state == TaskState.TASK_STATE_COMPLETED and texts(again) == ["Hello"], again
+
+    # A second task of the same context.
+    (second,) = [e async for e in agent.send_message(SendMessageRequest(message=said("More", context_id=task.context_id)))]
+    assert second.task.context_id == task.context_id and second.task.id != task.id
+    listed = await agent.list_tasks(ListTasksRequest(context_id=task.context_id))
+    assert [one.id for one in listed.tasks] == [second.task.id, task.id], listed
+    assert listed.total_size == 2 and not listed.next_page_token
+
+    # Streaming: the task first, then what comes, and its end.
+    stream = await client(server, token, binding, True, "plenary.echo")
+    events = [e async for e in stream.send_message(SendMessageRequest(message=said("a b", demo=["deltas", "artifact"])))]
+    assert events[0].HasField("task"), events
+    assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED, events
+    artifacts = [e.artifact_update.artifact for e in events if e.HasField("artifact_update")]
+    assert any(a.name == "echo.txt" and a.parts[0].text == "a b" for a in artifacts), artifacts
+
+    # Input: a message with the same taskId answers.
+    asking = SendMessageRequest(message=said("A form", demo=["wait_for_input"]))
+    events = [e async for e in stream.send_message(asking)]
+    last = events[-1].status_update
+    assert last.status.state == TaskState.TASK_STATE_INPUT_REQUIRED, events
+    waiting = await agent.get_task(GetTaskRequest(id=last.task_id))
+    assert waiting.status.message.parts[0].text, waiting
+    answer = SendMessageRequest(message=said("yes", task_id=last.task_id, context_id=last.context_id))
+    (answered,) = [e async for e in agent.send_message(answer)]
+    assert answered.task.status.state == TaskState.TASK_STATE_COMPLETED, answered
+    try:
+        [e async for e in agent.send_message(SendMessageRequest(message=said("more", task_id=last.task_id)))]
+        raise AssertionError("a task that is over took a message")
+    except UnsupportedOperationError:
+        pass
+
+    # Canceling, and following what goes on already.
+    slow = SendMessageRequest(message=said("slow", demo=["slow"]))
+    slow.configuration.return_immediately = True
+    (begun,) = [e async for e in agent.send_message(slow)]
+    following = stream.subscribe(SubscribeToTaskRequest(id=begun.task.id))
+    first = await anext(following)
+    assert first.task.id == begun.task.id, first
+    canceled = await agent.cancel_task(CancelTaskRequest(id=begun.task.id))
+    assert canceled.status.state == TaskState.TASK_STATE_CANCELED, canceled
+    rest = [event async for event in following]
+    assert rest[-1].status_update.status.state == TaskState.TASK_STATE_CANCELED, rest
+    for call, error in [
+        (agent.cancel_task(CancelTaskRequest(id=begun.task.id)), TaskNotCancelableError),
+        (agent.get_task(GetTaskRequest(id="run_00000000000000000000000000")), TaskNotFoundError),
+    ]:
+        try:
+            await call
+            raise AssertionError(f"{error} was not raised")
+        except error:
+            pass
+    card = await agent.get_extended_agent_card(GetExtendedAgentCardRequest())
+    assert card.capabilities.streaming and card.skills[0].id == "chat", card
+
+
+async def seated(server: Server, token: str, binding: str) -> None:
+    """An agent that only takes part in sessions: its message ends the task."""
+    ann = server.agent("@ann.laptop", policy="open", visibility="public") if binding == "JSONRPC" else server.ann
+    server.ann = ann
+    agent = await client(server, token, binding, True, "ann.laptop")
+    stream = agent.send_message(SendMessageRequest(message=said("Are you there?")))
+    first = await anext(stream)
+    assert first.task.status.state == TaskState.TASK_STATE_SUBMITTED, first
+    session = first.task.context_id
+    server.ask("POST", f"/sessions/{session}/join", {}, ann)
+    server.ask("POST", f"/sessions/{session}/messages", {"content": "I am."}, ann)
+    events = [event async for event in stream]
+    assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED, events
+    task = await agent.get_task(GetTaskRequest(id=first.task.id))
+    assert texts(task) == ["I am."], task
+    listed = await agent.list_tasks(ListTasksRequest(context_id=session))
+    assert [one.id for one in listed.tasks] == [task.id], listed
+
+
+async def main() -> None:
+    with Server() as server:
+        token = server.agent("@nick.laptop", policy="open")
+        for binding in ["JSONRPC", "HTTP+JSON"]:
+            await walk(server, token, binding)
+            await seated(server, token, binding)
+        # A public card needs no token; of any other it is needed.
+        server.agent("@bob.hidden")
+        async with httpx.AsyncClient() as http:
+            card = await A2ACardResolver(http, f"{server.url}/a2a/ann.laptop").get_agent_card()
+            assert card.name == "@ann.laptop", card
+            answers = [
+                (await http.get(f"{server.url}/a2a/{name}/.well-known/agent-card.json"))
+                for name in ["bob.hidden", "nobody.there", "plenary.echo"]
+            ]
+            assert {answer.status_code for answer in answers} == {401}
+            assert len({answer.content for answer in answers}) == 1
+    print("a2a-sdk: passed")
+
+
+asyncio.run(main())

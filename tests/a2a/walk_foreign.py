@@ -1,0 +1,59 @@
+"""Our server runs a foreign agent: kind `a2a`, against the server of the Python SDK."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+from served import Server
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def main() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    foreign = subprocess.Popen([sys.executable, str(Path(__file__).with_name("foreign.py")), str(port)])
+    try:
+        card = f"http://127.0.0.1:{port}/.well-known/agent-card.json"
+        while not answers(card):
+            assert foreign.poll() is None, "the foreign agent did not start"
+        config = f'[agents.foreign]\nkind = "a2a"\nowner = "nick"\nurl = "http://127.0.0.1:{port}"\n'
+        with Server(config) as server:
+            token = server.agent("@nick.laptop", policy="open")
+
+            def run(body: dict[str, object]) -> dict[str, object]:
+                return server.ask("POST", "/agent/foreign/run?wait=result", body, token)
+
+            ended = run({"input": "Hello"})
+            assert ended["finish_reason"] == "success" and ended["result"] == "You said: Hello", ended
+            events = server.ask("GET", f"/agent/foreign/get_events?run_id={ended['run_id']}&since=0", None, token)
+            made = [event for event in events if event["type"] == "ArtifactGenerated"]
+            assert [(one["name"], one["mime_type"]) for one in made] == [("a.bin", "application/x-a")], events
+            failed = run({"input": "fail"})
+            assert failed["finish_reason"] == "error" and "It broke." in str(failed["error"]), failed
+            asks = run({"input": "ask"})
+            assert asks["type"] == "WaitForInput" and asks["request_keys"] == {"answer": "Your name?"}, asks
+            resume = {"type": "ResumeWithInput", "run_id": asks["run_id"], "request_keys": {"answer": "Nick"}}
+            server.ask("POST", "/agent/foreign/run", resume, token)
+            stream = f"/agent/foreign/get_events?run_id={asks['run_id']}&stream=true&since=0"
+            request = urllib.request.Request(server.url + stream, headers={"Authorization": f"Bearer {token}"})
+            with urllib.request.urlopen(request, timeout=60) as response:
+                assert b"You said: Nick" in response.read()
+    finally:
+        foreign.kill()
+        foreign.wait()
+    print("kind a2a: passed")
+
+
+main()

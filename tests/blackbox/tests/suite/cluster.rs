@@ -1,0 +1,228 @@
+//! Several nodes with three NATS servers are one network: what one acknowledged, all have, whatever is killed.
+//! Must not know: how they agree.
+
+use std::time::Duration;
+
+use blackbox::{Agent, Cli, NatsServers, Sender, Server, check_log, eventually_within, in_time, room};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+/// NATS elects a new leader within ten seconds, and a busy machine has as much again, and again.
+const ELECTED: Duration = Duration::from_secs(40);
+
+/// A node on these NATS servers.
+async fn node(nats: &NatsServers) -> Server {
+    Server::builder().arg("--cluster").arg(&nats.urls()).start().await
+}
+
+/// Runs the command line of an operator; `None` while the journal elects a leader.
+async fn asked(nats: &NatsServers, args: &[&str]) -> Option<(i32, String)> {
+    let ran = Cli::new(&[("PLENARY_CLUSTER", &nats.urls())]).run(args).await;
+    if ran.code == 2 && ran.err.contains("the journal is unavailable") {
+        return None;
+    }
+    assert!(ran.code < 2, "{ran:?}");
+    Some((ran.code, ran.out))
+}
+
+/// The name of the NATS server that leads the journal of the log.
+async fn leader(nats: &NatsServers) -> String {
+    eventually_within(ELECTED, "the journal has a leader", async || {
+        let ran = Cli::new(&[("PLENARY_CLUSTER", &nats.urls())]).run(&["cluster", "status", "--json"]).await;
+        let line: Value = serde_json::from_str(ran.out.lines().next()?).ok()?;
+        Some(line["leader"].as_str()?.to_owned())
+    })
+    .await
+}
+
+/// What a node's replica and the journal have in common: all, or it is said what not.
+async fn assert_verified(nats: &NatsServers, server: &Server) {
+    let data = server.data().display().to_string();
+    let verified = eventually_within(ELECTED, "the replica has what the journal has", async || {
+        let (code, out) = asked(nats, &["cluster", "verify", "--data", &data, "--json"]).await?;
+        let verified: Value = serde_json::from_str(&out).expect("it answers in JSON");
+        assert_eq!(code, 0, "{verified}");
+        (verified["records"] == verified["replicated"]).then_some(verified)
+    })
+    .await;
+    assert!(verified["records"].as_u64() > Some(5), "{verified}");
+    assert_eq!(verified["findings"], json!([]));
+}
+
+async fn inbox(agent: &Agent) -> Vec<String> {
+    let page = agent.get("/inbox?limit=100").await.ok(200);
+    let items = page["items"].as_array().expect("items").iter();
+    items.filter_map(|item| item["text"].as_str().map(ToOwned::to_owned)).collect()
+}
+
+/// A message, a wait, a stream and a trust list mean the same wherever they are asked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_nodes_are_one_network() {
+    let Some(nats) = NatsServers::three().await else { return };
+    let (a, b, c) = tokio::join!(node(&nats), node(&nats), node(&nats));
+    let (alice, bob) = (a.agent("@alice.bot").await, b.agent("@bob.bot").await);
+    let carol = c.agent("@carol.bot").await;
+    // Whoever was made on one node is known on all.
+    let id = room(&[&alice.at(&b), &bob.at(&c), &carol.at(&a)]).await;
+    let (bob_b, carol_c) = (bob.at(&b), carol.at(&c));
+
+    let mut socket = carol_c.connect().await;
+    socket.served().await;
+    let page = bob_b.get("/inbox").await.ok(200);
+    let after = page["cursor"].as_str().expect("a cursor").to_owned();
+    let wait = {
+        let bob = bob_b.clone();
+        tokio::spawn(async move { bob.get(&format!("/inbox/wait?timeout_s=30&after={after}")).await })
+    };
+    alice.say(&id, "hello").await;
+    let woken = in_time("a wait at another node is woken", wait).await.expect("a wait").ok(200);
+    assert!(woken.to_string().contains("hello"), "{woken}");
+    socket.until_text("hello").await;
+
+    // What was acknowledged on one node is read on the next, at once.
+    for n in 0..12 {
+        let text = format!("n-{n}");
+        let [sender, reader] = if n % 2 == 0 { [&alice, &bob_b] } else { [&carol_c, &alice] };
+        sender.say(&id, text.clone()).await;
+        let log = reader.history(&id).await;
+        assert_eq!(log.last().map(|event| &event["payload"]["content"]), Some(&json!(text)));
+    }
+    assert_eq!(alice.history(&id).await, carol_c.history(&id).await);
+    assert_eq!(inbox(&bob_b).await, inbox(&bob.at(&a)).await);
+
+    // A block that one node acknowledged holds on the others, at once.
+    b.block(&bob, "@alice.bot").await;
+    for server in [&a, &c, &b] {
+        let body = json!({ "invite": ["@bob.bot"] });
+        alice.at(server).post("/sessions", body).await.refused(404, "not_found");
+    }
+
+    // Foreign and absent are one 404, on every node the same.
+    let stranger = b.agent("@stranger.bot").await;
+    let mut seen = Vec::new();
+    for server in [&a, &b, &c] {
+        for session in [id.as_str(), "sess_01HW7AB12CDEFGHJKMNPQRSTVW"] {
+            for tail in ["", "/events"] {
+                let answer = stranger.at(server).get(&format!("/sessions/{session}{tail}")).await;
+                answer.refused(404, "not_found");
+                seen.push(answer.fingerprint());
+            }
+        }
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 1, "{seen:?}");
+
+    for server in [&a, &b, &c] {
+        assert_verified(&nats, server).await;
+    }
+    let status = eventually_within(ELECTED, "all replicas follow", async || {
+        let (code, status) = asked(&nats, &["cluster", "status"]).await?;
+        (code == 0).then_some(status)
+    })
+    .await;
+    assert_eq!(status.lines().count(), 2, "{status}");
+    assert!(status.contains("n0") && status.contains("n1") && status.contains("n2"), "{status}");
+}
+
+/// A node that is killed, and the NATS server that leads: what was acknowledged is there once, in order, on every node.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kills_of_nodes_and_of_the_leader_lose_nothing() {
+    let Some(mut nats) = NatsServers::three().await else { return };
+    let (mut a, b) = tokio::join!(node(&nats), node(&nats));
+    let (alice, bob) = (a.agent("@alice.bot").await, b.agent("@bob.bot").await);
+    let id = room(&[&alice, &bob]).await;
+    let (stop, stopped) = watch::channel(false);
+    let at_a = tokio::spawn(Sender::new(&alice, &id, "a").run(stopped.clone()));
+    let at_b = tokio::spawn(Sender::new(&bob.at(&b), &id, "b").run(stopped));
+    let grown = async |reader: &Agent, by: usize| {
+        let before = reader.history(&id).await.len();
+        eventually_within(ELECTED, "it goes on", async || {
+            (reader.history(&id).await.len() >= before + by).then_some(())
+        })
+        .await;
+    };
+    let bob_b = bob.at(&b);
+    grown(&bob_b, 20).await;
+    for _ in 0..2 {
+        a.crash().await;
+        grown(&bob_b, 20).await;
+    }
+    let killed = leader(&nats).await;
+    let nth = nats.kill(&killed);
+    grown(&bob_b, 20).await;
+    nats.start_again(nth).await;
+    grown(&bob_b, 20).await;
+    stop.send_replace(true);
+    let senders = [at_a.await.expect("a sender ends"), at_b.await.expect("a sender ends")];
+    let log = bob_b.history(&id).await;
+    check_log(&log, &senders);
+    assert_eq!(alice.history(&id).await, log, "both nodes have the same");
+    for server in [&a, &b] {
+        assert_verified(&nats, server).await;
+    }
+}
+
+/// A replica that is gone, or whose last record is another, is built again; one that the journal has lost is left alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_replica_is_built_again() {
+    let Some(nats) = NatsServers::one().await else { return };
+    let start = || Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev").start();
+    let (mut a, b) = tokio::join!(start(), start());
+    let (alice, bob) = (a.agent("@alice.bot").await, b.agent("@bob.bot").await);
+    let id = room(&[&alice, &bob]).await;
+    for n in 0..5 {
+        alice.say(&id, n.to_string()).await;
+    }
+    let damages = [
+        "UPDATE journal SET hash = zeroblob(32) WHERE sequence = (SELECT max(sequence) FROM journal)",
+        "DELETE FROM journal WHERE sequence = 3",
+        "DELETE FROM events WHERE position = (SELECT max(position) FROM events)",
+    ];
+    for (nth, damage) in damages.iter().enumerate() {
+        a.stop().await;
+        let database = rusqlite::Connection::open(a.data().join("plenary.db")).expect("the file opens");
+        assert_eq!(database.execute(damage, []).expect("the file can be changed"), 1);
+        drop(database);
+        bob.at(&b).say(&id, format!("meanwhile-{nth}")).await;
+        a.start_again().await;
+        assert!(a.logged().contains("built again from the journal"));
+        assert_eq!(alice.history(&id).await, bob.at(&b).history(&id).await);
+        assert_verified(&nats, &a).await;
+        assert!(a.data().join(format!("plenary.db.aside-{}", nth + 1)).exists());
+    }
+    a.stop().await;
+    std::fs::remove_file(a.data().join("plenary.db")).expect("the file is there");
+    a.start_again().await;
+    assert_eq!(alice.history(&id).await, bob.at(&b).history(&id).await);
+}
+
+/// What would part a replica from the others, or lose what was acknowledged, does not start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_safe_is_refused() {
+    let Some(nats) = NatsServers::one().await else { return };
+    let mut node = Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev").start().await;
+    node.agent("@alice.bot").await;
+    node.stop().await;
+    let serve = async |args: &[&str]| {
+        let listen = ["serve", "--listen", "127.0.0.1:0"];
+        let ran = Cli::new(&[]).run(&[&listen[..], args].concat()).await;
+        assert_ne!(ran.code, 0, "{args:?}: {ran:?}");
+        ran.err
+    };
+    let data = node.data().display().to_string();
+    let alone = serve(&["--data", &data]).await;
+    assert!(alone.contains("is a replica of a cluster's log"), "{alone}");
+    let urls = nats.urls();
+    let few = serve(&["--data", &data, "--cluster", &urls]).await;
+    assert!(few.contains("replicas") && few.contains("--cluster-dev"), "{few}");
+    let nowhere = serve(&["--data", ":memory:", "--cluster", &urls]).await;
+    assert!(nowhere.contains("--data DIR"), "{nowhere}");
+    let both = serve(&["--data", &data, "--cluster", &urls, "--database", "postgres://x"]).await;
+    assert!(both.contains("--database"), "{both}");
+    let mut single = Server::start().await;
+    single.agent("@alice.bot").await;
+    single.stop().await;
+    let own = single.data().display().to_string();
+    let owned = serve(&["--data", &own, "--cluster", &urls, "--cluster-dev"]).await;
+    assert!(owned.contains("can't become a replica"), "{owned}");
+}

@@ -1,0 +1,137 @@
+//! `plenary claude`, `codex` and `gemini`: started connected, with no file of the directory touched.
+
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
+
+use blackbox::{Cli, Server, TempDir};
+use serde_json::Value;
+
+use crate::connect::{connected, json_of, server};
+
+/// Programs that say how they were started: their variables, then their arguments, one a line.
+fn programs(directory: &Path) {
+    for name in ["claude", "codex", "gemini", "opencode", "goose", "copilot", "agy"] {
+        let path = directory.join(name);
+        let script = "#!/bin/sh\necho \"$PLENARY_AS\"\necho \"$GEMINI_CLI_SYSTEM_DEFAULTS_PATH$OPENCODE_CONFIG_CONTENT\"\nfor arg in \"$@\"; do echo \"$arg\"; done\n";
+        std::fs::write(&path, script).expect("a script");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it may be run");
+    }
+}
+
+fn home(server: &Server, bin: &TempDir) -> Cli {
+    programs(bin.path());
+    let path = format!("{}:/usr/bin:/bin", bin.path().display());
+    Cli::new(&[("PLENARY_DATA", &server.data().display().to_string()), ("USER", "Nick"), ("PATH", &path)])
+}
+
+/// The agent, the variable of Gemini CLI or OpenCode, and the arguments.
+async fn started(home: &Cli, directory: &Path, args: &[&str]) -> (String, String, Vec<String>) {
+    let ran = home.run_in(directory, args).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut lines = ran.out.lines().map(str::to_owned);
+    (lines.next().expect("an agent"), lines.next().expect("a variable"), lines.collect())
+}
+
+fn behind<'a>(args: &'a [String], flag: &str) -> &'a str {
+    let at = args.iter().position(|arg| arg == flag).unwrap_or_else(|| panic!("{flag}: {args:?}"));
+    &args[at + 1]
+}
+
+#[tokio::test]
+async fn a_coding_agent_is_started_connected_and_the_directory_stays_as_it_is() {
+    let (server, bin) = (server().await, TempDir::new());
+    let home = home(&server, &bin);
+    let directory = home.dir().join("parser");
+    let (handle, _, args) = started(&home, &directory, &["claude", "-p", "Fix it", "--verbose"]).await;
+    assert_eq!(handle, "@nick.claude-parser");
+    assert_eq!(args[args.len() - 3..], ["-p", "Fix it", "--verbose"], "what stands behind is handed over");
+    let settings: Value = json_of(behind(&args, "--settings"));
+    for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"] {
+        let command = settings["hooks"][event][0]["hooks"][0]["command"].as_str().expect(event);
+        assert!(command.ends_with(&format!("hook {event} --client claude")), "{command}");
+    }
+    let servers = json_of(behind(&args, "--mcp-config"));
+    let words = servers["mcpServers"]["plenary"]["args"].to_string();
+    assert!(words.contains("\"mcp\"") && words.contains("@nick.claude-parser"), "{servers}");
+    assert_eq!(started(&home, &directory, &["claude"]).await.0, handle, "it stays the same");
+    assert_ne!(
+        started(&home, &home.dir().join("other/parser"), &["claude"]).await.0,
+        handle,
+        "elsewhere another"
+    );
+    let named = started(&home, &directory, &["--as", "@nick.reviewer", "claude"]).await.0;
+    assert_eq!(named, "@nick.reviewer");
+    assert_eq!(started(&home, &directory, &["claude"]).await.0, handle);
+    let left = std::fs::read_dir(&directory).expect("the directory").count();
+    assert_eq!(left, 0, "no file is made there");
+}
+
+#[tokio::test]
+async fn codex_is_told_by_flags_and_gemini_by_a_file_of_its_own() {
+    let (server, bin) = (server().await, TempDir::new());
+    let home = home(&server, &bin);
+    let directory = home.dir().join("web");
+    let (handle, _, args) = started(&home, &directory, &["codex", "exec", "--json", "x"]).await;
+    assert_eq!(handle, "@nick.codex-web");
+    assert_eq!(args[args.len() - 3..], ["exec", "--json", "x"]);
+    let flags: Vec<&String> =
+        args.iter().skip_while(|arg| *arg != "-c").filter(|arg| arg.contains('=')).collect();
+    let has = |key: &str| flags.iter().any(|flag| flag.starts_with(&format!("{key}=")));
+    assert!(has("mcp_servers.plenary") && has("hooks.SessionStart") && has("hooks.Stop"), "{flags:?}");
+    let (handle, file, args) = started(&home, &directory, &["gemini", "hello"]).await;
+    assert_eq!((handle.as_str(), args), ("@nick.gemini-web", vec!["hello".to_owned()]));
+    let settings = json_of(&std::fs::read_to_string(&file).expect("its file"));
+    assert!(settings["mcpServers"]["plenary"]["command"].is_string(), "{settings}");
+    assert!(settings["hooks"]["BeforeAgent"][0]["hooks"][0]["command"].is_string(), "{settings}");
+    assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 0);
+}
+
+#[tokio::test]
+async fn each_is_told_in_the_way_that_it_has() {
+    let (server, bin) = (server().await, TempDir::new());
+    let home = home(&server, &bin);
+    let directory = home.dir().join("web");
+    let (handle, content, args) = started(&home, &directory, &["opencode", "run", "x"]).await;
+    assert_eq!((handle.as_str(), args), ("@nick.opencode-web", vec!["run".to_owned(), "x".to_owned()]));
+    let settings = json_of(&content);
+    let line = settings["mcp"]["plenary"]["command"].to_string();
+    assert!(line.contains("\"mcp\"") && line.contains(&handle), "{settings}");
+    let module =
+        settings["plugin"][0].as_str().and_then(|name| name.strip_prefix("file://")).expect("a file");
+    let module = std::fs::read_to_string(module).expect("the module");
+    assert!(
+        module.contains(" hook Stop --client opencode") && module.contains(" hook Wait --client"),
+        "{module}"
+    );
+
+    let (_, _, args) = started(&home, &directory, &["goose"]).await;
+    assert_eq!(args[..2], ["session", "--with-extension"], "without a command it is a session");
+    assert!(args[2].contains(" mcp --as @nick.goose-web"), "{args:?}");
+    let (_, _, args) = started(&home, &directory, &["goose", "run", "-t", "x"]).await;
+    assert_eq!((args[0].as_str(), &args[3..]), ("run", &["-t".to_owned(), "x".to_owned()][..]), "{args:?}");
+    let (_, _, args) = started(&home, &directory, &["copilot", "-p", "x"]).await;
+    let servers = json_of(behind(&args, "--additional-mcp-config"));
+    assert_eq!(servers["mcpServers"]["plenary"]["type"], "local", "{servers}");
+
+    let ran = home.run_in(&directory, &["antigravity"]).await;
+    assert!(ran.code == 2 && ran.err.contains("`plenary connect antigravity`"), "{ran:?}");
+    assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 0, "no file is made there");
+    let handle = connected(&home, &directory, "antigravity").await;
+    assert_eq!(started(&home, &directory, &["antigravity", "x"]).await.0, handle, "it is started as `agy`");
+}
+
+#[tokio::test]
+async fn where_it_is_connected_its_settings_are_used_and_the_command_line_is_that_agent() {
+    let (server, bin) = (server().await, TempDir::new());
+    let home = home(&server, &bin);
+    let directory = home.dir().join("app");
+    let handle = connected(&home, &directory, "claude").await;
+    let (agent, _, args) = started(&home, &directory, &["claude", "go"]).await;
+    assert_eq!((&agent, args), (&handle, vec!["go".to_owned()]), "nothing is said twice");
+    let me = home.run_in(&directory, &["me"]).await;
+    assert!(me.code == 0 && me.out.contains(&handle), "{me:?}");
+    let person = home.run_in(&directory, &["--as", "@nick", "me"]).await;
+    assert!(person.code == 0 && person.out.contains("@nick.nick"), "{person:?}");
+    std::fs::remove_file(bin.path().join("claude")).expect("the program");
+    let gone = home.run_in(&directory, &["claude"]).await;
+    assert!(gone.code == 1 && gone.err.contains("Claude Code"), "{gone:?}");
+}

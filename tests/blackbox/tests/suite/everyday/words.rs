@@ -1,0 +1,131 @@
+//! `send`, `reply`, `ask` and `inbox`, by agents and by a person who has the owner's token.
+
+use blackbox::{Cli, Server};
+use serde_json::Value;
+
+/// A server, the command line of the owner `nick`, and that of its agent.
+async fn desk() -> (Server, Cli, Cli) {
+    let server = Server::start().await;
+    let (owner, agent) = (server.owner("nick").await, server.agent("@nick.claude-parser").await);
+    let person = Cli::new(&[
+        ("PLENARY_URL", &server.url()),
+        ("PLENARY_TOKEN", owner.token()),
+        ("USER", "Nick"),
+        ("PATH", "/usr/bin:/bin"),
+    ]);
+    let agent = Cli::of(&server, &agent, "s-1");
+    (server, person, agent)
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[tokio::test]
+async fn a_person_sends_and_an_agent_replies_and_it_stays_one_session() {
+    let (_server, person, agent) = desk().await;
+    let sent = json_of(&person.done(&["send", "@nick.claude-parser", "The schema changed", "--json"]).await);
+    assert_eq!((&sent["sequence"], &sent["state"]), (&1.into(), &"accepted".into()), "{sent}");
+    assert_eq!(sent["to"], serde_json::json!(["@nick.claude-parser"]));
+    let id = sent["session_id"].as_str().expect("a session");
+    let answered = agent.done(&["reply", "I rebase"]).await;
+    assert!(answered.contains(id) && answered.ends_with("to @nick.nick"), "{answered}");
+    let inbox = person.done(&["inbox"]).await;
+    assert!(inbox.contains("I rebase") && inbox.contains("@nick.claude-parser"), "{inbox}");
+    let again = json_of(&person.done(&["send", "@nick.claude-parser", "Thanks", "--json"]).await);
+    assert_eq!(again["session_id"], id, "it is the one that they share");
+    let apart = person.done(&["send", "@nick.claude-parser", "Other", "--topic", "Tabs", "--json"]).await;
+    assert_ne!(json_of(&apart)["session_id"], id, "another topic is another session");
+    let told = person.done(&["message", "status", id, "1"]).await;
+    assert!(told.contains("answered"), "{told}");
+}
+
+#[tokio::test]
+async fn a_reply_goes_to_the_last_that_came_also_when_it_was_read_before() {
+    let (server, person, agent) = desk().await;
+    let other = Cli::of(&server, &server.agent("@acme.support").await, "s-2");
+    other.done(&["send", "@nick.claude-parser", "first"]).await;
+    agent.done(&["inbox", "--ack"]).await;
+    let later = json_of(&person.done(&["send", "@nick.claude-parser", "second", "--json"]).await);
+    let replied = json_of(&agent.done(&["reply", "to the second", "--json"]).await);
+    assert_eq!(replied["session_id"], later["session_id"]);
+    person.done(&["reply", "third"]).await;
+    agent.done(&["inbox", "--ack"]).await;
+    let replied = json_of(&agent.done(&["reply", "to the third", "--json"]).await);
+    assert_eq!(replied["session_id"], later["session_id"], "nothing is unread, and this came last");
+    let named = json_of(&agent.done(&["reply", "--to", "@acme.support", "to the first", "--json"]).await);
+    assert_eq!(named["to"], serde_json::json!(["@acme.support"]));
+    let nobody = Cli::of(&server, &server.agent("@acme.new").await, "s-3").run(&["reply", "Hm"]).await;
+    assert_eq!(nobody.code, 2, "{nobody:?}");
+    assert!(nobody.err.contains("plenary send"), "{nobody:?}");
+}
+
+#[tokio::test]
+async fn a_reply_goes_to_no_older_invitation_of_a_stranger() {
+    let (server, person, agent) = desk().await;
+    let stranger = server.agent("@acme.stranger").await;
+    stranger.post("/sessions", serde_json::json!({"invite": ["@nick.claude-parser"]})).await.ok(201);
+    let sent = json_of(&person.done(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
+    let replied = json_of(&agent.done(&["reply", "7447", "--json"]).await);
+    assert_eq!(replied["session_id"], sent["session_id"]);
+    let asked = Cli::of(&server, &stranger, "s-9");
+    let last = json_of(&asked.done(&["send", "@nick.claude-parser", "And I?", "--json"]).await);
+    let replied = json_of(&agent.done(&["reply", "You too", "--json"]).await);
+    assert_eq!(replied["session_id"], last["session_id"], "this one came last");
+}
+
+#[tokio::test]
+async fn an_agent_is_asked_and_its_answer_printed() {
+    let (server, person, agent) = desk().await;
+    let mut asking = person.start(&["ask", "@nick.claude-parser", "Tabs?", "--wait", "60"]);
+    asking.note_with("asked @nick.claude-parser").await;
+    agent.done(&["reply", "Tabs it is"]).await;
+    asking.line_with("Tabs it is").await;
+    assert_eq!(asking.end().await.code, 0);
+    let silent = person.run(&["ask", "@nick.claude-parser", "And now?", "--wait", "1"]).await;
+    assert_eq!(silent.code, 5, "{silent:?}");
+    drop(server);
+}
+
+#[tokio::test]
+async fn a_slip_in_a_handle_or_a_command_is_answered_with_what_may_be_meant() {
+    let (server, person, agent) = desk().await;
+    let slip = person.run(&["send", "@nick.claude-praser", "Hi"]).await;
+    assert_eq!(slip.code, 1, "{slip:?}");
+    assert!(slip.err.contains("did you mean @nick.claude-parser?"), "{slip:?}");
+    let slip = person.run(&["send", "@nick.claude-praser", "Hi", "--json"]).await;
+    let error = json_of(slip.err.lines().last().expect("an error"));
+    assert!(slip.err.contains("not_found") && error.to_string().contains("did you mean"), "{slip:?}");
+    server.closed("@acme.secret", &[]).await;
+    let hidden = agent.run(&["send", "@acme.secrets", "Hi"]).await;
+    assert!(!hidden.err.contains("@acme.secret?"), "who is out of reach is not named: {hidden:?}");
+    let command = person.run(&["sned", "@nick.claude-parser", "Hi"]).await;
+    assert_eq!(command.code, 2);
+    assert!(command.err.contains("send"), "{command:?}");
+    let nobody =
+        Cli::new(&[("PLENARY_URL", &server.url()), ("USER", "Nick")]).run(&["send", "@a.b", "Hi"]).await;
+    assert_eq!(nobody.code, 4, "{nobody:?}");
+}
+
+#[tokio::test]
+async fn the_help_has_groups_and_examples() {
+    let (_server, person, _agent) = desk().await;
+    let help = person.done(&["--help"]).await;
+    for words in ["Talk:", "Begin:", "e.g. plenary send", "Exit codes:", "--as <@OWNER.NAME>"] {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_watches_what_its_agents_do() {
+    let (_server, person, agent) = desk().await;
+    let mut watches = [person.start(&["watch"]), person.start(&["watch", "--as", "@nick"])];
+    for watch in &mut watches {
+        watch.note_with("watching").await;
+    }
+    person.done(&["send", "@nick.claude-parser", "The schema changed"]).await;
+    agent.done(&["reply", "I rebase"]).await;
+    for watch in &mut watches {
+        watch.line_with("The schema changed").await;
+    }
+}

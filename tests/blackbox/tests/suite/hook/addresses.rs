@@ -1,0 +1,83 @@
+//! Several sessions of one agent: an answer goes to the session that asked, everything else to the one that works.
+
+use blackbox::{Cli, eventually};
+use serde_json::{Value, json};
+
+use super::{
+    Coding,
+    context::{Program, asked, state},
+    delivery::{send, two},
+};
+
+/// Calls a tool as the coding agent does that runs in the program.
+async fn call(home: &Cli, coding: &Coding, program: &Program, tool: &str, arguments: Value) -> Value {
+    let line = coding.line("Stop");
+    let plenary = line.split(" hook ").next().expect("a program");
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+            "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}),
+    ];
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let line = format!("PLENARY_AGENT_PID={} {plenary} mcp --as {}", program.id(), coding.handle);
+    let ran = home.shell(&coding.directory, &line, &input).await;
+    let answers = ran.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let answer = answers.into_iter().find(|answer| answer["id"] == 2);
+    answer.unwrap_or_else(|| panic!("no answer: {ran:?}"))["result"]["structuredContent"].clone()
+}
+
+#[tokio::test]
+async fn an_answer_goes_to_the_session_that_asked_and_news_to_the_one_that_works() {
+    let (_server, home, claude, codex) = two().await;
+    let (day, night) = (Program::begin(), Program::begin());
+    day.at(&home, &codex, "day", "SessionStart").await;
+    day.at(&home, &codex, "day", "UserPromptSubmit").await;
+    let sent = call(&home, &codex, &day, "send", json!({"to": [claude.handle], "text": "Which port?"})).await;
+    let id = sent["session_id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+    day.at(&home, &codex, "day", "Stop").await;
+    night.at(&home, &codex, "night", "SessionStart").await;
+    night.at(&home, &codex, "night", "UserPromptSubmit").await;
+    home.run_in(&claude.directory, &["session", "join", &id, "--as", &claude.handle]).await;
+    let answer = (id.clone(), send(&home, &claude, &id, "Port 7420.").await);
+    let news = asked(&home, &claude, &codex, "The build is red.").await;
+    let works = night.at(&home, &codex, "night", "PostToolUse").await;
+    assert!(works.out.contains("The build is red.") && !works.out.contains("7420"), "{works:?}");
+    assert_eq!(night.at(&home, &codex, "night", "PostToolUse").await.out, "");
+    assert_eq!(state(&home, &claude, &news).await, "in_context");
+    assert_eq!(state(&home, &claude, &answer).await, "delivered", "it waits for the session that asked");
+    let asks = day.at(&home, &codex, "day", "UserPromptSubmit").await;
+    assert!(asks.out.contains("Port 7420.") && !asks.out.contains("red"), "{asks:?}");
+    day.at(&home, &codex, "day", "Stop").await;
+    assert_eq!(state(&home, &claude, &answer).await, "in_context");
+}
+
+#[tokio::test]
+async fn a_session_that_ends_or_is_killed_hands_over_the_answers_that_it_waits_for() {
+    let (_server, home, claude, _) = two().await;
+    let asker = Coding::begin(&home, "claude", "c").await;
+    let other = Program::begin();
+    other.at(&home, &asker, "other", "SessionStart").await;
+    for is_killed in [false, true] {
+        let (mut program, session) = (Program::begin(), format!("ends-{is_killed}"));
+        program.at(&home, &asker, &session, "SessionStart").await;
+        let text = format!("Which port {is_killed}?");
+        let arguments = json!({"to": [claude.handle], "text": text, "topic": text});
+        let sent = call(&home, &asker, &program, "send", arguments).await;
+        let id = sent["session_id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+        home.run_in(&claude.directory, &["session", "join", &id, "--as", &claude.handle]).await;
+        send(&home, &claude, &id, &format!("Answer {is_killed}.")).await;
+        assert_eq!(other.at(&home, &asker, "other", "UserPromptSubmit").await.out, "", "it is the other's");
+        if is_killed {
+            program.kill();
+        } else {
+            program.at(&home, &asker, &session, "SessionEnd").await;
+        }
+        eventually("the other session is shown it", || async {
+            let ran = other.at(&home, &asker, "other", "PostToolUse").await;
+            ran.out.contains(&format!("Answer {is_killed}.")).then_some(())
+        })
+        .await;
+        other.at(&home, &asker, "other", "Stop").await;
+    }
+}

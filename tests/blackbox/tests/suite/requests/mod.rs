@@ -1,0 +1,342 @@
+//! Requests to people, as the real server carries them out: asked by agents, answered by owners, durable, once.
+
+mod crash;
+mod hook;
+mod shapes;
+mod sources;
+
+use blackbox::{Agent, Caller, Server, eventually, in_time};
+use serde_json::{Value, json};
+
+/// An owner and an agent of it.
+pub(super) struct House {
+    pub(super) server: Server,
+    pub(super) owner: Caller,
+    pub(super) agent: Agent,
+}
+
+pub(super) async fn house() -> House {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let agent = server.agent("@nick.cc").await;
+    House { server, owner, agent }
+}
+
+pub(super) fn permission() -> Value {
+    json!({
+        "kind": "permission",
+        "title": "Run the tests",
+        "action": {"name": "Bash", "args": {"command": "cargo test"}},
+        "directory": "/src/app",
+        "allow": {"accept": true, "edit": true, "respond": true, "ignore": true},
+    })
+}
+
+pub(super) async fn ask(agent: &Caller, body: Value) -> String {
+    let made = agent.post("/requests", body).await.ok(201);
+    let id = made["request_id"].as_str().expect("an id").to_owned();
+    assert!(id.starts_with("ask_"), "{id}");
+    id
+}
+
+pub(super) fn at(id: &str, below: &str) -> String {
+    format!("/requests/{id}{below}")
+}
+
+#[tokio::test]
+async fn a_request_is_shown_to_its_owner_and_the_answer_wakes_the_agent() {
+    let House { server: _server, owner, agent } = house().await;
+    let id = ask(&agent, permission()).await;
+    let page = owner.get("/requests").await.ok(200);
+    assert_eq!(page["counts"], json!({"open": 1, "snoozed": 0}));
+    let shown = &page["requests"][0];
+    assert_eq!((&shown["request_id"], &shown["from"]), (&json!(id), &json!("@nick.cc")));
+    assert_eq!((&shown["state"], &shown["version"]), (&json!("open"), &json!(1)));
+    assert_eq!(shown["action"]["args"]["command"], "cargo test");
+    let waiting = {
+        let (agent, path) = (agent.clone(), at(&id, "?wait=60"));
+        tokio::spawn(async move { agent.get(&path).await.ok(200) })
+    };
+    let answer = json!({"type": "edit", "args": {"command": "cargo test -p app"}, "version": 1});
+    let answered = owner.post(&at(&id, "/answer"), answer).await.ok(200);
+    assert_eq!((&answered["state"], &answered["answer"]["by"]), (&json!("answered"), &json!("~nick")));
+    let heard = in_time("the wait", waiting).await.expect("a wait");
+    assert_eq!(heard["answer"]["args"], json!({"command": "cargo test -p app"}));
+    let page = owner.get("/requests?state=answered").await.ok(200);
+    assert_eq!((&page["requests"][0]["request_id"], &page["counts"]["open"]), (&json!(id), &json!(0)));
+}
+
+#[tokio::test]
+async fn of_two_who_answer_at_once_one_wins_and_the_other_is_told_the_answer() {
+    let House { server, owner, agent } = house().await;
+    let operator = server.operator();
+    for _ in 0..10 {
+        let path = at(&ask(&agent, permission()).await, "/answer");
+        let yes = json!({"type": "accept", "version": 1});
+        let no = json!({"type": "ignore", "text": "Not now.", "version": 1});
+        let (one, other) = tokio::join!(owner.post(&path, yes), operator.post(&path, no));
+        let (won, lost) = if one.status == 200 { (one, other) } else { (other, one) };
+        let stands = won.ok(200)["answer"].clone();
+        lost.refused(409, "already_answered");
+        assert_eq!(lost.json()["answer"], stands);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_another_version_or_of_another_kind_is_refused() {
+    let House { server: _server, owner, agent } = house().await;
+    let id = ask(&agent, json!({"kind": "question", "title": "Which one?"})).await;
+    let until = blackbox::epoch_ms() + 60_000;
+    let snoozed = owner.post(&at(&id, "/snooze"), json!({"until": until})).await.ok(200);
+    assert_eq!((&snoozed["state"], &snoozed["version"]), (&json!("snoozed"), &json!(2)));
+    assert_eq!(owner.get("/requests").await.ok(200)["requests"], json!([]));
+    let page = owner.get("/requests?state=snoozed").await.ok(200);
+    assert_eq!((page["requests"].as_array().map(Vec::len), &page["counts"]["snoozed"]), (Some(1), &json!(1)));
+    assert_eq!(agent.get(&at(&id, "")).await.ok(200)["state"], "open", "the agent does not see it");
+    let path = at(&id, "/answer");
+    owner.post(&path, json!({"type": "accept", "version": 1})).await.refused(409, "stale_version");
+    let edit = json!({"type": "edit", "args": {}, "version": 2});
+    owner.post(&path, edit).await.refused(409, "answer_not_allowed");
+    owner.post(&path, json!({"type": "respond", "version": 2})).await.refused(400, "invalid_answer");
+    owner.post(&path, json!({"type": "respond", "text": "The second.", "version": 2})).await.ok(200);
+}
+
+#[tokio::test]
+async fn who_gave_up_needs_no_answer() {
+    let House { server: _server, owner, agent } = house().await;
+    let id = ask(&agent, permission()).await;
+    assert_eq!(agent.delete(&at(&id, "")).await.status, 204);
+    assert_eq!(agent.delete(&at(&id, "")).await.status, 204);
+    let accept = json!({"type": "accept", "version": 1});
+    owner.post(&at(&id, "/answer"), accept.clone()).await.refused(409, "request_withdrawn");
+    assert_eq!(owner.get("/requests").await.ok(200)["requests"], json!([]));
+    let answered = ask(&agent, permission()).await;
+    owner.post(&at(&answered, "/answer"), accept).await.ok(200);
+    agent.delete(&at(&answered, "")).await.refused(409, "already_answered");
+}
+
+#[tokio::test]
+async fn an_answer_is_taken_back_until_it_stands_and_heard_only_then() {
+    let House { server: _server, owner, agent } = house().await;
+    let id = ask(&agent, permission()).await;
+    let undoable = |version: u64| json!({"type": "accept", "version": version, "undo_seconds": 60});
+    let answered = owner.post(&at(&id, "/answer"), undoable(1)).await.ok(200);
+    assert!(answered["answer"]["undo_until"].is_u64(), "{answered}");
+    let seen = agent.get(&at(&id, "")).await.ok(200);
+    assert_eq!((&seen["state"], seen.get("answer")), (&json!("open"), None));
+    let undone = owner.post_empty(&at(&id, "/undo")).await.ok(200);
+    assert_eq!((&undone["state"], undone.get("answer")), (&json!("open"), None));
+    owner.post_empty(&at(&id, "/undo")).await.refused(409, "not_answered");
+    let short = json!({"type": "ignore", "version": 3, "undo_seconds": 1});
+    owner.post(&at(&id, "/answer"), short).await.ok(200);
+    let heard = agent.get(&at(&id, "?wait=60")).await.ok(200);
+    assert_eq!(heard["answer"]["type"], "ignore");
+    owner.post_empty(&at(&id, "/undo")).await.refused(409, "too_late");
+    let long = json!({"type": "accept", "version": 1, "undo_seconds": 61});
+    owner.post(&at(&id, "/answer"), long).await.refused(400, "invalid_undo_seconds");
+}
+
+#[tokio::test]
+async fn a_deadline_that_passes_counts_as_it_was_said() {
+    let House { server: _server, owner, agent } = house().await;
+    for (then, expected) in [("accept", json!("accept")), ("ignore", json!("ignore")), ("none", Value::Null)]
+    {
+        let mut body = permission();
+        body["deadline_at"] = (blackbox::epoch_ms() + 300).into();
+        body["on_timeout"] = then.into();
+        let id = ask(&agent, body).await;
+        let over = agent.get(&at(&id, "?wait=60")).await.ok(200);
+        assert_eq!((&over["state"], &over["answer"]["type"]), (&json!("expired"), &expected));
+        let accept = json!({"type": "accept", "version": over["version"]});
+        owner.post(&at(&id, "/answer"), accept).await.refused(409, "request_expired");
+    }
+    let mut past = permission();
+    past["deadline_at"] = (blackbox::epoch_ms() - 1).into();
+    agent.post("/requests", past).await.refused(400, "invalid_deadline");
+}
+
+#[tokio::test]
+async fn a_rule_answers_the_like_of_it_at_once_until_it_is_removed() {
+    let House { server, owner, agent } = house().await;
+    let other = server.agent("@nick.other").await;
+    let id = ask(&agent, permission()).await;
+    let rule = json!({"agent": "@nick.cc", "tool": "Bash", "directory": "/src/app", "expires_in_days": 7});
+    let answer = json!({"type": "accept", "version": 1, "rule": rule});
+    owner.post(&at(&id, "/answer"), answer).await.ok(200);
+    let rules = owner.get("/requests/rules").await.ok(200);
+    let made = &rules["rules"][0];
+    assert_eq!((&made["tool"], &made["request_id"]), (&json!("Bash"), &json!(id)));
+    let answered = agent.post("/requests", permission()).await.ok(201);
+    assert_eq!((&answered["state"], &answered["answer"]["by"]), (&json!("answered"), &json!("rule")));
+    assert_eq!(answered["answer"]["rule_id"], made["rule_id"]);
+    let mut elsewhere = permission();
+    elsewhere["directory"] = "/src/application".into();
+    assert_eq!(agent.post("/requests", elsewhere).await.ok(201)["state"], "open");
+    assert_eq!(other.post("/requests", permission()).await.ok(201)["state"], "open");
+    let path = format!("/requests/rules/{}", made["rule_id"].as_str().expect("an id"));
+    assert_eq!(owner.delete(&path).await.status, 204);
+    owner.delete(&path).await.refused(404, "not_found");
+    assert_eq!(agent.post("/requests", permission()).await.ok(201)["state"], "open");
+}
+
+#[tokio::test]
+async fn who_has_nothing_to_do_with_it_finds_nothing() {
+    let House { server, owner: _, agent } = house().await;
+    let (foreign, stranger) = (server.owner("acme").await, server.agent("@acme.bot").await);
+    let sibling = server.agent("@nick.two").await;
+    let id = ask(&agent, permission()).await;
+    let absent = "ask_01HW7AB12CDEFGHJKMNPQRSTVW";
+    for caller in [&foreign, &*stranger, &*sibling] {
+        let of = async |id: &str| caller.get(&at(id, "?wait=1")).await.fingerprint().replace(id, "ID");
+        assert_eq!(of(&id).await, of(absent).await);
+        let accept = json!({"type": "accept", "version": 1});
+        caller.post(&at(&id, "/answer"), accept).await.refused(404, "not_found");
+        assert_eq!(caller.get("/requests").await.ok(200)["requests"], json!([]));
+    }
+    let accept = json!({"type": "accept", "version": 1});
+    agent.post(&at(&id, "/answer"), accept).await.refused(404, "not_found");
+}
+
+#[tokio::test]
+async fn the_answer_comes_to_the_inbox_of_the_agent() {
+    let House { server: _server, owner, agent } = house().await;
+    let id = ask(&agent, permission()).await;
+    let mut silent = permission();
+    silent["inbox"] = false.into();
+    let untold = ask(&agent, silent).await;
+    let waiting = {
+        let agent = agent.clone();
+        tokio::spawn(async move { agent.get("/inbox/wait?timeout_s=30").await.ok(200) })
+    };
+    for id in [&untold, &id] {
+        let answer = json!({"type": "ignore", "text": "Not today.", "version": 1});
+        owner.post(&at(id, "/answer"), answer).await.ok(200);
+    }
+    let page = in_time("the inbox", waiting).await.expect("a wait");
+    let item = &page["items"][0];
+    assert_eq!((&item["kind"], &item["trust"]), (&json!("request.answered"), &json!("system")));
+    assert_eq!((&item["ref"], &item["subject"]), (&json!({"request_id": id}), &json!("Run the tests")));
+    assert_eq!(item["text"], "ignore by ~nick\nNot today.");
+    agent.post("/inbox/ack", json!({"cursor": page["cursor"]})).await.ok(200);
+    assert_eq!(agent.get("/inbox").await.ok(200)["items"], json!([]));
+}
+
+#[tokio::test]
+async fn many_are_answered_at_once_and_one_that_is_refused_holds_up_none() {
+    let House { server: _server, owner, agent } = house().await;
+    let (one, two) = (ask(&agent, permission()).await, ask(&agent, permission()).await);
+    let answer = |id: &str, version: u64| json!({"request_id": id, "type": "accept", "version": version});
+    let body = json!({"answers": [answer(&one, 7), answer("ask_1", 1), answer(&two, 1)]});
+    let results = owner.post("/requests/answers", body).await.ok(200);
+    assert_eq!(results["results"][0]["error"]["code"], "stale_version");
+    assert_eq!(results["results"][1]["error"]["code"], "not_found");
+    assert_eq!(results["results"][2]["request"]["state"], "answered");
+    let none = json!({"answers": []});
+    owner.post("/requests/answers", none).await.refused(400, "invalid_answers");
+}
+
+#[tokio::test]
+async fn past_the_limit_an_agent_asks_no_more_until_something_is_answered() {
+    let House { server: _server, owner, agent } = house().await;
+    let mut last = String::new();
+    for _ in 0..200 {
+        last = ask(&agent, json!({"kind": "question", "title": "And now?"})).await;
+    }
+    let more = json!({"kind": "question", "title": "And now?"});
+    agent.post("/requests", more.clone()).await.refused(429, "too_many_requests");
+    owner.post(&at(&last, "/answer"), json!({"type": "ignore", "version": 1})).await.ok(200);
+    ask(&agent, more).await;
+    let mut large = permission();
+    large["detail"] = json!({"text": "x".repeat(70_000)});
+    let refused = agent.post("/requests", large).await;
+    refused.refused(413, "request_too_large");
+    let (mut cursor, mut seen) = (String::new(), std::collections::BTreeSet::new());
+    loop {
+        let page = owner.get(&format!("/requests?limit=100{cursor}")).await.ok(200);
+        for request in page["requests"].as_array().expect("a list") {
+            assert!(seen.insert(request["request_id"].to_string()), "{request} stands twice");
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={}", next.replace('/', "%2F")),
+            None => break,
+        }
+    }
+    assert_eq!(seen.len(), 200);
+}
+
+#[tokio::test]
+async fn a_link_shows_the_request_as_text_and_answers_it_once() {
+    let House { server, owner, agent } = house().await;
+    let mut body = permission();
+    body["title"] = "<script>alert(1)</script>".into();
+    let id = ask(&agent, body).await;
+    let link = owner.post_empty(&at(&id, "/link")).await.ok(201);
+    let url = link["url"].as_str().expect("a link");
+    let path = &url[url.find("/tap/").expect("a path")..];
+    let anybody = server.stranger();
+    let page = anybody.get(path).await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(
+        page.header("content-security-policy").is_some_and(|policy| policy.contains("default-src 'none'"))
+    );
+    // With either of them a browser would send the form as nobody's page, and be refused.
+    assert!(page.header("content-security-policy").is_some_and(|policy| !policy.contains("sandbox")));
+    assert_eq!(page.header("referrer-policy"), Some("same-origin"));
+    let text = page.text();
+    assert!(text.contains("&lt;script&gt;") && !text.contains("<script"), "{text}");
+    assert_eq!(owner.get(&at(&id, "")).await.ok(200)["state"], "open", "looking answers nothing");
+    let origin = server.url();
+    let tap = async |form: &str| {
+        let kind = [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", origin.as_str())];
+        anybody.bytes(&anybody.request("POST", path, &kind, Some(form.as_bytes()))).await.status
+    };
+    assert_eq!(tap("answer=perhaps").await, 400);
+    assert_eq!(tap("answer=respond&text=Not%20now").await, 200);
+    assert_eq!(tap("answer=accept").await, 409);
+    let seen = agent.get(&at(&id, "")).await.ok(200);
+    assert_eq!((&seen["answer"]["text"], &seen["answer"]["by"]), (&json!("Not now"), &json!("link")));
+    assert_eq!(anybody.get(&format!("/tap/{}", "0".repeat(64))).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_an_owner_stores_is_counted_as_it_is_asked() {
+    let House { mut server, owner, agent } = house().await;
+    let id = ask(&agent, permission()).await;
+    let rule = json!({"agent": "@nick.cc", "tool": "Bash", "expires_in_days": 7});
+    let answer = json!({"type": "accept", "version": 1, "rule": rule});
+    owner.post(&at(&id, "/answer"), answer).await.ok(200);
+    ask(&agent, permission()).await;
+    server.stop().await;
+    let fsck =
+        std::process::Command::new(blackbox::binary()).arg("fsck").arg("--data").arg(server.data()).output();
+    let fsck = fsck.expect("fsck runs");
+    assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
+}
+
+/// Until the owner's list has so many.
+pub(super) async fn listed(owner: &Caller, kind: &str, count: usize) -> Value {
+    eventually("the requests of the owner", || async {
+        let page = owner.get(&format!("/requests?kind={kind}")).await.ok(200);
+        (page["requests"].as_array().map(Vec::len) == Some(count)).then_some(page)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_overview_counts_what_waits_for_the_people_of_an_owner() {
+    let House { server, owner, agent } = house().await;
+    let stranger = server.owner("acme").await;
+    server.agent("@acme.bot").await;
+    let first = ask(&agent, permission()).await;
+    let second = ask(&agent, permission()).await;
+    let waiting = async |who: &Caller| who.get("/overview").await.ok(200)["waiting"].clone();
+    let since = async |id: &str| owner.get(&at(id, "")).await.ok(200)["created_at"].clone();
+    assert_eq!(waiting(&owner).await, json!({"count": 2, "oldest_at": since(&first).await}));
+    assert_eq!(waiting(&server.operator()).await["count"], 2);
+    assert_eq!(waiting(&stranger).await, json!({"count": 0, "oldest_at": null}));
+    let until = blackbox::epoch_ms() + 60_000;
+    owner.post(&at(&first, "/snooze"), json!({"until": until})).await.ok(200);
+    assert_eq!(waiting(&owner).await, json!({"count": 1, "oldest_at": since(&second).await}));
+    owner.post(&at(&second, "/answer"), json!({"type": "accept", "version": 1})).await.ok(200);
+    assert_eq!(waiting(&owner).await["count"], 0);
+}

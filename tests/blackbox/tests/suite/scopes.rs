@@ -1,0 +1,227 @@
+//! Tokens beside an agent's own: what a scope admits, what a child may have, and that one that has ended opens nothing,
+//! whatever is open with it.
+
+use blackbox::{Agent, Caller, Pongs, Server, eventually, in_time, pair};
+use serde_json::{Value, json};
+
+/// The same agent with a new token.
+async fn scoped(server: &Server, agent: &Caller, body: Value) -> (Caller, String) {
+    let made = agent.post("/agents/me/tokens", body).await.ok(201);
+    let token = made["token"].as_str().expect("a token");
+    assert!(token.starts_with("pls_") && token.len() == 68, "{made}");
+    (server.bearer(token), made["id"].as_str().expect("an id").to_owned())
+}
+
+#[track_caller]
+fn gone(answer: &blackbox::Response) {
+    assert_eq!(answer.status, 204, "{answer}");
+}
+
+fn scope(scope: &str) -> Value {
+    json!({"scope": scope})
+}
+
+/// A scope admits what it names, in every room; a refusal says what is missing, and the agent's own token does what it did.
+#[tokio::test]
+async fn a_scope_admits_what_it_names() {
+    let server = Server::start().await;
+    let (alice, _bob, id) = pair(&server).await;
+    let (reads, _) = scoped(&server, &alice, scope("sessions:read")).await;
+    let refused = |answer: &blackbox::Response, wanted: &str| {
+        answer.refused(403, "insufficient_scope");
+        assert!(answer.text().contains(wanted), "{answer}");
+    };
+    reads.get(&format!("/sessions/{id}")).await.ok(200);
+    reads.get("/sessions").await.ok(200);
+    // Who it is, it may always ask.
+    assert_eq!(reads.get("/agents/me").await.ok(200)["handle"], alice.handle.as_str());
+    let message = json!({"content": "hi"});
+    refused(&reads.post(&format!("/sessions/{id}/messages"), message.clone()).await, "sessions:write");
+    refused(&reads.get("/inbox").await, "inbox:read");
+    refused(&reads.get("/agents/me/allowlist").await, "accounts:read");
+    refused(&reads.post("/agents/me/tokens", scope("sessions:read")).await, "accounts:write");
+    // A connection takes the agent's place.
+    let socket = reads.try_socket("/connect", &[], Pongs::Answer).await;
+    refused(&socket.expect_err("no upgrade"), "sessions:write");
+    // A key makes no difference, and shows no answer that another token got.
+    let key = [("Idempotency-Key", "k")];
+    alice.call("POST", &format!("/sessions/{id}/messages"), &key, Some(&message)).await.ok(201);
+    refused(&reads.call("POST", &format!("/sessions/{id}/messages"), &key, Some(&message)).await, "write");
+    let (writes, _) = scoped(&server, &alice, scope("read sessions:write")).await;
+    writes.post(&format!("/sessions/{id}/messages"), message.clone()).await.ok(201);
+    writes.get("/inbox").await.ok(200);
+    writes.post("/inbox/ack", json!({"cursor": "0"})).await.refused(403, "insufficient_scope");
+    writes.try_socket("/connect", &[], Pongs::Answer).await.expect("an upgrade").close().await;
+    alice.post(&format!("/sessions/{id}/messages"), message).await.ok(201);
+    for bad in ["", "admin", "sessions", "sessions:rw", "session:a", "console:read"] {
+        alice.post("/agents/me/tokens", scope(bad)).await.refused(400, "invalid_scope");
+    }
+    alice
+        .post("/agents/me/tokens", json!({"scope": "read", "expires_in": 0}))
+        .await
+        .refused(400, "invalid_expires_in");
+    alice.post("/agents/me/tokens", json!({"scope": "read", "name": ""})).await.refused(400, "invalid_name");
+}
+
+/// One that is held to a session reaches that session and nothing that shows others.
+#[tokio::test]
+async fn a_token_is_held_to_its_sessions() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let other = alice.create(&[&bob]).await;
+    let (held, _) = scoped(&server, &alice, scope(&format!("write session:{id}"))).await;
+    held.get(&format!("/sessions/{id}/events")).await.ok(200);
+    held.post(&format!("/sessions/{id}/messages"), json!({"content": "hi"})).await.ok(201);
+    for path in [
+        format!("/sessions/{other}"),
+        format!("/sessions/{other}/events"),
+        "/sessions".into(),
+        "/inbox".into(),
+        "/search/messages?q=hi".into(),
+        "/watch".into(),
+        "/v1/projects".into(),
+        "/requests".into(),
+    ] {
+        let answer = held.get(&path).await;
+        assert_eq!(answer.status, 403, "{path}: {answer}");
+    }
+    held.post("/sessions", json!({"invite": []})).await.refused_as(403);
+    held.get("/agents/me/allowlist").await.ok(200);
+}
+
+/// Over the Model Context Protocol the same holds for what a tool asks.
+#[tokio::test]
+async fn tools_are_held_to_the_scope() {
+    let server = Server::start().await;
+    let (alice, _bob, id) = pair(&server).await;
+    let (reads, _) = scoped(&server, &alice, scope("read")).await;
+    let call = async |caller: &Caller, tool: &str, arguments: Value| -> Value {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool,
+            "arguments": arguments, "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {}}}});
+        let headers = [
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", tool),
+        ];
+        caller.call("POST", "/mcp", &headers, Some(&body)).await.ok(200)["result"].clone()
+    };
+    let said = call(&reads, "whoami", json!({})).await;
+    assert!(said["isError"] != true && said.to_string().contains(&alice.handle), "{said}");
+    let said = call(&reads, "send", json!({"session_id": id, "text": "hi"})).await;
+    assert!(said["isError"] == true && said.to_string().contains("insufficient_scope"), "{said}");
+}
+
+/// A child has no more than its parent, and ends with it; nobody ends what is not below.
+#[tokio::test]
+async fn a_child_is_narrower_and_ends_with_its_parent() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let parent_body = json!({"scope": "read accounts:write", "expires_in": 3600, "name": "parent"});
+    let (parent, parent_id) = scoped(&server, &agent, parent_body).await;
+    parent.post("/agents/me/tokens", scope("write")).await.refused(403, "insufficient_scope");
+    let longer = json!({"scope": "read", "expires_in": 7200});
+    parent.post("/agents/me/tokens", longer).await.refused(400, "invalid_expires_in");
+    let (child, child_id) = scoped(&server, &parent, json!({"scope": "read accounts:write"})).await;
+    let (grandchild, grandchild_id) = scoped(&server, &child, scope("inbox:read")).await;
+    let (sibling, sibling_id) = scoped(&server, &agent, scope("inbox:read")).await;
+    let listed = agent.get("/agents/me/tokens").await.ok(200);
+    let of = |id: &str| {
+        let all = listed["tokens"].as_array().expect("tokens");
+        all.iter().find(|token| token["id"] == id).unwrap_or_else(|| panic!("{id} in {listed}")).clone()
+    };
+    assert_eq!((&of(&parent_id)["parent"], &of(&parent_id)["name"]), (&json!("own"), &json!("parent")));
+    assert_eq!(of(&child_id)["parent"], parent_id.as_str());
+    assert_eq!(of(&child_id)["expires_at"], of(&parent_id)["expires_at"], "it lasts no longer");
+    assert!(of(&parent_id)["last_used_at"].is_u64() && of(&sibling_id)["last_used_at"].is_null(), "{listed}");
+    assert!(!listed.to_string().contains("pls_"), "{listed}");
+    let path = |id: &str| format!("/agents/me/tokens/{id}");
+    child.delete(&path(&parent_id)).await.refused(404, "not_found");
+    child.delete(&path(&sibling_id)).await.refused(404, "not_found");
+    grandchild.get("/inbox").await.ok(200);
+    gone(&agent.delete(&path(&parent_id)).await);
+    for dead in [&parent, &child, &grandchild] {
+        dead.get("/agents/me").await.refused_as(401);
+    }
+    agent.delete(&path(&grandchild_id)).await.refused(404, "not_found");
+    sibling.get("/inbox").await.ok(200);
+}
+
+/// The owner makes them too, its own survive a new token of the agent, and those made with the old one die with it. A kill
+/// changes nothing.
+#[tokio::test]
+async fn what_was_made_with_a_token_dies_with_it() {
+    let mut server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let owner = server.owner("nick").await;
+    let path = "/_admin/agents/@nick.bot/tokens";
+    let made = owner.post(path, scope("write")).await.ok(201);
+    assert!(made["parent"].is_null(), "{made}");
+    let of_owner = made["token"].as_str().expect("a token").to_owned();
+    let (of_agent, _) = scoped(&server, &agent, scope("write")).await;
+    let of_agent = of_agent.token().to_owned();
+    server.owner("acme").await.post(path, scope("write")).await.refused(404, "not_found");
+    agent.post(path, scope("write")).await.refused(404, "not_found");
+    server.crash().await;
+    server.bearer(&of_agent).get("/agents/me").await.ok(200);
+    let owner = server.bearer(owner.token());
+    owner.post("/_admin/agents/@nick.bot/rotate-token", json!({})).await.ok(200);
+    server.bearer(&of_agent).get("/agents/me").await.refused_as(401);
+    server.bearer(&of_owner).get("/agents/me").await.ok(200);
+    let id = made["id"].as_str().expect("an id");
+    gone(&owner.delete(&format!("{path}/{id}")).await);
+    server.bearer(&of_owner).get("/agents/me").await.refused_as(401);
+    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
+    owner.post("/_admin/agents/@nick.mara/tokens", scope("read")).await.refused(403, "forbidden");
+}
+
+/// A token that ends by itself soon, and a connection that was open before it did.
+async fn short_lived(server: &Server, agent: &Caller) -> (Caller, blackbox::Socket) {
+    for seconds in [3, 6, 12, 24] {
+        let (short, _) = scoped(server, agent, json!({"scope": "write", "expires_in": seconds})).await;
+        if let Ok(socket) = short.try_socket("/connect", &[], Pongs::Answer).await {
+            return (short, socket);
+        }
+    }
+    panic!("24 seconds are too short to connect in");
+}
+
+/// What is open with a token closes when the token ends: taken back, or by itself.
+#[tokio::test]
+async fn an_open_connection_ends_with_its_token() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let (taken, taken_id) = scoped(&server, &alice, scope("write")).await;
+    let mut own = alice.connect().await;
+    let mut of_taken = taken.try_socket("/connect", &[], Pongs::Answer).await.expect("an upgrade");
+    let (short, mut of_short) = short_lived(&server, &alice).await;
+    bob.say(&id, "to both").await;
+    for socket in [&mut own, &mut of_taken] {
+        socket.until_text("to both").await;
+    }
+    gone(&alice.delete(&format!("/agents/me/tokens/{taken_id}")).await);
+    in_time("a socket of a token that was taken back closes", of_taken.ending()).await;
+    in_time("a socket of a token that has ended closes", of_short.ending()).await;
+    short.get("/agents/me").await.refused_as(401);
+    bob.say(&id, "to one").await;
+    own.until_text("to one").await;
+    // It is taken away, and not only refused.
+    eventually("the list is empty", || async {
+        let listed = alice.get("/agents/me/tokens").await.ok(200);
+        listed["tokens"].as_array().is_some_and(Vec::is_empty).then_some(())
+    })
+    .await;
+}
+
+/// An agent has so many, and no more.
+#[tokio::test]
+async fn past_its_tokens_an_agent_gets_none() {
+    let server = Server::start().await;
+    let agent: Agent = server.agent("@nick.bot").await;
+    for _ in 0..128 {
+        agent.post("/agents/me/tokens", scope("read")).await.ok(201);
+    }
+    agent.post("/agents/me/tokens", scope("read")).await.refused(409, "too_many_tokens");
+}

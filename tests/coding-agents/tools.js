@@ -1,0 +1,70 @@
+// Coding agents that are driven alike: one prompt without a person, to its end, with the model behind Anthropic's protocol.
+// Must not know: what a test is about.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { INSTALLED } from './house.js';
+
+const NODE = join(INSTALLED, 'node');
+const MODULES = join(INSTALLED, 'node_modules');
+
+/** @param {string} path @param {any} value */
+function put(path, value) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** How each is started, and what it reads a file with. `connect`: what goes behind `connect NAME`.
+ *  @type {Record<string, {connect: string[], midTurn: boolean, prefix: string, approve?: string[], read: (path: string) => any, start: (house: any, model: any, text: string) => {program: string, args: string[], env: Record<string, string>}}>} */
+export const TOOLS = {
+  qwen: {
+    connect: [], midTurn: true, prefix: 'mcp__plenary__',
+    // It starts the server of a directory once its person has approved it.
+    approve: [NODE, join(MODULES, '@qwen-code/qwen-code/cli.js'), 'mcp', 'approve', 'plenary'],
+    read: (path) => ({ call: 'read_file', with: { file_path: path } }),
+    start(house, model, text) {
+      put(join(house.home, '.qwen/settings.json'), {
+        security: { auth: { selectedType: 'anthropic' } }, privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false },
+      });
+      return {
+        program: NODE, args: [join(MODULES, '@qwen-code/qwen-code/cli.js'), '-p', text, '--model', 'claude-sonnet-4-5', '--auth-type', 'anthropic'],
+        env: { ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: model.url, ANTHROPIC_MODEL: 'claude-sonnet-4-5' },
+      };
+    },
+  },
+  kimi: {
+    connect: ['--user'], midTurn: false, prefix: 'mcp__plenary__',
+    read: (path) => ({ call: 'Read', with: { path } }),
+    start: (_house, model, text) => ({
+      program: NODE, args: [join(MODULES, '@moonshot-ai/kimi-code/dist/main.mjs'), '-p', text],
+      env: {
+        KIMI_MODEL_NAME: 'claude-sonnet-4-5', KIMI_MODEL_API_KEY: 'none', KIMI_MODEL_PROVIDER_TYPE: 'anthropic',
+        KIMI_MODEL_BASE_URL: model.url, KIMI_MODEL_MAX_CONTEXT_SIZE: '200000', KIMI_CODE_NO_AUTO_UPDATE: '1',
+      },
+    }),
+  },
+  copilot: {
+    connect: [], midTurn: true, prefix: 'plenary-',
+    read: (path) => ({ call: 'view', with: { path } }),
+    start: (_house, model, text) => ({
+      program: join(MODULES, `@github/copilot-linux-${process.arch}/copilot`), args: ['-p', text, '--allow-all-tools', '--trust-folder', '--no-auto-update'],
+      env: {
+        COPILOT_PROVIDER_BASE_URL: model.url, COPILOT_PROVIDER_TYPE: 'anthropic', COPILOT_PROVIDER_API_KEY: 'none',
+        COPILOT_MODEL: 'claude-sonnet-4.5', COPILOT_OFFLINE: 'true',
+      },
+    }),
+  },
+};
+
+/** One prompt, to its end. @param {string} name @param {import('./house.js').House} house @param {{url: string}} model @param {string} directory @param {string} text */
+export async function ask(name, house, model, directory, text) {
+  const { program, args, env } = TOOLS[name].start(house, model, text);
+  const [approve, ...how] = TOOLS[name].approve ?? [];
+  if (approve) {
+    const approved = await house.run(approve, how, { cwd: directory, env });
+    if (approved.code !== 0) throw new Error(`${name} did not approve: ${approved.out}\n${approved.err}`);
+  }
+  const ran = await house.run(program, args, { cwd: directory, env, within: 90_000 });
+  if (ran.code !== 0) throw new Error(`${name} ended with ${ran.code}: ${ran.out}\n${ran.err}`);
+  return ran;
+}

@@ -1,0 +1,71 @@
+// Ten thousand conversations: all are reached, and the page has only the rows that can be seen.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { client } from '../api.mjs';
+import { openBrowser } from '../browser.mjs';
+import { startServer } from '../server.mjs';
+
+const MANY = Number(process.env.PLENARY_TEST_CONVERSATIONS ?? 10_000);
+const AT_ONCE = 32;
+const ROWS_MAX = 60;
+/** Agents without conversations: the list costs no request for each agent. */
+const OTHERS = 20;
+const PAGE = 1000;
+let server;
+let owner;
+
+before(async () => {
+  server = await startServer();
+  const operator = client(server.url, server.operator);
+  owner = (await operator.post('/_admin/owners', { owner: 'ida' })).token;
+  const { token } = await operator.post('/_admin/agents', { handle: '@ida.laptop', allowlist: ['@ida.*'] });
+  const laptop = client(server.url, token);
+  await operator.post('/_admin/agents', { handle: '@ida.desk', allowlist: ['@ida.*'] });
+  for (let n = 0; n < OTHERS; n++) await operator.post('/_admin/agents', { handle: `@ida.other-${n}`, allowlist: ['@ida.*'] });
+  let next = 0;
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let n = next++; n < MANY; n = next++) await laptop.post('/sessions', { topic: `Topic ${n}`, ...(n % 10 ? {} : { invite: ['@ida.desk'] }) });
+  }));
+});
+after(() => server?.stop());
+
+test(`${MANY} conversations scroll`, async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, owner);
+  const lists = [];
+  page.on('request', (request) => /^\/_admin\/(agents\/[^/]+\/)?sessions$/.test(new URL(request.url()).pathname) && lists.push(request.url()));
+  await page.evaluate(() => (location.hash = '#/conversations'));
+  await page.getByText(`${MANY.toLocaleString('en')} conversations`, { exact: true }).waitFor({ timeout: 120_000 });
+  const measured = await page.evaluate(async () => {
+    const list = document.querySelector('.list');
+    const frames = [];
+    let rows = 0;
+    let last = performance.now();
+    for (let n = 0; n < 180; n++) {
+      list.scrollTop += 900;
+      await new Promise((done) => requestAnimationFrame(done));
+      const now = performance.now();
+      frames.push(now - last);
+      last = now;
+      rows = Math.max(rows, list.querySelectorAll('.list-row').length);
+    }
+    frames.sort((a, b) => a - b);
+    return { rows, median: frames[90], p95: frames[171], empty: list.querySelectorAll('.list-row').length === 0 };
+  });
+  t.diagnostic(`a frame of scrolling takes ${measured.median.toFixed(1)} ms, 95 % take at most ${measured.p95.toFixed(1)} ms; at most ${measured.rows} rows`);
+  assert.ok(measured.rows > 0 && measured.rows <= ROWS_MAX, `${measured.rows} rows`);
+  assert.equal(measured.empty, false);
+  await page.locator('.list').focus();
+  await page.keyboard.press('End');
+  await page.locator('.list-row', { hasText: /^Topic 0|Topic \d+/ }).last().waitFor();
+  const place = await page.locator('.list-row.chosen').getAttribute('aria-posinset');
+  assert.equal(place, String(MANY));
+  t.diagnostic(`${lists.length} requests brought the list`);
+  assert.ok(lists.length > 1 && lists.length <= Math.ceil(MANY / PAGE) + 2, `${lists.length} requests`);
+  await page.getByRole('combobox', { name: 'Agent' }).selectOption('@ida.desk');
+  await page.getByText(`${Math.ceil(MANY / 10).toLocaleString('en')} conversations`, { exact: true }).waitFor();
+  await page.getByRole('combobox', { name: 'Agent' }).selectOption('');
+  await page.locator('[data-search]').fill(`Topic ${MANY - 1}`);
+  await page.locator('.list-row', { hasText: `Topic ${MANY - 1}` }).first().waitFor();
+  assert.deepEqual(browser.troubles, []);
+});

@@ -1,0 +1,58 @@
+//! Clients of Agent2Agent and of OpenAI's API that were not written here, from PyPI and npm, and a Node. Every release is pinned.
+//! Must not know: what the tests do with them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::{npm, python};
+
+const PYTHON: python::Packages = python::Packages {
+    name: "the Python SDK of A2A, and OpenAI's client",
+    variable: "PLENARY_TEST_A2A_PYTHON",
+    directory: "a2a-python",
+    requirements: &["a2a-sdk==1.3.0", "openai==3.54.0", "sse-starlette==3.7.0", "uvicorn==0.54.0"],
+    constraints: include_str!("../../a2a-constraints.txt"),
+    size: "about 90 MB on disk, some seconds",
+};
+const NODE: npm::Packages = npm::Packages {
+    variable: "PLENARY_TEST_A2A_NODE",
+    name: "the TypeScript SDK of A2A",
+    size: "about 130 MB on disk, some seconds",
+    directory: "a2a-clients",
+    manifest: include_str!("../../a2a-clients/package.json"),
+    lock: include_str!("../../a2a-clients/package-lock.json"),
+};
+
+/// What is there once it is installed.
+pub(crate) struct Tools {
+    /// Has the Python packages.
+    pub(crate) python: String,
+    /// Runs programs.
+    pub(crate) node: PathBuf,
+    /// The package of the TypeScript SDK.
+    pub(crate) sdk: PathBuf,
+}
+
+/// Installs what is absent, or of other releases than those wanted.
+pub(crate) fn ensure() -> Result<Tools> {
+    PYTHON.ensure()?;
+    NODE.ensure()?;
+    let directory = NODE.start()?.url;
+    let directory = Path::new(&directory);
+    let (node, sdk) = (directory.join("node"), directory.join("node_modules/@a2a-js/sdk"));
+    Ok(Tools { python: PYTHON.installed()?.url, node, sdk })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_release_is_pinned() {
+        let pinned: Vec<&str> = PYTHON.constraints.lines().collect();
+        assert!(PYTHON.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
+        assert!(NODE.pins(&["1.3.0", "24.21.0"]));
+    }
+}

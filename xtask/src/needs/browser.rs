@@ -1,0 +1,38 @@
+//! What the tests of the console's pages need: Debian's Chromium, what drives it, and a Node.
+//! Must not know: what the tests do with them.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+
+use super::{apt, mcp_node, npm};
+use crate::process;
+
+const LOCK: &str = include_str!("../../../tests/console/package-lock.json");
+/// Names the browser, where another than Debian's is wanted.
+const VARIABLE: &str = "CHROMIUM";
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+/// Installs what is absent; the Node that runs the tests.
+pub(crate) fn ensure(directory: &Path) -> Result<PathBuf> {
+    mcp_node::ensure()?;
+    npm::ensure_beside(directory, LOCK, "what drives a browser (about 60 MB on disk)")?;
+    let chromium = std::env::var(VARIABLE).unwrap_or_else(|_| CHROMIUM.to_owned());
+    if !process::succeeds(Command::new(&chromium).arg("--version")) {
+        apt::install(&["chromium"]).context("the console's pages are tested in it")?;
+    }
+    Ok(Path::new(&mcp_node::start()?.url).join("node"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_release_of_npm_is_pinned_by_its_digest_and_by_no_address() {
+        assert!(LOCK.contains("\"integrity\": \"sha512-") && !LOCK.contains("\"resolved\""));
+    }
+}

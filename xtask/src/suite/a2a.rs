@@ -1,0 +1,26 @@
+//! The stage of clients of other protocols: Agent2Agent and OpenAI's API, against the binary.
+//! Must not know: how anything is installed.
+
+use std::{path::Path, process::Command};
+
+use anyhow::Result;
+
+use crate::{needs::a2a::ensure, process};
+
+/// What each program walks through.
+const WALKS: [&str; 4] = ["walk_a2a.py", "walk_openai.py", "walk_foreign.py", "walk_node.py"];
+
+/// Runs everything.
+pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
+    let tools = ensure()?;
+    for walk in WALKS {
+        let mut command = Command::new(&tools.python);
+        command.current_dir(root.join("tests/a2a")).arg(walk).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+            .env(super::BINARY, binary)
+            .env("PLENARY_A2A_NODE", &tools.node)
+            .env("PLENARY_A2A_SDK", &tools.sdk);
+        process::run(&mut command)?;
+    }
+    Ok(())
+}

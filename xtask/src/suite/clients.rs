@@ -1,0 +1,75 @@
+//! The stage of the clients: what is generated is current, types hold, and the tests run against the binary.
+//! Must not know: how anything is installed.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    needs::clients::{Tools, ensure},
+    process, workspace,
+};
+
+/// How long one test in TypeScript may take, in ms; in Python each test has its own limits.
+const TEST_MS_MAX: &str = "120000";
+
+/// Runs everything.
+pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
+    let (python, typescript) = (root.join("clients/python"), root.join("clients/typescript"));
+    let tools = ensure(&typescript)?;
+    let target = workspace::metadata(root)?.target_directory;
+    in_python(&tools, &python, &target, binary)?;
+    in_typescript(&tools, &typescript, binary)
+}
+
+fn in_python(tools: &Tools, directory: &Path, target: &Path, binary: &Path) -> Result<()> {
+    let python = |args: &[&str]| {
+        let mut command = Command::new(&tools.python);
+        command.current_dir(directory).args(args);
+        command.env("PYTHONDONTWRITEBYTECODE", "1").env(super::BINARY, binary);
+        command
+    };
+    process::run(python(&["-m", "mypy", "--cache-dir"]).arg(target.join("clients-mypy")))?;
+    process::run(&mut python(&["-m", "pytest", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=120"]))?;
+    // What is published has the types.
+    let wheels = target.join("clients-wheel");
+    let pip = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"];
+    process::run(python(&pip).arg(&wheels).arg("."))
+}
+
+fn in_typescript(tools: &Tools, directory: &Path, binary: &Path) -> Result<()> {
+    let node = |args: &[&str]| {
+        let mut command = Command::new(&tools.node);
+        command.current_dir(directory).args(args).env(super::BINARY, binary);
+        command
+    };
+    for build in ["build", "dist"] {
+        let place = directory.join(build);
+        if place.exists() {
+            std::fs::remove_dir_all(&place)
+                .with_context(|| format!("could not remove {}", place.display()))?;
+        }
+    }
+    for project in ["tsconfig.json", "tsconfig.tests.json"] {
+        let mut compile = node(&[]);
+        process::run(compile.arg(&tools.tsc).args(["--project", project]))?;
+    }
+    let mut test = node(&["--test", "--test-timeout", TEST_MS_MAX]);
+    process::run(test.args(tests(&directory.join("build/tests"))?))
+}
+
+/// The files that have tests, in order.
+fn tests(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(".test.js") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,98 @@
+//! A script on a home of its own, and on a network of its own where that can be had; nothing of it is left behind.
+//! Must not know: what the script does.
+
+use std::{
+    fs,
+    os::unix::{fs::symlink, process::CommandExt},
+    path::Path,
+    process::{Command, Stdio},
+    sync::mpsc::sync_channel,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{console, needs::guard::Guard, process};
+
+/// How long one script may take.
+const TIME_MAX: Duration = Duration::from_mins(4);
+/// Ends whatever has the directory `$1` as its home, also what has left every process group, and removes it.
+const CLEAN_UP: &str = "for p in /proc/[0-9]*; do grep -qs \"HOME=$1\" $p/environ && kill -9 ${p#/proc/}; done; \
+                        rm -rf \"$1\" || { sleep 1; rm -rf \"$1\"; }";
+/// A network and mounts of its own: every port is free, and nothing is fetched.
+const NAMESPACES: &[&str] = &["--map-root-user", "--net", "--mount"];
+
+/// Whether a script can have a network of its own.
+pub(super) fn network() -> bool {
+    let lo_is_up = ["ip", "link", "set", "lo", "up"];
+    process::succeeds(Command::new("unshare").args(NAMESPACES).args(lo_is_up))
+}
+
+/// Runs a script of bash with `binary` as `plenary` on its path, if there is one; what it printed. On failure that is shown.
+pub(super) fn run(
+    name: &str,
+    script: &str,
+    binary: Option<&Path>,
+    network: bool,
+    more: &[(&str, &Path)],
+) -> Result<String> {
+    let name = name.replace(['/', '.'], "-");
+    let home = std::env::temp_dir().join(format!("plenary-fresh-{}-{name}", std::process::id()));
+    let programs = home.join("bin");
+    fs::create_dir_all(&programs)?;
+    let place = home.to_str().context("the temporary directory is not UTF-8")?;
+    let _guard = Guard::set(CLEAN_UP, &[place], |_| {})?;
+    if let Some(binary) = binary {
+        symlink(binary, programs.join("plenary"))?;
+    }
+    // A refusal of the server fails the script.
+    fs::write(home.join(".curlrc"), "fail-with-body\n")?;
+    let up = if network { "ip link set lo up\n" } else { "" };
+    fs::write(home.join("script"), format!("set -e -o pipefail\n{up}{script}"))?;
+    let output = fs::File::create(home.join("output"))?;
+    let mut command = Command::new(if network { "unshare" } else { "bash" });
+    if network {
+        command.args(NAMESPACES).arg("bash");
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.arg(home.join("script")).current_dir(&home).env_clear().envs([
+        ("HOME", place),
+        ("LANG", "C.UTF-8"),
+        ("PATH", &format!("{}:{path}", programs.display())),
+    ]);
+    command.envs(more.iter().copied());
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
+    let mut child = command.spawn().context("could not start bash")?;
+    let (sender, receiver) = sync_channel(1);
+    std::thread::spawn(move || sender.try_send(child.wait()));
+    let ended = receiver.recv_timeout(TIME_MAX);
+    let said = fs::read_to_string(home.join("output")).unwrap_or_default();
+    match ended {
+        Ok(Ok(status)) if status.success() => Ok(said),
+        ended => {
+            console::say(&said);
+            match ended {
+                Ok(status) => bail!("it ended with {}", status?),
+                Err(_) => bail!("it did not end within {}", console::human(TIME_MAX)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_fails_in_the_middle_fails() {
+        let error = run("fails", "false | true\necho no\n", None, false, &[]).unwrap_err();
+        assert!(error.to_string().contains("exit status: 1"), "{error}");
+    }
+
+    #[test]
+    fn a_script_is_told_what_it_needs_and_nothing_else() {
+        let said =
+            run("told", "echo $GIVEN $CARGO_MANIFEST_DIR\n", None, false, &[("GIVEN", Path::new("a"))]);
+        assert_eq!(said.unwrap(), "a\n");
+    }
+}

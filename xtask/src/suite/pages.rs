@@ -1,0 +1,42 @@
+//! The stage of the console's pages: their types hold, and a browser goes through them against the binary.
+//! Must not know: how anything is installed.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::Result;
+
+use super::rerun;
+use crate::{needs::browser, process};
+
+/// How long one file of tests may take, in ms.
+const TESTS_MS_MAX: &str = "600000";
+
+/// Runs everything.
+pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
+    let directory = root.join("tests/console");
+    let node = browser::ensure(&directory)?;
+    let with = |args: &[&str]| {
+        let mut command = Command::new(&node);
+        command.current_dir(&directory).args(args).env(super::BINARY, binary);
+        command
+    };
+    process::run(&mut with(&["node_modules/typescript/bin/tsc", "--noEmit", "-p", "jsconfig.json"]))?;
+    let test = with(&["--test", "--test-concurrency=1", "--test-timeout", TESTS_MS_MAX]);
+    rerun::node(test, &tests(&directory.join("suite"))?)
+}
+
+/// The files that have tests, in order.
+fn tests(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(".test.mjs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

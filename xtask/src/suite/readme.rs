@@ -1,0 +1,91 @@
+//! The stage of the README: its blocks and those of the guides are pasted from top to bottom, on a fresh home for each page.
+//! Must not know: what the blocks do.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result};
+
+use super::fresh;
+use crate::console;
+
+/// The pages, each of which a reader can paste without another one.
+const PAGES: &[&str] = &[
+    "README.md",
+    "docs/accounts.md",
+    "docs/channels.md",
+    "docs/connect-a2a.md",
+    "docs/connect-oauth.md",
+    "docs/connect-openai.md",
+    "docs/context.md",
+    "docs/frames.md",
+    "docs/runs.md",
+    "docs/sessions.md",
+];
+/// What a page may rely on: "With the server running".
+const SERVER: &str =
+    "plenary serve 2> serve.log & until [ -s ~/.local/share/plenary/server-url ]; do sleep 0.1; done";
+
+/// Pastes every page.
+pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
+    let network = fresh::network();
+    if !network {
+        console::say(
+            "    no network of its own can be had: ports 7420 and 7443 of this machine must be free",
+        );
+    }
+    for page in PAGES {
+        let text = fs::read_to_string(root.join(page)).with_context(|| format!("{page} is absent"))?;
+        fresh::run(page, &script(page, &text), Some(binary), network, &[])
+            .with_context(|| format!("{page} does not paste"))?;
+        console::say(&format!("    {page}: pasted"));
+    }
+    Ok(())
+}
+
+/// The page as one script that says where it is.
+fn script(page: &str, text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    if text.contains("With the server running") {
+        lines.push(SERVER.into());
+    }
+    let mut inside = false;
+    for (number, line) in text.lines().enumerate() {
+        match line {
+            "```sh" => {
+                inside = true;
+                lines.push(format!("echo '==> {page}:{}'", number + 1));
+            }
+            "```" => inside = false,
+            _ if inside => lines.push(pasted(line)),
+            _ => {}
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A line as it is run here: with the binary that was built, and without anything that goes on for ever.
+fn pasted(line: &str) -> String {
+    let command = line.split(" #").next().unwrap_or(line).trim_end();
+    match command {
+        // The binary is there already.
+        "cargo install --path crates/plenary" => ":".into(),
+        "plenary serve" => SERVER.into(),
+        _ if command.ends_with("plenary listen") || command.ends_with("frame listen") => {
+            format!("{command} &")
+        }
+        _ => line.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_the_shell_alone_are_pasted_with_the_binary_that_was_built() {
+        let page = "With the server running:\n```sh\ncargo install --path crates/plenary\nplenary listen   # leave it\n```\n\
+                    ```toml\na = 1\n```\n";
+        let wanted = format!("{SERVER}\necho '==> x.md:2'\n:\nplenary listen &\n");
+        assert_eq!(script("x.md", page), wanted);
+    }
+}
