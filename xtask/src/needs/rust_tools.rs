@@ -23,10 +23,11 @@ pub(crate) fn ensure_components(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that `cargo deny` runs; building it takes some minutes, once.
+/// Makes sure that `cargo deny` runs. It is built once, and not optimized: that takes longer than all its checks.
 pub(crate) fn ensure_deny(root: &Path) -> Result<()> {
     if process::succeeds(&mut process::cargo(root, &["deny", "--version"])) {
         return Ok(());
     }
-    process::run(&mut process::cargo(root, &["install", "--locked", "cargo-deny", "--version", DENY_VERSION]))
+    let args = ["install", "--debug", "--locked", "cargo-deny", "--version", DENY_VERSION];
+    process::run(process::cargo(root, &args).env("CARGO_PROFILE_DEV_DEBUG", "0"))
 }

@@ -13,6 +13,7 @@ mod rerun;
 use std::{
     path::{Path, PathBuf},
     process::Command,
+    thread::JoinHandle,
 };
 
 use anyhow::{Context, Result, anyhow};
@@ -59,6 +60,8 @@ struct Run {
     quick: bool,
     fuzz_minutes: u32,
     binary: Option<PathBuf>,
+    /// What is being installed beside the first stages, which need the processor and not the network.
+    installs: Option<JoinHandle<Result<()>>>,
     servers: Vec<Running>,
 }
 
@@ -101,6 +104,15 @@ const DEPENDENCIES: Stage = Stage {
 };
 const BUILD: Stage =
     Stage { name: "binary", advice: "mend the build: `cargo build -p plenary`", work: build };
+const INSTALLS: Stage = Stage {
+    name: "installs",
+    advice: "install what is named above; everything else the test command does itself",
+    work: |run| match run.installs.take().map(JoinHandle::join) {
+        Some(Ok(outcome)) => outcome,
+        Some(Err(_)) => Err(anyhow!("the installs panicked")),
+        None => Ok(()),
+    },
+};
 const SERVERS: Stage = Stage {
     name: "servers",
     advice: "what the server said stands above; PLENARY_TEST_POSTGRES and PLENARY_TEST_PHOENIX can name ones that run \
@@ -152,10 +164,11 @@ const DEMO: Stage = Stage {
 const FULL: &[Stage] = &[
     TOOLS,
     FORMAT,
-    LINTS,
     TIDY,
-    DEPENDENCIES,
     BUILD,
+    LINTS,
+    INSTALLS,
+    DEPENDENCIES,
     SERVERS,
     TESTS,
     CODING_AGENTS,
@@ -167,7 +180,7 @@ const FULL: &[Stage] = &[
     DEMO,
 ];
 /// What later stages can't do without.
-const NEEDED: &[&str] = &[TOOLS.name, BUILD.name, SERVERS.name];
+const NEEDED: &[&str] = &[TOOLS.name, BUILD.name, INSTALLS.name, SERVERS.name];
 const INNER_LOOP: &[Stage] = &[FORMAT, LINTS, TIDY, BUILD, TESTS];
 /// Each stage that needs the binary and nothing else, behind the one that builds it.
 const ALONE: &[&[Stage]] = &[
@@ -187,7 +200,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(name) => alone(name)?,
     };
     let Args { quick, fuzz_minutes, .. } = *args;
-    let mut run = Run { root: workspace::root(), quick, fuzz_minutes, binary: None, servers: Vec::new() };
+    let mut run = Run { root: workspace::root(), quick, fuzz_minutes, binary: None, installs: None, servers: Vec::new() };
     let (mut table, mut failed) = (Vec::new(), Vec::new());
     for (index, stage) in stages.iter().enumerate() {
         let watch = console::begin(&format!("[{}/{}] {}", index + 1, stages.len(), stage.name));
@@ -220,14 +233,24 @@ fn alone(name: &str) -> Result<&'static [Stage]> {
     })
 }
 
-/// Installs everything before the long stages begin, so that what cannot be had is known at once.
+/// Begins to install everything else, so that the network is busy while the processor builds.
 fn tools(run: &mut Run) -> Result<()> {
     rust_tools::ensure_components(run.root)?;
-    rust_tools::ensure_deny(run.root)?;
+    let root = run.root;
+    run.installs = Some(std::thread::spawn(move || installs(root)));
+    Ok(())
+}
+
+fn installs(root: &Path) -> Result<()> {
     for server in needs::SERVERS {
         (server.ensure)().with_context(|| format!("{} cannot be had", server.name))?;
     }
-    Ok(())
+    needs::coding_agents::ensure()?;
+    needs::browser::ensure(&root.join("tests/console"))?;
+    needs::clients::ensure(&root.join("clients/typescript"))?;
+    needs::a2a::ensure()?;
+    needs::uv::ensure()?;
+    rust_tools::ensure_deny(root)
 }
 
 /// Builds the binary in the profile of the tests, which start it.
@@ -299,7 +322,7 @@ mod tests {
 
     fn told(quick: bool) -> Vec<(String, Option<String>)> {
         let (root, binary) = (workspace::root(), Some("bin/plenary".into()));
-        let run = Run { root, quick, fuzz_minutes: 10, binary, servers: Vec::new() };
+        let run = Run { root, quick, fuzz_minutes: 10, binary, installs: None, servers: Vec::new() };
         let mut command = Command::new("cargo");
         environment(&mut command, &run);
         let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
