@@ -3,7 +3,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
@@ -49,7 +49,13 @@ pub fn client_config(secure: bool, file: Option<&Path>, hint: &str) -> Result<Cl
 /// # Errors
 /// [`TlsFault`]; where there is no bundle, it says to name one, with `hint`.
 pub fn roots(file: Option<&Path>, hint: &str) -> Result<RootCertStore, TlsFault> {
-    read(&path(file, hint)?)
+    // Several parts of one process ask for the system's, and reading them takes a tenth of its start.
+    static SYSTEM: OnceLock<RootCertStore> = OnceLock::new();
+    if let (None, Some(known)) = (file, SYSTEM.get()) {
+        return Ok(known.clone());
+    }
+    let read = read(&path(file, hint)?)?;
+    Ok(if file.is_none() { SYSTEM.get_or_init(|| read).clone() } else { read })
 }
 
 fn path(file: Option<&Path>, hint: &str) -> Result<PathBuf, TlsFault> {

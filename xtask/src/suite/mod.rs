@@ -11,6 +11,7 @@ mod readme;
 mod rerun;
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Command,
     thread::JoinHandle,
@@ -66,6 +67,20 @@ struct Run {
 }
 
 impl Run {
+    /// Cargo, on sources that nobody works on here without increments: they cost a build that has none to begin with more
+    /// than they save the next.
+    fn cargo(&self, args: &[&str]) -> Result<Command> {
+        let mut command = process::cargo(self.root, args);
+        let increments = workspace::metadata(self.root)?.target_directory.join("debug/incremental");
+        let has_own = fs::read_dir(increments).is_ok_and(|entries| {
+            entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("plenary"))
+        });
+        if !has_own {
+            command.env("CARGO_INCREMENTAL", "0");
+        }
+        Ok(command)
+    }
+
     fn binary(&self) -> Result<&Path> {
         self.binary.as_deref().context("the binary was not built")
     }
@@ -86,7 +101,7 @@ const LINTS: Stage = Stage {
     advice: "mend what Clippy names, or lower the lint there with a reason",
     work: |run| {
         let args = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        process::run(&mut process::cargo(run.root, &args))
+        process::run(&mut run.cargo(&args)?)
     },
 };
 const TIDY: Stage = Stage {
@@ -103,7 +118,7 @@ const DEPENDENCIES: Stage = Stage {
     },
 };
 const BUILD: Stage =
-    Stage { name: "binary", advice: "mend the build: `cargo build -p plenary`", work: build };
+    Stage { name: "binary", advice: "mend the build: `cargo check --workspace`", work: build };
 const INSTALLS: Stage = Stage {
     name: "installs",
     advice: "install what is named above; everything else the test command does itself",
@@ -200,7 +215,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(name) => alone(name)?,
     };
     let Args { quick, fuzz_minutes, .. } = *args;
-    let mut run = Run { root: workspace::root(), quick, fuzz_minutes, binary: None, installs: None, servers: Vec::new() };
+    let mut run = Run {
+        root: workspace::root(),
+        quick,
+        fuzz_minutes,
+        binary: None,
+        installs: None,
+        servers: Vec::new(),
+    };
     let (mut table, mut failed) = (Vec::new(), Vec::new());
     for (index, stage) in stages.iter().enumerate() {
         let watch = console::begin(&format!("[{}/{}] {}", index + 1, stages.len(), stage.name));
@@ -255,8 +277,8 @@ fn installs(root: &Path) -> Result<()> {
 
 /// Builds the binary in the profile of the tests, which start it.
 fn build(run: &mut Run) -> Result<()> {
-    // The selection of the tests, so that no dependency is built a second time with other features.
-    process::run(&mut process::cargo(run.root, &["build", "--workspace", "--bin", "plenary"]))?;
+    // By way of a test of it: with the features of the tests, so that no dependency is built a second time.
+    process::run(&mut run.cargo(&["test", "--workspace", "--test", "cli", "--no-run"])?)?;
     let name = format!("plenary{}", std::env::consts::EXE_SUFFIX);
     let binary = workspace::metadata(run.root)?.target_directory.join("debug").join(name);
     if !binary.is_file() {
@@ -291,7 +313,11 @@ fn coding_agents(run: &mut Run) -> Result<()> {
 }
 
 fn tests(run: &mut Run) -> Result<()> {
-    rerun::cargo(run.root, |command| environment(command, run))?;
+    rerun::cargo(|args| {
+        let mut command = run.cargo(args)?;
+        environment(&mut command, run);
+        Ok(command)
+    })?;
     // Nothing after the tests talks to them.
     run.servers.clear();
     Ok(())

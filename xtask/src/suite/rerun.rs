@@ -2,34 +2,33 @@
 //! is named as unsteady and the run goes on; what fails twice has failed.
 //! Must not know: what is tested.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{path::PathBuf, process::Command};
 
 use anyhow::{Context, Result};
 
 use crate::{console, process};
 
 /// Where more tests fail, something is broken, and they are not run again.
-const RERUN_MAX: usize = 5;
+const RERUN_MAX: usize = 12;
 /// Tests mostly wait for a server, so that two for each core keep the cores busy.
 const THREADS_PER_CORE: usize = 2;
+
+/// Everything but examples, which Clippy compiles, and tests in documentation, of which there are none.
+const TESTS: [&str; 6] = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"];
 
 /// The name of a test that failed, if the line says so.
 fn failed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
-/// Runs every test of the workspace.
-pub(super) fn cargo(root: &Path, environment: impl Fn(&mut Command)) -> Result<()> {
+/// Runs every test of the workspace by `command`, which makes a Cargo with arguments.
+pub(super) fn cargo(command: impl Fn(&[&str]) -> Result<Command>) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) * THREADS_PER_CORE;
     // One failure must not hide the others: the log of a run is all that is left of a machine.
-    let mut command = process::cargo(root, &["test", "--workspace", "--no-fail-fast"]);
-    environment(&mut command);
-    command.env("RUST_TEST_THREADS", threads.to_string());
+    let mut first = command(&TESTS)?;
+    first.env("RUST_TEST_THREADS", threads.to_string());
     let mut failed = Vec::new();
-    let outcome = process::follow(&mut command, |line| {
+    let outcome = process::follow(&mut first, |line| {
         console::say(line);
         failed.extend(failed_test(line).map(str::to_owned));
     });
@@ -38,10 +37,8 @@ pub(super) fn cargo(root: &Path, environment: impl Fn(&mut Command)) -> Result<(
         return Err(error);
     }
     console::say(&format!("\nonce more: {}", failed.join(", ")));
-    let again = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--", "--exact"];
-    let mut command = process::cargo(root, &again);
-    environment(&mut command);
-    process::run(command.args(&failed)).with_context(|| format!("{error:#}"))?;
+    process::run(command(&TESTS)?.args(["--", "--exact"]).args(&failed))
+        .with_context(|| format!("{error:#}"))?;
     console::say(&format!("unsteady, passed the second time: {}", failed.join(", ")));
     Ok(())
 }

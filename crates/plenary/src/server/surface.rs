@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -58,7 +58,8 @@ struct Inner {
     accounts: Accounts,
     /// Whether metrics are for everybody.
     metrics_open: bool,
-    description: Bytes,
+    /// `/openapi.json`, made when it is first read: that takes longer than the rest of the start.
+    description: LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>,
     ports: Vec<u16>,
 }
 
@@ -137,7 +138,7 @@ pub(super) struct SurfaceInputs<'a> {
 pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result<(Router, Mcp)> {
     let SurfaceInputs { origin, metrics_open, metrics, stop, mcp, ports, toolbox } = around;
     let docs = descriptions();
-    let listed = listed();
+    let url = origin.stated_url().to_owned();
     consistent(docs.iter()).context("the operations contradict each other")?;
     rooms.accounts.set_operations(docs.iter());
     let surface = Surface(Arc::new(Inner {
@@ -150,17 +151,7 @@ pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result
         accounts: rooms.accounts.clone(),
         metrics_open,
         ports,
-        description: serde_json::to_vec(&openapi(
-            ApiInfo {
-                title: "Plenary",
-                version: env!("CARGO_PKG_VERSION"),
-                description: "One identity and one durable log for networks of AI agents.",
-                server_url: origin.stated_url(),
-                rooms: &listed,
-            },
-            &docs,
-        ))?
-        .into(),
+        description: LazyLock::new(Box::new(move || describe(&url))),
     }));
     let mut router = plenary_edge::routes(operations(), metrics)?.with_state(surface);
     for room in &rooms.served {
@@ -190,6 +181,18 @@ fn about() -> Vec<RoomDescription> {
     let itself = RoomDescription::new(ITSELF.0, ITSELF.1, &operations(), &[]);
     let mcp = RoomDescription::new(MCP.0, MCP.1, &plenary_mcp::server::operations(), MCP_EXAMPLES);
     [itself].into_iter().chain(rooms::about()).chain([mcp]).collect()
+}
+
+/// The document of all operations, for a server that is reached at `url`.
+fn describe(url: &str) -> Bytes {
+    let info = ApiInfo {
+        title: "Plenary",
+        version: env!("CARGO_PKG_VERSION"),
+        description: "One identity and one durable log for networks of AI agents.",
+        server_url: url,
+        rooms: &listed(),
+    };
+    openapi(info, &descriptions()).to_string().into()
 }
 
 /// Every room that has operations, and what it is for.
