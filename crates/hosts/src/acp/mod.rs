@@ -9,6 +9,7 @@ mod permission;
 mod tests;
 mod tools;
 mod turn;
+pub mod wire;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 

@@ -7,9 +7,10 @@ use plenary_runs::{Event, Input, NotTaken, Output, RunEnd, RunSignal};
 use serde_json::{Map, Value, json};
 
 use super::{
-    link::{Link, Message},
+    link::Link,
     permission::{Question, cancelled},
     tools::Tools,
+    wire::{Message, text_block},
 };
 
 /// Longest text that is put out as one event, in bytes; a longer one goes out in several.
@@ -70,7 +71,7 @@ impl<'a> Turn<'a> {
     }
 
     async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<TurnEnd, TurnCut> {
-        let prompt = Map::from_iter([("prompt".to_owned(), json!([{"type": "text", "text": text}]))]);
+        let prompt = Map::from_iter([("prompt".to_owned(), json!([text_block(text)]))]);
         let prompt = self.link.ask("session/prompt", &self.link.of_session(prompt))?;
         let group = self.link.group();
         let mut stopping: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
@@ -173,9 +174,10 @@ impl<'a> Turn<'a> {
 
     /// Asks the caller the first question, if there is one.
     async fn ask(&mut self) -> Result<(), TurnCut> {
-        let Some(keys) = self.questions.front().map(Question::request_keys) else { return Ok(()) };
+        let Some(question) = self.questions.front() else { return Ok(()) };
+        let event = question.event();
         self.put_out().await?;
-        self.say(Event::wait_for_input(&keys)).await
+        self.say(event).await
     }
 
     /// What is no answer to the question permits nothing; it is asked again.
