@@ -45,6 +45,7 @@ LEFT_OUT = {
     "mcp.close": "the Model Context Protocol: its own SDKs speak it",
     "a2a.card": "Agent2Agent: its own SDKs speak it",
     "a2a.server_card": "Agent2Agent: its own SDKs speak it",
+    "a2a.keys": "Agent2Agent: its own SDKs speak it",
     "a2a.rpc": "Agent2Agent: its own SDKs speak it",
     "a2a.read": "Agent2Agent: its own SDKs speak it",
     "a2a.write": "Agent2Agent: its own SDKs speak it",

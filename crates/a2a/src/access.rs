@@ -24,6 +24,7 @@ pub(crate) struct VisibleAgent {
 
 /// What one caller needs to ask one agent.
 pub(crate) struct AgentAccess {
+    pub(crate) a2a: A2a,
     pub(crate) rooms: RoomClient,
     pub(crate) seen: VisibleAgent,
     pub(crate) backend: Backend,
@@ -86,7 +87,7 @@ impl A2a {
         } else {
             Backend::Runs(HostedAgent { rooms: rooms.clone(), name })
         };
-        Ok(AgentAccess { rooms, seen, backend })
+        Ok(AgentAccess { a2a: self.clone(), rooms, seen, backend })
     }
 
     /// An agent that everybody may see; of all others, and of those that do not exist, that a token is needed.

@@ -100,7 +100,10 @@ impl AgentAccess {
                 Backend::Runs(agent) => agent.list(&asked).await?,
                 Backend::Sessions(agent) => agent.list(&asked).await?,
             }),
-            Call::Card => card(&self.seen, &self.rooms.base_url(), Extent::Extended),
+            Call::Card => {
+                let base_url = self.rooms.base_url();
+                self.a2a.signed(card(&self.seen, &base_url, Extent::Extended), &base_url).await?
+            }
         };
         Ok(CallResult::Value(value))
     }

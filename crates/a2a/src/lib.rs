@@ -5,6 +5,7 @@ mod access;
 mod calls;
 mod card;
 mod failure;
+mod keys;
 mod limits;
 mod openai;
 mod rest;
@@ -14,6 +15,7 @@ mod rpc;
 mod run_tasks;
 mod served;
 mod session_tasks;
+mod signing;
 mod stream;
 mod task;
 mod wakeups;
@@ -23,6 +25,8 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use plenary_accounts::Accounts;
 use plenary_edge::operations::Operations;
+use plenary_log::Log;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 /// The room. Cheap to clone.
@@ -30,7 +34,10 @@ use tokio_util::sync::CancellationToken;
 pub struct A2a(Arc<Inner>);
 
 struct Inner {
+    log: Log,
     accounts: Accounts,
+    /// Signs cards, once it was needed.
+    card_key: OnceCell<signing::CardKey>,
     /// What the rooms answer, once they are all there.
     asked: RwLock<Option<Operations>>,
     wakeups: Arc<wakeups::SessionWakeups>,
@@ -49,9 +56,11 @@ pub struct Settings {
 impl A2a {
     /// The room; it answers nothing before [`A2a::begin`].
     #[must_use]
-    pub fn new(accounts: Accounts, settings: Settings) -> Self {
+    pub fn new(log: Log, accounts: Accounts, settings: Settings) -> Self {
         Self(Arc::new(Inner {
+            log,
             accounts,
+            card_key: OnceCell::new(),
             asked: RwLock::default(),
             wakeups: Arc::default(),
             settings,

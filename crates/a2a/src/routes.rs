@@ -15,6 +15,7 @@ use crate::{
     A2a,
     card::{Extent, card},
     failure::Failure,
+    keys::SET_PATH,
     openai, rest, rpc,
 };
 
@@ -57,6 +58,16 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     .errors(Class::NotFound, &["AGENT_NOT_FOUND"])
     .error_body::<Map<String, Value>>()
     .reply::<Map<String, Value>>();
+    let keys_doc = OperationDoc::new(
+        "a2a.keys",
+        Method::GET,
+        SET_PATH,
+        "Show the public key that signs the cards of agents (RFC 7517)",
+    )
+    .auth(Auth::None)
+    .no_tool(NO_TOOL)
+    .error_body::<Map<String, Value>>()
+    .reply::<Map<String, Value>>();
     let rpc_doc = doc("a2a.rpc", Method::POST, "/a2a/{agent}", "Ask an agent (A2A 1.0, JSON-RPC)")
         .description(
             "The JSON-RPC binding of Agent2Agent 1.0: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, \
@@ -93,6 +104,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     let mut operations = vec![
         Operation::new(card_doc, show_card),
         Operation::new(own_doc, show_own),
+        Operation::new(keys_doc, show_keys),
         Operation::new(rpc_doc, rpc::call),
         Operation::new(read_doc, rest::read),
         Operation::new(write_doc, rest::write),
@@ -103,6 +115,13 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
 
 async fn show_card(State(a2a): State<A2a>, Path(agent): Path<String>, parts: Parts) -> Response {
     a2a.show(&parts, &agent).await
+}
+
+async fn show_keys(State(a2a): State<A2a>) -> Response {
+    match a2a.card_key().await {
+        Ok(key) => rpc::json_response(&key.set()),
+        Err(failure) => failure.rest_response(),
+    }
 }
 
 async fn show_own(State(a2a): State<A2a>, parts: Parts) -> Response {
@@ -123,8 +142,15 @@ impl A2a {
         } else {
             self.shown(parts, agent).await
         };
-        match seen {
-            Ok((rooms, seen)) => rpc::json_response(&card(&seen, &rooms.base_url(), Extent::Public)),
+        let signed = match seen {
+            Ok((rooms, seen)) => {
+                let base_url = rooms.base_url();
+                self.signed(card(&seen, &base_url, Extent::Public), &base_url).await
+            }
+            Err(failure) => Err(failure),
+        };
+        match signed {
+            Ok(card) => rpc::json_response(&card),
             Err(failure) => failure.rest_response(),
         }
     }
