@@ -48,6 +48,7 @@ LEFT_OUT = {
     "a2a.keys": "Agent2Agent: its own SDKs speak it",
     "a2a.rpc": "Agent2Agent: its own SDKs speak it",
     "a2a.read": "Agent2Agent: its own SDKs speak it",
+    "a2a.delete": "Agent2Agent: its own SDKs speak it",
     "a2a.write": "Agent2Agent: its own SDKs speak it",
     "openai.models": "the API of OpenAI: its own clients speak it",
     "openai.model": "the API of OpenAI: its own clients speak it",

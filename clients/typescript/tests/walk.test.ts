@@ -14,6 +14,7 @@ const LEFT_OUT = new Set([
   "a2a.rpc",
   "a2a.read",
   "a2a.write",
+  "a2a.delete",
   "openai.models",
   "openai.model",
   "openai.chat",

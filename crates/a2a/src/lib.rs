@@ -8,6 +8,7 @@ mod failure;
 mod keys;
 mod limits;
 mod openai;
+mod push;
 mod rest;
 mod rooms;
 mod routes;
@@ -25,7 +26,9 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use plenary_accounts::Accounts;
 use plenary_edge::operations::Operations;
+use plenary_kernel::Clock;
 use plenary_log::Log;
+use plenary_notify::Notify;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +39,7 @@ pub struct A2a(Arc<Inner>);
 struct Inner {
     log: Log,
     accounts: Accounts,
+    pub(crate) push: push::PushBoard,
     /// Signs cards, once it was needed.
     card_key: OnceCell<signing::CardKey>,
     /// What the rooms answer, once they are all there.
@@ -56,10 +60,18 @@ pub struct Settings {
 impl A2a {
     /// The room; it answers nothing before [`A2a::begin`].
     #[must_use]
-    pub fn new(log: Log, accounts: Accounts, settings: Settings) -> Self {
+    pub fn new(
+        log: Log,
+        clock: Arc<dyn Clock>,
+        accounts: Accounts,
+        notify: Notify,
+        settings: Settings,
+    ) -> Self {
+        let push = push::PushBoard::new(log.clone(), clock, accounts.clone(), notify);
         Self(Arc::new(Inner {
             log,
             accounts,
+            push,
             card_key: OnceCell::new(),
             asked: RwLock::default(),
             wakeups: Arc::default(),

@@ -71,7 +71,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     let rpc_doc = doc("a2a.rpc", Method::POST, "/a2a/{agent}", "Ask an agent (A2A 1.0, JSON-RPC)")
         .description(
             "The JSON-RPC binding of Agent2Agent 1.0: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, \
-             SubscribeToTask, GetExtendedAgentCard. A streaming method is answered with server-sent events. The header \
+             SubscribeToTask, GetExtendedAgentCard, and Create-, Get-, List- and DeleteTaskPushNotificationConfig. A streaming method is answered with server-sent events. The header \
              `A2A-Version: 1.0` is required.",
         )
         .request::<Map<String, Value>>()
@@ -80,7 +80,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .answers_page();
     let read_doc = doc("a2a.read", Method::GET, "/a2a/{agent}/{*path}", "Read an agent's tasks (A2A 1.0, HTTP+JSON)")
         .description(
-            "`tasks`, `tasks/{id}`, `tasks/{id}:subscribe` and `extendedAgentCard` of the HTTP+JSON binding of Agent2Agent \
+            "`tasks`, `tasks/{id}`, `tasks/{id}:subscribe`, `tasks/{id}/pushNotificationConfigs` and `extendedAgentCard` of the HTTP+JSON binding of Agent2Agent \
              1.0. The header `A2A-Version: 1.0` is required.",
         )
         .path_parameter::<String>("path", "The path of the binding.")
@@ -91,7 +91,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .answers_page();
     let write_doc = doc("a2a.write", Method::POST, "/a2a/{agent}/{*path}", "Ask an agent (A2A 1.0, HTTP+JSON)")
         .description(
-            "`message:send`, `message:stream`, `tasks/{id}:cancel` and `tasks/{id}:subscribe` of the HTTP+JSON binding of \
+            "`message:send`, `message:stream`, `tasks/{id}:cancel`, `tasks/{id}:subscribe` and `tasks/{id}/pushNotificationConfigs` of the HTTP+JSON binding of \
              Agent2Agent 1.0. The header `A2A-Version: 1.0` is required.",
         )
         .path_parameter::<String>("path", "The path of the binding.")
@@ -101,6 +101,20 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
         .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"])
         .answers_page();
+    let delete_doc = doc(
+        "a2a.delete",
+        Method::DELETE,
+        "/a2a/{agent}/{*path}",
+        "Remove a push configuration of a task (A2A 1.0, HTTP+JSON)",
+    )
+    .description(
+        "`tasks/{id}/pushNotificationConfigs/{config}` of the HTTP+JSON binding of Agent2Agent 1.0. The header \
+         `A2A-Version: 1.0` is required.",
+    )
+    .path_parameter::<String>("path", "The path of the binding.")
+    .reply_type("application/a2a+json")
+    .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
+    .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"]);
     let mut operations = vec![
         Operation::new(card_doc, show_card),
         Operation::new(own_doc, show_own),
@@ -108,6 +122,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         Operation::new(rpc_doc, rpc::call),
         Operation::new(read_doc, rest::read),
         Operation::new(write_doc, rest::write),
+        Operation::new(delete_doc, rest::delete),
     ];
     operations.extend(openai::operations());
     operations
