@@ -24,7 +24,7 @@ with Server(CONFIG) as server, tempfile.TemporaryDirectory() as home:
     environment = {"PATH": os.environ["PATH"], "HOME": home, "PLENARY_BIN": os.environ["PLENARY_BIN"]} | {
         "ACP_SDK": SDK,
         "PLENARY_URL": server.url,
-        "PLENARY_TOKEN": server.agent("@nick.laptop"),
+        "PLENARY_TOKEN": server.agent("@nick.laptop", policy="open"),
         "PEER_TOKEN": server.agent("@ann.helper", policy="open"),
     }
     walk = subprocess.Popen(

@@ -12,6 +12,7 @@ use plenary_client::{
     sessions::{Content, CreateSession, EventsQuery, Message, Part, ParticipantStatus, SendMessage},
 };
 use plenary_kernel::SessionId;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -85,8 +86,7 @@ impl Conversation {
                 };
                 match signal {
                     Signal::Lost { .. } => {}
-                    // How far the log is says nothing of this session.
-                    Signal::Event(event) if !event.name.starts_with("session.") => {}
+                    Signal::Event(event) if !is_of_sessions(&event.json) => {}
                     Signal::Opened | Signal::Keepalive | Signal::Event(_) => break,
                 }
             }
@@ -182,6 +182,12 @@ impl Conversation {
         };
         self.editor.update(&self.session.id, &update).await;
     }
+}
+
+/// Whether an event is more than how far the log is.
+fn is_of_sessions(json: &str) -> bool {
+    let event: Value = serde_json::from_str(json).unwrap_or_default();
+    !matches!(event["kind"].as_str(), Some("hello" | "head"))
 }
 
 /// Whether a message of the agent is the answer to the one that was sent: it may name another.
