@@ -38,6 +38,14 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 }
 
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
+    let mut operations = card_operations();
+    operations.extend(binding_operations());
+    operations.extend(openai::operations());
+    operations
+}
+
+/// What an agent says of itself, and the key that signs it.
+fn card_operations() -> Vec<Operation<A2a>> {
     let card_doc = doc(
         "a2a.card",
         Method::GET,
@@ -68,6 +76,15 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     .no_tool(NO_TOOL)
     .error_body::<Map<String, Value>>()
     .reply::<Map<String, Value>>();
+    vec![
+        Operation::new(card_doc, show_card),
+        Operation::new(own_doc, show_own),
+        Operation::new(keys_doc, show_keys),
+    ]
+}
+
+/// The two bindings of the protocol.
+fn binding_operations() -> Vec<Operation<A2a>> {
     let rpc_doc = doc("a2a.rpc", Method::POST, "/a2a/{agent}", "Ask an agent (A2A 1.0, JSON-RPC)")
         .description(
             "The JSON-RPC binding of Agent2Agent 1.0: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, \
@@ -115,17 +132,12 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     .reply_type("application/a2a+json")
     .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
     .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"]);
-    let mut operations = vec![
-        Operation::new(card_doc, show_card),
-        Operation::new(own_doc, show_own),
-        Operation::new(keys_doc, show_keys),
+    vec![
         Operation::new(rpc_doc, rpc::call),
         Operation::new(read_doc, rest::read),
         Operation::new(write_doc, rest::write),
         Operation::new(delete_doc, rest::delete),
-    ];
-    operations.extend(openai::operations());
-    operations
+    ]
 }
 
 async fn show_card(State(a2a): State<A2a>, Path(agent): Path<String>, parts: Parts) -> Response {

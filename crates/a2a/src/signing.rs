@@ -1,4 +1,4 @@
-//! Signatures of cards (section 8.4): JSON Web Signatures by a key of this server, over a card's canonical form. Pure.
+//! Signatures of cards (section 8.4): JSON Web Signatures by a key of this server, over a card's canonical form.
 //! Must not know: where the key is kept, or who sees a card.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
