@@ -15,15 +15,16 @@ use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 
-use crate::{Accounts, Rejection, index::PASSKEYS};
+use crate::{Accounts, Rejection, TokenDigest, index::PASSKEYS};
 use command::{
-    AddPasskey, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn, SignOut, SignedIn,
+    AddPasskey, IssuerSignIn, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn,
+    SignOut, SignedIn,
 };
 pub use cookie::{CONSOLE_COOKIE, ConsoleCookie, cookie_of, csrf_of};
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;
-pub use state::{ConsoleRole, ConsoleSession};
+pub use state::{ConsoleRole, ConsoleSession, IssuerSubject};
 
 /// The streams `accounts.console/~<owner>`, and `accounts.console/operator`.
 #[derive(Debug)]
@@ -49,7 +50,8 @@ impl Room for ConsoleRoom {
             ConsoleEvent::LinkMade(_)
             | ConsoleEvent::SignedIn(_)
             | ConsoleEvent::PasskeyAdded(_)
-            | ConsoleEvent::PasskeyUsed(_) => id.strip_prefix('~')?.parse().ok(),
+            | ConsoleEvent::PasskeyUsed(_)
+            | ConsoleEvent::SignedInAtIssuer(_) => id.strip_prefix('~')?.parse().ok(),
             ConsoleEvent::SessionUsed(_) | ConsoleEvent::SignedOut(_) | ConsoleEvent::PasskeyRemoved(_) => {
                 None
             }
@@ -68,7 +70,8 @@ impl Room for ConsoleRoom {
             | ConsoleEvent::SignedIn(_)
             | ConsoleEvent::SessionUsed(_)
             | ConsoleEvent::SignedOut(_)
-            | ConsoleEvent::PasskeyUsed(_) => Vec::new(),
+            | ConsoleEvent::PasskeyUsed(_)
+            | ConsoleEvent::SignedInAtIssuer(_) => Vec::new(),
         }
     }
 }
@@ -249,6 +252,38 @@ impl Command<ConsoleRoom> for SigningInByPasskey<'_> {
         stamp: &Stamp,
     ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
         decide::sign_in_by_passkey(state, *facts, stamp, self.command)
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
+}
+
+/// `IssuerSignIn` with what it asks.
+pub(crate) struct SigningInAtIssuer<'a> {
+    pub(crate) accounts: &'a Accounts,
+    pub(crate) command: &'a IssuerSignIn,
+    pub(crate) cookie: TokenDigest,
+}
+
+impl Command<ConsoleRoom> for SigningInAtIssuer<'_> {
+    const NAME: &'static str = "sign_in_at_issuer";
+    type Reply = SignedIn;
+    type Rejection = Rejection;
+    type Facts = KeyringFacts;
+
+    async fn facts(&self, _: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
+        self.accounts.keyring_facts(&self.command.through).await
+    }
+
+    fn decide(
+        &self,
+        _: &ConsoleState,
+        _: Version,
+        facts: &KeyringFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+        decide::sign_in_at_issuer(*facts, stamp, self.command, self.cookie)
     }
 
     fn exceeds_quota(&self) -> bool {

@@ -153,6 +153,9 @@ pub struct TokenIssued {
     /// For which client, where it is a grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<GrantedTo>,
+    /// The issuer, by its name in the configuration, by whose word it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// See [`AgentEvent::GrantRenewed`].
@@ -372,6 +375,7 @@ mod tests {
             name: Some("ci".into()),
             expires_at: Some(TimestampMs(9)),
             client: None,
+            issuer: None,
         };
         let client = GrantedTo {
             client_id: "https://c.example/c".into(),
@@ -388,7 +392,21 @@ mod tests {
             client: Some(client),
             ..issued.clone()
         };
+        let by_issuer = TokenIssued {
+            by: Actor::Operator,
+            parent: None,
+            issuer: Some("github".into()),
+            scope: "read".parse().unwrap(),
+            ..issued.clone()
+        };
         let forms = [
+            (
+                AgentEvent::TokenIssued(by_issuer),
+                "TokenIssued",
+                format!(
+                    r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"}}"#
+                ),
+            ),
             (
                 AgentEvent::TokenIssued(issued),
                 "TokenIssued",

@@ -34,6 +34,7 @@ mod hostile;
 mod idempotency;
 mod identity;
 mod inbox;
+mod issuers;
 mod json;
 mod logs;
 mod matrix;
