@@ -101,12 +101,11 @@ function asked(path, answer) {
 
 /** A person signs in, or gives up. */
 async function interact(request, answer) {
-  await provider.interactionDetails(request, answer);
-  const result =
-    person === 'nobody'
-      ? { error: 'access_denied', error_description: 'the person gave up' }
-      : { login: { accountId: person, remember: false } };
-  await provider.interactionFinished(request, answer, result, { mergeWithLastSubmission: false });
+  const { prompt } = await provider.interactionDetails(request, answer);
+  // An app on a device is asked for consent each time, whatever was granted before.
+  const agreed = prompt.name === 'consent' ? { consent: {} } : { login: { accountId: person, remember: false } };
+  const result = person === 'nobody' ? { error: 'access_denied', error_description: 'the person gave up' } : agreed;
+  await provider.interactionFinished(request, answer, result, { mergeWithLastSubmission: true });
 }
 
 const server = http.createServer((request, answer) => {
