@@ -392,21 +392,7 @@ mod tests {
             client: Some(client),
             ..issued.clone()
         };
-        let by_issuer = TokenIssued {
-            by: Actor::Operator,
-            parent: None,
-            issuer: Some("github".into()),
-            scope: "read".parse().unwrap(),
-            ..issued.clone()
-        };
         let forms = [
-            (
-                AgentEvent::TokenIssued(by_issuer),
-                "TokenIssued",
-                format!(
-                    r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"}}"#
-                ),
-            ),
             (
                 AgentEvent::TokenIssued(issued),
                 "TokenIssued",
@@ -518,5 +504,25 @@ mod tests {
         for stored in [kind, form] {
             assert!(matches!(AgentEvent::decode(&stored), Err(Fault::Corrupt(_))), "{stored:?}");
         }
+    }
+
+    #[test]
+    fn the_stored_form_of_a_token_by_the_word_of_an_issuer_is_frozen() {
+        let event = AgentEvent::TokenIssued(TokenIssued {
+            by: Actor::Operator,
+            id: "01A".into(),
+            token: Some(TokenDigest::of("secret")),
+            parent: None,
+            scope: "read".parse().unwrap(),
+            name: Some("ci".into()),
+            expires_at: Some(TimestampMs(9)),
+            client: None,
+            issuer: Some("github".into()),
+        });
+        let envelope = format!(
+            r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"}}"#
+        );
+        assert_written(&event.encode(), "TokenIssued", &envelope);
+        assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
     }
 }

@@ -227,7 +227,7 @@ fn given_a_token_of_an_issuer_when_it_is_ended_then_it_is_not_given_again() {
 fn given_as_many_tokens_of_issuers_as_may_be_when_one_more_comes_then_it_waits_for_an_end() {
     let mut state = agent(AgentKind::Agent);
     for nth in 0..TOKENS_OF_ISSUERS_MAX {
-        by_issuer(&mut state, 1, &format!("jwt {nth}"), 100).unwrap();
+        by_issuer(&mut state, nth as u64, &format!("jwt {nth}"), 100).unwrap();
     }
     assert_eq!(by_issuer(&mut state, 99, "more", 200), Err(Rejection::TooManyTokens));
     assert!(issue(&mut state, 99, "owner", token("a", "read", None)).is_ok(), "others have their part");

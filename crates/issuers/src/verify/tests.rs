@@ -154,7 +154,7 @@ fn claims_are_for_this_server_and_now() {
         (json!({"exp": -1}), Flaw::Claims),
         (json!({"nbf": NOW_S + far + 1}), Flaw::NotYet),
         (json!({"iat": NOW_S + far + 1}), Flaw::NotYet),
-        (json!({"nbf": [1]}), Flaw::Claims),
+        (json!({"nbf": [1]}), Flaw::Malformed),
         (json!({"sub": null}), Flaw::Claims),
         (json!({"sub": ""}), Flaw::Claims),
         (json!({"cnf": {"jkt": "x"}}), Flaw::Type),

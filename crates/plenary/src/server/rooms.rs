@@ -114,11 +114,7 @@ impl Rooms {
     ) -> anyhow::Result<Self> {
         let RoomInputs { log, operator, indexes } = opening;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let accounts = Accounts::new(log.clone(), clock.clone(), operator);
-        accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
-        accounts.begin().await.context("reading where the log stands")?;
-        let issuers = issuers(settings)?;
-        accounts.set_issuer_proofs(issuers.iter().flat_map(|issuer| issuer.proofs()));
+        let (accounts, issuers) = accounts(settings, (&log, &clock), operator).await?;
         let presence = Arc::new(Presence::default());
         accounts.set_presence(presence.clone());
         presence.begin(log.head().await.context("reading where the log stands")?);
@@ -179,6 +175,20 @@ impl Rooms {
         console.begin(tellers, glancers).await.context("reading where the log stands")?;
         Ok(Self { log, accounts, runs, console, a2a, presence, cursors, served })
     }
+}
+
+/// The accounts, and who outside vouches for people and programs.
+async fn accounts(
+    settings: &Settings,
+    (log, clock): (&Log, &Arc<dyn Clock>),
+    operator: TokenDigest,
+) -> anyhow::Result<(Accounts, Issuers)> {
+    let accounts = Accounts::new(log.clone(), clock.clone(), operator);
+    accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
+    accounts.begin().await.context("reading where the log stands")?;
+    let issuers = issuers(settings)?;
+    accounts.set_issuer_proofs(issuers.iter().flat_map(|issuer| issuer.proofs()));
+    Ok((accounts, issuers))
 }
 
 /// What people are asked, and where they are told of it.

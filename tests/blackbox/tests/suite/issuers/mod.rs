@@ -94,7 +94,7 @@ impl Signer {
 struct Provider {
     url: String,
     signer: Signer,
-    _process: Child,
+    process: Child,
     _home: TempDir,
 }
 
@@ -115,7 +115,7 @@ impl Provider {
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let url = said["url"].as_str().expect("a URL").to_owned();
         let signer = Signer::read(&url, &said);
-        Some(Self { url, signer, _process: process, _home: home })
+        Some(Self { url, signer, process, _home: home })
     }
 
     /// Asks it to do something below `/test/`.

@@ -27,12 +27,16 @@ impl Browser {
     /// Leaves for the provider, and is sent back: where to.
     async fn leave(&mut self, path: &str) -> String {
         let mut answer = self.get(path).await;
+        let mut host = String::new();
         for _ in 0..8 {
             assert!((300..400).contains(&answer.status), "{answer}");
             let next = answer.header("location").expect("a place").to_owned();
             if next.starts_with(&format!("{}/console/signed-in/", self.server)) || next.starts_with("/#") {
                 return next;
             }
+            // The provider names places of its own without its host.
+            let next = if next.starts_with('/') { format!("{host}{next}") } else { next };
+            host = next.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
             answer = self.get(&next).await;
         }
         panic!("it goes round and round: {answer}");
