@@ -23,8 +23,8 @@ pub use profiles::{
     Relationship, ViewerView,
 };
 
-pub(crate) use tokens::NewIssued;
-pub use tokens::{ClientView, IssuedList, IssuedMade, IssuedView};
+pub(crate) use tokens::TokenRequest;
+pub use tokens::{AgentTokenList, AgentTokenView, ClientView, MadeToken};
 
 /// `POST /_admin/owners`.
 #[derive(Debug, JsonSchema)]
