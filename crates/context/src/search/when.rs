@@ -72,9 +72,8 @@ impl When {
     /// The first and the last millisecond, in the year of the package where none is named.
     fn period(self, made_ms: i64) -> Option<(i64, i64)> {
         let Self::Date { year, month, day } = self else { return None };
-        let made =
-            || Moment::of(plenary_kernel::TimestampMs(u64::try_from(made_ms).unwrap_or_default())).in_ms();
-        let year = year.or_else(|| made().get(..4)?.parse().ok())?;
+        let made = Moment::of(plenary_kernel::TimestampMs(u64::try_from(made_ms).unwrap_or_default()));
+        let year = year.or_else(|| made.in_ms().get(..4)?.parse().ok())?;
         let start = |year: u16, month: u8, day: u8| {
             Some(Moment::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))?.ms())
         };
