@@ -29,11 +29,11 @@ impl Teller for Accounts {
     }
 
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
-        Box::pin(ready(told(event)))
+        Box::pin(ready(onlooker_event(event)))
     }
 }
 
-fn told(event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
+fn onlooker_event(event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
     let id = event.stream.id();
     match event.stream.category() {
         OwnerRoom::CATEGORY => {

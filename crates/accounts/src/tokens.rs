@@ -10,9 +10,9 @@ use quick_cache::sync::Cache;
 use crate::{
     Accounts, Authority, Failure, KnownAgent, Principal, Rejection, TokenDigest, TokenOwner,
     agent::{
-        Granting,
+        GrantCommand,
         command::{AgentEdit, EditAgent, NewToken},
-        tokens::{GrantEdit, GrantEdited, GrantedTo},
+        tokens::{GrantClient, GrantEdit, GrantOutcome},
     },
     claim,
     index::{EXPIRING, expiring_key},
@@ -39,7 +39,7 @@ impl Accounts {
         authority: Authority,
         handle: &AgentHandle,
         scope: Scope,
-        client: GrantedTo,
+        client: GrantClient,
         pending_until: TimestampMs,
     ) -> Result<String, Failure> {
         let new = NewToken {
@@ -62,8 +62,8 @@ impl Accounts {
         &self,
         handle: &AgentHandle,
         edit: &GrantEdit,
-    ) -> Result<(GrantEdited, KnownAgent), Failure> {
-        let done = self.agents().execute(handle.as_str(), &Granting(edit, handle), None).await?;
+    ) -> Result<(GrantOutcome, KnownAgent), Failure> {
+        let done = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
         Ok((done.reply, self.agent(handle).await?))
     }
 
@@ -93,7 +93,8 @@ impl Accounts {
         let agents: BTreeSet<AgentHandle> =
             over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
         for agent in agents {
-            match self.agents().execute(agent.as_str(), &Granting(&GrantEdit::Expire, &agent), None).await {
+            match self.agents().execute(agent.as_str(), &GrantCommand(&GrantEdit::Expire, &agent), None).await
+            {
                 Ok(_) => {}
                 Err(error) => match Failure::from(error) {
                     Failure::Fault(fault) => return Err(fault),

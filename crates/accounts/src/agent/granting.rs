@@ -8,7 +8,7 @@ use super::{
     event::{AgentEvent, GrantRenewed, TokenIssued, TokensEnded, WhyEnded},
     profile::AgentKind,
     state::AgentState,
-    tokens::{GrantEdit, GrantEdited, IssuedToken, OWN, Renewal},
+    tokens::{GrantEdit, GrantOutcome, IssuedToken, OWN, Renewal},
 };
 use crate::{
     Actor, Authority, Rejection,
@@ -95,8 +95,8 @@ pub(super) fn edit(
     stamp: &Stamp,
     handle: &AgentHandle,
     edit: &GrantEdit,
-) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
-    let done = |events| Ok(Decision::new(events, GrantEdited::Done));
+) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
+    let done = |events| Ok(Decision::new(events, GrantOutcome::Done));
     let revoked = |why, id: &str| vec![ended(state, None, why, id)];
     match edit {
         GrantEdit::TakeUp(renewal) => {
@@ -113,7 +113,7 @@ pub(super) fn edit(
             }
             if !grant.refresh.is_some_and(|refresh| refresh.matches(used)) {
                 let events = revoked(WhyEnded::Reused, &renewal.grant);
-                return Ok(Decision::new(events, GrantEdited::Reused));
+                return Ok(Decision::new(events, GrantOutcome::Reused));
             }
             renewed(state, stamp, handle, renewal, grant)
         }
@@ -158,7 +158,7 @@ fn renewed(
     handle: &AgentHandle,
     renewal: &Renewal,
     grant: &IssuedToken,
-) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
+) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
     let scope = renewal.scope.clone().unwrap_or_else(|| grant.scope.clone());
     if !grant.scope.covers(&scope) {
         return Err(Rejection::ScopeExceeded);
@@ -190,5 +190,5 @@ fn renewed(
         expires_at: Some(lasts_until.min(until)),
         client: None,
     }));
-    Ok(Decision::new(events, GrantEdited::Done))
+    Ok(Decision::new(events, GrantOutcome::Done))
 }

@@ -9,7 +9,7 @@ use super::{
     granting,
     profile::{AgentKind, ProfileChange},
     state::AgentState,
-    tokens::{GrantEdit, GrantEdited, GrantedTo, Renewal},
+    tokens::{GrantClient, GrantEdit, GrantOutcome, Renewal},
 };
 use crate::{Authority, Policy, Rejection, TokenDigest, limits::TOKENS_PER_GRANT_MAX};
 
@@ -65,7 +65,7 @@ fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
 }
 
 fn granted(state: &mut AgentState) -> String {
-    let client = GrantedTo {
+    let client = GrantClient {
         client_id: "c".into(),
         name: "C".into(),
         resource: "r".into(),
@@ -87,7 +87,7 @@ fn renewal(grant: &str, nth: u64) -> Renewal {
     }
 }
 
-fn act(state: &mut AgentState, at: u64, what: &GrantEdit) -> Result<GrantEdited, Rejection> {
+fn act(state: &mut AgentState, at: u64, what: &GrantEdit) -> Result<GrantOutcome, Rejection> {
     let decided = granting::edit(state, &stamp(at), &handle(), what)?;
     evolve(state, at, &decided.events);
     Ok(decided.reply)
@@ -101,20 +101,20 @@ fn accepts(state: &AgentState, token: &str, at: u64) -> bool {
 fn given_a_grant_when_it_is_taken_up_and_renewed_then_its_tokens_are_below_it() {
     let mut state = agent(AgentKind::Agent);
     let grant = granted(&mut state);
-    assert_eq!(act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))), Ok(GrantEdited::Done));
+    assert_eq!(act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))), Ok(GrantOutcome::Done));
     assert!(accepts(&state, "access 0", 3) && !accepts(&state, "access 0", 2 + HOUR));
     assert_eq!(act(&mut state, 3, &GrantEdit::TakeUp(renewal(&grant, 9))), Err(Rejection::GrantInvalid));
     for nth in 1..5 {
         let used = TokenDigest::of(&format!("refresh {}", nth - 1));
         let edit = GrantEdit::Renew { used, renewal: renewal(&grant, nth) };
-        assert_eq!(act(&mut state, 10 + nth, &edit), Ok(GrantEdited::Done));
+        assert_eq!(act(&mut state, 10 + nth, &edit), Ok(GrantOutcome::Done));
     }
     let live = (0..5).filter(|nth| accepts(&state, &format!("access {nth}"), 20)).count();
     assert_eq!((live, state.issued().len()), (TOKENS_PER_GRANT_MAX, TOKENS_PER_GRANT_MAX + 1));
     assert!(accepts(&state, "access 4", 20) && !accepts(&state, "access 0", 20));
     let used = TokenDigest::of("refresh 1");
     let again = GrantEdit::Renew { used, renewal: renewal(&grant, 9) };
-    assert_eq!(act(&mut state, 30, &again), Ok(GrantEdited::Reused));
+    assert_eq!(act(&mut state, 30, &again), Ok(GrantOutcome::Reused));
     assert!(state.issued().is_empty() && accepts(&state, "own", 30));
 }
 

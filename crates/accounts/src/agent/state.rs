@@ -10,7 +10,7 @@ use super::{
     attention::Attention,
     event::AgentEvent,
     profile::{AgentKind, Profile},
-    tokens::Issued,
+    tokens::AgentTokens,
 };
 use crate::{Policy, TokenDigest};
 
@@ -40,7 +40,7 @@ pub struct AgentState {
     attention: Option<Attention>,
     /// Its tokens beside its own.
     #[serde(default)]
-    issued: Issued,
+    issued: AgentTokens,
 }
 
 impl AgentState {
@@ -69,7 +69,7 @@ impl AgentState {
     }
     /// Its tokens beside its own.
     #[must_use]
-    pub fn issued(&self) -> &Issued {
+    pub fn issued(&self) -> &AgentTokens {
         &self.issued
     }
     /// Whether it blocks the other one (ASP-12).

@@ -8,7 +8,7 @@ use plenary_kernel::{AgentHandle, MalformedText, OwnerName, TimestampMs};
 use plenary_log::{Condition, Fault};
 
 use super::{
-    ConsoleRole, ConsoleRoom, ConsoleSession, MakeLinkWith, SigningIn, SigningOut, UseSession,
+    ConsoleRole, ConsoleRoom, ConsoleSession, KeyringCommand,
     command::{KeyringFacts, MakeLink, SessionUse, SignIn, SignOut},
     cookie::{ConsoleCookie, keyring_of_cookie, keyring_of_link, link_of},
 };
@@ -124,7 +124,7 @@ impl Accounts {
             person,
             lasts_ms: CONSOLE_LINK_MS_MAX,
         };
-        let linking = MakeLinkWith { accounts: self, command: &command };
+        let linking = KeyringCommand { accounts: self, command: &command };
         self.keyrings().execute(&keyring.to_string(), &linking, None).await?;
         Ok(secret)
     }
@@ -149,7 +149,7 @@ impl Accounts {
             user_agent,
         };
         let id = keyring.to_string();
-        let signing_in = SigningIn { accounts: self, command: &command };
+        let signing_in = KeyringCommand { accounts: self, command: &command };
         let done = self.keyrings().execute(&id, &signing_in, None).await?;
         let (state, _) = self.keyrings().state(&id).await?;
         let session = state.session(&done.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
@@ -188,7 +188,8 @@ impl Accounts {
     /// `NotFound`, what the store says.
     pub async fn sign_out(&self, by: &Principal, keyring: &Keyring, session: &str) -> Result<(), Failure> {
         let command = SignOut { by: Actor::from(by.who.clone()), session: session.to_owned() };
-        self.keyrings().execute(&keyring.to_string(), &SigningOut(&command), None).await?;
+        let ending = KeyringCommand { accounts: self, command: &command };
+        self.keyrings().execute(&keyring.to_string(), &ending, None).await?;
         Ok(())
     }
 
@@ -245,8 +246,9 @@ impl Accounts {
         if self.clock().now() < TimestampMs(due) {
             return;
         }
-        let asked = SessionUse { session: open.id.clone(), every_ms };
-        let noted = self.keyrings().execute(&open.keyring.to_string(), &UseSession(&asked), None).await;
+        let command = SessionUse { session: open.id.clone(), every_ms };
+        let noting = KeyringCommand { accounts: self, command: &command };
+        let noted = self.keyrings().execute(&open.keyring.to_string(), &noting, None).await;
         if let Err(plenary_engine::ExecuteError::Fault(fault)) = noted {
             tracing::warn!(%fault, "the use of a console session was not recorded");
         }

@@ -30,6 +30,8 @@ const MESSAGES_WAITING_MAX: usize = 64;
 const VERSION: u64 = 1;
 /// Of JSON-RPC: there is no such method.
 const METHOD_NOT_FOUND: i64 = -32_601;
+/// Of JSON-RPC: the parameters are not what the method takes.
+const INVALID_PARAMS: i64 = -32_602;
 
 /// A message from the program.
 #[derive(Debug, PartialEq)]
@@ -119,7 +121,8 @@ impl Link {
 
     /// The handshake; `None` when the program ended.
     async fn begin(&mut self, program: &Program) -> Result<(), Option<String>> {
-        let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
+        let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false,
+            "elicitation": {"form": {}}});
         let info = json!({"name": "plenary", "title": "Plenary", "version": env!("CARGO_PKG_VERSION")});
         let params =
             json!({"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info});
@@ -170,8 +173,16 @@ impl Link {
 
     /// Answers a request that nothing here answers.
     pub(super) fn refuse(&self, id: &Value) -> Result<(), String> {
-        let error = json!({"code": METHOD_NOT_FOUND, "message": "this client does not offer that"});
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
+        self.fail(id, METHOD_NOT_FOUND, "this client does not offer that")
+    }
+
+    /// Answers a request that is not as it must be.
+    pub(super) fn refuse_params(&self, id: &Value, why: &str) -> Result<(), String> {
+        self.fail(id, INVALID_PARAMS, why)
+    }
+
+    fn fail(&self, id: &Value, code: i64, message: &str) -> Result<(), String> {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
     }
 
     fn send(&self, message: &Value) -> Result<(), String> {

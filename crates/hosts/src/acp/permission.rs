@@ -8,21 +8,19 @@ const KEY: &str = "permission";
 
 /// A permission that is asked for.
 #[derive(Debug, PartialEq)]
-pub(super) struct Question {
-    /// Of the request that it is.
-    pub(super) id: Value,
+pub(super) struct Permission {
     title: String,
     /// Ids and names.
     options: Vec<(String, String)>,
 }
 
-impl Question {
+impl Permission {
     /// Of the members of `session/request_permission`.
-    pub(super) fn new(id: Value, params: &Value) -> Self {
+    pub(super) fn new(params: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let options = params["options"].as_array().into_iter().flatten();
         let options = options.map(|option| (text(&option["optionId"]), text(&option["name"])));
-        Self { id, title: text(&params["toolCall"]["title"]), options: options.collect() }
+        Self { title: text(&params["toolCall"]["title"]), options: options.collect() }
     }
 
     /// What the caller is asked.

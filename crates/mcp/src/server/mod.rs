@@ -13,6 +13,7 @@ mod held;
 mod limits;
 mod listed;
 mod metadata;
+mod person;
 mod prompts;
 mod registry;
 mod resources;

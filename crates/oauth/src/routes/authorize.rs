@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
     AgentKind, CONSOLE_COOKIE, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, Scope,
     Token, TokenDigest, TokenKind, TokenOwner,
-    agent::{command::RegisterAgent, tokens::GrantedTo},
+    agent::{command::RegisterAgent, tokens::GrantClient},
     cookie_of, csrf_of,
     limits::{CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
 };
@@ -251,7 +251,7 @@ async fn granted(
     let now = accounts.now();
     let until = TimestampMs(now.0.saturating_add(CODE_MS_MAX));
     let Inquiry { open, client, back, asked, .. } = before;
-    let to = GrantedTo {
+    let to = GrantClient {
         client_id: client.id.clone(),
         name: client.name,
         resource: asked.resource.clone(),

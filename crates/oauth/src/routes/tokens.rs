@@ -10,7 +10,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use plenary_accounts::{
     Failure, Rejection, Scope, Token, TokenKind, TokenOwner,
-    agent::tokens::{GrantEdit, GrantEdited, Renewal},
+    agent::tokens::{GrantEdit, GrantOutcome, Renewal},
 };
 use plenary_edge::{Operation, Peer};
 use plenary_kernel::{AgentHandle, Class};
@@ -162,7 +162,7 @@ async fn renew(
     };
     let accounts = at.oauth.accounts();
     let (edited, known) = accounts.edit_grant(agent, &edit(renewal)).await.map_err(failed)?;
-    if edited == GrantEdited::Reused {
+    if edited == GrantOutcome::Reused {
         tracing::warn!(%agent, grant = %refresh.grant, "a refresh token came twice; its grant has ended");
         return Err(invalid());
     }

@@ -11,9 +11,11 @@ const busy = signal(false);
 
 /** Exchanges the secret of a link, where the address has one. @returns {Promise<boolean>} whether somebody is signed in now */
 export async function signInByLink() {
-  const secret = new URLSearchParams(location.hash.replace(/^#\/?/, '')).get('link');
+  const sent = new URLSearchParams(location.hash.replace(/^#\/?/, ''));
+  const secret = sent.get('link');
   if (!secret) return false;
-  history.replaceState(null, '', '#/now');
+  // A link may name the page that it leads to, and nothing else.
+  history.replaceState(null, '', `#/${/^[a-z]+$/.exec(sent.get('page') ?? '')?.[0] ?? 'now'}`);
   return signIn(secret);
 }
 
