@@ -10,9 +10,11 @@ import { walk } from "./walk.js";
 const LEFT_OUT = new Set([
   "a2a.card",
   "a2a.server_card",
+  "a2a.keys",
   "a2a.rpc",
   "a2a.read",
   "a2a.write",
+  "a2a.delete",
   "openai.models",
   "openai.model",
   "openai.chat",

@@ -161,6 +161,8 @@ const COMMANDS: &[(&str, &str)] = &[
 /// Operations without a command, each with the reason.
 const WITHOUT: &[(&str, &str)] = &[
     ("a2a.card", "for clients of Agent2Agent; `runs describe` shows the agent"),
+    ("a2a.delete", "for clients of Agent2Agent"),
+    ("a2a.keys", "for clients of Agent2Agent that verify cards"),
     ("a2a.read", "for clients of Agent2Agent; `runs` shows the same"),
     ("a2a.rpc", "for clients of Agent2Agent; `run` asks"),
     ("a2a.server_card", "for clients of Agent2Agent; `runs describe` shows the agent"),

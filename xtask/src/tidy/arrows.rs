@@ -62,7 +62,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     // It asks the rooms through the router, as every client does; the engine has the clock.
     ("mcp", &["kernel", "engine", "edge", "accounts", "outward"]),
     // For clients of other protocols; it asks the rooms through the router too.
-    ("a2a", &["kernel", "log", "hub", "edge", "room", "accounts", "outward"]),
+    // What it tells clients of tasks is sent, signed and repeated by what sends notifications.
+    ("a2a", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "outward", "notify"]),
     // What is new for an agent, out of every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
     // What people look at; what the rooms tell of their events they bring along.

@@ -712,16 +712,16 @@ export interface DeadNotification {
   died_at: number;
   /** Why the last attempt failed. */
   error: string;
-  /** What the first of them is. */
-  event: NotifiedEvent;
+  /** What the first of them is; absent if it is not about a request. */
+  event?: NotifiedEvent | null;
   /** Of how many events it tells; of more than one in a digest. */
   items: number;
   /** Its id: `webhook-id` of each attempt. */
   notice_id: NoticeId;
   /** Of which request that is. */
-  request_id: AskId;
-  /** Where it should have gone. */
-  subscription_id: SubscriptionId;
+  request_id?: AskId | null;
+  /** Where it should have gone; absent where a client of Agent2Agent wanted it sent to a URL of its own. */
+  subscription_id?: SubscriptionId | null;
   /** Its title. */
   title: string;
 }
@@ -3060,6 +3060,10 @@ export interface RunReport {
   finish_reason?: FinishReason | null;
   /** The id of its last event; 0 if it is queued. */
   last_event_id: number;
+  /** For a waiting run: the answers among which the agent offers a choice, by the key that each is for. */
+  options?: JsonObject | null;
+  /** The request that it is the run of, as it was sent. */
+  request: unknown;
   /** For a waiting run: the requested input. */
   request_keys?: JsonObject | null;
   /** Its result. */
@@ -3078,6 +3082,12 @@ export interface RunReport {
 export interface RunRequest {
   /** For a ConfigureRequest: the arguments to set; null removes an argument. */
   args?: JsonObject | null;
+  /**
+   * For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
+   * `create`,
+   * which opens it under that id, a UUID that the caller chose.
+   */
+  if_not_exists?: string | null;
   /** For a ChatRequest: the text for the agent. */
   input?: string | null;
   /** The logging level, as the agent defines it. */
@@ -3610,6 +3620,7 @@ export type ErrorCode =
   | "invalid_grant"
   | "invalid_handle"
   | "invalid_idempotency_key"
+  | "invalid_if_not_exists"
   | "invalid_include_closed"
   | "invalid_initial_message"
   | "invalid_input"

@@ -11,6 +11,7 @@ mod question;
 mod tests;
 mod tools;
 mod turn;
+pub mod wire;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 

@@ -36,7 +36,7 @@ impl Asked {
     /// What the caller is asked.
     pub(super) fn event(&self) -> Event {
         match self {
-            Self::Permission(permission) => Event::wait_for_input(&permission.request_keys()),
+            Self::Permission(permission) => permission.event(),
             Self::Values(elicitation) => elicitation.event(),
         }
     }

@@ -7,9 +7,10 @@ use plenary_runs::{Event, Input, NotTaken, Output, RunEnd, RunSignal};
 use serde_json::{Map, Value, json};
 
 use super::{
-    link::{Link, Message},
+    link::Link,
     question::{Asked, Question},
     tools::Tools,
+    wire::{Message, text_block},
 };
 
 /// Longest text that is put out as one event, in bytes; a longer one goes out in several.
@@ -70,7 +71,7 @@ impl<'a> Turn<'a> {
     }
 
     async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<TurnEnd, TurnCut> {
-        let prompt = Map::from_iter([("prompt".to_owned(), json!([{"type": "text", "text": text}]))]);
+        let prompt = Map::from_iter([("prompt".to_owned(), json!([text_block(text)]))]);
         let prompt = self.link.ask("session/prompt", &self.link.of_session(prompt))?;
         let group = self.link.group();
         let mut stopping: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;

@@ -150,7 +150,7 @@ impl Rooms {
         let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), rooms);
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone()),
-            a2a: A2a::new(accounts.clone(), settings.a2a.clone()),
+            a2a: A2a::new(log.clone(), clock.clone(), accounts.clone(), notify.clone(), settings.a2a.clone()),
             oauth: oauth(settings, &log, &accounts),
             accounts,
             sessions,

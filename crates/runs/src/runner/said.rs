@@ -40,8 +40,8 @@ pub enum EventKind {
     CompletionCall,
     /// The model answered.
     CompletionResult,
-    /// The agent waits for its caller: `request_keys`, what is asked for by name. The run is `waiting` until it gets a
-    /// `ResumeWithInput`.
+    /// The agent waits for its caller: `request_keys`, what is asked for by name, and `options`, by name too, where the
+    /// answer is one of some. The run is `waiting` until it gets a `ResumeWithInput`.
     WaitForInput,
 }
 
@@ -242,6 +242,15 @@ impl Event {
         let members =
             [("request_keys", json(request_keys)), ("message", quoted(message)), ("form", json(form))];
         Self::of(EventKind::WaitForInput, &members)
+    }
+
+    /// The same where the answer under one name is one of some options: objects with `id`, the answer, `name`, its label,
+    /// and `kind`, which may be a kind of option of the Agent Client Protocol.
+    #[must_use]
+    pub fn wait_for_choice(request_keys: &Map<String, Value>, key: &str, options: &[Value]) -> Self {
+        let keys = serde_json::to_string(request_keys).unwrap_or_else(|_| "{}".into());
+        let options = serde_json::json!({key: options}).to_string();
+        Self::of(EventKind::WaitForInput, &[("request_keys", keys), ("options", options)])
     }
 
     /// The same from deeper in the chain of callers.

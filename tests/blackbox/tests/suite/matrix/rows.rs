@@ -345,9 +345,11 @@ fn foreign() -> Vec<Row> {
     vec![
         row("a2a.card", CARD, Rule::Hidden(OUTSIDE)),
         row("a2a.server_card", &[], Rule::OfBearers),
+        row("a2a.keys", &[], Rule::Public),
         row("a2a.rpc", CARD, Rule::Hidden(OUTSIDE))
             .body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}})),
         row("a2a.read", TASKS, Rule::Hidden(OUTSIDE)).query("?A2A-Version=1.0"),
+        row("a2a.delete", TASKS, Rule::Hidden(OUTSIDE)).query("?A2A-Version=1.0"),
         row("a2a.write", TASKS, Rule::Hidden(OUTSIDE)).body(|_| json!({"message": {}})),
         row("openai.models", &[], Rule::OfBearers),
         row("openai.model", &[("model", Hosted)], Rule::Hidden(OUTSIDE)),

@@ -282,6 +282,13 @@ impl Scene {
                 (json!({}), Value::Null),
             ),
             row(
+                "a2a.delete",
+                EachTime("what is gone stays gone"),
+                bob,
+                ("DELETE", "/a2a/plenary.echo/tasks/t/pushNotificationConfigs/c"),
+                (json!({}), Value::Null),
+            ),
+            row(
                 "openai.chat",
                 EachTime("the API knows no key"),
                 bob,
