@@ -52,12 +52,16 @@ impl Room for AgentRoom {
     fn evolve(state: &mut AgentState, version: Version, at: TimestampMs, event: &AgentEvent) {
         state.evolve(version, at, event);
     }
-    fn payer(_: &str, _: &AgentState, event: &AgentEvent) -> Option<OwnerName> {
+    fn payer(id: &str, _: &AgentState, event: &AgentEvent) -> Option<OwnerName> {
         match event {
             AgentEvent::AgentRegistered(event) => event.by.owner(),
             AgentEvent::AgentConfigured(event) => event.by.owner(),
             AgentEvent::AgentBlocked(event) => event.by.owner(),
             AgentEvent::TokenRotated(event) => event.by.owner(),
+            // What an issuer's word is good for, the agent's owner pays.
+            AgentEvent::TokenIssued(event) if event.issuer.is_some() => {
+                id.parse::<AgentHandle>().ok().map(|agent| agent.owner_name())
+            }
             AgentEvent::TokenIssued(event) => event.by.owner(),
             // A list is bounded by itself, and an accepted contact adds to it without being refused.
             AgentEvent::EntriesAllowed(_)

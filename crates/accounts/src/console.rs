@@ -18,13 +18,14 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Accounts, Rejection, TokenDigest, index::PASSKEYS};
 use command::{
-    AddPasskey, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn, SignOut, SignedIn,
+    AddPasskey, IssuerSignIn, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn,
+    SignOut, SignedIn,
 };
 pub use cookie::{CONSOLE_COOKIE, ConsoleCookie, cookie_of, csrf_of};
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;
-pub use state::{ConsoleRole, ConsoleSession};
+pub use state::{ConsoleRole, ConsoleSession, IssuerSubject};
 
 /// The streams `accounts.console/~<owner>`, and `accounts.console/operator`.
 #[derive(Debug)]
@@ -50,7 +51,8 @@ impl Room for ConsoleRoom {
             ConsoleEvent::LinkMade(_)
             | ConsoleEvent::SignedIn(_)
             | ConsoleEvent::PasskeyAdded(_)
-            | ConsoleEvent::PasskeyUsed(_) => id.strip_prefix('~')?.parse().ok(),
+            | ConsoleEvent::PasskeyUsed(_)
+            | ConsoleEvent::SignedInAtIssuer(_) => id.strip_prefix('~')?.parse().ok(),
             ConsoleEvent::SessionUsed(_) | ConsoleEvent::SignedOut(_) | ConsoleEvent::PasskeyRemoved(_) => {
                 None
             }
@@ -69,7 +71,8 @@ impl Room for ConsoleRoom {
             | ConsoleEvent::SignedIn(_)
             | ConsoleEvent::SessionUsed(_)
             | ConsoleEvent::SignedOut(_)
-            | ConsoleEvent::PasskeyUsed(_) => Vec::new(),
+            | ConsoleEvent::PasskeyUsed(_)
+            | ConsoleEvent::SignedInAtIssuer(_) => Vec::new(),
         }
     }
 }
@@ -230,6 +233,30 @@ impl ConsoleCommand for PasskeySignIn {
         stamp: &Stamp,
     ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
         decide::sign_in_by_passkey(state, facts, stamp, self)
+    }
+}
+
+/// `IssuerSignIn` with the digest of the cookie.
+pub(crate) struct IssuerSignInWith<'a> {
+    pub(crate) sign_in: &'a IssuerSignIn,
+    pub(crate) cookie: TokenDigest,
+}
+
+impl ConsoleCommand for IssuerSignInWith<'_> {
+    const NAME: &'static str = "sign_in_at_issuer";
+    type Reply = SignedIn;
+
+    fn through<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&self.sign_in.through)
+    }
+
+    fn decide(
+        &self,
+        _: &ConsoleState,
+        facts: KeyringFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+        decide::sign_in_at_issuer(facts, stamp, self.sign_in, self.cookie)
     }
 }
 

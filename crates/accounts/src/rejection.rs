@@ -65,6 +65,9 @@ pub enum Rejection {
     /// The owner has as many passkeys as it may.
     #[error("too many passkeys")]
     TooManyPasskeys,
+    /// The session began at an issuer, and what was asked would outlast the person's place there.
+    #[error("the person signed in at an issuer")]
+    SignedInAtIssuer,
     /// The end of what an agent lets itself be disturbed by is past, too far ahead, or of `open`.
     #[error("this end cannot be meant")]
     AttentionEnd,
@@ -128,6 +131,10 @@ impl From<Rejection> for Refusal {
                 "The link was used, has expired or is not valid; create another one with `plenary console`.",
             ),
             Rejection::PasskeyInvalid => crate::answer::passkey_invalid(),
+            Rejection::SignedInAtIssuer => forbidden(
+                "signed_in_at_issuer",
+                "You signed in at an issuer, which says who comes in; links and passkeys would come in without it.",
+            ),
             Rejection::PasskeyExists => {
                 Self::conflict("passkey_exists", "This passkey is registered already; remove it first.")
             }

@@ -48,6 +48,7 @@ impl Accounts {
             expires_at: Some(pending_until),
             name: Some(client.name.clone()),
             client: Some(client),
+            issuer: None,
         };
         let edit = AgentEdit::IssueToken(new);
         let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
@@ -80,6 +81,19 @@ impl Accounts {
         let grant = parent.filter(|id| issued.get(id).is_some_and(|parent| parent.client.is_some()));
         let token = grant.and_then(TokenDigest::of_grant).unwrap_or(principal.token);
         Ok(Principal { who: principal.who.clone(), token })
+    }
+
+    /// Whether the bearer is a client that can ask for a wider scope: of a person, or of an issuer.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn can_ask_for_more(&self, principal: &Principal) -> Result<bool, Fault> {
+        let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };
+        let known = self.agent(handle).await?;
+        let issued = known.state.issued();
+        let Some((_, token)) = issued.of(&principal.token) else { return Ok(false) };
+        let is_clients = |id: &str| issued.get(id).is_some_and(|parent| parent.client.is_some());
+        Ok(token.issuer.is_some() || token.parent.as_deref().is_some_and(is_clients))
     }
 
     /// Takes away the tokens that have ended by themselves, so that what was opened with them ends too.

@@ -261,6 +261,8 @@ class AgentToken(TypedDict):
     """When it ends by itself."""
     id: str
     """Its id."""
+    issuer: NotRequired[str | None]
+    """The issuer by whose word it was given, by its name in the configuration."""
     last_used_at: NotRequired[int | None]
     """When it was last used, to the minute; absent before."""
     name: NotRequired[str | None]
@@ -285,6 +287,8 @@ class AgentTokenMade(TypedDict):
     """When it ends by itself."""
     id: str
     """Its id."""
+    issuer: NotRequired[str | None]
+    """The issuer by whose word it was given, by its name in the configuration."""
     last_used_at: NotRequired[int | None]
     """When it was last used, to the minute; absent before."""
     name: NotRequired[str | None]
@@ -2778,7 +2782,7 @@ Projects = TypedDict(
 class ProtectedResource(TypedDict):
     """The metadata of a protected resource."""
     authorization_servers: List[str]
-    """Who gives tokens for it: this server itself."""
+    """Who gives tokens for it: this server itself, or an issuer outside it."""
     bearer_methods_supported: List[str]
     """Where a token may be sent: only in the header."""
     resource: str
@@ -3387,6 +3391,10 @@ class SessionView(TypedDict):
     """Whether it is the session of this request."""
     expires_at: int
     """When it ends at the latest."""
+    issuer: str | None
+    """The issuer at which the person signed in, by its name in the configuration; null if it began otherwise."""
+    issuer_subject: str | None
+    """Who that is there: an address, a name or a subject."""
     last_used_at: int
     """When it was last used, to within an hour."""
     person: AgentHandle | None

@@ -239,6 +239,8 @@ export interface AgentToken {
   expires_at?: number | null;
   /** Its id. */
   id: string;
+  /** The issuer by whose word it was given, by its name in the configuration. */
+  issuer?: string | null;
   /** When it was last used, to the minute; absent before. */
   last_used_at?: number | null;
   /** What its maker calls it. */
@@ -263,6 +265,8 @@ export interface AgentTokenMade {
   expires_at?: number | null;
   /** Its id. */
   id: string;
+  /** The issuer by whose word it was given, by its name in the configuration. */
+  issuer?: string | null;
   /** When it was last used, to the minute; absent before. */
   last_used_at?: number | null;
   /** What its maker calls it. */
@@ -2622,7 +2626,7 @@ export interface Projects {
 
 /** The metadata of a protected resource. */
 export interface ProtectedResource {
-  /** Who gives tokens for it: this server itself. */
+  /** Who gives tokens for it: this server itself, or an issuer outside it. */
   authorization_servers: string[];
   /** Where a token may be sent: only in the header. */
   bearer_methods_supported: string[];
@@ -3215,6 +3219,10 @@ export interface SessionView {
   current: boolean;
   /** When it ends at the latest. */
   expires_at: number;
+  /** The issuer at which the person signed in, by its name in the configuration; null if it began otherwise. */
+  issuer: string | null;
+  /** Who that is there: an address, a name or a subject. */
+  issuer_subject: string | null;
   /** When it was last used, to within an hour. */
   last_used_at: number;
   /** Who is signed in. */

@@ -109,6 +109,8 @@ pub struct NewToken {
     pub name: Option<String>,
     /// For which client, where it is a grant.
     pub client: Option<GrantClient>,
+    /// By which issuer's word it is given, where it is by one's.
+    pub issuer: Option<String>,
 }
 
 /// What `AgentEdit::Configure` sets; what is absent stays as it is.

@@ -153,6 +153,9 @@ pub struct TokenIssued {
     /// For which client, where it is a grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<GrantClient>,
+    /// The issuer, by its name in the configuration, by whose word it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// See [`AgentEvent::GrantRenewed`].
@@ -372,6 +375,7 @@ mod tests {
             name: Some("ci".into()),
             expires_at: Some(TimestampMs(9)),
             client: None,
+            issuer: None,
         };
         let client = GrantClient {
             client_id: "https://c.example/c".into(),
@@ -500,5 +504,25 @@ mod tests {
         for stored in [kind, form] {
             assert!(matches!(AgentEvent::decode(&stored), Err(Fault::Corrupt(_))), "{stored:?}");
         }
+    }
+
+    #[test]
+    fn the_stored_form_of_a_token_by_the_word_of_an_issuer_is_frozen() {
+        let event = AgentEvent::TokenIssued(TokenIssued {
+            by: Actor::Operator,
+            id: "01A".into(),
+            token: Some(TokenDigest::of("secret")),
+            parent: None,
+            scope: "read".parse().unwrap(),
+            name: Some("ci".into()),
+            expires_at: Some(TimestampMs(9)),
+            client: None,
+            issuer: Some("github".into()),
+        });
+        let envelope = format!(
+            r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"}}"#
+        );
+        assert_written(&event.encode(), "TokenIssued", &envelope);
+        assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
     }
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Actor, Authority, Rejection,
-    limits::{TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX},
+    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
 };
 
 /// Decides `AgentEdit::IssueToken` for who may change the agent, or the agent itself.
@@ -27,6 +27,16 @@ pub(super) fn issue(
     }
     if state.issued().len() >= TOKENS_PER_AGENT_MAX {
         return Err(Rejection::TooManyTokens);
+    }
+    if new.issuer.is_some() {
+        // An issuer's token that somebody ended stays ended, as long as the issuer would still vouch for it.
+        if new.token.is_some_and(|token| state.has_refused(&token, stamp.now)) {
+            return Err(Rejection::Revoked);
+        }
+        let is_full = state.issued().of_issuers(stamp.now) >= TOKENS_OF_ISSUERS_MAX;
+        if is_full || state.refused(stamp.now) >= TOKENS_REFUSED_MAX {
+            return Err(Rejection::TooManyTokens);
+        }
     }
     let mut expires_at = new.expires_at;
     let parent = match made_with(state, authority) {
@@ -52,6 +62,7 @@ pub(super) fn issue(
         name: new.name.clone(),
         expires_at,
         client: new.client.clone(),
+        issuer: new.issuer.clone(),
     }))
 }
 
@@ -189,6 +200,7 @@ fn renewed(
         name: grant.name.clone(),
         expires_at: Some(lasts_until.min(until)),
         client: None,
+        issuer: None,
     }));
     Ok(Decision::new(events, GrantOutcome::Done))
 }

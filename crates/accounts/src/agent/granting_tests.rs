@@ -11,7 +11,10 @@ use super::{
     state::AgentState,
     tokens::{GrantClient, GrantEdit, GrantOutcome, Renewal},
 };
-use crate::{Authority, Policy, Rejection, TokenDigest, limits::TOKENS_PER_GRANT_MAX};
+use crate::{
+    Actor, Authority, Policy, Rejection, TokenDigest,
+    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
+};
 
 const HOUR: u64 = 3_600_000;
 
@@ -61,6 +64,7 @@ fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
         expires_at: expires_at.map(TimestampMs),
         name: None,
         client: None,
+        issuer: None,
     }
 }
 
@@ -183,4 +187,60 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
     assert!(!accepts(&state, "a", 5) && !accepts(&state, "b", 5) && accepts(&state, "c", 5));
     let mut person = agent(AgentKind::Person);
     assert_eq!(issue(&mut person, 1, "owner", token("d", "read", None)), Err(Rejection::NoTokens));
+}
+
+fn by_issuer(state: &mut AgentState, at: u64, text: &str, until: u64) -> Result<String, Rejection> {
+    let new = NewToken { issuer: Some("github".into()), ..token(text, "read", Some(until)) };
+    let authority = Authority { by: Actor::Operator, token: None };
+    let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
+    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let decided = edit(state, facts, &stamp(at), &command)?;
+    evolve(state, at, &decided.events);
+    Ok(decided.reply.issued.unwrap())
+}
+
+fn end(state: &mut AgentState, at: u64, id: &str) {
+    let authority = Authority { by: "~nick".parse().unwrap(), token: Some(TokenDigest::of("owner")) };
+    let command = EditAgent { authority, handle: handle(), edit: AgentEdit::EndToken(id.to_owned()) };
+    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let decided = edit(state, facts, &stamp(at), &command).unwrap();
+    evolve(state, at, &decided.events);
+}
+
+#[test]
+fn given_a_token_of_an_issuer_when_it_is_ended_then_it_is_not_given_again() {
+    let mut state = agent(AgentKind::Agent);
+    let id = by_issuer(&mut state, 1, "jwt", 100).unwrap();
+    assert_eq!(state.issued().get(&id).unwrap().issuer.as_deref(), Some("github"));
+    assert!(accepts(&state, "jwt", 99) && !accepts(&state, "jwt", 100));
+    end(&mut state, 2, &id);
+    assert!(!accepts(&state, "jwt", 3));
+    assert_eq!(by_issuer(&mut state, 3, "jwt", 100), Err(Rejection::Revoked));
+    assert!(by_issuer(&mut state, 3, "other", 100).is_ok(), "another one of the same issuer is");
+    let own = issue(&mut state, 4, "owner", token("a", "read", Some(100))).unwrap();
+    end(&mut state, 5, &own);
+    assert_eq!(state.refused(TimestampMs(6)), 1, "only what an issuer could vouch for again is remembered");
+    assert_eq!(state.refused(TimestampMs(100)), 0, "and only as long as it could");
+}
+
+#[test]
+fn given_as_many_tokens_of_issuers_as_may_be_when_one_more_comes_then_it_waits_for_an_end() {
+    let mut state = agent(AgentKind::Agent);
+    for nth in 0..TOKENS_OF_ISSUERS_MAX {
+        by_issuer(&mut state, nth as u64, &format!("jwt {nth}"), 100).unwrap();
+    }
+    assert_eq!(by_issuer(&mut state, 99, "more", 200), Err(Rejection::TooManyTokens));
+    assert!(issue(&mut state, 99, "owner", token("a", "read", None)).is_ok(), "others have their part");
+    assert!(by_issuer(&mut state, 100, "more", 200).is_ok(), "the others have ended by themselves");
+}
+
+#[test]
+fn given_many_ended_tokens_of_issuers_when_one_more_comes_then_none_of_them_is_forgotten() {
+    let mut state = agent(AgentKind::Agent);
+    for nth in 0..TOKENS_REFUSED_MAX {
+        let id = by_issuer(&mut state, 1, &format!("jwt {nth}"), 100).unwrap();
+        end(&mut state, 1, &id);
+    }
+    assert_eq!(by_issuer(&mut state, 2, "more", 200), Err(Rejection::TooManyTokens));
+    assert!(by_issuer(&mut state, 100, "more", 200).is_ok());
 }

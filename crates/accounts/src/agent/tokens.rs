@@ -43,6 +43,9 @@ pub struct IssuedToken {
     pub expires_at: Option<TimestampMs>,
     /// For which client, where it is a grant.
     pub client: Option<GrantClient>,
+    /// The issuer by whose word it was given.
+    #[serde(default)]
+    pub issuer: Option<String>,
     /// What every refresh token of a grant has, by its digest; none before it is taken up.
     pub(crate) key: Option<TokenDigest>,
     /// The one refresh token that counts.
@@ -90,6 +93,10 @@ impl AgentTokens {
             return token.client.is_some().then_some((id, token));
         }
         self.iter().find(|(_, token)| token.token.is_some_and(|token| token.matches(digest)))
+    }
+    /// How many of those are open that were given by an issuer's word.
+    pub(crate) fn of_issuers(&self, now: TimestampMs) -> usize {
+        self.iter().filter(|(_, token)| token.issuer.is_some() && token.is_open(now)).count()
     }
     /// One and everything below it, as what ends with it.
     pub(crate) fn with_descendants(&self, id: &str) -> Vec<EndedToken> {
@@ -142,6 +149,7 @@ impl AgentTokens {
             created_at: at,
             expires_at: event.expires_at,
             client: event.client.clone(),
+            issuer: event.issuer.clone(),
             key: None,
             refresh: None,
         };

@@ -71,13 +71,17 @@ impl Accounts {
     /// Adds a passkey for the person of a session.
     ///
     /// # Errors
-    /// `PasskeyExists`, `TooManyPasskeys`, `PasskeyInvalid` when the challenge was used, what the store says.
+    /// `PasskeyExists`, `TooManyPasskeys`, `SignedInAtIssuer`, `PasskeyInvalid` when the challenge was used, what the store says.
     pub async fn add_passkey(
         &self,
         by: &Principal,
         open: &OpenSession,
         new: NewPasskey,
     ) -> Result<KnownPasskey, Failure> {
+        // It would outlast the person's place at the issuer.
+        if open.session.at.is_some() {
+            return Err(Rejection::SignedInAtIssuer.into());
+        }
         let command = AddPasskey {
             by: Actor::from(by.who.clone()),
             through: open.session.through,

@@ -113,8 +113,14 @@ async fn made(
     let TokenRequest { scope, expires_in, name } = TokenRequest::read(&Fields::of(body)?)?;
     let token = Token::random(TokenKind::Scoped);
     let ends = |seconds: u64| TimestampMs(accounts.now().0 + seconds * 1_000);
-    let new =
-        NewToken { token: Some(token.digest()), scope, expires_at: expires_in.map(ends), name, client: None };
+    let new = NewToken {
+        token: Some(token.digest()),
+        scope,
+        expires_at: expires_in.map(ends),
+        name,
+        client: None,
+        issuer: None,
+    };
     let edit = AgentEdit::IssueToken(new);
     let known = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;
     let (id, issued) =

@@ -76,6 +76,9 @@ pub struct AgentTokenView {
     /// The client that it was granted to: it bears no token itself, but is the parent of the client's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientView>,
+    /// The issuer by whose word it was given, by its name in the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// The client of a grant.
@@ -101,6 +104,7 @@ impl AgentTokenView {
             last_used_at: last_used.map(|at| at.0),
             client: client
                 .map(|client| ClientView { id: client.client_id.clone(), name: client.name.clone() }),
+            issuer: token.issuer.clone(),
         }
     }
 }

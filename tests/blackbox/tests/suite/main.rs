@@ -35,6 +35,7 @@ mod hostile;
 mod idempotency;
 mod identity;
 mod inbox;
+mod issuers;
 mod json;
 mod logs;
 mod matrix;

@@ -126,6 +126,9 @@ fn accounts() -> Vec<Row> {
         row("owner.list", &[], Rule::Only(404, NO_OPERATOR)),
         row("owner.rotate_token", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
         row("console.sign_in", &[], Rule::Public).body(|_| json!({"link": "plk_00.~nick"})),
+        row("console.issuers", &[], Rule::Public),
+        row("console.sign_in_at", &[("issuer", Page)], Rule::Public),
+        row("console.signed_in_at", &[("issuer", Page)], Rule::Public),
         row("console.file", &[("path", Page)], Rule::Public),
         row("console.session", &[], Rule::Only(401, NO_OPERATOR)),
         row("console.link", &[], Rule::Hidden(NOT_ITS_OWNER))
