@@ -55,7 +55,7 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
 pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<String>> {
     let found = shelf.read(|connection| lists(connection, shelf, query, scope))?;
     let documents = shelf.documents.read();
-    let all =
+    let all: u64 =
         found.iter().filter_map(|found| documents.projects.get(&found.project)).map(Project::live).sum();
     if all < COMMON_DOCUMENTS_MIN {
         return Ok(Vec::new());

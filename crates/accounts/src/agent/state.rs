@@ -140,7 +140,7 @@ impl AgentState {
     }
 
     /// Remembers which tokens of issuers end before their time.
-    fn refuse(&mut self, at: TimestampMs, ended: &[Ended]) {
+    fn refuse(&mut self, at: TimestampMs, ended: &[EndedToken]) {
         self.refused.retain(|_, until| at < *until);
         let of_issuer = |id: &str| self.issued.get(id).is_some_and(|token| token.issuer.is_some());
         for EndedToken { id, token, expires_at } in ended {
