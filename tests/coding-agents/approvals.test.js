@@ -171,12 +171,12 @@ test('claude: what a server asks for is filled in in the page, and the server ge
   const page = await inbox(one, 'bank asks: Which account pays the bill?');
   await page.keyboard.press('e');
   // What the form does not take is not sent.
-  await page.getByLabel('Account').selectOption('household');
-  await page.getByLabel('Amount').fill('70');
+  await page.locator('.fields select').selectOption('household');
+  await page.getByRole('spinbutton').fill('70');
   await page.keyboard.press('Control+Enter');
-  assert.equal(await page.getByLabel('Amount').evaluate((/** @type {any} */ field) => field.validity.rangeOverflow), true);
-  await page.getByLabel('Amount').fill('7');
-  await page.getByLabel('With a receipt').check();
+  assert.equal(await page.getByRole('spinbutton').evaluate((/** @type {any} */ field) => field.validity.rangeOverflow), true);
+  await page.getByRole('spinbutton').fill('7');
+  await page.getByRole('checkbox', { name: 'With a receipt' }).check();
   await page.keyboard.press('Control+Enter');
   await ended;
   assert.deepEqual(heard(one.model), { action: 'accept', content: { account: 'household', amount: 7, receipt: true } });

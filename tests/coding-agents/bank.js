@@ -22,7 +22,7 @@ const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0'
 const METHODS = {
   initialize: ({ id, params }) => say({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'bank', version: '1' } } }),
   ping: ({ id }) => say({ id, result: {} }),
-  'tools/list': ({ id }) => say({ id, result: { tools: [{ name: 'pay', description: 'Pays a bill', inputSchema: { type: 'object', properties: {} } }] } }),
+  'tools/list': ({ id }) => say({ id, result: { tools: [{ name: 'pay', description: 'Pays a bill', _meta: { 'anthropic/alwaysLoad': true }, inputSchema: { type: 'object', properties: {} } }] } }),
   'tools/call': ({ id }) => {
     const asks = `asks-${waiting.size}`;
     waiting.set(asks, id);

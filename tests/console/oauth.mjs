@@ -25,7 +25,7 @@ export async function letIn(page, server, { name, agent, scope = 'read write' })
     const verifier = randomBytes(32).toString('base64url');
     const asks = new URLSearchParams({ response_type: 'code', client_id, redirect_uri, scope, code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256' });
     await page.goto(`${server.url}/oauth/authorize?${asks}`);
-    await page.getByLabel('Agent').selectOption(agent);
+    await page.locator('select[name=agent]').selectOption(agent);
     await page.getByRole('button', { name: 'Allow' }).click();
     const code = (await back).get('code');
     const token = (members) => form(`${server.url}/oauth/token`, { client_id, ...members });

@@ -79,7 +79,7 @@ fn present(value: &Value) -> Option<Value> {
             let members: serde_json::Map<String, Value> = members.collect();
             (!members.is_empty()).then_some(Value::Object(members))
         }
-        other => Some(other.clone()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(value.clone()),
     }
 }
 

@@ -152,7 +152,9 @@ fn checked(claims: Claims, expected: Expected<'_>, now: TimestampMs) -> Result<P
     };
     let (is_ours, others) = match claims.get("aud").ok_or(Flaw::Claims)? {
         Value::Array(named) => (named.iter().any(is_for), named.len() > 1),
-        named => (is_for(named), false),
+        named @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+            (is_for(named), false)
+        }
     };
     // Of several audiences an ID token names the one that asked for it (OpenID Connect Core, 3.1.3.7).
     let is_party = || claims.get("azp").map_or(!others, is_for);

@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    fn narrowed_to(rule: &str, claims: Value) -> Option<String> {
+    fn narrowed_to(rule: &str, claims: &Value) -> Option<String> {
         let claims = claims.as_object().unwrap().clone();
         narrowed(&rule.parse().unwrap(), &claims).map(|scope| scope.to_string())
     }

@@ -121,7 +121,7 @@ test('a form is filled in, and only with what it takes', async (t) => {
   await field('Copies').fill('7');
   await page.keyboard.press('Control+Enter');
   assert.equal((await stateOf(request)).state, 'open', 'a branch is missing, and seven are too many');
-  await field('Branch').selectOption('next');
+  await page.getByLabel(/^Branch/).selectOption('next');
   await field('Copies').fill('2');
   await field('friday').check();
   await field('<b>Notes</b>').fill('x < y');

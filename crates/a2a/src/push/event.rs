@@ -40,6 +40,7 @@ pub(crate) struct PushKey {
 }
 
 /// An event of an owner's configurations.
+#[expect(clippy::enum_variant_names, reason = "the names under which they are stored")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PushEvent {
     /// It is set, for the first time or anew.

@@ -107,10 +107,8 @@ async fn narrowed(at: &At, token: &str, wanted: Wanted) -> Result<(Token, Issued
 
 /// RFC 8693 (2.2.2): whatever is wrong with the token is `invalid_request`; our code says what.
 fn refused(flaw: Flaw) -> OAuthError {
-    match flaw {
-        Flaw::Unavailable => OAuthError::unavailable(format!("{}: {flaw}.", flaw.code())),
-        flaw => invalid(format!("{}: {flaw}.", flaw.code())),
-    }
+    let text = format!("{}: {flaw}.", flaw.code());
+    if matches!(flaw, Flaw::Unavailable) { OAuthError::unavailable(text) } else { invalid(text) }
 }
 
 fn failed(failure: Failure) -> OAuthError {

@@ -66,7 +66,7 @@ export function Detail({ one, advance }) {
       ${form === '' && one.choices?.length && allow.respond ? html`<div class="choices" role="group" aria-label="Choices">${one.choices.map((choice) => html`<button disabled=${!may} onClick=${() => give({ type: 'respond', text: choice })}><${Text} text=${choice} /></button>`)}</div>` : null}
       <div class="answer-bar">
         ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
-        ${allow.edit ? html`<button class=${one.form ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : 'Edit'} <kbd>e</kbd></button>` : null}
+        ${allow.edit ? html`<button class=${one.form && form !== 'edit' ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : 'Edit'} <kbd>e</kbd></button>` : null}
         ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} aria-expanded=${form === 'respond' ? 'true' : 'false'} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
         ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${one.form ? 'Decline' : 'Ignore'} <kbd>i</kbd></button>` : null}
         <${Later} one=${one} may=${may} advance=${advance} />

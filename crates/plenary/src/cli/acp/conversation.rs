@@ -116,6 +116,7 @@ impl Conversation {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
     fn note(&self, event: &Event, sent: u64, progress: &mut Progress) {
         let agent = &self.asker.agent;
         match &event.body {

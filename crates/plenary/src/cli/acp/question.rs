@@ -44,7 +44,9 @@ impl Question {
             let text = match description {
                 Value::String(text) if !text.is_empty() => text.clone(),
                 Value::Null | Value::String(_) => key.clone(),
-                other => other.to_string(),
+                Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    description.to_string()
+                }
             };
             (key.clone(), text)
         };

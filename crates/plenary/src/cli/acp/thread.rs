@@ -164,6 +164,7 @@ impl ThreadSession {
         if let Some(run) = last { self.take_up(run).await } else { Ok(()) }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
     async fn replay(&self, event: &RunEvent, shown: &mut Shown) -> Result<(), Fault> {
         let asker = &self.asker;
         match &event.body {
@@ -240,6 +241,7 @@ impl ThreadSession {
 
 impl FollowedRun<'_> {
     /// What an event means for the turn; the reason when it ends that.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other events are not shown")]
     async fn event(&mut self, event: &RunEvent) -> Result<Option<StopReason>, Fault> {
         if event.id.is_some()
             && let Some(open) = self.asked.take()

@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_result_is_shown_if_nothing_was_said() {
         let end = json!({"type": "RunCompleted", "finish_reason": "success", "result": "done"});
-        assert_eq!(texts(&[end.clone()]), ["done"]);
+        assert_eq!(texts(std::slice::from_ref(&end)), ["done"]);
         assert_eq!(texts(&[whole("done"), end]), ["done"]);
     }
 
