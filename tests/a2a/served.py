@@ -25,7 +25,18 @@ class Server:
         self.url = ""
 
     def __enter__(self) -> "Server":
-        command = [os.environ["PLENARY_BIN"], "serve", "--data", str(self._data), "--listen", "127.0.0.1:0"]
+        self.start("127.0.0.1:0")
+        return self
+
+    def kill(self) -> None:
+        """Ends the process as a power cut would."""
+        self._process.kill()
+        self._process.communicate()
+
+    def start(self, address: str = "") -> None:
+        """Starts the process; after `kill`, where it was before."""
+        address = address or self.url.removeprefix("http://")
+        command = [os.environ["PLENARY_BIN"], "serve", "--data", str(self._data), "--listen", address]
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PLENARY_", "OTEL_"))} | self._more
         log = (Path(self._directory.name) / "server.log").open("ab")
         command += ["--config", str(self._config)]
@@ -36,11 +47,9 @@ class Server:
         found = re.match(rb"listening on (\S+)", self._process.stdout.readline())
         assert found, "the server did not start:\n" + Path(log.name).read_text()
         self.url = found[1].decode()
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self.kill()
         if kind is not None:
             print((Path(self._directory.name) / "server.log").read_text())
         self._directory.cleanup()

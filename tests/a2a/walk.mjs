@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 
 const require = createRequire(`${process.env.PLENARY_A2A_SDK}/package.json`);
-const { Role, TaskState } = require("@a2a-js/sdk");
+const { Role, TaskState, verifyAgentCardSignature } = require("@a2a-js/sdk");
 const sdk = require("@a2a-js/sdk/client");
 
 const authorized = (url, init = {}) => {
@@ -48,4 +48,13 @@ for (const [name, transport] of [
     assert.equal(kinds.at(-1), "statusUpdate", `${name}: ${kinds}`);
     await assert.rejects(client.getTask({ tenant: "", id: "run_00000000000000000000000000" }), name);
 }
+// Section 8.4: the key that a card names has signed it.
+const shown = await (await authorized(`${process.env.PLENARY_URL}/a2a/plenary.echo/.well-known/agent-card.json`)).json();
+const verify = verifyAgentCardSignature(async (kid, jku) => {
+    assert.equal(new URL(jku).origin, new URL(process.env.PLENARY_URL).origin);
+    const { keys } = await (await fetch(jku)).json();
+    return keys.find((key) => key.kid === kid);
+});
+await verify(shown);
+await assert.rejects(verify({ ...shown, description: "Another" }));
 console.log("@a2a-js/sdk: passed");

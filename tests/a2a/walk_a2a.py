@@ -10,14 +10,18 @@ from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.client.client import Client
 from a2a.types import (
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
     GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
     Message,
     Part,
     Role,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
     TaskState,
 )
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
@@ -52,6 +56,19 @@ async def walk(server: Server, token: str, binding: str) -> None:
     assert texts(task) == ["Hello"], task
     again = await agent.get_task(GetTaskRequest(id=task.id))
     assert again.status.state == TaskState.TASK_STATE_COMPLETED and texts(again) == ["Hello"], again
+
+    # Where to hear of a task.
+    config = TaskPushNotificationConfig(task_id=task.id, id="mine", url="https://example.org/hook", token="t")
+    made = await agent.create_task_push_notification_config(config)
+    assert (made.task_id, made.id, made.url) == (task.id, "mine", "https://example.org/hook"), made
+    got = await agent.get_task_push_notification_config(GetTaskPushNotificationConfigRequest(task_id=task.id, id="mine"))
+    assert got == made, got
+    every = await agent.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    assert list(every.configs) == [made], every
+    gone = DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="mine")
+    await agent.delete_task_push_notification_config(gone)
+    every = await agent.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    assert not every.configs, every
 
     # A second task of the same context.
     (second,) = [e async for e in agent.send_message(SendMessageRequest(message=said("More", context_id=task.context_id)))]

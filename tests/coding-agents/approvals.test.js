@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { openBrowser } from '../console/browser.mjs';
 import { until } from './house.js';
 import { last, sceneOf } from './scene.js';
@@ -154,3 +155,41 @@ test('nobody answers: the request is withdrawn, and the window decides as always
   assert.match(last(one.model), /The person says no\./);
   await session.close();
 }, '--approvals', '2'));
+
+/** A session of Claude Code with a server that asks its person for something. @param {any} scene */
+const banking = ({ house, model, directory }) => {
+  const bank = { mcpServers: { bank: { command: process.execPath, args: [fileURLToPath(new URL('bank.js', import.meta.url))] } } };
+  return claude(house, model, directory, { away: true, args: ['--mcp-config', JSON.stringify(bank), '--allowedTools', 'mcp__bank__pay'] });
+};
+/** The person's answer as the server had it. @param {any} model */
+const heard = (model) => JSON.parse(/The person's answer: (\{.*\})/s.exec(last(model))?.[1].replaceAll('\\"', '"') ?? 'null');
+
+test('claude: what a server asks for is filled in in the page, and the server gets the values', () => sceneOf('claude', async (one) => {
+  const session = banking(one);
+  one.model.plans({ call: 'mcp__bank__pay', with: {} }, { say: 'Going on.' });
+  const ended = session.prompt('Pay it');
+  const page = await inbox(one, 'bank asks: Which account pays the bill?');
+  await page.keyboard.press('e');
+  // What the form does not take is not sent.
+  await page.locator('.fields select').selectOption('household');
+  await page.getByRole('spinbutton').fill('70');
+  await page.keyboard.press('Control+Enter');
+  assert.equal(await page.getByRole('spinbutton').evaluate((/** @type {any} */ field) => field.validity.rangeOverflow), true);
+  await page.getByRole('spinbutton').fill('7');
+  await page.getByRole('checkbox', { name: 'With a receipt' }).check();
+  await page.keyboard.press('Control+Enter');
+  await ended;
+  assert.deepEqual(heard(one.model), { action: 'accept', content: { account: 'household', amount: 7, receipt: true } });
+  await session.close();
+}, '--approvals', '60'));
+
+test('claude: what a server asks for is declined in the page', () => sceneOf('claude', async (one) => {
+  const session = banking(one);
+  one.model.plans({ call: 'mcp__bank__pay', with: {} }, { say: 'Going on.' });
+  const ended = session.prompt('Pay it');
+  const page = await inbox(one, 'bank asks: Which account pays the bill?');
+  await page.getByRole('button', { name: /^Decline/ }).click();
+  await ended;
+  assert.equal(heard(one.model).action, 'decline');
+  await session.close();
+}, '--approvals', '60'));

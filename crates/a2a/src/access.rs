@@ -24,6 +24,8 @@ pub(crate) struct VisibleAgent {
 
 /// What one caller needs to ask one agent.
 pub(crate) struct AgentAccess {
+    pub(crate) a2a: A2a,
+    pub(crate) principal: Principal,
     pub(crate) rooms: RoomClient,
     pub(crate) seen: VisibleAgent,
     pub(crate) backend: Backend,
@@ -77,8 +79,8 @@ impl A2a {
         let seen = seen(&rooms, handle(agent)?).await?;
         let name = seen.handle.as_str().trim_start_matches('@').to_owned();
         let backend = if seen.descriptor.is_null() {
-            let me = match principal.who {
-                TokenOwner::Agent(me) => Some(me),
+            let me = match &principal.who {
+                TokenOwner::Agent(me) => Some(me.clone()),
                 TokenOwner::Owner(_) | TokenOwner::Operator => None,
             };
             let (wakeups, stop, handle) = (self.0.wakeups.clone(), self.0.stop.clone(), seen.handle.clone());
@@ -86,7 +88,7 @@ impl A2a {
         } else {
             Backend::Runs(HostedAgent { rooms: rooms.clone(), name })
         };
-        Ok(AgentAccess { rooms, seen, backend })
+        Ok(AgentAccess { a2a: self.clone(), principal, rooms, seen, backend })
     }
 
     /// An agent that everybody may see; of all others, and of those that do not exist, that a token is needed.

@@ -2,8 +2,9 @@
 //! Must not know: the bindings.
 
 use a2a::{
-    CancelTaskRequest, GetTaskRequest, ListTasksRequest, Message, SendMessageRequest, SubscribeToTaskRequest,
-    Task,
+    CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
+    GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTasksRequest, Message, SendMessageRequest,
+    SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -25,6 +26,10 @@ pub(crate) enum Call {
     Cancel(CancelTaskRequest),
     Subscribe(SubscribeToTaskRequest),
     Card,
+    CreatePush(TaskPushNotificationConfig),
+    GetPush(GetTaskPushNotificationConfigRequest),
+    ListPush(ListTaskPushNotificationConfigsRequest),
+    DeletePush(DeleteTaskPushNotificationConfigRequest),
 }
 
 /// What is answered.
@@ -50,10 +55,10 @@ impl Call {
             "CancelTask" => Ok(Self::Cancel(read(params)?)),
             "SubscribeToTask" => Ok(Self::Subscribe(read(params)?)),
             "GetExtendedAgentCard" => Ok(Self::Card),
-            "CreateTaskPushNotificationConfig"
-            | "GetTaskPushNotificationConfig"
-            | "ListTaskPushNotificationConfigs"
-            | "DeleteTaskPushNotificationConfig" => Err(Failure::no_push()),
+            "CreateTaskPushNotificationConfig" => Ok(Self::CreatePush(read(params)?)),
+            "GetTaskPushNotificationConfig" => Ok(Self::GetPush(read(params)?)),
+            "ListTaskPushNotificationConfigs" => Ok(Self::ListPush(read(params)?)),
+            "DeleteTaskPushNotificationConfig" => Ok(Self::DeletePush(read(params)?)),
             _ => Err(Failure::method("There is no such method.")),
         }
     }
@@ -100,32 +105,44 @@ impl AgentAccess {
                 Backend::Runs(agent) => agent.list(&asked).await?,
                 Backend::Sessions(agent) => agent.list(&asked).await?,
             }),
-            Call::Card => card(&self.seen, &self.rooms.base_url(), Extent::Extended),
+            Call::CreatePush(sent) => self.create_push(sent).await?,
+            Call::GetPush(asked) => self.get_push(&asked).await?,
+            Call::ListPush(asked) => self.list_push(&asked).await?,
+            Call::DeletePush(asked) => self.delete_push(&asked).await?,
+            Call::Card => {
+                let base_url = self.rooms.base_url();
+                self.a2a.signed(card(&self.seen, &base_url, Extent::Extended), &base_url).await?
+            }
         };
         Ok(CallResult::Value(value))
     }
 
     async fn stream(&self, sent: &SendMessageRequest) -> Result<Follow, Failure> {
-        pushless(sent)?;
-        match &self.backend {
-            Backend::Runs(agent) => agent.stream(sent).await,
-            Backend::Sessions(agent) => agent.stream(sent).await,
+        let push = self.push_of(sent)?;
+        let follow = match &self.backend {
+            Backend::Runs(agent) => agent.stream(sent).await?,
+            Backend::Sessions(agent) => agent.stream(sent).await?,
+        };
+        if let Some(push) = push {
+            let push = TaskPushNotificationConfig { task_id: follow.task().id, ..push };
+            self.create_push(push).await?;
         }
+        Ok(follow)
     }
 
     async fn send(&self, sent: &SendMessageRequest) -> Result<Value, Failure> {
-        pushless(sent)?;
         let is_immediate = sent.configuration.as_ref().and_then(|said| said.return_immediately) == Some(true);
+        if !is_immediate {
+            return Ok(json!({"task": self.stream(sent).await?.wait_until_paused().await?}));
+        }
+        let push = self.push_of(sent)?;
         let task: Task = match &self.backend {
-            Backend::Runs(agent) if is_immediate => agent.send(sent).await?,
-            Backend::Sessions(agent) if is_immediate => agent.send(sent).await?,
-            Backend::Runs(_) | Backend::Sessions(_) => self.stream(sent).await?.wait_until_paused().await?,
+            Backend::Runs(agent) => agent.send(sent).await?,
+            Backend::Sessions(agent) => agent.send(sent).await?,
         };
+        if let Some(push) = push {
+            self.create_push(TaskPushNotificationConfig { task_id: task.id.clone(), ..push }).await?;
+        }
         Ok(json!({"task": task}))
     }
-}
-
-fn pushless(sent: &SendMessageRequest) -> Result<(), Failure> {
-    let push = sent.configuration.as_ref().and_then(|said| said.task_push_notification_config.as_ref());
-    push.map_or(Ok(()), |_| Err(Failure::no_push()))
 }

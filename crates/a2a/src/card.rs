@@ -34,7 +34,7 @@ pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value
         "version": env!("CARGO_PKG_VERSION"),
         "supportedInterfaces": [interface("JSONRPC"), interface("HTTP+JSON")],
         "provider": {"organization": seen.handle.owner(), "url": base_url},
-        "capabilities": {"streaming": true, "pushNotifications": false, "extendedAgentCard": true},
+        "capabilities": {"streaming": true, "pushNotifications": true, "extendedAgentCard": true},
         "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {
             "scheme": "Bearer", "description": "The token of an agent of this server.",
         }}},

@@ -37,9 +37,8 @@ impl Failure {
         Self::new(error_code::TASK_NOT_CANCELABLE, StatusCode::BAD_REQUEST, text)
     }
 
-    pub(crate) fn no_push() -> Self {
-        let text = "The server sends no push notifications for this agent.";
-        Self::new(error_code::PUSH_NOTIFICATION_NOT_SUPPORTED, StatusCode::BAD_REQUEST, text)
+    pub(crate) fn too_many(text: impl Into<String>) -> Self {
+        Self::new(error_code::INTERNAL_ERROR, StatusCode::TOO_MANY_REQUESTS, text)
     }
 
     pub(crate) fn unsupported(text: impl Into<String>) -> Self {

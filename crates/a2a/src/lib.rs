@@ -5,8 +5,10 @@ mod access;
 mod calls;
 mod card;
 mod failure;
+mod keys;
 mod limits;
 mod openai;
+mod push;
 mod rest;
 mod rooms;
 mod routes;
@@ -14,6 +16,7 @@ mod rpc;
 mod run_tasks;
 mod served;
 mod session_tasks;
+mod signing;
 mod stream;
 mod task;
 mod wakeups;
@@ -23,6 +26,10 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use plenary_accounts::Accounts;
 use plenary_edge::operations::Operations;
+use plenary_kernel::Clock;
+use plenary_log::Log;
+use plenary_notify::Notify;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 /// The room. Cheap to clone.
@@ -30,7 +37,11 @@ use tokio_util::sync::CancellationToken;
 pub struct A2a(Arc<Inner>);
 
 struct Inner {
+    log: Log,
     accounts: Accounts,
+    pub(crate) push: push::PushBoard,
+    /// Signs cards, once it was needed.
+    card_key: OnceCell<signing::CardKey>,
     /// What the rooms answer, once they are all there.
     asked: RwLock<Option<Operations>>,
     wakeups: Arc<wakeups::SessionWakeups>,
@@ -49,9 +60,19 @@ pub struct Settings {
 impl A2a {
     /// The room; it answers nothing before [`A2a::begin`].
     #[must_use]
-    pub fn new(accounts: Accounts, settings: Settings) -> Self {
+    pub fn new(
+        log: Log,
+        clock: Arc<dyn Clock>,
+        accounts: Accounts,
+        notify: Notify,
+        settings: Settings,
+    ) -> Self {
+        let push = push::PushBoard::new(log.clone(), clock, accounts.clone(), notify);
         Self(Arc::new(Inner {
+            log,
             accounts,
+            push,
+            card_key: OnceCell::new(),
             asked: RwLock::default(),
             wakeups: Arc::default(),
             settings,

@@ -22,3 +22,13 @@ pub(crate) const LISTED_MAX: usize = 1_000;
 pub(crate) const LISTED_EVENTS_MAX: usize = 20_000;
 /// Most parts of a message.
 pub(crate) const PARTS_MAX: usize = 256;
+/// Most push configurations of one task.
+pub(crate) const PUSH_CONFIGS_PER_TASK_MAX: usize = 10;
+/// Most push configurations of one owner; past it one whose task is over goes, or 429.
+pub(crate) const PUSH_CONFIGS_PER_OWNER_MAX: usize = 500;
+/// Longest URL of a push configuration, in bytes.
+pub(crate) const PUSH_URL_BYTES_MAX: usize = 2_048;
+/// Longest id, token, scheme and credentials of a push configuration, in bytes.
+pub(crate) const PUSH_WORD_BYTES_MAX: usize = 1_024;
+/// Most bytes of a notification; a task that is larger comes without its artifacts.
+pub(crate) const PUSH_BYTES_MAX: usize = 256 << 10;

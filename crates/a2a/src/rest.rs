@@ -38,6 +38,14 @@ pub(crate) async fn write(
     answer(&a2a, &agent, &path, &parts, body.map_err(Failure::body)).await
 }
 
+pub(crate) async fn delete(
+    State(a2a): State<A2a>,
+    Path((agent, path)): Path<(String, String)>,
+    parts: Parts,
+) -> Response {
+    answer(&a2a, &agent, &path, &parts, Ok(Value::Null)).await
+}
+
 async fn answer(a2a: &A2a, agent: &str, path: &str, parts: &Parts, body: Result<Value, Failure>) -> Response {
     let asked = async {
         let access = a2a.access(parts, agent).await?;

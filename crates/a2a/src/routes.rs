@@ -15,6 +15,7 @@ use crate::{
     A2a,
     card::{Extent, card},
     failure::Failure,
+    keys::SET_PATH,
     openai, rest, rpc,
 };
 
@@ -37,6 +38,14 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 }
 
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
+    let mut operations = card_operations();
+    operations.extend(binding_operations());
+    operations.extend(openai::operations());
+    operations
+}
+
+/// What an agent says of itself, and the key that signs it.
+fn card_operations() -> Vec<Operation<A2a>> {
     let card_doc = doc(
         "a2a.card",
         Method::GET,
@@ -57,10 +66,29 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     .errors(Class::NotFound, &["AGENT_NOT_FOUND"])
     .error_body::<Map<String, Value>>()
     .reply::<Map<String, Value>>();
+    let keys_doc = OperationDoc::new(
+        "a2a.keys",
+        Method::GET,
+        SET_PATH,
+        "Show the public key that signs the cards of agents (RFC 7517)",
+    )
+    .auth(Auth::None)
+    .no_tool(NO_TOOL)
+    .error_body::<Map<String, Value>>()
+    .reply::<Map<String, Value>>();
+    vec![
+        Operation::new(card_doc, show_card),
+        Operation::new(own_doc, show_own),
+        Operation::new(keys_doc, show_keys),
+    ]
+}
+
+/// The two bindings of the protocol.
+fn binding_operations() -> Vec<Operation<A2a>> {
     let rpc_doc = doc("a2a.rpc", Method::POST, "/a2a/{agent}", "Ask an agent (A2A 1.0, JSON-RPC)")
         .description(
             "The JSON-RPC binding of Agent2Agent 1.0: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, \
-             SubscribeToTask, GetExtendedAgentCard. A streaming method is answered with server-sent events. The header \
+             SubscribeToTask, GetExtendedAgentCard, and Create-, Get-, List- and DeleteTaskPushNotificationConfig. A streaming method is answered with server-sent events. The header \
              `A2A-Version: 1.0` is required.",
         )
         .request::<Map<String, Value>>()
@@ -69,7 +97,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .answers_page();
     let read_doc = doc("a2a.read", Method::GET, "/a2a/{agent}/{*path}", "Read an agent's tasks (A2A 1.0, HTTP+JSON)")
         .description(
-            "`tasks`, `tasks/{id}`, `tasks/{id}:subscribe` and `extendedAgentCard` of the HTTP+JSON binding of Agent2Agent \
+            "`tasks`, `tasks/{id}`, `tasks/{id}:subscribe`, `tasks/{id}/pushNotificationConfigs` and `extendedAgentCard` of the HTTP+JSON binding of Agent2Agent \
              1.0. The header `A2A-Version: 1.0` is required.",
         )
         .path_parameter::<String>("path", "The path of the binding.")
@@ -80,7 +108,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .answers_page();
     let write_doc = doc("a2a.write", Method::POST, "/a2a/{agent}/{*path}", "Ask an agent (A2A 1.0, HTTP+JSON)")
         .description(
-            "`message:send`, `message:stream`, `tasks/{id}:cancel` and `tasks/{id}:subscribe` of the HTTP+JSON binding of \
+            "`message:send`, `message:stream`, `tasks/{id}:cancel`, `tasks/{id}:subscribe` and `tasks/{id}/pushNotificationConfigs` of the HTTP+JSON binding of \
              Agent2Agent 1.0. The header `A2A-Version: 1.0` is required.",
         )
         .path_parameter::<String>("path", "The path of the binding.")
@@ -90,19 +118,37 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
         .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"])
         .answers_page();
-    let mut operations = vec![
-        Operation::new(card_doc, show_card),
-        Operation::new(own_doc, show_own),
+    let delete_doc = doc(
+        "a2a.delete",
+        Method::DELETE,
+        "/a2a/{agent}/{*path}",
+        "Remove a push configuration of a task (A2A 1.0, HTTP+JSON)",
+    )
+    .description(
+        "`tasks/{id}/pushNotificationConfigs/{config}` of the HTTP+JSON binding of Agent2Agent 1.0. The header \
+         `A2A-Version: 1.0` is required.",
+    )
+    .path_parameter::<String>("path", "The path of the binding.")
+    .reply_type("application/a2a+json")
+    .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
+    .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"]);
+    vec![
         Operation::new(rpc_doc, rpc::call),
         Operation::new(read_doc, rest::read),
         Operation::new(write_doc, rest::write),
-    ];
-    operations.extend(openai::operations());
-    operations
+        Operation::new(delete_doc, rest::delete),
+    ]
 }
 
 async fn show_card(State(a2a): State<A2a>, Path(agent): Path<String>, parts: Parts) -> Response {
     a2a.show(&parts, &agent).await
+}
+
+async fn show_keys(State(a2a): State<A2a>) -> Response {
+    match a2a.card_key().await {
+        Ok(key) => rpc::json_response(&key.set()),
+        Err(failure) => failure.rest_response(),
+    }
 }
 
 async fn show_own(State(a2a): State<A2a>, parts: Parts) -> Response {
@@ -123,8 +169,15 @@ impl A2a {
         } else {
             self.shown(parts, agent).await
         };
-        match seen {
-            Ok((rooms, seen)) => rpc::json_response(&card(&seen, &rooms.base_url(), Extent::Public)),
+        let signed = match seen {
+            Ok((rooms, seen)) => {
+                let base_url = rooms.base_url();
+                self.signed(card(&seen, &base_url, Extent::Public), &base_url).await
+            }
+            Err(failure) => Err(failure),
+        };
+        match signed {
+            Ok(card) => rpc::json_response(&card),
             Err(failure) => failure.rest_response(),
         }
     }

@@ -304,7 +304,7 @@ impl HostedAgent {
 /// How many bytes an artifact has whose content may stand in its task; `None` of all others.
 fn inline_bytes(artifact: &Artifact) -> Option<usize> {
     let [Part { content: PartContent::Url(_), .. }] = &artifact.parts[..] else { return None };
-    let bytes = artifact.metadata.as_ref()?.get("octets")?.as_u64()?;
+    let bytes = artifact.metadata.as_ref()?.get("bytes")?.as_u64()?;
     usize::try_from(bytes).ok().filter(|bytes| *bytes <= INLINE_BYTES_MAX)
 }
 

@@ -1,17 +1,23 @@
 //! How the server serves this room.
 //! Must not know: what a call does.
 
-use std::{pin::Pin, sync::Arc};
+use std::{future::ready, pin::Pin, sync::Arc};
 
 use axum::Router;
 use futures_util::future::BoxFuture;
 use plenary_edge::RegistryFault;
+use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
-use plenary_log::StoredEvent;
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom};
+use plenary_log::{Charge, Fault, StoredEvent};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::{A2a, openai, routes};
+use crate::{
+    A2a, openai,
+    push::{PushRoom, PushState},
+    routes,
+};
 
 /// The streams of sessions.
 const SESSIONS: &str = "sessions.session";
@@ -44,21 +50,35 @@ impl ServedRoom for A2a {
         Some(Arc::new(self.clone()))
     }
 
+    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
+        Box::pin(ready(match event.stream.category() {
+            PushRoom::CATEGORY => recount::<PushRoom>(&PushState::default(), event),
+            _ => Ok(None),
+        }))
+    }
+
+    fn serving(&self, stop: CancellationToken) -> Option<Task> {
+        Some(Box::pin(self.clone().tell(stop)))
+    }
+
     fn close(&self) {
         self.0.stop.cancel();
     }
 
     fn stop(&self) -> BoxFuture<'_, ()> {
         self.end();
-        Box::pin(std::future::ready(()))
+        Box::pin(ready(()))
     }
 }
 
 impl Observer for A2a {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        for event in events.iter().filter(|event| event.stream.category() == SESSIONS) {
-            self.0.wakeups.wake(event.stream.id());
+        for event in events {
+            if event.stream.category() == SESSIONS {
+                self.0.wakeups.wake(event.stream.id());
+            }
+            self.0.push.observe(event);
         }
-        Box::pin(std::future::ready(()))
+        Box::pin(ready(()))
     }
 }

@@ -33,13 +33,18 @@ impl Follow {
         }
     }
 
+    /// The task as far as it was followed.
+    pub(crate) fn task(&self) -> Task {
+        match self {
+            Self::Run(following) => following.task(),
+            Self::Session(following) => following.task(),
+        }
+    }
+
     /// The task once it waits or is over.
     pub(crate) async fn wait_until_paused(mut self) -> Result<Task, Failure> {
         while self.next().await?.is_some() {}
-        Ok(match self {
-            Self::Run(following) => following.task(),
-            Self::Session(following) => following.task(),
-        })
+        Ok(self.task())
     }
 
     /// As the body of an answer; with the id of a call of JSON-RPC as its results.

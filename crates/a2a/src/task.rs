@@ -313,8 +313,8 @@ fn generated_artifact(event: &Value, base_url: &str) -> Artifact {
     };
     let id = text("artifact_id").unwrap_or_else(|| format!("artifact-{}", event["id"]));
     let mut artifact = artifact(id, text("name").as_deref(), vec![part]);
-    let octets = event["artifact"]["octets"].as_u64();
-    artifact.metadata = octets.map(|octets| [("octets".to_owned(), octets.into())].into());
+    let bytes = event["artifact"]["octets"].as_u64();
+    artifact.metadata = bytes.map(|bytes| [("bytes".to_owned(), bytes.into())].into());
     artifact
 }
 

@@ -24,6 +24,7 @@ use crate::{
     authentication::Bearers,
     console::ConsoleRoom,
     contact::ContactRoom,
+    foreign::ForeignTokens,
     index::{AGENTS, BLOCKED_BY, TOKENS},
     limits::AGENTS_PER_OWNER_MAX,
     org::OrgRoom,
@@ -79,6 +80,8 @@ struct Inner {
     searches: OnceLock<Searches>,
     described: OnceLock<Demands>,
     uses: Uses,
+    foreign: OnceLock<Arc<dyn ForeignTokens>>,
+    issuer_proofs: OnceLock<HashSet<TokenDigest>>,
 }
 
 impl Accounts {
@@ -101,6 +104,8 @@ impl Accounts {
             searches: OnceLock::new(),
             described: OnceLock::new(),
             uses: Uses::default(),
+            foreign: OnceLock::new(),
+            issuer_proofs: OnceLock::new(),
         }))
     }
 
@@ -127,6 +132,12 @@ impl Accounts {
     }
     pub(crate) fn uses(&self) -> &Uses {
         &self.0.uses
+    }
+    pub(crate) fn foreign(&self) -> &OnceLock<Arc<dyn ForeignTokens>> {
+        &self.0.foreign
+    }
+    pub(crate) fn issuer_proofs(&self) -> &OnceLock<HashSet<TokenDigest>> {
+        &self.0.issuer_proofs
     }
     pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
         self.0.consequences.get()

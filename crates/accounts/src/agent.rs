@@ -29,9 +29,9 @@ use command::{
     RegisterOutcome,
 };
 pub(crate) use decide::new_entries;
-use event::{AgentEvent, Ended};
+use event::{AgentEvent, EndedToken};
 use state::AgentState;
-use tokens::{GrantEdit, GrantEdited};
+use tokens::{GrantEdit, GrantOutcome};
 
 /// The streams `accounts.agent/<handle>`.
 #[derive(Debug)]
@@ -52,12 +52,16 @@ impl Room for AgentRoom {
     fn evolve(state: &mut AgentState, version: Version, at: TimestampMs, event: &AgentEvent) {
         state.evolve(version, at, event);
     }
-    fn payer(_: &str, _: &AgentState, event: &AgentEvent) -> Option<OwnerName> {
+    fn payer(id: &str, _: &AgentState, event: &AgentEvent) -> Option<OwnerName> {
         match event {
             AgentEvent::AgentRegistered(event) => event.by.owner(),
             AgentEvent::AgentConfigured(event) => event.by.owner(),
             AgentEvent::AgentBlocked(event) => event.by.owner(),
             AgentEvent::TokenRotated(event) => event.by.owner(),
+            // What an issuer's word is good for, the agent's owner pays.
+            AgentEvent::TokenIssued(event) if event.issuer.is_some() => {
+                id.parse::<AgentHandle>().ok().map(|agent| agent.owner_name())
+            }
             AgentEvent::TokenIssued(event) => event.by.owner(),
             // A list is bounded by itself, and an accepted contact adds to it without being refused.
             AgentEvent::EntriesAllowed(_)
@@ -81,8 +85,8 @@ impl Room for AgentRoom {
             value: Bytes::copy_from_slice(id.as_bytes()),
         };
         let not_expiring = |at, token: &str| IndexOp::Delete { name: EXPIRING, key: expiring_key(at, token) };
-        let all_dead = |ended: &[Ended]| -> Vec<IndexOp> {
-            let over = |ended: &Ended| {
+        let all_dead = |ended: &[EndedToken]| -> Vec<IndexOp> {
+            let over = |ended: &EndedToken| {
                 let expiring = ended.expires_at.map(|at| not_expiring(at, &ended.id));
                 ended.token.as_ref().map(dead).into_iter().chain(expiring).collect::<Vec<_>>()
             };
@@ -131,7 +135,7 @@ impl Room for AgentRoom {
 
 /// What an event changes of who has which token.
 fn claims(event: &AgentEvent) -> Vec<RowOp> {
-    let all_freed = |ended: &[Ended]| {
+    let all_freed = |ended: &[EndedToken]| {
         let tokens = ended.iter().filter_map(|ended| ended.token.as_ref());
         tokens.flat_map(|token| [claim::freed(token), claim::unused(token)]).collect::<Vec<_>>()
     };
@@ -280,11 +284,11 @@ impl Command<AgentRoom> for EditWith<'_> {
 }
 
 /// `GrantEdit` on the agent that it is about. Of other streams it asks nothing: the secrets decide.
-pub(crate) struct Granting<'a>(pub(crate) &'a GrantEdit, pub(crate) &'a AgentHandle);
+pub(crate) struct GrantCommand<'a>(pub(crate) &'a GrantEdit, pub(crate) &'a AgentHandle);
 
-impl Command<AgentRoom> for Granting<'_> {
+impl Command<AgentRoom> for GrantCommand<'_> {
     const NAME: &'static str = "grant";
-    type Reply = GrantEdited;
+    type Reply = GrantOutcome;
     type Rejection = Rejection;
     type Facts = ();
 
@@ -298,7 +302,7 @@ impl Command<AgentRoom> for Granting<'_> {
         _: Version,
         (): &(),
         stamp: &Stamp,
-    ) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
+    ) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
         granting::edit(state, stamp, self.1, self.0)
     }
 
@@ -307,7 +311,7 @@ impl Command<AgentRoom> for Granting<'_> {
         true
     }
 
-    fn beside(&self, decided: &Decision<AgentEvent, GrantEdited>, _: &Stamp) -> SideEvents {
+    fn beside(&self, decided: &Decision<AgentEvent, GrantOutcome>, _: &Stamp) -> SideEvents {
         SideEvents { rows: decided.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
     }
 }

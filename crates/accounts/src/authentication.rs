@@ -8,6 +8,7 @@ use quick_cache::sync::Cache;
 
 use crate::{
     Accounts, Actor, Principal, TokenDigest, TokenOwner,
+    foreign::may_be_foreign,
     index::TOKENS,
     limits::{BEARERS_CACHED_MAX, TOKEN_OCTETS_MAX},
 };
@@ -25,7 +26,8 @@ impl Accounts {
     /// The bearer of a token; `None` when nobody has it now. Unknown tokens are not remembered, and each costs
     /// the same: one look-up.
     pub async fn authenticate(&self, token: &str) -> Result<Option<Principal>, Fault> {
-        if token.is_empty() || token.len() > TOKEN_OCTETS_MAX {
+        let is_foreign = may_be_foreign(token);
+        if token.is_empty() || token.len() > TOKEN_OCTETS_MAX && !is_foreign {
             return Ok(None);
         }
         let digest = TokenDigest::of(token);
@@ -37,7 +39,10 @@ impl Accounts {
         {
             return Ok(Some(Principal { who, token: digest }));
         }
-        self.look_up(digest).await
+        match self.look_up(digest).await? {
+            None if is_foreign => self.admit_foreign(token).await,
+            found => Ok(found),
+        }
     }
 
     /// Whether a principal's token is still the valid one.
@@ -90,7 +95,7 @@ impl Accounts {
         }
     }
 
-    async fn look_up(&self, digest: TokenDigest) -> Result<Option<Principal>, Fault> {
+    pub(crate) async fn look_up(&self, digest: TokenDigest) -> Result<Option<Principal>, Fault> {
         let rows = self.log().read_index(TOKENS, &digest.hex(), None, 1, Order::Ascending).await?;
         let Some(row) = rows.first() else {
             self.bearers().0.remove(&digest);

@@ -14,16 +14,18 @@ use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Accounts, Rejection, index::PASSKEYS};
+use crate::{Accounts, Rejection, TokenDigest, index::PASSKEYS};
 use command::{
-    AddPasskey, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn, SignOut, SignedIn,
+    AddPasskey, IssuerSignIn, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn,
+    SignOut, SignedIn,
 };
 pub use cookie::{CONSOLE_COOKIE, ConsoleCookie, cookie_of, csrf_of};
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;
-pub use state::{ConsoleRole, ConsoleSession};
+pub use state::{ConsoleRole, ConsoleSession, IssuerSubject};
 
 /// The streams `accounts.console/~<owner>`, and `accounts.console/operator`.
 #[derive(Debug)]
@@ -49,7 +51,8 @@ impl Room for ConsoleRoom {
             ConsoleEvent::LinkMade(_)
             | ConsoleEvent::SignedIn(_)
             | ConsoleEvent::PasskeyAdded(_)
-            | ConsoleEvent::PasskeyUsed(_) => id.strip_prefix('~')?.parse().ok(),
+            | ConsoleEvent::PasskeyUsed(_)
+            | ConsoleEvent::SignedInAtIssuer(_) => id.strip_prefix('~')?.parse().ok(),
             ConsoleEvent::SessionUsed(_) | ConsoleEvent::SignedOut(_) | ConsoleEvent::PasskeyRemoved(_) => {
                 None
             }
@@ -68,218 +71,205 @@ impl Room for ConsoleRoom {
             | ConsoleEvent::SignedIn(_)
             | ConsoleEvent::SessionUsed(_)
             | ConsoleEvent::SignedOut(_)
-            | ConsoleEvent::PasskeyUsed(_) => Vec::new(),
+            | ConsoleEvent::PasskeyUsed(_)
+            | ConsoleEvent::SignedInAtIssuer(_) => Vec::new(),
         }
     }
 }
 
-/// `MakeLink` with what it asks.
-pub(crate) struct MakeLinkWith<'a> {
-    pub(crate) accounts: &'a Accounts,
-    pub(crate) command: &'a MakeLink,
-}
+/// What is asked of the links, sessions and passkeys of a console.
+pub(crate) trait ConsoleCommand: Send + Sync {
+    const NAME: &'static str;
+    type Reply: Serialize + DeserializeOwned + Send + Sync;
 
-impl Command<ConsoleRoom> for MakeLinkWith<'_> {
-    const NAME: &'static str = "make_link";
-    type Reply = ();
-    type Rejection = Rejection;
-    type Facts = KeyringFacts;
-
-    async fn facts(&self, _: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
-        self.accounts.keyring_facts(&self.command.through).await
+    /// The token that must be valid now, if one must.
+    fn through<'a>(&'a self, _state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        None
     }
-
     fn decide(
         &self,
-        _: &ConsoleState,
-        _: Version,
-        facts: &KeyringFacts,
+        state: &ConsoleState,
+        facts: KeyringFacts,
         stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::make_link(*facts, stamp, self.command)
-    }
-
+    ) -> Result<Decision<ConsoleEvent, Self::Reply>, Rejection>;
     /// Whoever has used up its quota must be able to look why.
     fn exceeds_quota(&self) -> bool {
         true
     }
 }
 
-/// `SignIn` with what it asks.
-pub(crate) struct SigningIn<'a> {
+/// A command with the accounts, which know whether a token is valid.
+pub(crate) struct KeyringCommand<'a, C> {
     pub(crate) accounts: &'a Accounts,
-    pub(crate) command: &'a SignIn,
+    pub(crate) command: &'a C,
 }
 
-impl Command<ConsoleRoom> for SigningIn<'_> {
+impl<C: ConsoleCommand> Command<ConsoleRoom> for KeyringCommand<'_, C> {
+    const NAME: &'static str = C::NAME;
+    type Reply = C::Reply;
+    type Rejection = Rejection;
+    type Facts = KeyringFacts;
+
+    async fn facts(&self, state: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
+        match self.command.through(state) {
+            Some(through) => self.accounts.keyring_facts(through).await,
+            None => Ok(Facts { value: KeyringFacts { through_holds: false }, conditions: Vec::new() }),
+        }
+    }
+
+    fn decide(
+        &self,
+        state: &ConsoleState,
+        _: Version,
+        facts: &KeyringFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<ConsoleEvent, C::Reply>, Rejection> {
+        self.command.decide(state, *facts, stamp)
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        self.command.exceeds_quota()
+    }
+}
+
+impl ConsoleCommand for MakeLink {
+    const NAME: &'static str = "make_link";
+    type Reply = ();
+
+    fn through<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&self.through)
+    }
+
+    fn decide(
+        &self,
+        _: &ConsoleState,
+        facts: KeyringFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+        decide::make_link(facts, stamp, self)
+    }
+}
+
+impl ConsoleCommand for SignIn {
     const NAME: &'static str = "sign_in";
     type Reply = SignedIn;
-    type Rejection = Rejection;
-    type Facts = KeyringFacts;
 
-    async fn facts(&self, state: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
-        match state.link(&self.command.link) {
-            Some(link) => self.accounts.keyring_facts(&link.through).await,
-            None => Ok(Facts { value: KeyringFacts { through_holds: false }, conditions: Vec::new() }),
-        }
+    fn through<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&state.link(&self.link)?.through)
     }
 
     fn decide(
         &self,
         state: &ConsoleState,
-        _: Version,
-        facts: &KeyringFacts,
+        facts: KeyringFacts,
         stamp: &Stamp,
     ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
-        decide::sign_in(state, *facts, stamp, self.command)
-    }
-
-    fn exceeds_quota(&self) -> bool {
-        true
+        decide::sign_in(state, facts, stamp, self)
     }
 }
 
-/// A change of one session that is there.
-pub(crate) struct UseSession<'a>(pub(crate) &'a SessionUse);
-
-impl Command<ConsoleRoom> for UseSession<'_> {
+impl ConsoleCommand for SessionUse {
     const NAME: &'static str = "use_session";
     type Reply = ();
-    type Rejection = Rejection;
-    type Facts = ();
-
-    async fn facts(&self, _: &ConsoleState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
-    }
 
     fn decide(
         &self,
         state: &ConsoleState,
-        _: Version,
-        (): &(),
+        _: KeyringFacts,
         stamp: &Stamp,
     ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::touch(state, stamp, self.0)
-    }
-
-    fn exceeds_quota(&self) -> bool {
-        true
+        decide::touch(state, stamp, self)
     }
 }
 
-/// `SignOut`.
-pub(crate) struct SigningOut<'a>(pub(crate) &'a SignOut);
-
-impl Command<ConsoleRoom> for SigningOut<'_> {
+impl ConsoleCommand for SignOut {
     const NAME: &'static str = "sign_out";
     type Reply = ();
-    type Rejection = Rejection;
-    type Facts = ();
-
-    async fn facts(&self, _: &ConsoleState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
-    }
 
     fn decide(
         &self,
         state: &ConsoleState,
-        _: Version,
-        (): &(),
+        _: KeyringFacts,
         _: &Stamp,
     ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::sign_out(state, self.0)
-    }
-
-    fn exceeds_quota(&self) -> bool {
-        true
+        decide::sign_out(state, self)
     }
 }
 
-/// `AddPasskey` with what it asks.
-pub(crate) struct AddingPasskey<'a> {
-    pub(crate) accounts: &'a Accounts,
-    pub(crate) command: &'a AddPasskey,
-}
-
-impl Command<ConsoleRoom> for AddingPasskey<'_> {
+impl ConsoleCommand for AddPasskey {
     const NAME: &'static str = "add_passkey";
     type Reply = String;
-    type Rejection = Rejection;
-    type Facts = KeyringFacts;
 
-    async fn facts(&self, _: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
-        self.accounts.keyring_facts(&self.command.through).await
+    fn through<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&self.through)
     }
 
     fn decide(
         &self,
         state: &ConsoleState,
-        _: Version,
-        facts: &KeyringFacts,
+        facts: KeyringFacts,
         stamp: &Stamp,
     ) -> Result<Decision<ConsoleEvent, String>, Rejection> {
-        decide::add_passkey(state, *facts, stamp, self.command)
+        decide::add_passkey(state, facts, stamp, self)
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        false
     }
 }
 
-/// `PasskeySignIn` with what it asks.
-pub(crate) struct SigningInByPasskey<'a> {
-    pub(crate) accounts: &'a Accounts,
-    pub(crate) command: &'a PasskeySignIn,
-}
-
-impl Command<ConsoleRoom> for SigningInByPasskey<'_> {
+impl ConsoleCommand for PasskeySignIn {
     const NAME: &'static str = "sign_in_by_passkey";
     type Reply = SignedIn;
-    type Rejection = Rejection;
-    type Facts = KeyringFacts;
 
-    async fn facts(&self, state: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
-        match state.passkey(&self.command.passkey) {
-            Some(known) => self.accounts.keyring_facts(&known.through).await,
-            None => Ok(Facts { value: KeyringFacts { through_holds: false }, conditions: Vec::new() }),
-        }
+    fn through<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&state.passkey(&self.passkey)?.through)
     }
 
     fn decide(
         &self,
         state: &ConsoleState,
-        _: Version,
-        facts: &KeyringFacts,
+        facts: KeyringFacts,
         stamp: &Stamp,
     ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
-        decide::sign_in_by_passkey(state, *facts, stamp, self.command)
-    }
-
-    fn exceeds_quota(&self) -> bool {
-        true
+        decide::sign_in_by_passkey(state, facts, stamp, self)
     }
 }
 
-/// `RemovePasskey`.
-pub(crate) struct RemovingPasskey<'a>(pub(crate) &'a RemovePasskey);
+/// `IssuerSignIn` with the digest of the cookie.
+pub(crate) struct IssuerSignInWith<'a> {
+    pub(crate) sign_in: &'a IssuerSignIn,
+    pub(crate) cookie: TokenDigest,
+}
 
-impl Command<ConsoleRoom> for RemovingPasskey<'_> {
-    const NAME: &'static str = "remove_passkey";
-    type Reply = ();
-    type Rejection = Rejection;
-    type Facts = ();
+impl ConsoleCommand for IssuerSignInWith<'_> {
+    const NAME: &'static str = "sign_in_at_issuer";
+    type Reply = SignedIn;
 
-    async fn facts(&self, _: &ConsoleState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
+    fn through<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&self.sign_in.through)
     }
 
     fn decide(
         &self,
+        _: &ConsoleState,
+        facts: KeyringFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+        decide::sign_in_at_issuer(facts, stamp, self.sign_in, self.cookie)
+    }
+}
+
+impl ConsoleCommand for RemovePasskey {
+    const NAME: &'static str = "remove_passkey";
+    type Reply = ();
+
+    fn decide(
+        &self,
         state: &ConsoleState,
-        _: Version,
-        (): &(),
+        _: KeyringFacts,
         _: &Stamp,
     ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::remove_passkey(state, self.0)
-    }
-
-    fn exceeds_quota(&self) -> bool {
-        true
+        decide::remove_passkey(state, self)
     }
 }

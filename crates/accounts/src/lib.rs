@@ -14,6 +14,7 @@ mod eviction;
 mod extract;
 mod fields;
 mod following;
+mod foreign;
 #[cfg(test)]
 mod golden;
 mod hearing;
@@ -54,7 +55,9 @@ pub use agent::{
     state::AgentState,
 };
 pub use console::{
-    CONSOLE_COOKIE, ConsoleCookie, ConsoleRole, ConsoleSession, Keyring, OpenSession, cookie_of, csrf_of,
+    CONSOLE_COOKIE, ConsoleCookie, ConsoleRole, ConsoleSession, IssuerSubject, Keyring, OpenSession,
+    command::IssuerSignIn,
+    cookie_of, csrf_of,
     passkey::{KnownPasskey, NewPasskey, PasskeyUse},
 };
 pub use contact::listing::ContactWaiting;
@@ -65,6 +68,7 @@ pub use extract::{
 };
 pub use fields::searched_text;
 pub use following::{Follower, Watch, Watchers, recheck};
+pub use foreign::{Admission, ForeignTokens};
 pub use hosted::{HostedAgent, HostedIdentity, NotHosted};
 pub use inbox::{INBOX, inbox_of, notice};
 pub use known::{KnownAgent, KnownOrg, KnownOwner};

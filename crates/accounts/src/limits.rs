@@ -78,6 +78,8 @@ pub const CONSOLE_SESSIONS_MAX: usize = 32;
 pub const CONSOLE_SESSION_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
 /// How long a session of the console may be idle unless it is set, in milliseconds.
 pub const CONSOLE_IDLE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// How long a session of the console lasts that began at an issuer, in milliseconds; the person signs in there again.
+pub const ISSUER_SESSION_MS_MAX: u64 = 12 * 60 * 60 * 1_000;
 /// Most passkeys of one owner, or of the operator; past it 409 `too_many_passkeys`.
 pub const PASSKEYS_MAX: usize = 32;
 /// Longest name of a passkey, in characters; past it 400 `invalid_name`.
@@ -94,6 +96,13 @@ pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;
 /// Most tokens of one agent beside its own, grants counted; past it 409 `too_many_tokens`.
 pub const TOKENS_PER_AGENT_MAX: usize = 128;
+/// Most of them that are given by the word of issuers; past it 503 at the token endpoint, 401 elsewhere, until one ends.
+pub const TOKENS_OF_ISSUERS_MAX: usize = 64;
+/// Most tokens of issuers that were ended and are remembered until they would have ended by themselves; past it the agent
+/// gets none by the word of issuers.
+pub const TOKENS_REFUSED_MAX: usize = 256;
+/// Longest token of an issuer that is sent in place of one of this server, in bytes; past it 401.
+pub const FOREIGN_TOKEN_BYTES_MAX: usize = 8 << 10;
 /// Most tokens of one grant that are valid at a time; past it the oldest ends.
 pub const TOKENS_PER_GRANT_MAX: usize = 3;
 /// Longest time that a token beside an agent's own may last where it ends by itself, in seconds; past it 400

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     Accounts, OwnerRoom,
     agent::{AgentRoom, event::AgentEvent},
-    console::{ConsoleRoom, event::ConsoleEvent},
+    console::{ConsoleRoom, IssuerSubject, event::ConsoleEvent},
     contact::{ContactRoom, event::ContactEvent},
     owner::event::OwnerEvent,
 };
@@ -29,11 +29,11 @@ impl Teller for Accounts {
     }
 
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
-        Box::pin(ready(told(event)))
+        Box::pin(ready(onlooker_event(event)))
     }
 }
 
-fn told(event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
+fn onlooker_event(event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
     let id = event.stream.id();
     match event.stream.category() {
         OwnerRoom::CATEGORY => {
@@ -48,6 +48,13 @@ fn told(event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
                 ConsoleEvent::SignedIn(event) => ("console.signed_in", json!({"session_id": event.session})),
                 ConsoleEvent::PasskeyUsed(event) => {
                     ("console.signed_in", json!({"session_id": event.session}))
+                }
+                ConsoleEvent::SignedInAtIssuer(event) => {
+                    let IssuerSubject { issuer, subject, shown } = event.at;
+                    let data = json!({
+                        "session_id": event.session, "issuer": issuer, "subject": subject, "shown": shown
+                    });
+                    ("console.signed_in", data)
                 }
                 ConsoleEvent::SignedOut(event) => {
                     ("console.signed_out", json!({"session_id": event.session}))

@@ -65,6 +65,9 @@ pub enum Rejection {
     /// The owner has as many passkeys as it may.
     #[error("too many passkeys")]
     TooManyPasskeys,
+    /// The session began at an issuer, and what was asked would outlast the person's place there.
+    #[error("the person signed in at an issuer")]
+    SignedInAtIssuer,
     /// The end of what an agent lets itself be disturbed by is past, too far ahead, or of `open`.
     #[error("this end cannot be meant")]
     AttentionEnd,
@@ -128,6 +131,10 @@ impl From<Rejection> for Refusal {
                 "The link was used, has expired or is not valid; create another one with `plenary console`.",
             ),
             Rejection::PasskeyInvalid => crate::answer::passkey_invalid(),
+            Rejection::SignedInAtIssuer => forbidden(
+                "signed_in_at_issuer",
+                "You signed in at an issuer, which says who comes in; links and passkeys would come in without it.",
+            ),
             Rejection::PasskeyExists => {
                 Self::conflict("passkey_exists", "This passkey is registered already; remove it first.")
             }
@@ -144,12 +151,12 @@ impl From<Rejection> for Refusal {
                 Self::malformed("invalid_grant", "The code or the refresh token opens nothing.")
             }
             Rejection::KeyReused => crate::once::key_reused(),
-            limit @ (Rejection::TooManyAgents
-            | Rejection::AllowlistFull
-            | Rejection::BlocksFull
-            | Rejection::MembersFull
-            | Rejection::TooManyPasskeys
-            | Rejection::TooManyTokens) => limit_reached(&limit),
+            Rejection::TooManyAgents => limit_reached(Limit::Agents),
+            Rejection::AllowlistFull => limit_reached(Limit::Allowlist),
+            Rejection::BlocksFull => limit_reached(Limit::Blocks),
+            Rejection::MembersFull => limit_reached(Limit::Members),
+            Rejection::TooManyPasskeys => limit_reached(Limit::Passkeys),
+            Rejection::TooManyTokens => limit_reached(Limit::Tokens),
         }
     }
 }
@@ -158,34 +165,44 @@ fn forbidden(code: &'static str, why: &'static str) -> Refusal {
     Refusal::new(Class::Forbidden, code, why)
 }
 
+/// What there may only be a number of.
+#[derive(Clone, Copy)]
+enum Limit {
+    Agents,
+    Allowlist,
+    Blocks,
+    Members,
+    Passkeys,
+    Tokens,
+}
+
 /// The refusal of what would go past a limit.
-#[expect(clippy::wildcard_enum_match_arm, reason = "only limits come here; the last one is that of tokens")]
-fn limit_reached(limit: &Rejection) -> Refusal {
+fn limit_reached(limit: Limit) -> Refusal {
     let (code, text) = match limit {
-        Rejection::TooManyAgents => (
+        Limit::Agents => (
             "too_many_agents",
             format!(
                 "An owner may create at most {AGENTS_PER_OWNER_MAX} agents; the operator can create more."
             ),
         ),
-        Rejection::AllowlistFull => (
+        Limit::Allowlist => (
             "allowlist_full",
             format!(
                 "An allowlist may have at most {ALLOWLIST_ENTRIES_MAX} entries; remove some, or use @owner.*."
             ),
         ),
-        Rejection::BlocksFull => {
+        Limit::Blocks => {
             ("blocks_full", format!("An agent may block at most {BLOCKS_MAX} others; remove some blocks."))
         }
-        Rejection::MembersFull => (
+        Limit::Members => (
             "members_full",
             format!("An organisation may have at most {ORG_MEMBERS_MAX} members; remove some."),
         ),
-        Rejection::TooManyPasskeys => (
+        Limit::Passkeys => (
             "too_many_passkeys",
             format!("An owner may have at most {PASSKEYS_MAX} passkeys; remove one first."),
         ),
-        _ => (
+        Limit::Tokens => (
             "too_many_tokens",
             format!("An agent has at most {TOKENS_PER_AGENT_MAX} tokens beside its own; revoke some."),
         ),

@@ -34,7 +34,8 @@ struct OperationDemand {
 #[derive(Debug)]
 pub(crate) struct Demands(HashMap<(Method, &'static str), OperationDemand>);
 
-/// An extension of requests that come by a grant: a refusal then names the scope that would have been enough.
+/// An extension of requests that come by a grant, or with a token of an issuer: a refusal then names the scope that would
+/// have been enough.
 #[derive(Debug, Clone, Default)]
 pub struct MissingScope(Arc<Mutex<Option<String>>>);
 
@@ -83,7 +84,7 @@ impl Accounts {
             let issued = known.state.issued();
             let is_clients = |id: &String| issued.get(id).is_some_and(|parent| parent.client.is_some());
             if let Some(cell) = parts.extensions.get::<MissingScope>()
-                && token.parent.as_ref().is_some_and(is_clients)
+                && (token.issuer.is_some() || token.parent.as_ref().is_some_and(is_clients))
                 && let Ok(more) = format!("{} {wanted}", token.scope).parse::<Scope>()
             {
                 cell.say(&more.to_string());

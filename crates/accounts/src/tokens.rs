@@ -10,9 +10,9 @@ use quick_cache::sync::Cache;
 use crate::{
     Accounts, Authority, Failure, KnownAgent, Principal, Rejection, TokenDigest, TokenOwner,
     agent::{
-        Granting,
+        GrantCommand,
         command::{AgentEdit, EditAgent, NewToken},
-        tokens::{GrantEdit, GrantEdited, GrantedTo},
+        tokens::{GrantClient, GrantEdit, GrantOutcome},
     },
     claim,
     index::{EXPIRING, expiring_key},
@@ -39,7 +39,7 @@ impl Accounts {
         authority: Authority,
         handle: &AgentHandle,
         scope: Scope,
-        client: GrantedTo,
+        client: GrantClient,
         pending_until: TimestampMs,
     ) -> Result<String, Failure> {
         let new = NewToken {
@@ -48,6 +48,7 @@ impl Accounts {
             expires_at: Some(pending_until),
             name: Some(client.name.clone()),
             client: Some(client),
+            issuer: None,
         };
         let edit = AgentEdit::IssueToken(new);
         let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
@@ -62,8 +63,8 @@ impl Accounts {
         &self,
         handle: &AgentHandle,
         edit: &GrantEdit,
-    ) -> Result<(GrantEdited, KnownAgent), Failure> {
-        let done = self.agents().execute(handle.as_str(), &Granting(edit, handle), None).await?;
+    ) -> Result<(GrantOutcome, KnownAgent), Failure> {
+        let done = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
         Ok((done.reply, self.agent(handle).await?))
     }
 
@@ -82,6 +83,19 @@ impl Accounts {
         Ok(Principal { who: principal.who.clone(), token })
     }
 
+    /// Whether the bearer is a client that can ask for a wider scope: of a person, or of an issuer.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn can_ask_for_more(&self, principal: &Principal) -> Result<bool, Fault> {
+        let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };
+        let known = self.agent(handle).await?;
+        let issued = known.state.issued();
+        let Some((_, token)) = issued.of(&principal.token) else { return Ok(false) };
+        let is_clients = |id: &str| issued.get(id).is_some_and(|parent| parent.client.is_some());
+        Ok(token.issuer.is_some() || token.parent.as_deref().is_some_and(is_clients))
+    }
+
     /// Takes away the tokens that have ended by themselves, so that what was opened with them ends too.
     ///
     /// # Errors
@@ -93,7 +107,8 @@ impl Accounts {
         let agents: BTreeSet<AgentHandle> =
             over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
         for agent in agents {
-            match self.agents().execute(agent.as_str(), &Granting(&GrantEdit::Expire, &agent), None).await {
+            match self.agents().execute(agent.as_str(), &GrantCommand(&GrantEdit::Expire, &agent), None).await
+            {
                 Ok(_) => {}
                 Err(error) => match Failure::from(error) {
                     Failure::Fault(fault) => return Err(fault),

@@ -23,8 +23,8 @@ pub use profiles::{
     Relationship, ViewerView,
 };
 
-pub(crate) use tokens::NewIssued;
-pub use tokens::{ClientView, IssuedList, IssuedMade, IssuedView};
+pub(crate) use tokens::TokenRequest;
+pub use tokens::{AgentTokenList, AgentTokenView, ClientView, MadeToken};
 
 /// `POST /_admin/owners`.
 #[derive(Debug, JsonSchema)]
@@ -285,6 +285,8 @@ pub struct AgentView {
     pub kind: AgentKind,
     /// Whether it may configure itself.
     pub self_service: bool,
+    /// How many tokens and grants it has beside its own.
+    pub tokens_issued: usize,
     /// When it was made, in ms since the epoch.
     pub created_at: u64,
     /// The last period in which it did not let everything disturb it; over if its `until` is past. Absent if there was none.
@@ -303,6 +305,7 @@ impl From<&KnownAgent> for AgentView {
             allowlist: known.state.allowlist().clone(),
             kind: known.state.kind(),
             self_service: known.state.configures_itself(),
+            tokens_issued: known.state.issued().len(),
             created_at: known.state.created_at().unwrap_or_default().0,
             attention: known.state.attention(),
             profile: ProfileView::from(known),

@@ -210,6 +210,11 @@ impl Client {
         self.exchange(Method::PUT, path, &[], Some(("application/octet-stream", body))).await
     }
 
+    /// A form.
+    pub(crate) async fn post_form(&self, path: &str, body: Bytes) -> Result<RawReply> {
+        self.exchange(Method::POST, path, &[], Some(("application/x-www-form-urlencoded", body))).await
+    }
+
     async fn exchange(
         &self,
         method: Method,

@@ -34,7 +34,7 @@ fn broken() -> Fault {
     Fault::Corrupt(format!("{ROW} is no key"))
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Fault> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Fault> {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).map_err(|_| Fault::Corrupt("no random bytes".into()))?;
     Ok(bytes)

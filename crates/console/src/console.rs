@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Watchers};
 use plenary_edge::Origin;
 use plenary_engine::Streams;
+use plenary_issuers::Issuers;
 use plenary_kernel::{Clock, Position, TimestampMs};
 use plenary_log::{Fault, HighWater, Log, StreamName};
 use plenary_room::{Glancer, Teller};
@@ -27,6 +28,7 @@ pub(crate) struct Inner {
     pub(crate) log: Log,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) accounts: Accounts,
+    pub(crate) issuers: Issuers,
     pub(crate) audits: Streams<AuditRoom>,
     /// Everything up to here was handed to the rooms.
     pub(crate) handed: HighWater,
@@ -47,14 +49,15 @@ struct RoomReaders {
 }
 
 impl Console {
-    /// The room in a log.
+    /// The room in a log; people may sign in at these issuers.
     #[must_use]
-    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts) -> Self {
+    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, issuers: Issuers) -> Self {
         let audits = Streams::new(log.clone(), clock.clone());
         Self(Arc::new(Inner {
             log,
             clock,
             accounts,
+            issuers,
             audits,
             handed: HighWater::default(),
             watchers: Watchers::new(WATCHES_PER_OWNER_MAX),
@@ -82,6 +85,9 @@ impl Console {
 
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.0.accounts
+    }
+    pub(crate) fn issuers(&self) -> &Issuers {
+        &self.0.issuers
     }
     pub(crate) fn failures(&self) -> &Failures {
         &self.0.failures

@@ -23,7 +23,11 @@ pub const CHALLENGE_MS_MAX: u64 = 3 * 60 * 1_000;
 pub const CREDENTIAL_BYTES_MAX: usize = 1_023;
 /// Longest member of what a browser answers for a passkey, in characters of base64url.
 pub const PASSKEY_BYTES_MAX: usize = 8 << 10;
-/// Most attempts to sign in with a passkey that fail from one address within a minute; past it 429 `too_many_attempts`.
+/// How long an attempt to sign in at an issuer may take, in milliseconds.
+pub const ATTEMPT_MS_MAX: u64 = 10 * 60 * 1_000;
+/// Longest query of `/oauth/authorize` that a browser comes back to from an issuer, in bytes; past it 400 `invalid_query`.
+pub const RETURN_BYTES_MAX: usize = 2_560;
+/// Most attempts to sign in with a passkey or at an issuer that fail from one address within a minute; past it 429 `too_many_attempts`.
 pub const ATTEMPTS_MAX: u32 = 30;
 /// The same from addresses that are not known, such as the loopback, together.
 pub const ATTEMPTS_UNKNOWN_MAX: u32 = 300;

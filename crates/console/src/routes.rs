@@ -2,6 +2,7 @@
 //! Must not know: what the rooms tell.
 
 mod audit;
+mod issuers;
 mod overview;
 mod page;
 mod passkeys;
@@ -30,8 +31,9 @@ pub(crate) const FOR_PEOPLE: &str = "for people, through the console and the com
 /// The operations of the console.
 #[must_use]
 pub(crate) fn all() -> Vec<Operation<ConsoleState>> {
-    let parts: [fn() -> Vec<Operation<ConsoleState>>; 8] = [
+    let parts: [fn() -> Vec<Operation<ConsoleState>>; 9] = [
         sessions::operations,
+        issuers::operations,
         passkeys::operations,
         people::operations,
         audit::operations,

@@ -122,7 +122,7 @@ impl Watcher {
         let (events, until) = self.console.log().read_past_damage(self.at, self.size.events()).await?;
         self.size.learn(&events);
         for event in events.iter().filter(|event| event.position <= handed) {
-            if let Some(json) = self.told(event).await? {
+            if let Some(json) = self.frame_of(event).await? {
                 text.push_str(&format!("id: {}\ndata: {json}\n\n", event.position.0));
             }
             self.at = event.position;
@@ -136,7 +136,7 @@ impl Watcher {
         Ok((text, more))
     }
 
-    async fn told(&self, event: &StoredEvent) -> Result<Option<Value>, Fault> {
+    async fn frame_of(&self, event: &StoredEvent) -> Result<Option<Value>, Fault> {
         let Some(teller) = self.console.teller(&event.stream) else { return Ok(None) };
         if !self.wanted.has_room(teller.room()) {
             return Ok(None);
@@ -188,7 +188,7 @@ impl Observer for Console {
 mod tests {
     use super::*;
 
-    fn told(kind: &str, agents: &[&str]) -> OnlookerEvent {
+    fn event(kind: &str, agents: &[&str]) -> OnlookerEvent {
         OnlookerEvent {
             kind: kind.into(),
             stream: String::new(),
@@ -207,12 +207,12 @@ mod tests {
         };
         assert!(wanted.has_room("sessions") && !wanted.has_room("runs"));
         assert!(
-            wanted.has(&told("session.message", &["@x.y", "@a.b"]))
-                && wanted.has(&told("run.queued", &["@a.b"]))
+            wanted.has(&event("session.message", &["@x.y", "@a.b"]))
+                && wanted.has(&event("run.queued", &["@a.b"]))
         );
         assert!(
-            !wanted.has(&told("session.joined", &["@a.b"])) && !wanted.has(&told("run.queued", &["@x.y"]))
+            !wanted.has(&event("session.joined", &["@a.b"])) && !wanted.has(&event("run.queued", &["@x.y"]))
         );
-        assert!(WatchFilter::default().has_room("runs") && WatchFilter::default().has(&told("any", &[])));
+        assert!(WatchFilter::default().has_room("runs") && WatchFilter::default().has(&event("any", &[])));
     }
 }

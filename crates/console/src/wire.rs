@@ -130,6 +130,24 @@ pub(crate) struct PasskeyList {
     pub(crate) available: bool,
 }
 
+/// An issuer by which people sign in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SignInIssuer")]
+pub(crate) struct IssuerView {
+    /// Its name, as in `/console/sign-in/{issuer}`.
+    pub(crate) name: String,
+    /// What people read.
+    pub(crate) title: String,
+}
+
+/// The issuers by which people sign in, by name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SignInIssuers")]
+pub(crate) struct IssuerList {
+    /// The issuers.
+    pub(crate) issuers: Vec<IssuerView>,
+}
+
 /// The session of the cookie.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OwnSession {
@@ -179,6 +197,10 @@ pub(crate) struct SessionView {
     pub(crate) address: Option<String>,
     /// With what.
     pub(crate) user_agent: Option<String>,
+    /// The issuer at which the person signed in, by its name in the configuration; null if it began otherwise.
+    pub(crate) issuer: Option<String>,
+    /// Who that is there: an address, a name or a subject.
+    pub(crate) issuer_subject: Option<String>,
     /// Whether it is the session of this request.
     pub(crate) current: bool,
 }
@@ -195,6 +217,8 @@ impl SessionView {
             expires_at: open.session.until.0,
             address: open.session.address,
             user_agent: open.session.user_agent,
+            issuer: open.session.at.as_ref().map(|at| at.issuer.clone()),
+            issuer_subject: open.session.at.map(|at| at.shown),
         }
     }
 }

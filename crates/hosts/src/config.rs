@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use http::Uri;
+use plenary_outward::{Pool, client_config};
 use serde::de::DeserializeOwned;
 
 /// Why an agent can't be made of its table.
@@ -49,4 +51,18 @@ pub(crate) fn duration(member: &'static str, text: &str) -> Result<Duration, Con
     let ms = number.parse().ok().zip(unit_ms).and_then(|(number, unit): (u64, u64)| number.checked_mul(unit));
     ms.map(Duration::from_millis)
         .ok_or_else(|| ConfigFault::member(member, "is not a duration; write e.g. 30s or 5m"))
+}
+
+/// Connections to the server at the URL of a table's `url`, and that URL without a slash at its end.
+pub(crate) fn pool_of(url: &str) -> Result<(Pool, String), ConfigFault> {
+    let fault = |wrong: &str| ConfigFault::member("url", wrong);
+    let url = url.trim_end_matches('/');
+    let parsed: Uri = url.parse().map_err(|_| fault("is not a URL"))?;
+    let secure = match (parsed.scheme_str(), parsed.query()) {
+        (Some("https"), None) => true,
+        (Some("http"), None) => false,
+        _ => return Err(fault("is not an http or https URL without a query")),
+    };
+    let tls = client_config(secure, None, "in SSL_CERT_FILE").map_err(|no| fault(&no.to_string()))?;
+    Ok((Pool::new(tls), url.to_owned()))
 }

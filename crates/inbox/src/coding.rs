@@ -105,7 +105,7 @@ impl Inbox {
         self.0.desks.of(std::iter::once(me)).iter().for_each(|desk| desk.wake());
     }
 
-    fn told(&self, marks: &Marks, session: String) -> Json<SessionView> {
+    fn session_view(&self, marks: &Marks, session: String) -> Json<SessionView> {
         let now = self.0.clock.now();
         let live = marks.shown.sessions().iter().any(|known| known.session == session && known.is_live(now));
         Json(SessionView { session, live })
@@ -118,7 +118,7 @@ async fn session(
     JsonBody(body): JsonBody,
 ) -> Result<Json<SessionView>, InboxRefusal> {
     let sent: MomentRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let CodingEvent { session, client, event, spoke_in } = sent.told()?;
+    let CodingEvent { session, client, event, spoke_in } = sent.check()?;
     let change = |marks: &mut Marks, now| {
         let happened = marks.event(&session, &client, event, now);
         let spoke = spoke_in.as_ref().is_some_and(|id| marks.shown.spoke(&session, id));
@@ -128,7 +128,7 @@ async fn session(
     if changed {
         inbox.wake(&caller.handle);
     }
-    Ok(inbox.told(&marks, session))
+    Ok(inbox.session_view(&marks, session))
 }
 
 async fn shown(
@@ -137,7 +137,7 @@ async fn shown(
     JsonBody(body): JsonBody,
 ) -> Result<Json<SessionView>, InboxRefusal> {
     let sent: ShownRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let ToldShown { told, cursor, spots, held, cut, digest } = sent.told()?;
+    let ToldShown { told, cursor, spots, held, cut, digest } = sent.check()?;
     let CodingEvent { session, client, event, .. } = told;
     let to = inbox.cursor(&caller.handle, &cursor).await?;
     let (marks, _) = inbox
@@ -152,7 +152,7 @@ async fn shown(
             if is_taken { Ok(true) } else { Err(InboxRefusal::from(Rejection::TooManyShown)) }
         })
         .await?;
-    Ok(inbox.told(&marks, session))
+    Ok(inbox.session_view(&marks, session))
 }
 
 async fn address(

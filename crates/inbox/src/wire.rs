@@ -339,7 +339,7 @@ pub(crate) struct ToldShown {
 
 impl MomentRequest {
     /// What it says, where it says it as it must.
-    pub(crate) fn told(self) -> Result<CodingEvent, Rejection> {
+    pub(crate) fn check(self) -> Result<CodingEvent, Rejection> {
         let Self { session, client, event, session_id: spoke_in } = self;
         if spoke_in.is_some() != (event == Moment::Spoke) {
             return Err(invalid("`session_id` comes with the event `spoke`, and with no other."));
@@ -354,9 +354,9 @@ impl MomentRequest {
 
 impl ShownRequest {
     /// What it says, where it says it as it must.
-    pub(crate) fn told(self) -> Result<ToldShown, Rejection> {
+    pub(crate) fn check(self) -> Result<ToldShown, Rejection> {
         let Self { session, client, event, cursor, items, held, cut, attention: digest } = self;
-        let told = MomentRequest { session, client, event, session_id: None }.told()?;
+        let told = MomentRequest { session, client, event, session_id: None }.check()?;
         if !matches!(event, Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop | Moment::Wake) {
             return Err(invalid("Nothing is shown at this event."));
         }

@@ -2,6 +2,7 @@
 //! Must not know: I/O, the machine's clock, randomness, async, any protocol.
 
 mod clock;
+pub mod form;
 mod handle;
 mod id;
 pub mod inbox;

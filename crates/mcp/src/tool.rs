@@ -85,6 +85,25 @@ pub type CallFuture<'a> = Pin<Box<dyn Future<Output = CallOutcome> + Send + 'a>>
 pub trait Action: Send + Sync + 'static {
     /// Calls it in the caller's name. Arguments that do not fit the schema are refused with a code.
     fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a>;
+
+    /// The same for a client whose person can be asked there; most tools ask nobody.
+    fn call_beside<'a>(
+        &'a self,
+        caller: &'a Caller,
+        arguments: Map<String, Value>,
+        _person: Option<Arc<dyn ClientPerson>>,
+    ) -> CallFuture<'a> {
+        self.call(caller, arguments)
+    }
+}
+
+/// What a person at a client gave; dropping it takes the question back.
+pub type PersonFuture<'a> = Pin<Box<dyn Future<Output = Option<Map<String, Value>>> + Send + 'a>>;
+
+/// The person at the client of a call.
+pub trait ClientPerson: Send + Sync {
+    /// Asks for the values of a form; `None` where none are given: the client may have said no by itself.
+    fn ask<'a>(&'a self, message: &'a str, schema: Value) -> PersonFuture<'a>;
 }
 
 /// All tools of a server, in the order of their names. Cheap to clone.

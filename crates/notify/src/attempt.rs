@@ -16,6 +16,7 @@ use crate::{
     },
     hours::quiet_until,
     message::{Announcement, Item, Note},
+    post::no_subscription,
     sender::{AttemptResult, Letter},
     subscription::event::Subscription,
     wire::{Event, Notice, Target},
@@ -26,6 +27,10 @@ impl Notify {
     pub(crate) async fn attempt(&self, id: &NoticeId) -> Result<(), Fault> {
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
         let Some(of) = &state.of else { return Ok(()) };
+        if of.subscription == no_subscription() {
+            self.attempt_post(id).await?;
+            return self.forget_oldest(&of.owner).await;
+        }
         let (subscriptions, _) = self.0.subscriptions.fresh(of.owner.as_str()).await?;
         let subscription = subscriptions.get(&of.subscription).filter(|one| one.enabled);
         let quiet = subscription.and_then(|one| one.quiet.as_ref());

@@ -138,7 +138,7 @@ impl Notify {
     }
 
     /// How many more notifications of an owner may be on their way.
-    async fn room(&self, owner: &OwnerName, of_strangers: bool) -> Result<usize, Fault> {
+    pub(crate) async fn room(&self, owner: &OwnerName, of_strangers: bool) -> Result<usize, Fault> {
         const { assert!(QUEUED_PER_OWNER_MAX <= READ_ROWS_MAX && QUEUED_OF_STRANGERS_MAX <= READ_ROWS_MAX) };
         let (index, max) = if of_strangers {
             (QUEUED_OF_STRANGERS, QUEUED_OF_STRANGERS_MAX)

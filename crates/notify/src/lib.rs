@@ -11,6 +11,7 @@ mod keys;
 mod mail;
 mod message;
 mod notify;
+mod post;
 mod push;
 mod rates;
 mod refusals;
@@ -28,6 +29,7 @@ pub mod wire;
 use std::{path::PathBuf, time::Duration};
 
 pub use notify::Notify;
+pub use post::Post;
 pub use routes::operations;
 
 /// Most subscriptions of one owner; past it 409 `too_many_subscriptions`.

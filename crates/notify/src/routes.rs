@@ -24,12 +24,13 @@ use crate::{
         state::{DeliveryState, Progress},
     },
     message::{Announcement, Note},
+    post::no_subscription,
     refusals::{HouseRefusal, too_many_mails, too_many_tests},
     sender::AttemptResult,
     subscription::{SubscriptionStep, event::Subscription},
     wire::{
-        DeadList, DeadView, NewSubscription, PushKey, SubscriptionChange, SubscriptionList, SubscriptionMade,
-        SubscriptionView, TestResult,
+        DeadList, DeadView, NewSubscription, PushKey, RequestSummary, SubscriptionChange, SubscriptionList,
+        SubscriptionMade, SubscriptionView, TestResult,
     },
 };
 
@@ -216,17 +217,21 @@ impl Notify {
 
     async fn dead_view(&self, owner: &OwnerName, id: NoticeId) -> Result<Option<DeadView>, Fault> {
         let Some(state) = self.dead_state(owner, &id).await? else { return Ok(None) };
-        let first = self.notices(&id).await?.into_iter().next();
-        let (Some(first), Some(of), Progress::Dead(died)) = (first, state.of, state.progress) else {
-            return Ok(None);
+        let (Some(of), Progress::Dead(died)) = (state.of, state.progress) else { return Ok(None) };
+        let (subscription_id, event, request_id, title) = if of.subscription == no_subscription() {
+            (None, None, None, self.post_of(&id).await?.title)
+        } else {
+            let Some(first) = self.notices(&id).await?.into_iter().next() else { return Ok(None) };
+            let RequestSummary { request_id, title, .. } = first.request;
+            (Some(of.subscription), Some(first.event), Some(request_id), title)
         };
         Ok(Some(DeadView {
             notice_id: id,
-            subscription_id: of.subscription,
+            subscription_id,
             items: state.items.len(),
-            event: first.event,
-            request_id: first.request.request_id,
-            title: first.request.title,
+            event,
+            request_id,
+            title,
             attempts: state.attempts,
             error: state.error,
             died_at: died.0,

@@ -18,7 +18,9 @@ use crate::{
     Config, SEND_TIME_MAX,
     mail::Mail,
     message::Note,
+    post::Post,
     push::{Browser, Vapid, sealed},
+    signature::Secret,
     subscription::event::Subscription,
     wire::{Target, Urgency, origin},
 };
@@ -77,6 +79,21 @@ impl OutgoingRequest {
         self.headers.insert(HeaderName::from_static(name), value);
         Ok(self)
     }
+
+    /// The same under its id, as Standard Webhooks has it.
+    fn signed(self, id: &str, now: TimestampMs, secret: Option<&Secret>) -> Result<Self, AttemptResult> {
+        let timestamp = (now.0 / 1_000).to_string();
+        let signature = secret.map(|secret| secret.signature(id, &timestamp, &self.body));
+        let out = self.with("webhook-id", id)?.with("webhook-timestamp", &timestamp)?;
+        match signature {
+            Some(signature) => out.with("webhook-signature", &signature),
+            None => Ok(out),
+        }
+    }
+}
+
+fn late() -> AttemptResult {
+    failed(format!("no answer within {} s", SEND_TIME_MAX.as_secs()))
 }
 
 fn failed(why: impl Into<String>) -> AttemptResult {
@@ -115,10 +132,7 @@ impl Sender {
 
     /// Makes one attempt.
     pub(crate) async fn send(&self, letter: &Letter<'_>) -> AttemptResult {
-        match timeout(SEND_TIME_MAX, self.attempt(letter)).await {
-            Ok(sent) => sent,
-            Err(_) => failed(format!("no answer within {} s", SEND_TIME_MAX.as_secs())),
-        }
+        timeout(SEND_TIME_MAX, self.attempt(letter)).await.unwrap_or_else(|_| late())
     }
 
     async fn attempt(&self, letter: &Letter<'_>) -> AttemptResult {
@@ -133,7 +147,10 @@ impl Sender {
             };
         }
         match self.outgoing(letter) {
-            Ok(outgoing) => self.post(outgoing, &letter.subscription.target).await,
+            Ok(outgoing) => {
+                let is_push = matches!(letter.subscription.target, Target::WebPush { .. });
+                self.post(outgoing, is_push).await
+            }
             Err(sent) => sent,
         }
     }
@@ -141,14 +158,11 @@ impl Sender {
     fn outgoing(&self, letter: &Letter<'_>) -> Result<OutgoingRequest, AttemptResult> {
         let Letter { id, owner: _, subscription, note, now, vapid } = letter;
         match &subscription.target {
-            Target::Webhook { url } => {
-                let out = OutgoingRequest::json(url.clone(), &note.webhook());
-                let timestamp = (now.0 / 1_000).to_string();
-                let signature = subscription.secret.signature(id, &timestamp, &out.body);
-                out.with("webhook-id", id)?
-                    .with("webhook-timestamp", &timestamp)?
-                    .with("webhook-signature", &signature)
-            }
+            Target::Webhook { url } => OutgoingRequest::json(url.clone(), &note.webhook()).signed(
+                id,
+                *now,
+                Some(&subscription.secret),
+            ),
             Target::Ntfy { url, token } => {
                 let (server, topic) = topic(url).ok_or_else(|| failed("the URL names no topic"))?;
                 let out = OutgoingRequest::json(format!("{server}/"), &note.ntfy(topic));
@@ -190,7 +204,30 @@ impl Sender {
         }
     }
 
-    async fn post(&self, outgoing: OutgoingRequest, target: &Target) -> AttemptResult {
+    /// Makes one attempt to send what another room wants sent.
+    pub(crate) async fn send_post(&self, id: &str, post: &Post, now: TimestampMs) -> AttemptResult {
+        let attempt = async {
+            let out = OutgoingRequest {
+                url: post.url.clone(),
+                headers: HeaderMap::new(),
+                body: post.body.clone().into(),
+            };
+            let mut out = match out.signed(id, now, post.secret().map(Secret::chosen).as_ref()) {
+                Ok(out) => out,
+                Err(sent) => return sent,
+            };
+            for (name, value) in &post.headers {
+                let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) else {
+                    return failed("a header can't be written");
+                };
+                out.headers.insert(name, value);
+            }
+            self.post(out, false).await
+        };
+        timeout(SEND_TIME_MAX, attempt).await.unwrap_or_else(|_| late())
+    }
+
+    async fn post(&self, outgoing: OutgoingRequest, is_push: bool) -> AttemptResult {
         let OutgoingRequest { url, headers, body } = outgoing;
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
@@ -206,7 +243,6 @@ impl Sender {
             Err(why) => return failed(why),
         };
         let (status, wanted) = (response.status(), retry_after(response.headers()));
-        let is_push = matches!(target, Target::WebPush { .. });
         if status.is_success() {
             return AttemptResult::Taken;
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// How a secret begins when it is shown.
-const PREFIX: &str = "whsec_";
+pub(crate) const PREFIX: &str = "whsec_";
 
 /// 32 random bytes that a subscription has for itself, as they are shown: `whsec_` and base64.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,11 @@ impl std::fmt::Debug for Secret {
 impl Secret {
     pub(crate) fn of(bytes: [u8; 32]) -> Self {
         Self(format!("{PREFIX}{}", STANDARD.encode(bytes)))
+    }
+
+    /// One that somebody else chose, in the same form.
+    pub(crate) const fn chosen(text: String) -> Self {
+        Self(text)
     }
 
     /// A new one; the same one for a request that is repeated.

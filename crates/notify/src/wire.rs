@@ -328,14 +328,17 @@ pub struct PushKey {
 pub struct DeadView {
     /// Its id: `webhook-id` of each attempt.
     pub notice_id: NoticeId,
-    /// Where it should have gone.
-    pub subscription_id: SubscriptionId,
+    /// Where it should have gone; absent where a client of Agent2Agent wanted it sent to a URL of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscription_id: Option<SubscriptionId>,
     /// Of how many events it tells; of more than one in a digest.
     pub items: usize,
-    /// What the first of them is.
-    pub event: Event,
+    /// What the first of them is; absent if it is not about a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<Event>,
     /// Of which request that is.
-    pub request_id: AskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<AskId>,
     /// Its title.
     pub title: String,
     /// How often it was tried.

@@ -28,7 +28,7 @@ pub(crate) struct Code {
 }
 
 /// A code as it was found.
-pub(crate) struct Found {
+pub(crate) struct FoundCode {
     pub(crate) code: Code,
     name: String,
     revision: u64,
@@ -48,16 +48,16 @@ pub(crate) async fn make(log: &Log, code: &Code) -> Result<String, Fault> {
 }
 
 /// The consent of a code, whether or not it was used.
-pub(crate) async fn find(log: &Log, code: &str) -> Result<Option<Found>, Fault> {
+pub(crate) async fn find(log: &Log, code: &str) -> Result<Option<FoundCode>, Fault> {
     let name = name(code);
     let Some(row) = log.read_row(&name).await? else { return Ok(None) };
     let code =
         serde_json::from_slice(&row.value).map_err(|_| Fault::Corrupt(format!("{name} is no code")))?;
-    Ok(Some(Found { code, name, revision: row.revision }))
+    Ok(Some(FoundCode { code, name, revision: row.revision }))
 }
 
 /// Notes that a code is used; false where somebody else was faster.
-pub(crate) async fn take(log: &Log, found: &Found) -> Result<bool, Fault> {
+pub(crate) async fn take(log: &Log, found: &FoundCode) -> Result<bool, Fault> {
     let used = Code { used: true, ..found.code.clone() };
     let value = serde_json::to_vec(&used).map_err(|_| Fault::Corrupt("a code can't be written".into()))?;
     let row = RowOp { name: found.name.clone(), expected: Some(found.revision), value: Some(value.into()) };

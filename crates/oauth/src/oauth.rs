@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use plenary_accounts::Accounts;
 use plenary_edge::Origin;
+use plenary_issuers::Issuers;
 use plenary_log::Log;
 use plenary_outward::guard::GuardedPool;
 
@@ -19,13 +20,20 @@ struct Inner {
     log: Log,
     accounts: Accounts,
     documents: Documents,
+    issuers: Issuers,
 }
 
 impl OAuth {
     /// The room in a log. `pool` is what clients' documents are fetched through; with `plain_too` also over `http`.
+    /// `issuers` are those outside this server, whose tokens are exchanged.
     #[must_use]
-    pub fn new(log: Log, accounts: Accounts, pool: Option<GuardedPool>, plain_too: bool) -> Self {
-        Self(Arc::new(Inner { log, accounts, documents: Documents::new(pool, plain_too) }))
+    pub fn new(
+        log: Log,
+        accounts: Accounts,
+        (pool, plain_too): (Option<GuardedPool>, bool),
+        issuers: Issuers,
+    ) -> Self {
+        Self(Arc::new(Inner { log, accounts, documents: Documents::new(pool, plain_too), issuers }))
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -33,6 +41,9 @@ impl OAuth {
     }
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.0.accounts
+    }
+    pub(crate) fn issuers(&self) -> &Issuers {
+        &self.0.issuers
     }
     pub(crate) fn documents(&self) -> &Documents {
         &self.0.documents

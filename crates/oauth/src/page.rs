@@ -7,6 +7,7 @@ use axum::{body::Body, response::Response};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue, StatusCode};
 use plenary_kernel::{AgentHandle, json::digest};
+use url::form_urlencoded::byte_serialize;
 
 use crate::{client::Client, consent::Back};
 
@@ -23,7 +24,13 @@ static STYLE_SOURCE: LazyLock<String> =
 pub(crate) enum Page<'a> {
     /// Nobody is signed in. With `at_once` the browser asks again by itself: it keeps the cookie back from what another
     /// site began.
-    SignIn { query: &'a str, at_once: bool, failed: bool },
+    SignIn {
+        query: &'a str,
+        at_once: bool,
+        failed: bool,
+        /// The issuers by which a person may sign in: name and title.
+        by: Vec<(&'a str, &'a str)>,
+    },
     /// A person is asked.
     Consent(&'a Question<'a>),
     /// It goes no further.
@@ -86,7 +93,7 @@ fn html(page: &Page<'_>) -> String {
     }
     let _ = write!(html, "<style>{STYLE}</style><main>");
     match page {
-        Page::SignIn { query, failed, .. } => sign_in(&mut html, query, *failed),
+        Page::SignIn { query, failed, by, .. } => sign_in(&mut html, query, *failed, by),
         Page::Consent(asking) => consent(&mut html, asking),
         Page::Stop(why) => {
             let _ = write!(html, "<h1>This cannot be done</h1><p>{}</p>", escaped(why));
@@ -96,13 +103,22 @@ fn html(page: &Page<'_>) -> String {
     html
 }
 
-fn sign_in(html: &mut String, query: &str, failed: bool) {
+fn sign_in(html: &mut String, query: &str, failed: bool, by: &[(&str, &str)]) {
     if failed {
         html.push_str("<p><b>That link was used, is too old, or is none. Make another one.</b></p>");
     }
+    html.push_str("<h1>Sign in</h1><p>An application wants to speak as one of your agents.</p>");
+    for (name, title) in by {
+        let request = byte_serialize(query.as_bytes()).collect::<String>();
+        let _ = write!(
+            html,
+            "<p><a href=\"/console/sign-in/{name}?request={request}\">Sign in with {}</a></p>",
+            escaped(title)
+        );
+    }
     let _ = write!(
         html,
-        "<h1>Sign in</h1><p>An application wants to speak as one of your agents. Run <code>plenary console</code> and \
+        "<p>Run <code>plenary console</code> and \
          paste the link that it prints.</p><form method=post action=\"/oauth/sign-in\"><label>Link <input name=link \
          autocomplete=off required></label><input type=hidden name=request value=\"{}\"><button>Sign in</button></form>",
         escaped(query)
@@ -176,7 +192,8 @@ mod tests {
 
     #[test]
     fn what_a_client_says_is_text() {
-        let page = html(&Page::SignIn { query: "a=\"><script>", at_once: true, failed: false });
+        let by = vec![("acme", "<script>")];
+        let page = html(&Page::SignIn { query: "a=\"><script>", at_once: true, failed: false, by });
         assert!(!page.contains("<script") && page.contains("a=&quot;&gt;&lt;script&gt;"));
         assert!(!html(&Page::Stop("<b>")).contains("<p><b>"));
     }

@@ -2,6 +2,7 @@
 //! Must not know: what a token may do.
 
 mod authorize;
+mod exchange;
 mod metadata;
 mod register;
 mod tokens;
@@ -13,6 +14,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use plenary_edge::{Auth, Operation, OperationDoc, read_bytes};
+use plenary_issuers::Issuer;
 use plenary_kernel::{Class, Refusal};
 use plenary_room::fault_refusal;
 
@@ -48,6 +50,17 @@ struct OAuthError {
 impl OAuthError {
     fn new(error: &'static str, why: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, error, why: why.into() }
+    }
+
+    /// Not now; the same later.
+    fn unavailable(why: String) -> Self {
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, error: "temporarily_unavailable", why }
+    }
+
+    /// Clients are sent to another authorization server.
+    fn elsewhere(issuer: &Issuer) -> Self {
+        let why = format!("The authorization server is {}; this server only exchanges tokens.", issuer.url());
+        Self { status: StatusCode::NOT_FOUND, error: "invalid_request", why }
     }
 
     fn into_response(self) -> Response {

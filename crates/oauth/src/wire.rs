@@ -25,7 +25,7 @@ pub(crate) struct Metadata {
     /// In the query.
     pub(crate) response_modes_supported: [&'static str; 1],
     /// How tokens are got.
-    pub(crate) grant_types_supported: [&'static str; 2],
+    pub(crate) grant_types_supported: [&'static str; 3],
     /// Clients have no secrets.
     pub(crate) token_endpoint_auth_methods_supported: [&'static str; 1],
     /// The same.
@@ -73,12 +73,16 @@ pub(crate) struct ClientRegistration {
 pub(crate) struct Tokens {
     /// What the client sends with each request.
     pub(crate) access_token: String,
+    /// What it is, where it was got in exchange (RFC 8693).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) issued_token_type: Option<&'static str>,
     /// `Bearer`.
     pub(crate) token_type: &'static str,
     /// For how many seconds.
     pub(crate) expires_in: u64,
-    /// With which it gets the next ones, once.
-    pub(crate) refresh_token: String,
+    /// With which it gets the next ones, once; absent where a token was exchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refresh_token: Option<String>,
     /// What they may do.
     pub(crate) scope: String,
 }

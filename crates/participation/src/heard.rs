@@ -119,7 +119,7 @@ impl Participation {
         let waits =
             |run: &&plenary_runs::state::RunState| run.status == RunStatus::Waiting && !run.cancel_requested;
         let Some(run) = seat.state.active().filter(waits) else { return Ok(None) };
-        let (event, at) = self.0.runs.told(seat.thread, run.waits).await?;
+        let (event, at) = self.0.runs.thread_event(seat.thread, run.waits).await?;
         let ThreadEvent::EventEmitted(event) = event else { return Ok(None) };
         let members: Map<String, Value> = serde_json::from_slice(&event.members).unwrap_or_default();
         let asked = members.get("request_keys").and_then(Value::as_object).cloned();

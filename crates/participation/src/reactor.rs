@@ -129,7 +129,7 @@ impl Participation {
                     _ => self.over(&session, event).await,
                 }
             }
-            Runs::CATEGORY => self.told(event).await,
+            Runs::CATEGORY => self.take_run_event(event).await,
             Runs::ENLISTED => match event.stream.id().parse() {
                 Ok(handle) => self.enter_all(&handle).await,
                 Err(_) => Ok(()),

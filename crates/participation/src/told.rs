@@ -49,7 +49,7 @@ impl SessionRun {
 
 impl Participation {
     /// A run of a bound thread has said something.
-    pub(crate) async fn told(&self, stored: &StoredEvent) -> Result<(), Fault> {
+    pub(crate) async fn take_run_event(&self, stored: &StoredEvent) -> Result<(), Fault> {
         let Ok(thread) = stored.stream.id().parse() else { return Ok(()) };
         match ThreadEvent::decode(stored)? {
             ThreadEvent::EventEmitted(event) if event.kind == EventKind::WaitForInput => {
@@ -73,7 +73,7 @@ impl Participation {
         let state = self.0.runs.thread(thread).await?;
         let (Some(opened), Some(run)) = (&state.opened, state.run(run)) else { return Ok(None) };
         let Some(agent) = self.0.runs.agents().get(&opened.agent) else { return Ok(None) };
-        let (ThreadEvent::RunQueued(queued), _) = self.0.runs.told(thread, run.queued).await? else {
+        let (ThreadEvent::RunQueued(queued), _) = self.0.runs.thread_event(thread, run.queued).await? else {
             return Ok(None);
         };
         let Some(context) = Context::read(&queued.request) else { return Ok(None) };
@@ -84,7 +84,8 @@ impl Participation {
         }
         let mut hops = context.hops.max(queued.depth);
         if run.resumed != Version::ZERO
-            && let (ThreadEvent::RunResumed(resumed), _) = self.0.runs.told(thread, run.resumed).await?
+            && let (ThreadEvent::RunResumed(resumed), _) =
+                self.0.runs.thread_event(thread, run.resumed).await?
         {
             // Whoever answers passes it on as well.
             hops = hops.max(Context::read(&resumed.request).map_or(0, |context| context.hops));

@@ -36,7 +36,7 @@ fn text(view: &RequestView) -> String {
 }
 
 impl Requests {
-    async fn told(
+    async fn answer_for(
         &self,
         me: &AgentHandle,
         stream: &StreamName,
@@ -90,7 +90,7 @@ impl NewsSource for Requests {
     ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
         Box::pin(async move {
             let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
-            let Some((_, settled)) = self.told(me, stream).await? else { return Ok(found) };
+            let Some((_, settled)) = self.answer_for(me, stream).await? else { return Ok(found) };
             if settled > after {
                 let before = Version(settled.0.saturating_sub(1));
                 let event = self.log().read_stream(stream, before, 1).await?.pop();
@@ -108,7 +108,7 @@ impl NewsSource for Requests {
         at: Version,
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
         Box::pin(async move {
-            let told = self.told(me, stream).await?.filter(|(_, settled)| *settled == at);
+            let told = self.answer_for(me, stream).await?.filter(|(_, settled)| *settled == at);
             Ok(told.map(|(view, _)| Description {
                 subject: view.title.clone(),
                 text: text(&view),

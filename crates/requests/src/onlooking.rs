@@ -25,7 +25,7 @@ impl Teller for Requests {
             let id = event.stream.id();
             let of = said.of().clone();
             let mut data = json!({"request_id": id, "kind": of.kind, "from": of.agent});
-            let kind = told(&said, &mut data);
+            let kind = name_of(&said, &mut data);
             let (stream, agents) = (id.to_owned(), vec![of.agent.clone()]);
             let audience = move |onlooker: &Onlooker| onlooker.has(&of.agent);
             Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) })
@@ -34,7 +34,7 @@ impl Teller for Requests {
 }
 
 /// The event's name, with what a list needs of it.
-fn told(event: &RequestEvent, data: &mut Value) -> &'static str {
+fn name_of(event: &RequestEvent, data: &mut Value) -> &'static str {
     match event {
         RequestEvent::RequestMade(event) => {
             let content: Value = serde_json::from_slice(&event.content).unwrap_or_default();

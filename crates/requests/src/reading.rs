@@ -86,6 +86,7 @@ fn made(id: &AskId, event: RequestMade) -> Result<RequestView, Fault> {
         directory: content.directory,
         allow: event.allow,
         choices: content.choices,
+        form: content.form,
         created_at: event.of.created.0,
         deadline_at: event.of.deadline.map(|at| at.0),
         on_timeout: event.on_timeout,

@@ -2,7 +2,7 @@
 //! Must not know: the caller.
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, AskId, Class, Refusal, text};
+use plenary_kernel::{AgentHandle, AskId, Class, Refusal, form::Form, text};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::{
     ANSWER_BYTES_MAX, CHOICES_MAX, CONTENT_BYTES_MAX, NAME_CHARS_MAX, RULE_DAYS_MAX, TITLE_CHARS_MAX,
     UNDO_SECONDS_MAX,
     command::{Answer, MakeRequest, Source},
-    wire::{AnswerType, Content, NewAnswer, NewRequest, NewRule},
+    wire::{Allow, AnswerType, Content, NewAnswer, NewRequest, NewRule, RequestView},
 };
 
 fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
@@ -57,6 +57,9 @@ pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
     for choice in &content.choices {
         line("choices", choice, TITLE_CHARS_MAX, "invalid_choices")?;
     }
+    if let Some(form) = &content.form {
+        Form::read(form).map_err(|wrong| bad("invalid_form", format!("`form` {wrong}.")))?;
+    }
     json(content, CONTENT_BYTES_MAX, "request_too_large")
 }
 
@@ -67,9 +70,16 @@ impl NewRequest {
             let text = "`kind` must be `permission`, `question` or `hold`; only the server makes requests of other kinds.";
             return Err(bad("invalid_kind", text));
         }
-        let allow = self.allow.unwrap_or_default();
+        let of_form = Allow { accept: false, edit: true, respond: false, ignore: true };
+        let allow = self.allow.unwrap_or(if self.form.is_some() { of_form } else { Allow::default() });
         if allow.is_empty() {
             return Err(bad("invalid_allow", "`allow` must permit at least one type of answer."));
+        }
+        if allow.accept && self.form.is_some() {
+            return Err(bad(
+                "invalid_allow",
+                "`allow` may not permit `accept` with a form; its values come with `edit`.",
+            ));
         }
         let tool = self.action.as_ref().map(|action| action.name.clone());
         let said = Content {
@@ -80,6 +90,7 @@ impl NewRequest {
             source: self.source,
             directory: self.directory,
             choices: self.choices,
+            form: self.form,
         };
         Ok(MakeRequest {
             source,
@@ -154,6 +165,17 @@ impl NewAnswer {
         }
         Ok((answer, undo * 1_000, self.rule.clone()))
     }
+}
+
+/// Whether the arguments of an answer are the values that the request's form asks for.
+pub(crate) fn fits_form(
+    request: &RequestView,
+    answer: AnswerType,
+    args: Option<&Map<String, Value>>,
+) -> Result<(), Refusal> {
+    let (Some(form), AnswerType::Edit, Some(args)) = (&request.form, answer, args) else { return Ok(()) };
+    let checked = Form::read(form).and_then(|form| form.check(args));
+    checked.map_err(|wrong| bad("invalid_answer", format!("`args`: {wrong}.")))
 }
 
 /// The request that a path names; what no request can be called is none.

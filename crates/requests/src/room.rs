@@ -107,11 +107,11 @@ fn ends(id: &str, of: &RequestSubject, at: TimestampMs, (phase, is_told): (Phase
     });
     ops.extend(of.deadline.map(|at| delete(DUE, format!("{}/{id}", time(at)))));
     ops.extend(listed(of, |who| put(CLOSED, key(who, at, id), row(of, phase, None))));
-    ops.extend(is_told.then(|| told(id, of, at)));
+    ops.extend(is_told.then(|| told_row(id, of, at)));
     ops
 }
 
-fn told(id: &str, of: &RequestSubject, at: TimestampMs) -> IndexOp {
+fn told_row(id: &str, of: &RequestSubject, at: TimestampMs) -> IndexOp {
     put(TOLD, key(of.agent.as_str(), at, id), Bytes::new())
 }
 
@@ -197,7 +197,7 @@ impl Room for RequestRoom {
 }
 
 fn event_tells(id: &str, of: &RequestSubject, at: TimestampMs, is_told: bool) -> Option<IndexOp> {
-    is_told.then(|| told(id, of, at))
+    is_told.then(|| told_row(id, of, at))
 }
 
 /// A command, with the room that has the facts.

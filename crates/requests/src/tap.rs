@@ -172,6 +172,9 @@ fn form(html: &mut String, view: &RequestView) {
         html.push_str("<button name=answer value=ignore>Ignore</button>");
     }
     html.push_str("</form>");
+    if view.form.is_some() {
+        html.push_str("<p>It asks for values: answer it in the console.</p>");
+    }
     if view.allow.respond {
         html.push_str("<form method=post><input type=hidden name=answer value=respond>");
         for choice in &view.choices {

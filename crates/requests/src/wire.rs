@@ -247,6 +247,9 @@ pub struct Content {
     /// The choices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+    /// The schema of the values that are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Map<String, Value>>,
 }
 
 /// The body of `POST /requests`.
@@ -280,6 +283,10 @@ pub struct NewRequest {
     /// The choices; a free answer is accepted too.
     #[serde(default)]
     pub choices: Vec<String>,
+    /// The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
+    /// the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+    #[serde(default)]
+    pub form: Option<Map<String, Value>>,
     /// The deadline for an answer.
     #[serde(default)]
     pub deadline_at: Option<u64>,
@@ -353,6 +360,9 @@ pub struct RequestView {
     /// The choices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+    /// The values that are asked for: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<Map<String, Value>>,
     /// When it was made.
     pub created_at: u64,
     /// The deadline for an answer.

@@ -82,6 +82,15 @@ impl Index for PostgresIndex {
         })
     }
 
+    fn common<'a>(&'a self, query: &'a Query, scope: &'a Scope) -> Answer<'a, Vec<String>> {
+        Box::pin(async move {
+            if query.words().is_empty() || scope.projects.is_empty() {
+                return Ok(Vec::new());
+            }
+            querying::common(&self.searching, query, scope).await
+        })
+    }
+
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
             // What is under way is waited for; the lock goes with the connection.

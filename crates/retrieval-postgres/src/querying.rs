@@ -3,16 +3,19 @@
 //! Must not know: how documents were written.
 
 use plenary_log_postgres::tables::{Pool, Trouble, stored, text};
-use plenary_retrieval::{Fault, Hit, Query, Scope};
+use plenary_retrieval::{COMMON_DOCUMENTS_MIN, COMMON_SHARE, Fault, Hit, Query, Scope};
 
 /// Documents that one search looks at; of more, which ones is left to the server.
 const LOOKED_AT_MAX: u64 = 50_000;
 
 /// What a searching session prepares.
-pub(crate) const STATEMENTS: &[&str] = &[SEARCH, "SELECT cursor, documents FROM search_state"];
+pub(crate) const STATEMENTS: &[&str] = &[SEARCH, "SELECT cursor, documents FROM search_state", COMMON];
 const NEAREST: usize = 0;
 /// The place of the statement that says how far the index is.
 pub(crate) const EXTENT: usize = 1;
+const COMMON_WORDS: usize = 2;
+/// Documents in which words are counted to see which are common.
+const SAMPLE: u64 = 200;
 
 /// `tf` rises with every place of a word and stays below 1; the rest is BM25 with b = 0.75, and with a k1 that suits it.
 const SEARCH: &str = "WITH scope AS ( \
@@ -35,6 +38,39 @@ const SEARCH: &str = "WITH scope AS ( \
         / (found.tf + 0.3 * (0.25 + 0.75 * found.length / scope.usual))) AS score \
     FROM found JOIN known ON known.nth = found.nth CROSS JOIN scope \
     GROUP BY found.id, found.created_at_ms ORDER BY score DESC, found.created_at_ms DESC, found.id LIMIT $6::bigint";
+
+/// How many documents of a sample there are, and how many of them have each word.
+const COMMON: &str = "WITH sample AS MATERIALIZED ( \
+        SELECT words FROM search_documents WHERE project = ANY($1) LIMIT $3::bigint) \
+    SELECT word, count(*) FILTER (WHERE sample.words @@ word::tsquery), count(*) \
+    FROM unnest($2::text[]) AS w (word), sample GROUP BY word";
+
+/// Words of the query that nearly all documents of the scope's projects have.
+pub(crate) async fn common(pool: &Pool, query: &Query, scope: &Scope) -> Result<Vec<String>, Fault> {
+    let projects: Vec<_> = scope.projects.iter().map(|project| text::stored(project)).collect();
+    let words: Vec<String> = query.words().iter().map(|word| format!("'{word}'")).collect();
+    let rows = pool
+        .ask(COMMON_WORDS, &[&projects, &words, &stored(SAMPLE)])
+        .await
+        .map_err(|fault| Fault::Unavailable(fault.to_string()))?;
+    let mut common = Vec::new();
+    for row in &rows {
+        let read = || {
+            Ok::<_, Trouble>((
+                row.try_get::<_, &str>(0)?,
+                row.try_get::<_, i64>(1)?,
+                row.try_get::<_, i64>(2)?,
+            ))
+        };
+        let (word, having, all) = read().map_err(crate::unavailable)?;
+        #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
+        let is_common = having as f64 >= COMMON_SHARE * all as f64;
+        if is_common && u64::try_from(all).unwrap_or_default() >= COMMON_DOCUMENTS_MIN {
+            common.push(word.trim_matches('\'').to_owned());
+        }
+    }
+    Ok(common)
+}
 
 /// The nearest documents.
 pub(crate) async fn search(

@@ -99,6 +99,11 @@ impl Index for SqliteIndex {
         Box::pin(beside(move || searching::search(&shelf, &query, &scope, limit).map_err(unavailable)))
     }
 
+    fn common<'a>(&'a self, query: &'a Query, scope: &'a Scope) -> Answer<'a, Vec<String>> {
+        let (query, scope, shelf) = (query.clone(), scope.clone(), self.shelf.clone());
+        Box::pin(beside(move || searching::common(&shelf, &query, &scope).map_err(unavailable)))
+    }
+
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
             // What was not merged is merged another time.

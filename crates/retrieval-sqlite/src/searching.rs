@@ -1,9 +1,12 @@
 //! How near documents are: BM25 over the words of each project.
 //! Must not know: how they were written.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
 
-use plenary_retrieval::{HITS_MAX, Hit, Query, Scope};
+use plenary_retrieval::{COMMON_DOCUMENTS_MIN, COMMON_SHARE, HITS_MAX, Hit, Query, Scope};
 use rusqlite::{Connection, OptionalExtension as _, Result};
 
 use crate::{
@@ -22,7 +25,7 @@ type Candidate = (u32, i64, i64, u32);
 /// The lists of a query's words in a project.
 struct QueryLists {
     project: String,
-    words: Vec<Vec<List>>,
+    words: Vec<(String, Vec<List>)>,
 }
 
 pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) -> Result<Vec<Hit>> {
@@ -48,6 +51,24 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
     })
 }
 
+/// Words of the query that nearly all documents of the scope's projects have. What is gone and not merged yet counts too.
+pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<String>> {
+    let found = shelf.read(|connection| lists(connection, shelf, query, scope))?;
+    let documents = shelf.documents.read();
+    let all: u64 =
+        found.iter().filter_map(|found| documents.projects.get(&found.project)).map(Project::live).sum();
+    if all < COMMON_DOCUMENTS_MIN {
+        return Ok(Vec::new());
+    }
+    let mut having = HashMap::<&str, u64>::new();
+    for (word, lists) in found.iter().flat_map(|found| &found.words) {
+        *having.entry(word).or_default() += lists.iter().map(|list| u64::from(list.count)).sum::<u64>();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
+    let is_common = |having: u64| having as f64 >= COMMON_SHARE * all as f64;
+    Ok(having.into_iter().filter(|(_, having)| is_common(*having)).map(|(word, _)| word.to_owned()).collect())
+}
+
 /// Of every run, for a document stands in one of them.
 fn lists(connection: &Connection, shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<QueryLists>> {
     let keys: Vec<(String, i64)> = {
@@ -70,7 +91,7 @@ fn lists(connection: &Connection, shelf: &Shelf, query: &Query, scope: &Scope) -
                 lists.extend(list.query_row((run, key, word), read).optional()?);
             }
             if !lists.is_empty() {
-                words.push(lists);
+                words.push((word.clone(), lists));
             }
         }
         found.push(QueryLists { project, words });
@@ -102,10 +123,10 @@ fn best(documents: &Documents, found: &[QueryLists], scope: &Scope, most: usize)
 }
 
 /// The score of each document of a project, by its number.
-fn scores(project: &Project, words: &[Vec<List>], all: u64, usual_length: f32) -> Vec<f32> {
+fn scores(project: &Project, words: &[(String, Vec<List>)], all: u64, usual_length: f32) -> Vec<f32> {
     let entries = project.entries();
     let mut scores = vec![0.0_f32; entries.len()];
-    for lists in words {
+    for (_, lists) in words {
         let having = lists.iter().map(|list| u64::from(list.count)).sum();
         let bm25 = Bm25::new(having, all, usual_length);
         for list in lists {

@@ -7,8 +7,8 @@ use parking_lot::{Mutex, RwLock};
 use plenary_embeddings::{Embedder, Fault as ModelFault, Purpose};
 use plenary_kernel::Position;
 use plenary_retrieval::{
-    Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, Mark, PartHit, PutOutcome, Query, Scope,
-    Semantic, parts,
+    Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, Kind, Mark, PartHit, PutOutcome, Query,
+    Scope, Semantic, parts,
 };
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
@@ -27,6 +27,9 @@ pub const QUERY_TIME_MAX: Duration = Duration::from_secs(1);
 pub const VECTORS_OCTETS_MAX: usize = 4 << 30;
 /// Parts that are given to the model at once.
 const BATCH: usize = 16;
+/// What the vector of a passage takes from each of the two beside it: a short turn of a conversation is also found by what it
+/// replies to.
+const NEIGHBOUR_SHARE: f32 = 0.3;
 
 /// The index.
 pub struct Vectors {
@@ -140,7 +143,7 @@ impl Vectors {
                 }
                 Change::Put(document) => document,
             };
-            let parts = if self.has_room() { texts_of(&document) } else { Vec::new() };
+            let (parts, passages) = if self.has_room() { texts_of(&document) } else { Default::default() };
             let digest = digest(&parts);
             let known = self.read(|held| {
                 let same = held.flat.digest(&id) == Some(digest);
@@ -148,20 +151,23 @@ impl Vectors {
             });
             let known = known.map(|entry| entry.codes);
             if known.is_none() {
-                wanting.push((kept.len(), parts.len()));
+                wanting.push((kept.len(), parts.len(), passages));
                 texts.extend(parts);
             }
             kept.push(JournalEntry::Put(entry(document, digest, known.unwrap_or_default())));
         }
-        let mut codes = Vec::with_capacity(texts.len());
+        let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
-            let vectors = self.embed(Purpose::Document, texts.to_vec()).await?;
-            codes.extend(vectors.iter().map(|vector| Code::of(vector)));
+            vectors.extend(self.embed(Purpose::Document, texts.to_vec()).await?);
         }
-        let mut codes = codes.into_iter();
-        for (at, count) in wanting {
+        let mut vectors = vectors.into_iter();
+        for (at, count, passages) in wanting {
+            let vectors: Vec<_> = vectors.by_ref().take(count).collect();
             if let JournalEntry::Put(entry) = &mut kept[at] {
-                entry.codes = codes.by_ref().take(count).collect();
+                let (alone, beside) = vectors.split_at(count - passages);
+                let beside = (0..beside.len()).map(|nth| with_neighbours(beside, nth));
+                let vectors = alone.iter().cloned().chain(beside);
+                entry.codes = vectors.map(|vector| Code::of(&vector)).collect();
             }
         }
         Ok(kept)
@@ -253,8 +259,29 @@ impl Vectors {
     }
 }
 
-fn texts_of(document: &Document) -> Vec<String> {
-    parts(&document.sections).into_iter().map(|part| part.text.to_owned()).collect()
+/// The parts of a document, and how many of the last ones are passages of its body.
+fn texts_of(document: &Document) -> (Vec<String>, usize) {
+    let parts = parts(&document.sections);
+    let passages = parts.iter().filter(|part| part.kind == Kind::Body).count();
+    (parts.into_iter().map(|part| part.text.to_owned()).collect(), passages)
+}
+
+/// The `nth` vector with a share of those beside it, as long as it was.
+fn with_neighbours(vectors: &[Vec<f32>], nth: usize) -> Vec<f32> {
+    let length = |vector: &[f32]| vector.iter().map(|part| part * part).sum::<f32>().sqrt();
+    let own = &vectors[nth];
+    let mut mixed = own.clone();
+    let beside = [nth.checked_sub(1), Some(nth + 1)];
+    for other in beside.into_iter().flatten().filter_map(|at| vectors.get(at)) {
+        for (part, other) in mixed.iter_mut().zip(other) {
+            *part += NEIGHBOUR_SHARE * other;
+        }
+    }
+    let scale = length(own) / length(&mixed);
+    if scale.is_finite() {
+        mixed.iter_mut().for_each(|part| *part *= scale);
+    }
+    mixed
 }
 
 /// Tells whether two documents have the same parts.

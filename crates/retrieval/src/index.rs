@@ -7,6 +7,11 @@ use plenary_kernel::Position;
 
 use crate::{Change, Query};
 
+/// The share of documents that have a word which is common among them.
+pub const COMMON_SHARE: f64 = 0.8;
+/// Of fewer documents no word is common.
+pub const COMMON_DOCUMENTS_MIN: u64 = 10;
+
 /// A boxed answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
@@ -79,6 +84,13 @@ pub trait Index: Send + Sync + 'static {
     /// The documents that have a word of the query, the nearest first; of two that are as near the newer one. At most
     /// `limit` and [`HITS_MAX`](crate::HITS_MAX).
     fn search<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<Hit>>;
+    /// Words of the query that nearly every document of the scope's projects has, such as the names of two people who talk to
+    /// each other: at least [`COMMON_SHARE`] of [`COMMON_DOCUMENTS_MIN`] documents or more. They tell no document from another.
+    /// None in an index that keeps no words.
+    fn common<'a>(&'a self, query: &'a Query, scope: &'a Scope) -> Answer<'a, Vec<String>> {
+        let _ = (query, scope);
+        Box::pin(async { Ok(Vec::new()) })
+    }
     /// Waits until nothing is under way; nothing may be asked after it.
     fn close(&self) -> Answer<'_, ()>;
 }

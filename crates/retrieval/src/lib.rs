@@ -20,7 +20,7 @@ pub use archive::{Additions, Archive, ArchivedDocument, Mark};
 pub use document::{Change, Document, Kind, Section};
 pub use evidence::{Evidence, Share};
 pub use fusion::{RANK_CONSTANT, fuse};
-pub use index::{Answer, Extent, Fault, Hit, Index, PutOutcome, Scope};
+pub use index::{Answer, COMMON_DOCUMENTS_MIN, COMMON_SHARE, Extent, Fault, Hit, Index, PutOutcome, Scope};
 pub use lexemes::{Lexemes, WEIGHTS, Weight, Word};
 pub use parts::{PART_CHARACTERS_MAX, PARTS_FORM, PARTS_MAX, Part, parts};
 pub use passages::passages;

@@ -57,6 +57,26 @@ impl Query {
         &self.words
     }
 
+    /// The same without words that are `common`; itself where they are all that it has.
+    #[must_use]
+    pub fn without(&self, common: &[String]) -> Self {
+        let is_common = |word: &str| common.iter().any(|other| other == word);
+        let left: Vec<String> = self.words.iter().filter(|word| !is_common(word)).cloned().collect();
+        if left.is_empty() || left.len() == self.words.len() {
+            return self.clone();
+        }
+        let says_more = |token: &&str| {
+            let (mut has_words, mut is_common_alone) = (false, true);
+            words(token, Purpose::Query, &mut |word| {
+                has_words = true;
+                is_common_alone &= is_common(word);
+            });
+            !(has_words && is_common_alone)
+        };
+        let text: Vec<&str> = self.text.split_whitespace().filter(says_more).collect();
+        Self { text: text.join(" "), words: left }
+    }
+
     /// What part of its words a text has, from 0 to 1.
     #[must_use]
     pub fn coverage(&self, text: &str) -> f64 {
@@ -92,6 +112,18 @@ mod tests {
         assert_eq!(Query::read("the of ???").map(|query| query.words().len()), Ok(0));
         let many: Vec<String> = (0..QUERY_WORDS_MAX + 9).map(|nth| format!("w{nth}")).collect();
         assert_eq!(Query::read(&many.join(" ")).unwrap().words().len(), QUERY_WORDS_MAX);
+    }
+
+    #[test]
+    fn common_words_are_taken_out_of_the_text_unless_nothing_else_is_left() {
+        let query = Query::read("What did Caroline's sister (Melanie) say about pottery?").unwrap();
+        let common = ["carolin", "melani", "absent"].map(str::to_owned);
+        let left = query.without(&common);
+        assert_eq!(left.text(), "What did sister say about pottery?");
+        assert_eq!(left.words(), ["sister", "say", "potteri"]);
+        let names = Query::read("Caroline and Melanie").unwrap();
+        assert_eq!(names.without(&common), names);
+        assert_eq!(query.without(&[]), query);
     }
 
     #[test]

@@ -191,7 +191,11 @@ impl Runs {
     ///
     /// # Errors
     /// When the store fails, or there is none.
-    pub async fn told(&self, thread: ThreadId, at: Version) -> Result<(ThreadEvent, TimestampMs), Fault> {
+    pub async fn thread_event(
+        &self,
+        thread: ThreadId,
+        at: Version,
+    ) -> Result<(ThreadEvent, TimestampMs), Fault> {
         let stored = self.log().read_stream(&stream(thread), Version(at.0.saturating_sub(1)), 1).await?;
         let stored =
             stored.first().ok_or_else(|| Fault::Corrupt(format!("nothing stands at {at} of {thread}")))?;

@@ -50,9 +50,9 @@ pub use refusals::{RunRefusal, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{
-    AgentOperation, Card, Delta, Ears, Event, EventKind, FinishReason, Input, NotAnEvent, NotTaken, Output,
-    ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
-    Turn, run_of,
+    AgentOperation, Card, Delta, ELICITATION, Ears, Event, EventKind, FinishReason, Input, NotAnEvent,
+    NotTaken, Output, ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunRequest,
+    RunSignal, Runner, Turn, run_of,
 };
 pub use runs::Runs;
 pub use shares::Quotas;

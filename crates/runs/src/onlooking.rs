@@ -25,7 +25,7 @@ impl Teller for Runs {
             let (state, _) = self.0.threads.observed(event.stream.id()).await?;
             let Some(opened) = state.opened.clone() else { return Ok(None) };
             let said = ThreadEvent::decode(event)?;
-            let (kind, more) = told(&said);
+            let (kind, more) = name_and_data(&said);
             let mut data = Map::new();
             data.insert("run_id".into(), said.run().to_string().into());
             data.insert("thread_id".into(), event.stream.id().into());
@@ -63,7 +63,7 @@ fn asker(by: &Actor) -> Option<&AgentHandle> {
 }
 
 /// The event's name, and what a list needs of it beside the run.
-fn told(event: &ThreadEvent) -> (&'static str, Value) {
+fn name_and_data(event: &ThreadEvent) -> (&'static str, Value) {
     match event {
         ThreadEvent::RunQueued(event) => ("run.queued", json!({"by": event.by})),
         ThreadEvent::RunStarted(_) => ("run.started", json!({})),

@@ -168,11 +168,15 @@ impl Runs {
     pub(crate) async fn report(&self, found: &VisibleThread, run: &RunState) -> Result<RunReport, Fault> {
         let mut report = RunReport::of(&found.source, run);
         let stream = stream(found.source.thread);
+        if let ThreadEvent::RunQueued(queued) = self.event_at(&stream, run.queued).await? {
+            report.request = serde_json::from_slice(&queued.request).unwrap_or_default();
+        }
         if run.status == RunStatus::Waiting
             && let ThreadEvent::EventEmitted(event) = self.event_at(&stream, run.waits).await?
         {
             let members = serde_json::from_slice::<serde_json::Value>(&event.members).unwrap_or_default();
-            report.request_keys = members.get("request_keys").and_then(|keys| keys.as_object().cloned());
+            let object = |name: &str| members.get(name).and_then(|value| value.as_object().cloned());
+            (report.request_keys, report.options) = (object("request_keys"), object("options"));
         }
         if run.status.is_over() {
             // A run that was told to stop before it began has no other end.

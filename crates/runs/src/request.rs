@@ -33,6 +33,9 @@ pub(crate) struct RunBody {
     input: Option<String>,
     /// The thread to continue; a new thread if absent or null.
     thread_id: Option<String>,
+    /// For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or `create`,
+    /// which opens it under that id, a UUID that the caller chose.
+    if_not_exists: Option<String>,
     /// For a ResumeWithInput and a CancelRequest: the run.
     run_id: Option<String>,
     /// For a ResumeWithInput: a value for each requested key.
@@ -63,10 +66,21 @@ pub(crate) struct Ids<'a> {
     pub(crate) thread: Option<&'a str>,
 }
 
+/// Which thread a run is asked for in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThreadChoice {
+    /// A new one, under an id of the server's.
+    New,
+    /// One that must be there.
+    Existing(ThreadId),
+    /// The one of this id, which is opened if it is not there.
+    Either(ThreadId),
+}
+
 /// What is asked.
 #[derive(Debug)]
 pub(crate) enum Ask {
-    Start { thread: Option<ThreadId>, request: Request },
+    Start { thread: ThreadChoice, request: Request },
     Resume { run: Option<RunId>, thread: Option<ThreadId> },
     Cancel { run: Option<RunId>, thread: Option<ThreadId> },
     Configure(Map<String, Value>),
@@ -106,7 +120,7 @@ pub(crate) fn read_start(
     body: &Bytes,
     ids: Ids<'_>,
     takes: &[String],
-) -> Result<(Option<ThreadId>, Request), RunRefusal> {
+) -> Result<(ThreadChoice, Request), RunRefusal> {
     match read(body, ids, takes)? {
         Ask::Start { thread, request } => Ok((thread, request)),
         Ask::Resume { .. } | Ask::Cancel { .. } | Ask::Configure(_) => {
@@ -157,7 +171,7 @@ fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Resul
     text(members, "logging_level", "invalid_logging_level")?;
     object(members, "request_metadata", "invalid_request_metadata")?;
     object(members, "run_context", "invalid_run_context")?;
-    let thread = thread(members, ids)?;
+    let thread = thread_choice(members, ids)?;
     let request = Request {
         request_type: kind.into(),
         depth: depth(members)?,
@@ -207,6 +221,23 @@ fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Op
         return Err(refusals::shape("missing_run_id", "`run_id` or `thread_id` is missing: name the run"));
     }
     Ok((run, thread))
+}
+
+fn thread_choice(members: &Members<'_>, ids: Ids<'_>) -> Result<ThreadChoice, RunRefusal> {
+    let is_created = match text(members, "if_not_exists", "invalid_if_not_exists")?.as_deref() {
+        None | Some("reject") => false,
+        Some("create") => true,
+        Some(_) => {
+            let detail = "`if_not_exists` must be `create` or `reject`";
+            return Err(refusals::shape("invalid_if_not_exists", detail));
+        }
+    };
+    Ok(match thread(members, ids)? {
+        None => ThreadChoice::New,
+        // A bound id is opened by the server alone: whoever opened it first would own what is bound to it.
+        Some(thread) if is_created && !thread.is_bound() => ThreadChoice::Either(thread),
+        Some(thread) => ThreadChoice::Existing(thread),
+    })
 }
 
 fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, RunRefusal> {

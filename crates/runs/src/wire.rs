@@ -311,6 +311,11 @@ pub struct RunReport {
     /// For a waiting run: the requested input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_keys: Option<Map<String, Value>>,
+    /// For a waiting run: the answers among which the agent offers a choice, by the key that each is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<Map<String, Value>>,
+    /// The request that it is the run of, as it was sent.
+    pub request: Value,
     /// When it was requested, RFC 3339, UTC.
     pub created_at: String,
     /// When it last changed.
@@ -330,6 +335,8 @@ impl RunReport {
             result: None,
             error: None,
             request_keys: None,
+            options: None,
+            request: Value::Null,
             created_at: run.created.rfc3339(),
             updated_at: run.updated.rfc3339(),
             last_event_id: run.last_event_id,

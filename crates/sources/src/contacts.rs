@@ -40,6 +40,7 @@ impl Sources {
             source: Some(SourceView { room: "accounts".into(), id: id.to_string(), url: None }),
             directory: None,
             choices: Vec::new(),
+            form: None,
         };
         let command = MakeRequest {
             source: Source::Server,

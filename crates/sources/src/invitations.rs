@@ -117,6 +117,7 @@ impl Sources {
             }),
             directory: None,
             choices: Vec::new(),
+            form: None,
         };
         let command = MakeRequest {
             source: Source::Server,

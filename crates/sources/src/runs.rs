@@ -1,13 +1,14 @@
 //! Runs that wait for input: asked of the people of whoever opened the thread, and answered into the run.
 //! Must not know: how a run goes on.
 
-use plenary_kernel::{AskId, Version};
+use plenary_kernel::{AskId, Version, form::Form};
 use plenary_log::{Fault, StoredEvent};
 use plenary_requests::{
     Allow, AnswerType, Content, Detail, Kind, MakeRequest, OnTimeout, Source,
     wire::{Action, RequestView, SourceView},
 };
 use plenary_runs::{
+    ELICITATION,
     event::ThreadEvent,
     id::{RunId, ThreadId},
     state::RunStatus,
@@ -21,11 +22,25 @@ fn request_of(thread: ThreadId, since: Version) -> AskId {
     AskId::of_source(&format!("runs/{thread}/{}", since.0))
 }
 
-/// What a run that waits asks for, by name.
-fn keys(event: &StoredEvent) -> Result<Map<String, Value>, Fault> {
-    let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(event)? else { return Ok(Map::new()) };
+/// What a run that waits asks for.
+#[derive(Debug, Default)]
+struct Asked {
+    /// By name.
+    keys: Map<String, Value>,
+    /// As a form, and why, where the agent says so.
+    form: Option<(String, Map<String, Value>, Form)>,
+}
+
+fn asked(event: &StoredEvent) -> Result<Asked, Fault> {
+    let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(event)? else { return Ok(Asked::default()) };
     let members: Value = serde_json::from_slice(&emitted.members).unwrap_or_default();
-    Ok(members.get("request_keys").and_then(Value::as_object).cloned().unwrap_or_default())
+    let keys = members["request_keys"].as_object().cloned().unwrap_or_default();
+    // What is no form is asked for by its names.
+    let form = members["form"].as_object().and_then(|schema| {
+        let message = members["message"].as_str()?;
+        Some((message.to_owned(), schema.clone(), Form::read(schema).ok()?))
+    });
+    Ok(Asked { keys, form })
 }
 
 impl Sources {
@@ -43,12 +58,21 @@ impl Sources {
         let Some(waiting) = self.0.runs.waiting(&opener, &event.stream, since).await? else {
             return Ok(None);
         };
-        let asked = keys(&waiting.event)?;
+        let Asked { keys, form } = asked(&waiting.event)?;
+        let text = form.as_ref().map_or(&waiting.text, |(message, ..)| message);
+        let is_confirmation = form.as_ref().is_some_and(|(.., form)| form.is_empty());
+        let allow = Allow {
+            accept: is_confirmation,
+            edit: !is_confirmation,
+            respond: form.is_none() && keys.len() == 1,
+            ignore: true,
+        };
+        let args = if form.is_some() { Map::new() } else { keys };
         let content = Content {
-            title: line(&format!("{} waits for input: {}", waiting.agent, waiting.text)),
+            title: line(&format!("{} waits for input: {text}", waiting.agent)),
             on_behalf_of: None,
-            action: Some(Action { name: line(&waiting.agent), args: asked.clone() }),
-            detail: Some(Detail { text: Some(waiting.text.clone()), ..Detail::default() }),
+            action: Some(Action { name: line(&waiting.agent), args }),
+            detail: Some(Detail { text: Some(text.clone()), ..Detail::default() }),
             source: Some(SourceView {
                 room: "runs".into(),
                 id: format!("{thread}/{}", waiting.run),
@@ -56,6 +80,7 @@ impl Sources {
             }),
             directory: None,
             choices: Vec::new(),
+            form: form.map(|(_, schema, _)| schema).filter(|_| !is_confirmation),
         };
         let command = MakeRequest {
             source: Source::Server,
@@ -63,7 +88,7 @@ impl Sources {
             stranger: None,
             kind: Kind::RunInput,
             to: None,
-            allow: Allow { accept: false, edit: true, respond: asked.len() == 1, ignore: true },
+            allow,
             deadline: None,
             on_timeout: OnTimeout::None,
             tool: None,
@@ -82,14 +107,17 @@ impl Sources {
         let (Ok(thread), Ok(run)) = (thread.parse::<ThreadId>(), run.parse::<RunId>()) else { return Ok(()) };
         let Some(answer) = &request.answer else { return Ok(()) };
         let asked = request.action.as_ref().map(|action| &action.args);
+        let word = |word: &str| Map::from_iter([(ELICITATION.to_owned(), Value::from(word))]);
         let keys = match answer.answer {
             AnswerType::Edit => answer.args.clone(),
+            AnswerType::Accept => Some(word("accept")),
+            AnswerType::Ignore if request.form.is_some() || request.allow.accept => Some(word("decline")),
             AnswerType::Respond => answer
                 .text
                 .as_ref()
                 .zip(asked.and_then(|asked| asked.keys().next()))
                 .map(|(text, key)| Map::from_iter([(key.clone(), Value::from(text.as_str()))])),
-            AnswerType::Accept | AnswerType::Ignore => None,
+            AnswerType::Ignore => None,
         };
         let Some(keys) = keys else { return Ok(()) };
         let body = json!({"type": "ResumeWithInput", "run_id": run.to_string(), "request_keys": keys});

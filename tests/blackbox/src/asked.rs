@@ -44,6 +44,12 @@ impl Asked {
         Self::of("PLENARY_TEST_MCP_NODE")
     }
 
+    /// A directory with a `node` and the OpenID provider from npm: `PLENARY_TEST_OPENID`. Panics as [`Asked::postgres`]
+    /// does.
+    pub fn openid() -> Self {
+        Self::of("PLENARY_TEST_OPENID")
+    }
+
     /// A Python with the packages `schemathesis` and `openapi-spec-validator`: `PLENARY_TEST_SCHEMATHESIS`. Panics as
     /// [`Asked::postgres`] does.
     pub fn schemathesis() -> Self {

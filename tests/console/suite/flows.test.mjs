@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { client, signInLink } from '../api.mjs';
+import { violations } from '../axe.mjs';
 import { openBrowser } from '../browser.mjs';
 import { seed } from '../seed.mjs';
 import { startServer } from '../server.mjs';
@@ -95,6 +96,44 @@ test('it is answered in words, or by a choice', async (t) => {
   await page.evaluate((id) => (location.hash = `#/inbox/${id}`), second.request_id);
   await page.getByRole('button', { name: 'Spaces' }).click();
   assert.equal((await become(second, ({ state }) => state === 'answered')).answer.text, 'Spaces');
+});
+
+test('a form is filled in, and only with what it takes', async (t) => {
+  const form = {
+    type: 'object',
+    properties: {
+      branch: { type: 'string', title: 'Branch', description: 'Where it is released from.', oneOf: [{ const: 'main', title: 'Main' }, { const: 'next', title: 'Next' }] },
+      copies: { type: 'integer', title: 'Copies', minimum: 1, maximum: 3, default: 1 },
+      days: { type: 'array', title: 'Days', items: { type: 'string', enum: ['monday', 'friday'] } },
+      mail: { type: 'string', title: 'Tell', format: 'email' },
+      notes: { type: 'string', title: '<b>Notes</b>' },
+      public: { type: 'boolean', title: 'Public' },
+    },
+    required: ['branch', 'copies'],
+  };
+  const request = await laptop.post('/requests', { kind: 'question', title: `Release ${++serial}`, form });
+  const { page } = await inbox(t, request);
+  await page.getByText('Where it is released from.').first().waitFor();
+  await page.keyboard.press('e');
+  await page.locator('.fields :focus').waitFor();
+  assert.deepEqual(await violations(page), []);
+  const field = (name) => page.getByLabel(name, { exact: true });
+  await field('Copies').fill('7');
+  await page.keyboard.press('Control+Enter');
+  assert.equal((await stateOf(request)).state, 'open', 'a branch is missing, and seven are too many');
+  await page.getByLabel(/^Branch/).selectOption('next');
+  await field('Copies').fill('2');
+  await field('friday').check();
+  await field('<b>Notes</b>').fill('x < y');
+  await page.keyboard.press('Control+Enter');
+  const { answer } = await become(request, ({ state }) => state === 'answered');
+  assert.deepEqual([answer.type, answer.args], ['edit', { branch: 'next', copies: 2, days: ['friday'], notes: 'x < y', public: false }]);
+  const other = await laptop.post('/requests', { kind: 'question', title: `Release ${++serial}`, form });
+  await page.evaluate((id) => (location.hash = `#/inbox/${id}`), other.request_id);
+  await page.locator('#request-title', { hasText: other.title }).waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Accept/ }).count(), 0);
+  await page.getByRole('button', { name: /^Decline/ }).click();
+  assert.equal((await become(other, ({ state }) => state === 'answered')).answer.type, 'ignore');
 });
 
 test('several are ignored together', async (t) => {

@@ -1,4 +1,4 @@
-//! Clients of Agent2Agent and of OpenAI's API that were not written here, from PyPI and npm, and a Node. Every release is pinned.
+//! Clients of Agent2Agent, of the Agent Client Protocol and of OpenAI's API that were not written here, from PyPI and npm, and a Node. Every release is pinned.
 //! Must not know: what the tests do with them.
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const PYTHON: python::Packages = python::Packages {
 };
 const NODE: npm::Packages = npm::Packages {
     variable: "PLENARY_TEST_A2A_NODE",
-    name: "the TypeScript SDK of A2A",
+    name: "the TypeScript SDKs of A2A and of the Agent Client Protocol",
     size: "about 130 MB on disk, some seconds",
     directory: "a2a-clients",
     manifest: include_str!("../../a2a-clients/package.json"),
@@ -30,8 +30,10 @@ pub(crate) struct Tools {
     pub(crate) python: String,
     /// Runs programs.
     pub(crate) node: PathBuf,
-    /// The package of the TypeScript SDK.
+    /// The package of the TypeScript SDK of A2A.
     pub(crate) sdk: PathBuf,
+    /// The same of the Agent Client Protocol.
+    pub(crate) acp_sdk: PathBuf,
 }
 
 /// Installs what is absent, or of other releases than those wanted.
@@ -40,8 +42,9 @@ pub(crate) fn ensure() -> Result<Tools> {
     NODE.ensure()?;
     let directory = NODE.start()?.url;
     let directory = Path::new(&directory);
-    let (node, sdk) = (directory.join("node"), directory.join("node_modules/@a2a-js/sdk"));
-    Ok(Tools { python: PYTHON.installed()?.url, node, sdk })
+    let package = |name: &str| directory.join("node_modules").join(name);
+    let (sdk, acp_sdk) = (package("@a2a-js/sdk"), package("@agentclientprotocol/sdk"));
+    Ok(Tools { python: PYTHON.installed()?.url, node: directory.join("node"), sdk, acp_sdk })
 }
 
 #[cfg(test)]
@@ -53,6 +56,6 @@ mod tests {
         let pinned: Vec<&str> = PYTHON.constraints.lines().collect();
         assert!(PYTHON.requirements.iter().all(|wanted| pinned.contains(wanted)));
         assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
-        assert!(NODE.pins(&["1.3.0", "24.21.0"]));
+        assert!(NODE.pins(&["1.3.0", "2.4.0", "24.21.0"]));
     }
 }

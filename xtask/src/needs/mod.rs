@@ -17,6 +17,7 @@ mod model;
 mod moto;
 pub(crate) mod nats;
 mod npm;
+mod openid;
 mod phoenix;
 mod ports;
 mod postgres;
@@ -46,6 +47,7 @@ pub(crate) const SERVERS: &[Server] = &[
     Server { name: "NATS", ensure: nats::ensure, start: nats::start, measured: false },
     Server { name: "MCP in Python", ensure: mcp_python::ensure, start: mcp_python::start, measured: false },
     Server { name: "MCP in Node", ensure: mcp_node::ensure, start: mcp_node::start, measured: false },
+    Server { name: "OpenID provider", ensure: openid::ensure, start: openid::start, measured: false },
     Server {
         name: "schemathesis",
         ensure: schemathesis::ensure,
@@ -64,6 +66,7 @@ pub(crate) const SERVER_VARIABLES: &[&str] = &[
     model::VARIABLE,
     mcp_python::VARIABLE,
     mcp_node::VARIABLE,
+    openid::VARIABLE,
     schemathesis::VARIABLE,
 ];
 

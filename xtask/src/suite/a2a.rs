@@ -1,4 +1,4 @@
-//! The stage of clients of other protocols: Agent2Agent and OpenAI's API, against the binary.
+//! The stage of clients of other protocols: Agent2Agent, the Agent Client Protocol and OpenAI's API, against the binary.
 //! Must not know: how anything is installed.
 
 use std::{path::Path, process::Command};
@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::{needs::a2a::ensure, process};
 
 /// What each program walks through.
-const WALKS: [&str; 4] = ["walk_a2a.py", "walk_openai.py", "walk_foreign.py", "walk_node.py"];
+const WALKS: [&str; 5] = ["walk_a2a.py", "walk_openai.py", "walk_foreign.py", "walk_node.py", "walk_acp.py"];
 
 /// Runs everything.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
@@ -19,7 +19,8 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
         command
             .env(super::BINARY, binary)
             .env("PLENARY_A2A_NODE", &tools.node)
-            .env("PLENARY_A2A_SDK", &tools.sdk);
+            .env("PLENARY_A2A_SDK", &tools.sdk)
+            .env("PLENARY_ACP_SDK", &tools.acp_sdk);
         process::run(&mut command)?;
     }
     Ok(())

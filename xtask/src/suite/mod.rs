@@ -346,7 +346,7 @@ fn environment(command: &mut Command, run: &Run) {
 mod tests {
     use super::*;
 
-    fn told(quick: bool) -> Vec<(String, Option<String>)> {
+    fn variables(quick: bool) -> Vec<(String, Option<String>)> {
         let (root, binary) = (workspace::root(), Some("bin/plenary".into()));
         let run = Run { root, quick, fuzz_minutes: 10, binary, installs: None, servers: Vec::new() };
         let mut command = Command::new("cargo");
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_full_run_requires_every_server() {
-        let told = told(false);
+        let told = variables(false);
         assert!(told.contains(&(REQUIRE.to_owned(), Some("all".to_owned()))));
         assert!(told.contains(&(QUICK.to_owned(), None)));
         assert!(told.contains(&(BINARY.to_owned(), Some("bin/plenary".to_owned()))));
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_inner_loop_forgets_servers_that_the_caller_named() {
-        let told = told(true);
+        let told = variables(true);
         assert!(told.contains(&(QUICK.to_owned(), Some("1".to_owned()))));
         assert!(told.contains(&(REQUIRE.to_owned(), None)));
         for variable in needs::SERVER_VARIABLES {

@@ -14,6 +14,7 @@ const PAGES: &[&str] = &[
     "docs/accounts.md",
     "docs/channels.md",
     "docs/connect-a2a.md",
+    "docs/connect-acp.md",
     "docs/connect-oauth.md",
     "docs/connect-openai.md",
     "docs/context.md",

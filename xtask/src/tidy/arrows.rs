@@ -62,13 +62,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     // It asks the rooms through the router, as every client does; the engine has the clock.
     ("mcp", &["kernel", "engine", "edge", "accounts", "outward"]),
     // For clients of other protocols; it asks the rooms through the router too.
-    ("a2a", &["kernel", "log", "hub", "edge", "room", "accounts", "outward"]),
+    // What it tells clients of tasks is sent, signed and repeated by what sends notifications.
+    ("a2a", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "outward", "notify"]),
     // What is new for an agent, out of every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
+    // Who outside vouches for people and programs; what these become here the accounts know.
+    ("issuers", &["kernel", "accounts", "outward"]),
     // What people look at; what the rooms tell of their events they bring along.
-    ("console", &["kernel", "log", "engine", "hub", "edge", "room", "accounts"]),
+    ("console", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "issuers"]),
     // A person lets a client speak as an agent; what that means the accounts know.
-    ("oauth", &["kernel", "log", "edge", "room", "accounts", "outward"]),
+    ("oauth", &["kernel", "log", "edge", "room", "accounts", "issuers", "outward"]),
     // Between two rooms: agents that the server runs take part in sessions.
     ("participation", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "runs"]),
     // Between the rooms and people: what waits for a person is asked of one.
@@ -109,6 +112,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
         "only a backend opens a database",
     ),
     ("async-nats", &["journal"], "only one crate speaks to NATS"),
+    ("jsonwebtoken", &["issuers"], "only one crate verifies tokens of others"),
     ("safetensors", &["embeddings"], "only one crate runs models"),
     ("a2a", &["a2a"], "only one crate speaks Agent2Agent"),
     ("rmcp", &["mcp"], "only one crate speaks the Model Context Protocol"),

@@ -261,6 +261,8 @@ class AgentToken(TypedDict):
     """When it ends by itself."""
     id: str
     """Its id."""
+    issuer: NotRequired[str | None]
+    """The issuer by whose word it was given, by its name in the configuration."""
     last_used_at: NotRequired[int | None]
     """When it was last used, to the minute; absent before."""
     name: NotRequired[str | None]
@@ -285,6 +287,8 @@ class AgentTokenMade(TypedDict):
     """When it ends by itself."""
     id: str
     """Its id."""
+    issuer: NotRequired[str | None]
+    """The issuer by whose word it was given, by its name in the configuration."""
     last_used_at: NotRequired[int | None]
     """When it was last used, to the minute; absent before."""
     name: NotRequired[str | None]
@@ -755,16 +759,16 @@ class DeadNotification(TypedDict):
     """When it was given up."""
     error: str
     """Why the last attempt failed."""
-    event: NotifiedEvent
-    """What the first of them is."""
+    event: NotRequired[NotifiedEvent | None]
+    """What the first of them is; absent if it is not about a request."""
     items: int
     """Of how many events it tells; of more than one in a digest."""
     notice_id: NoticeId
     """Its id: `webhook-id` of each attempt."""
-    request_id: AskId
+    request_id: NotRequired[AskId | None]
     """Of which request that is."""
-    subscription_id: SubscriptionId
-    """Where it should have gone."""
+    subscription_id: NotRequired[SubscriptionId | None]
+    """Where it should have gone; absent where a client of Agent2Agent wanted it sent to a URL of its own."""
     title: str
     """Its title."""
 
@@ -2778,7 +2782,7 @@ Projects = TypedDict(
 class ProtectedResource(TypedDict):
     """The metadata of a protected resource."""
     authorization_servers: List[str]
-    """Who gives tokens for it: this server itself."""
+    """Who gives tokens for it: this server itself, or an issuer outside it."""
     bearer_methods_supported: List[str]
     """Where a token may be sent: only in the header."""
     resource: str
@@ -3222,6 +3226,10 @@ class RunReport(TypedDict):
     """How it ended."""
     last_event_id: int
     """The id of its last event; 0 if it is queued."""
+    options: NotRequired[JsonObject | None]
+    """For a waiting run: the answers among which the agent offers a choice, by the key that each is for."""
+    request: Any
+    """The request that it is the run of, as it was sent."""
     request_keys: NotRequired[JsonObject | None]
     """For a waiting run: the requested input."""
     result: NotRequired[str | None]
@@ -3241,6 +3249,11 @@ class RunRequest(TypedDict):
     """The body of `POST /agent/{name}/run`."""
     args: NotRequired[JsonObject | None]
     """For a ConfigureRequest: the arguments to set; null removes an argument."""
+    if_not_exists: NotRequired[str | None]
+    """For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
+    `create`,
+    which opens it under that id, a UUID that the caller chose.
+    """
     input: NotRequired[str | None]
     """For a ChatRequest: the text for the agent."""
     logging_level: NotRequired[str | None]
@@ -3378,6 +3391,10 @@ class SessionView(TypedDict):
     """Whether it is the session of this request."""
     expires_at: int
     """When it ends at the latest."""
+    issuer: str | None
+    """The issuer at which the person signed in, by its name in the configuration; null if it began otherwise."""
+    issuer_subject: str | None
+    """Who that is there: an address, a name or a subject."""
     last_used_at: int
     """When it was last used, to within an hour."""
     person: AgentHandle | None
@@ -3804,6 +3821,7 @@ ErrorCode = Literal[
     "invalid_grant",
     "invalid_handle",
     "invalid_idempotency_key",
+    "invalid_if_not_exists",
     "invalid_include_closed",
     "invalid_initial_message",
     "invalid_input",

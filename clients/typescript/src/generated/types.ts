@@ -239,6 +239,8 @@ export interface AgentToken {
   expires_at?: number | null;
   /** Its id. */
   id: string;
+  /** The issuer by whose word it was given, by its name in the configuration. */
+  issuer?: string | null;
   /** When it was last used, to the minute; absent before. */
   last_used_at?: number | null;
   /** What its maker calls it. */
@@ -263,6 +265,8 @@ export interface AgentTokenMade {
   expires_at?: number | null;
   /** Its id. */
   id: string;
+  /** The issuer by whose word it was given, by its name in the configuration. */
+  issuer?: string | null;
   /** When it was last used, to the minute; absent before. */
   last_used_at?: number | null;
   /** What its maker calls it. */
@@ -712,16 +716,16 @@ export interface DeadNotification {
   died_at: number;
   /** Why the last attempt failed. */
   error: string;
-  /** What the first of them is. */
-  event: NotifiedEvent;
+  /** What the first of them is; absent if it is not about a request. */
+  event?: NotifiedEvent | null;
   /** Of how many events it tells; of more than one in a digest. */
   items: number;
   /** Its id: `webhook-id` of each attempt. */
   notice_id: NoticeId;
   /** Of which request that is. */
-  request_id: AskId;
-  /** Where it should have gone. */
-  subscription_id: SubscriptionId;
+  request_id?: AskId | null;
+  /** Where it should have gone; absent where a client of Agent2Agent wanted it sent to a URL of its own. */
+  subscription_id?: SubscriptionId | null;
   /** Its title. */
   title: string;
 }
@@ -2622,7 +2626,7 @@ export interface Projects {
 
 /** The metadata of a protected resource. */
 export interface ProtectedResource {
-  /** Who gives tokens for it: this server itself. */
+  /** Who gives tokens for it: this server itself, or an issuer outside it. */
   authorization_servers: string[];
   /** Where a token may be sent: only in the header. */
   bearer_methods_supported: string[];
@@ -3060,6 +3064,10 @@ export interface RunReport {
   finish_reason?: FinishReason | null;
   /** The id of its last event; 0 if it is queued. */
   last_event_id: number;
+  /** For a waiting run: the answers among which the agent offers a choice, by the key that each is for. */
+  options?: JsonObject | null;
+  /** The request that it is the run of, as it was sent. */
+  request: unknown;
   /** For a waiting run: the requested input. */
   request_keys?: JsonObject | null;
   /** Its result. */
@@ -3078,6 +3086,12 @@ export interface RunReport {
 export interface RunRequest {
   /** For a ConfigureRequest: the arguments to set; null removes an argument. */
   args?: JsonObject | null;
+  /**
+   * For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
+   * `create`,
+   * which opens it under that id, a UUID that the caller chose.
+   */
+  if_not_exists?: string | null;
   /** For a ChatRequest: the text for the agent. */
   input?: string | null;
   /** The logging level, as the agent defines it. */
@@ -3205,6 +3219,10 @@ export interface SessionView {
   current: boolean;
   /** When it ends at the latest. */
   expires_at: number;
+  /** The issuer at which the person signed in, by its name in the configuration; null if it began otherwise. */
+  issuer: string | null;
+  /** Who that is there: an address, a name or a subject. */
+  issuer_subject: string | null;
   /** When it was last used, to within an hour. */
   last_used_at: number;
   /** Who is signed in. */
@@ -3610,6 +3628,7 @@ export type ErrorCode =
   | "invalid_grant"
   | "invalid_handle"
   | "invalid_idempotency_key"
+  | "invalid_if_not_exists"
   | "invalid_include_closed"
   | "invalid_initial_message"
   | "invalid_input"

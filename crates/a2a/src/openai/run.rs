@@ -218,7 +218,7 @@ impl OutputText {
 mod tests {
     use super::*;
 
-    fn told(events: &[(&str, Value)]) -> (Vec<String>, OutputText) {
+    fn output_of(events: &[(&str, Value)]) -> (Vec<String>, OutputText) {
         let mut told = OutputText::default();
         let event = |(name, value): &(&str, Value)| SseEvent {
             id: None,
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn what_was_said_in_pieces_is_not_said_again() {
         let over = ("RunCompleted", json!({"finish_reason": "success", "result": "abc"}));
-        let (texts, told) = told(&[
+        let (texts, told) = output_of(&[
             ("TextDelta", json!({"content": "a"})),
             ("TextDelta", json!({"content": "b"})),
             ("CompletionResult", json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}})),
@@ -250,7 +250,7 @@ mod tests {
         events.push(("TextDelta", json!({"content": "x"})));
         events.push(("TextOutput", json!({"content": "another"})));
         events.push(("RunCompleted", json!({"finish_reason": "success", "result": "done"})));
-        let (texts, told) = told(&events);
+        let (texts, told) = output_of(&events);
         assert_eq!(texts.concat().len(), ANSWER_TEXT_BYTES_MAX);
         assert!(told.said.len() <= ANSWER_TEXT_BYTES_MAX && told.open.len() <= ANSWER_TEXT_BYTES_MAX);
         assert!(told.is_cut);
@@ -259,11 +259,12 @@ mod tests {
 
     #[test]
     fn a_question_ends_it_and_a_result_is_said() {
-        let (texts, found) = told(&[("WaitForInput", json!({"request_keys": {"name": "Who?"}}))]);
+        let (texts, found) = output_of(&[("WaitForInput", json!({"request_keys": {"name": "Who?"}}))]);
         assert_eq!((texts, found.end), (vec!["Who?".to_owned()], Some(End::Waits)));
-        let (texts, _) = told(&[("RunCompleted", json!({"finish_reason": "success", "result": "done"}))]);
+        let (texts, _) =
+            output_of(&[("RunCompleted", json!({"finish_reason": "success", "result": "done"}))]);
         assert_eq!(texts, ["done"]);
-        let (_, found) = told(&[("RunCompleted", json!({"finish_reason": "error", "error": "why"}))]);
+        let (_, found) = output_of(&[("RunCompleted", json!({"finish_reason": "error", "error": "why"}))]);
         assert_eq!(found.end, Some(End::Failed("why".into())));
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     attention::AttentionChange,
     profile::{AgentKind, ProfileChange},
-    tokens::GrantedTo,
+    tokens::GrantClient,
 };
 use crate::{Authority, Policy, Scope, TokenDigest};
 use plenary_kernel::TimestampMs;
@@ -108,7 +108,9 @@ pub struct NewToken {
     /// What its maker calls it.
     pub name: Option<String>,
     /// For which client, where it is a grant.
-    pub client: Option<GrantedTo>,
+    pub client: Option<GrantClient>,
+    /// By which issuer's word it is given, where it is by one's.
+    pub issuer: Option<String>,
 }
 
 /// What `AgentEdit::Configure` sets; what is absent stays as it is.

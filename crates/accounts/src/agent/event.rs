@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     attention::{AttentionChange, AttentionLevel},
     profile::{AgentKind, ProfileChange},
-    tokens::GrantedTo,
+    tokens::GrantClient,
 };
 use crate::{Actor, Policy, Scope, TokenDigest};
 
@@ -113,7 +113,7 @@ pub struct TokenRotated {
     pub new: TokenDigest,
     /// What was made with the old one and died with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ended: Vec<Ended>,
+    pub ended: Vec<EndedToken>,
 }
 
 /// See [`AgentEvent::AgentDeleted`].
@@ -126,7 +126,7 @@ pub struct AgentDeleted {
     pub token: Option<TokenDigest>,
     /// Its other tokens, which died with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ended: Vec<Ended>,
+    pub ended: Vec<EndedToken>,
 }
 
 /// See [`AgentEvent::TokenIssued`].
@@ -152,7 +152,10 @@ pub struct TokenIssued {
     pub expires_at: Option<TimestampMs>,
     /// For which client, where it is a grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<GrantedTo>,
+    pub client: Option<GrantClient>,
+    /// The issuer, by its name in the configuration, by whose word it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// See [`AgentEvent::GrantRenewed`].
@@ -174,7 +177,7 @@ pub struct GrantRenewed {
 
 /// A token that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct EndedToken {
     /// Its id.
     pub id: String,
     /// Its digest; absent of a grant.
@@ -206,7 +209,7 @@ pub struct TokensEnded {
     /// Why.
     pub why: WhyEnded,
     /// Those that were made with one of them, too.
-    pub ended: Vec<Ended>,
+    pub ended: Vec<EndedToken>,
 }
 
 impl AgentConfigured {
@@ -360,7 +363,7 @@ mod tests {
     #[test]
     fn the_stored_forms_of_tokens_are_frozen() {
         let (old, new) = (TokenDigest::of("secret"), TokenDigest::of("a"));
-        let one = |id: &str, token, expires_at| Ended { id: id.into(), token, expires_at };
+        let one = |id: &str, token, expires_at| EndedToken { id: id.into(), token, expires_at };
         let ended = || vec![one("01A", Some(old), None), one("01B", None, Some(TimestampMs(9)))];
         let by = || "@nick.bot".parse::<Actor>().unwrap();
         let issued = TokenIssued {
@@ -372,8 +375,9 @@ mod tests {
             name: Some("ci".into()),
             expires_at: Some(TimestampMs(9)),
             client: None,
+            issuer: None,
         };
-        let client = GrantedTo {
+        let client = GrantClient {
             client_id: "https://c.example/c".into(),
             name: "C".into(),
             resource: "https://p.example/mcp".into(),
@@ -500,5 +504,25 @@ mod tests {
         for stored in [kind, form] {
             assert!(matches!(AgentEvent::decode(&stored), Err(Fault::Corrupt(_))), "{stored:?}");
         }
+    }
+
+    #[test]
+    fn the_stored_form_of_a_token_by_the_word_of_an_issuer_is_frozen() {
+        let event = AgentEvent::TokenIssued(TokenIssued {
+            by: Actor::Operator,
+            id: "01A".into(),
+            token: Some(TokenDigest::of("secret")),
+            parent: None,
+            scope: "read".parse().unwrap(),
+            name: Some("ci".into()),
+            expires_at: Some(TimestampMs(9)),
+            client: None,
+            issuer: Some("github".into()),
+        });
+        let envelope = format!(
+            r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"}}"#
+        );
+        assert_written(&event.encode(), "TokenIssued", &envelope);
+        assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
     }
 }

@@ -8,11 +8,11 @@ use super::{
     event::{AgentEvent, GrantRenewed, TokenIssued, TokensEnded, WhyEnded},
     profile::AgentKind,
     state::AgentState,
-    tokens::{GrantEdit, GrantEdited, IssuedToken, OWN, Renewal},
+    tokens::{GrantEdit, GrantOutcome, IssuedToken, OWN, Renewal},
 };
 use crate::{
     Actor, Authority, Rejection,
-    limits::{TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX},
+    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
 };
 
 /// Decides `AgentEdit::IssueToken` for who may change the agent, or the agent itself.
@@ -27,6 +27,16 @@ pub(super) fn issue(
     }
     if state.issued().len() >= TOKENS_PER_AGENT_MAX {
         return Err(Rejection::TooManyTokens);
+    }
+    if new.issuer.is_some() {
+        // An issuer's token that somebody ended stays ended, as long as the issuer would still vouch for it.
+        if new.token.is_some_and(|token| state.has_refused(&token, stamp.now)) {
+            return Err(Rejection::Revoked);
+        }
+        let is_full = state.issued().of_issuers(stamp.now) >= TOKENS_OF_ISSUERS_MAX;
+        if is_full || state.refused(stamp.now) >= TOKENS_REFUSED_MAX {
+            return Err(Rejection::TooManyTokens);
+        }
     }
     let mut expires_at = new.expires_at;
     let parent = match made_with(state, authority) {
@@ -52,6 +62,7 @@ pub(super) fn issue(
         name: new.name.clone(),
         expires_at,
         client: new.client.clone(),
+        issuer: new.issuer.clone(),
     }))
 }
 
@@ -95,8 +106,8 @@ pub(super) fn edit(
     stamp: &Stamp,
     handle: &AgentHandle,
     edit: &GrantEdit,
-) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
-    let done = |events| Ok(Decision::new(events, GrantEdited::Done));
+) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
+    let done = |events| Ok(Decision::new(events, GrantOutcome::Done));
     let revoked = |why, id: &str| vec![ended(state, None, why, id)];
     match edit {
         GrantEdit::TakeUp(renewal) => {
@@ -113,7 +124,7 @@ pub(super) fn edit(
             }
             if !grant.refresh.is_some_and(|refresh| refresh.matches(used)) {
                 let events = revoked(WhyEnded::Reused, &renewal.grant);
-                return Ok(Decision::new(events, GrantEdited::Reused));
+                return Ok(Decision::new(events, GrantOutcome::Reused));
             }
             renewed(state, stamp, handle, renewal, grant)
         }
@@ -158,7 +169,7 @@ fn renewed(
     handle: &AgentHandle,
     renewal: &Renewal,
     grant: &IssuedToken,
-) -> Result<Decision<AgentEvent, GrantEdited>, Rejection> {
+) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
     let scope = renewal.scope.clone().unwrap_or_else(|| grant.scope.clone());
     if !grant.scope.covers(&scope) {
         return Err(Rejection::ScopeExceeded);
@@ -189,6 +200,7 @@ fn renewed(
         name: grant.name.clone(),
         expires_at: Some(lasts_until.min(until)),
         client: None,
+        issuer: None,
     }));
-    Ok(Decision::new(events, GrantEdited::Done))
+    Ok(Decision::new(events, GrantOutcome::Done))
 }

@@ -9,9 +9,12 @@ use super::{
     granting,
     profile::{AgentKind, ProfileChange},
     state::AgentState,
-    tokens::{GrantEdit, GrantEdited, GrantedTo, Renewal},
+    tokens::{GrantClient, GrantEdit, GrantOutcome, Renewal},
 };
-use crate::{Authority, Policy, Rejection, TokenDigest, limits::TOKENS_PER_GRANT_MAX};
+use crate::{
+    Actor, Authority, Policy, Rejection, TokenDigest,
+    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
+};
 
 const HOUR: u64 = 3_600_000;
 
@@ -61,11 +64,12 @@ fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
         expires_at: expires_at.map(TimestampMs),
         name: None,
         client: None,
+        issuer: None,
     }
 }
 
 fn granted(state: &mut AgentState) -> String {
-    let client = GrantedTo {
+    let client = GrantClient {
         client_id: "c".into(),
         name: "C".into(),
         resource: "r".into(),
@@ -87,7 +91,7 @@ fn renewal(grant: &str, nth: u64) -> Renewal {
     }
 }
 
-fn act(state: &mut AgentState, at: u64, what: &GrantEdit) -> Result<GrantEdited, Rejection> {
+fn act(state: &mut AgentState, at: u64, what: &GrantEdit) -> Result<GrantOutcome, Rejection> {
     let decided = granting::edit(state, &stamp(at), &handle(), what)?;
     evolve(state, at, &decided.events);
     Ok(decided.reply)
@@ -101,20 +105,20 @@ fn accepts(state: &AgentState, token: &str, at: u64) -> bool {
 fn given_a_grant_when_it_is_taken_up_and_renewed_then_its_tokens_are_below_it() {
     let mut state = agent(AgentKind::Agent);
     let grant = granted(&mut state);
-    assert_eq!(act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))), Ok(GrantEdited::Done));
+    assert_eq!(act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))), Ok(GrantOutcome::Done));
     assert!(accepts(&state, "access 0", 3) && !accepts(&state, "access 0", 2 + HOUR));
     assert_eq!(act(&mut state, 3, &GrantEdit::TakeUp(renewal(&grant, 9))), Err(Rejection::GrantInvalid));
     for nth in 1..5 {
         let used = TokenDigest::of(&format!("refresh {}", nth - 1));
         let edit = GrantEdit::Renew { used, renewal: renewal(&grant, nth) };
-        assert_eq!(act(&mut state, 10 + nth, &edit), Ok(GrantEdited::Done));
+        assert_eq!(act(&mut state, 10 + nth, &edit), Ok(GrantOutcome::Done));
     }
     let live = (0..5).filter(|nth| accepts(&state, &format!("access {nth}"), 20)).count();
     assert_eq!((live, state.issued().len()), (TOKENS_PER_GRANT_MAX, TOKENS_PER_GRANT_MAX + 1));
     assert!(accepts(&state, "access 4", 20) && !accepts(&state, "access 0", 20));
     let used = TokenDigest::of("refresh 1");
     let again = GrantEdit::Renew { used, renewal: renewal(&grant, 9) };
-    assert_eq!(act(&mut state, 30, &again), Ok(GrantEdited::Reused));
+    assert_eq!(act(&mut state, 30, &again), Ok(GrantOutcome::Reused));
     assert!(state.issued().is_empty() && accepts(&state, "own", 30));
 }
 
@@ -183,4 +187,60 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
     assert!(!accepts(&state, "a", 5) && !accepts(&state, "b", 5) && accepts(&state, "c", 5));
     let mut person = agent(AgentKind::Person);
     assert_eq!(issue(&mut person, 1, "owner", token("d", "read", None)), Err(Rejection::NoTokens));
+}
+
+fn by_issuer(state: &mut AgentState, at: u64, text: &str, until: u64) -> Result<String, Rejection> {
+    let new = NewToken { issuer: Some("github".into()), ..token(text, "read", Some(until)) };
+    let authority = Authority { by: Actor::Operator, token: None };
+    let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
+    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let decided = edit(state, facts, &stamp(at), &command)?;
+    evolve(state, at, &decided.events);
+    Ok(decided.reply.issued.unwrap())
+}
+
+fn end(state: &mut AgentState, at: u64, id: &str) {
+    let authority = Authority { by: "~nick".parse().unwrap(), token: Some(TokenDigest::of("owner")) };
+    let command = EditAgent { authority, handle: handle(), edit: AgentEdit::EndToken(id.to_owned()) };
+    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let decided = edit(state, facts, &stamp(at), &command).unwrap();
+    evolve(state, at, &decided.events);
+}
+
+#[test]
+fn given_a_token_of_an_issuer_when_it_is_ended_then_it_is_not_given_again() {
+    let mut state = agent(AgentKind::Agent);
+    let id = by_issuer(&mut state, 1, "jwt", 100).unwrap();
+    assert_eq!(state.issued().get(&id).unwrap().issuer.as_deref(), Some("github"));
+    assert!(accepts(&state, "jwt", 99) && !accepts(&state, "jwt", 100));
+    end(&mut state, 2, &id);
+    assert!(!accepts(&state, "jwt", 3));
+    assert_eq!(by_issuer(&mut state, 3, "jwt", 100), Err(Rejection::Revoked));
+    assert!(by_issuer(&mut state, 3, "other", 100).is_ok(), "another one of the same issuer is");
+    let own = issue(&mut state, 4, "owner", token("a", "read", Some(100))).unwrap();
+    end(&mut state, 5, &own);
+    assert_eq!(state.refused(TimestampMs(6)), 1, "only what an issuer could vouch for again is remembered");
+    assert_eq!(state.refused(TimestampMs(100)), 0, "and only as long as it could");
+}
+
+#[test]
+fn given_as_many_tokens_of_issuers_as_may_be_when_one_more_comes_then_it_waits_for_an_end() {
+    let mut state = agent(AgentKind::Agent);
+    for nth in 0..TOKENS_OF_ISSUERS_MAX {
+        by_issuer(&mut state, nth as u64, &format!("jwt {nth}"), 100).unwrap();
+    }
+    assert_eq!(by_issuer(&mut state, 99, "more", 200), Err(Rejection::TooManyTokens));
+    assert!(issue(&mut state, 99, "owner", token("a", "read", None)).is_ok(), "others have their part");
+    assert!(by_issuer(&mut state, 100, "more", 200).is_ok(), "the others have ended by themselves");
+}
+
+#[test]
+fn given_many_ended_tokens_of_issuers_when_one_more_comes_then_none_of_them_is_forgotten() {
+    let mut state = agent(AgentKind::Agent);
+    for nth in 0..TOKENS_REFUSED_MAX {
+        let id = by_issuer(&mut state, 1, &format!("jwt {nth}"), 100).unwrap();
+        end(&mut state, 1, &id);
+    }
+    assert_eq!(by_issuer(&mut state, 2, "more", 200), Err(Rejection::TooManyTokens));
+    assert!(by_issuer(&mut state, 100, "more", 200).is_ok());
 }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     attention::Attention,
-    event::AgentEvent,
+    event::{AgentEvent, EndedToken},
     profile::{AgentKind, Profile},
-    tokens::Issued,
+    tokens::AgentTokens,
 };
 use crate::{Policy, TokenDigest};
 
@@ -40,7 +40,10 @@ pub struct AgentState {
     attention: Option<Attention>,
     /// Its tokens beside its own.
     #[serde(default)]
-    issued: Issued,
+    issued: AgentTokens,
+    /// Tokens of issuers that were ended, and until when their issuers vouch for them.
+    #[serde(default)]
+    refused: BTreeMap<TokenDigest, TimestampMs>,
 }
 
 impl AgentState {
@@ -69,8 +72,16 @@ impl AgentState {
     }
     /// Its tokens beside its own.
     #[must_use]
-    pub fn issued(&self) -> &Issued {
+    pub fn issued(&self) -> &AgentTokens {
         &self.issued
+    }
+    /// Whether this is an issuer's token that was ended before its time.
+    pub(crate) fn has_refused(&self, token: &TokenDigest, now: TimestampMs) -> bool {
+        self.refused.get(token).is_some_and(|until| now < *until)
+    }
+    /// How many such tokens there are.
+    pub(crate) fn refused(&self, now: TimestampMs) -> usize {
+        self.refused.values().filter(|until| now < **until).count()
     }
     /// Whether it blocks the other one (ASP-12).
     #[must_use]
@@ -128,6 +139,20 @@ impl AgentState {
         self.token
     }
 
+    /// Remembers which tokens of issuers end before their time.
+    fn refuse(&mut self, at: TimestampMs, ended: &[EndedToken]) {
+        self.refused.retain(|_, until| at < *until);
+        let of_issuer = |id: &str| self.issued.get(id).is_some_and(|token| token.issuer.is_some());
+        for EndedToken { id, token, expires_at } in ended {
+            if let (Some(token), Some(until)) = (token, expires_at)
+                && at < *until
+                && of_issuer(id)
+            {
+                self.refused.insert(*token, *until);
+            }
+        }
+    }
+
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &AgentEvent) {
         match event {
             AgentEvent::AgentRegistered(event) => {
@@ -168,7 +193,10 @@ impl AgentState {
             }
             AgentEvent::TokenIssued(event) => self.issued.issue(at, event),
             AgentEvent::GrantRenewed(event) => self.issued.renew(event),
-            AgentEvent::TokensEnded(event) => self.issued.end(&event.ended),
+            AgentEvent::TokensEnded(event) => {
+                self.refuse(at, &event.ended);
+                self.issued.end(&event.ended);
+            }
             AgentEvent::AgentDeleted(_) => {
                 // Whom it blocked stays blocked where its word still counts: at channels that it began.
                 let blocks = std::mem::take(&mut self.blocks);

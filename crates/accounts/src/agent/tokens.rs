@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use plenary_kernel::TimestampMs;
 use serde::{Deserialize, Serialize};
 
-use super::event::{Ended, GrantRenewed, TokenIssued, WhyEnded};
+use super::event::{EndedToken, GrantRenewed, TokenIssued, WhyEnded};
 use crate::{Scope, TokenDigest};
 
 /// The parent of what was made with the agent's own token.
@@ -15,7 +15,7 @@ pub const OWN: &str = "own";
 
 /// The client that a grant was given to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GrantedTo {
+pub struct GrantClient {
     /// By which id it calls itself.
     pub client_id: String,
     /// By which name it was shown to the person.
@@ -42,7 +42,10 @@ pub struct IssuedToken {
     /// When it ends by itself.
     pub expires_at: Option<TimestampMs>,
     /// For which client, where it is a grant.
-    pub client: Option<GrantedTo>,
+    pub client: Option<GrantClient>,
+    /// The issuer by whose word it was given.
+    #[serde(default)]
+    pub issuer: Option<String>,
     /// What every refresh token of a grant has, by its digest; none before it is taken up.
     pub(crate) key: Option<TokenDigest>,
     /// The one refresh token that counts.
@@ -60,9 +63,9 @@ impl IssuedToken {
 /// The tokens of one agent, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Issued(BTreeMap<String, IssuedToken>);
+pub struct AgentTokens(BTreeMap<String, IssuedToken>);
 
-impl Issued {
+impl AgentTokens {
     /// How many.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -91,24 +94,28 @@ impl Issued {
         }
         self.iter().find(|(_, token)| token.token.is_some_and(|token| token.matches(digest)))
     }
+    /// How many of those are open that were given by an issuer's word.
+    pub(crate) fn of_issuers(&self, now: TimestampMs) -> usize {
+        self.iter().filter(|(_, token)| token.issuer.is_some() && token.is_open(now)).count()
+    }
     /// One and everything below it, as what ends with it.
-    pub(crate) fn with_descendants(&self, id: &str) -> Vec<Ended> {
+    pub(crate) fn with_descendants(&self, id: &str) -> Vec<EndedToken> {
         self.ended(|at| self.is_within(at, id))
     }
     /// What was made with the agent's own token, and everything below.
-    pub(crate) fn of_own(&self) -> Vec<Ended> {
+    pub(crate) fn of_own(&self) -> Vec<EndedToken> {
         self.ended(|at| self.is_within(at, OWN))
     }
     /// What has ended by itself.
-    pub(crate) fn expired(&self, now: TimestampMs) -> Vec<Ended> {
+    pub(crate) fn expired(&self, now: TimestampMs) -> Vec<EndedToken> {
         let over = |id: &str| self.0.get(id).is_some_and(|token| !token.is_open(now));
         self.ended(|id| self.line(id).any(over))
     }
-    pub(crate) fn all(&self) -> Vec<Ended> {
+    pub(crate) fn all(&self) -> Vec<EndedToken> {
         self.ended(|_| true)
     }
     /// The tokens of a grant beyond the youngest few.
-    pub(crate) fn surplus(&self, grant: &str, kept_max: usize) -> Vec<Ended> {
+    pub(crate) fn surplus(&self, grant: &str, kept_max: usize) -> Vec<EndedToken> {
         let below: Vec<_> = self.iter().filter(|(_, token)| token.parent.as_deref() == Some(grant)).collect();
         let over = below.len().saturating_sub(kept_max);
         below[..over].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
@@ -123,9 +130,9 @@ impl Issued {
         std::iter::successors(Some(id), |id| self.0.get(*id)?.parent.as_deref())
     }
 
-    fn ended(&self, ends: impl Fn(&str) -> bool) -> Vec<Ended> {
+    fn ended(&self, ends: impl Fn(&str) -> bool) -> Vec<EndedToken> {
         let ending = self.iter().filter(|(id, _)| ends(id));
-        let ended = |(id, token): (&str, &IssuedToken)| Ended {
+        let ended = |(id, token): (&str, &IssuedToken)| EndedToken {
             id: id.to_owned(),
             token: token.token,
             expires_at: token.expires_at,
@@ -142,6 +149,7 @@ impl Issued {
             created_at: at,
             expires_at: event.expires_at,
             client: event.client.clone(),
+            issuer: event.issuer.clone(),
             key: None,
             refresh: None,
         };
@@ -156,8 +164,8 @@ impl Issued {
         }
     }
 
-    pub(crate) fn end(&mut self, ended: &[Ended]) {
-        for Ended { id, .. } in ended {
+    pub(crate) fn end(&mut self, ended: &[EndedToken]) {
+        for EndedToken { id, .. } in ended {
             self.0.remove(id);
         }
     }
@@ -214,7 +222,7 @@ pub struct Renewal {
 
 /// What became of [`GrantEdit`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GrantEdited {
+pub enum GrantOutcome {
     /// It was done.
     Done,
     /// A refresh token came that had been used: the grant has ended.

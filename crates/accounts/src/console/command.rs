@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     passkey::{NewPasskey, PasskeyUse},
-    state::ConsoleRole,
+    state::{ConsoleRole, IssuerSubject},
 };
 use crate::{Actor, TokenDigest};
 
@@ -93,6 +93,23 @@ pub struct PasskeySignIn {
     pub lasts_ms: u64,
     /// What was signed.
     pub used: PasskeyUse,
+}
+
+/// Signs in a person whom an issuer vouches for and a rule admits.
+#[derive(Debug, Clone)]
+pub struct IssuerSignIn {
+    /// Who it is there.
+    pub at: IssuerSubject,
+    /// What the session hangs on.
+    pub through: TokenDigest,
+    /// The role of the session.
+    pub role: ConsoleRole,
+    /// Whose session it becomes; absent for the owner's default person.
+    pub person: Option<AgentHandle>,
+    /// From where.
+    pub address: Option<String>,
+    /// With what.
+    pub user_agent: Option<String>,
 }
 
 /// Removes a passkey.

@@ -5,18 +5,18 @@ use plenary_kernel::{Stamp, TimestampMs};
 
 use super::{
     command::{
-        AddPasskey, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn, SignOut,
-        SignedIn,
+        AddPasskey, IssuerSignIn, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn,
+        SignOut, SignedIn,
     },
     event::{
-        ConsoleEvent, LinkMade, PasskeyAdded, PasskeyRemoved, PasskeyUsed, SessionBegan, SessionEnded,
-        SessionUsed,
+        ConsoleEvent, IssuerSessionBegan, LinkMade, PasskeyAdded, PasskeyRemoved, PasskeyUsed, SessionBegan,
+        SessionEnded, SessionUsed,
     },
     state::ConsoleState,
 };
 use crate::{
     TokenDigest,
-    limits::{CHALLENGES_USED_MAX, PASSKEYS_MAX},
+    limits::{CHALLENGES_USED_MAX, ISSUER_SESSION_MS_MAX, PASSKEYS_MAX},
     rejection::Rejection,
 };
 
@@ -166,6 +166,31 @@ pub(super) fn sign_in_by_passkey(
     Ok(Decision::new(vec![ConsoleEvent::PasskeyUsed(event)], SignedIn { session }))
 }
 
+/// Decides `IssuerSignIn`: who is admitted was looked at before.
+pub(super) fn sign_in_at_issuer(
+    facts: KeyringFacts,
+    stamp: &Stamp,
+    command: &IssuerSignIn,
+    cookie: TokenDigest,
+) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+    if !facts.through_holds {
+        return Err(Rejection::Revoked);
+    }
+    let session = stamp.ulid(0).to_string();
+    let event = IssuerSessionBegan {
+        session: session.clone(),
+        at: command.at.clone(),
+        through: command.through,
+        role: command.role,
+        person: command.person.clone(),
+        cookie,
+        until: TimestampMs(stamp.now.0.saturating_add(ISSUER_SESSION_MS_MAX)),
+        address: command.address.clone(),
+        user_agent: command.user_agent.clone(),
+    };
+    Ok(Decision::new(vec![ConsoleEvent::SignedInAtIssuer(event)], SignedIn { session }))
+}
+
 /// Decides `RemovePasskey`.
 pub(super) fn remove_passkey(
     state: &ConsoleState,
@@ -186,7 +211,11 @@ mod passkey_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Actor, console::state::ConsoleRole, limits::CONSOLE_SESSIONS_MAX};
+    use crate::{
+        Actor,
+        console::state::{ConsoleRole, IssuerSubject},
+        limits::CONSOLE_SESSIONS_MAX,
+    };
 
     const HOLDS: KeyringFacts = KeyringFacts { through_holds: true };
     const DEAD: KeyringFacts = KeyringFacts { through_holds: false };
@@ -258,6 +287,33 @@ mod tests {
             state.evolve(TimestampMs(now), &events[0]);
         }
         assert!(open(&state, 999) && !open(&state, 1_000), "it is as old as it may be");
+    }
+
+    #[test]
+    fn a_session_that_began_at_an_issuer_hangs_on_its_rule() {
+        let mut state = ConsoleState::default();
+        let command = IssuerSignIn {
+            at: IssuerSubject { issuer: "google".into(), subject: "17".into(), shown: "ida".into() },
+            through: TokenDigest::of("rule"),
+            role: ConsoleRole::Viewer,
+            person: None,
+            address: None,
+            user_agent: None,
+        };
+        let cookie = TokenDigest::of("cookie");
+        assert_eq!(sign_in_at_issuer(DEAD, &stamp(1, 0), &command, cookie).unwrap_err(), Rejection::Revoked);
+        let decided = sign_in_at_issuer(HOLDS, &stamp(1, 0), &command, cookie).unwrap();
+        state.evolve(TimestampMs(1), &decided.events[0]);
+        let session = state.session(&decided.reply.session).unwrap();
+        assert_eq!(session.at.as_ref().map(|at| at.subject.as_str()), Some("17"));
+        assert_eq!(
+            (session.through, session.until),
+            (command.through, TimestampMs(1 + ISSUER_SESSION_MS_MAX))
+        );
+        let command = SignOut { by: Actor::Operator, session: decided.reply.session.clone() };
+        let events = sign_out(&state, &command).unwrap().events;
+        state.evolve(TimestampMs(2), &events[0]);
+        assert!(state.session(&command.session).is_none());
     }
 
     #[test]

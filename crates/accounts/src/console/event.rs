@@ -5,7 +5,7 @@ use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-use super::state::ConsoleRole;
+use super::state::{ConsoleRole, IssuerSubject};
 use crate::{Actor, TokenDigest};
 
 /// An event of a console.
@@ -25,6 +25,8 @@ pub enum ConsoleEvent {
     PasskeyUsed(PasskeyUsed),
     /// A passkey was removed, and the sessions that were begun with it ended.
     PasskeyRemoved(PasskeyRemoved),
+    /// A person signed in at an issuer, and a session began.
+    SignedInAtIssuer(IssuerSessionBegan),
 }
 
 /// See [`ConsoleEvent::LinkMade`].
@@ -133,6 +135,32 @@ pub struct PasskeyUsed {
     pub user_agent: Option<String>,
 }
 
+/// See [`ConsoleEvent::SignedInAtIssuer`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssuerSessionBegan {
+    /// The session.
+    pub session: String,
+    /// Who it is there.
+    pub at: IssuerSubject,
+    /// What the session hangs on: the rule that admits the person.
+    pub through: TokenDigest,
+    /// Its role.
+    pub role: ConsoleRole,
+    /// Whose session it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
+    /// The digest of the cookie.
+    pub cookie: TokenDigest,
+    /// Until when it lasts at most.
+    pub until: TimestampMs,
+    /// From where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// With what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+}
+
 /// See [`ConsoleEvent::PasskeyRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasskeyRemoved {
@@ -155,6 +183,7 @@ impl ConsoleEvent {
             Self::PasskeyAdded(event) => written("PasskeyAdded", event),
             Self::PasskeyUsed(event) => written("PasskeyUsed", event),
             Self::PasskeyRemoved(event) => written("PasskeyRemoved", event),
+            Self::SignedInAtIssuer(event) => written("SignedInAtIssuer", event),
         }
     }
 
@@ -168,6 +197,7 @@ impl ConsoleEvent {
             "PasskeyAdded" => Self::PasskeyAdded(read(stored)?),
             "PasskeyUsed" => Self::PasskeyUsed(read(stored)?),
             "PasskeyRemoved" => Self::PasskeyRemoved(read(stored)?),
+            "SignedInAtIssuer" => Self::SignedInAtIssuer(read(stored)?),
             _ => return unknown(stored),
         })
     }
@@ -284,5 +314,28 @@ mod tests {
             assert_written(&event.encode(), kind, &envelope);
             assert_eq!(ConsoleEvent::decode(&stored(event.encode())).unwrap(), event);
         }
+    }
+
+    #[test]
+    fn the_stored_form_of_a_sign_in_at_an_issuer_is_frozen() {
+        let (a, secret) = (TokenDigest::of("a"), TokenDigest::of("secret"));
+        let at =
+            IssuerSubject { issuer: "google".into(), subject: "17".into(), shown: "ida@acme.com".into() };
+        let event = ConsoleEvent::SignedInAtIssuer(IssuerSessionBegan {
+            session: "01".into(),
+            at,
+            through: a,
+            role: ConsoleRole::Viewer,
+            person: Some("@acme.ida".parse().unwrap()),
+            cookie: secret,
+            until: TimestampMs(8),
+            address: Some("127.0.0.1".into()),
+            user_agent: None,
+        });
+        let envelope = format!(
+            r#"{{"session":"01","at":{{"issuer":"google","subject":"17","shown":"ida@acme.com"}},"through":"{A}","role":"viewer","person":"@acme.ida","cookie":"{SECRET}","until":8,"address":"127.0.0.1"}}"#
+        );
+        assert_written(&event.encode(), "SignedInAtIssuer", &envelope);
+        assert_eq!(ConsoleEvent::decode(&stored(event.encode())).unwrap(), event);
     }
 }

@@ -8,12 +8,12 @@ use plenary_kernel::{AgentHandle, MalformedText, OwnerName, TimestampMs};
 use plenary_log::{Condition, Fault};
 
 use super::{
-    ConsoleRole, ConsoleRoom, ConsoleSession, MakeLinkWith, SigningIn, SigningOut, UseSession,
-    command::{KeyringFacts, MakeLink, SessionUse, SignIn, SignOut},
+    ConsoleRole, ConsoleRoom, ConsoleSession, IssuerSignInWith, KeyringCommand,
+    command::{IssuerSignIn, KeyringFacts, MakeLink, SessionUse, SignIn, SignOut},
     cookie::{ConsoleCookie, keyring_of_cookie, keyring_of_link, link_of},
 };
 use crate::{
-    Accounts, Actor, Failure, Principal, Rejection, TokenDigest, TokenOwner,
+    Accounts, Actor, AgentKind, Failure, Principal, Rejection, TokenDigest, TokenOwner,
     limits::{CONSOLE_IDLE_MS_MAX, CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX},
 };
 use plenary_engine::Room as _;
@@ -113,7 +113,14 @@ impl Accounts {
         let through = match by.token.console() {
             None => by.token,
             // What a session hands on ends with what the session itself ends with.
-            Some(_) => self.session_of(by).await?.ok_or(Rejection::Revoked)?.session.through,
+            Some(_) => {
+                let session = self.session_of(by).await?.ok_or(Rejection::Revoked)?.session;
+                // What is handed on would outlast the person's place at the issuer.
+                if session.at.is_some() {
+                    return Err(Rejection::SignedInAtIssuer.into());
+                }
+                session.through
+            }
         };
         let secret = link_of(keyring);
         let command = MakeLink {
@@ -124,7 +131,7 @@ impl Accounts {
             person,
             lasts_ms: CONSOLE_LINK_MS_MAX,
         };
-        let linking = MakeLinkWith { accounts: self, command: &command };
+        let linking = KeyringCommand { accounts: self, command: &command };
         self.keyrings().execute(&keyring.to_string(), &linking, None).await?;
         Ok(secret)
     }
@@ -149,11 +156,47 @@ impl Accounts {
             user_agent,
         };
         let id = keyring.to_string();
-        let signing_in = SigningIn { accounts: self, command: &command };
+        let signing_in = KeyringCommand { accounts: self, command: &command };
         let done = self.keyrings().execute(&id, &signing_in, None).await?;
         let (state, _) = self.keyrings().state(&id).await?;
         let session = state.session(&done.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
         Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+    }
+
+    /// Signs in a person whom an issuer vouches for and a rule admits: the session, and its cookie, which is shown this once.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such owner, or `person` is none of its people; `Revoked` where no rule stands behind it;
+    /// what the store says.
+    pub async fn sign_in_at_issuer(
+        &self,
+        keyring: &Keyring,
+        command: IssuerSignIn,
+    ) -> Result<(OpenSession, ConsoleCookie), Failure> {
+        let person = match (command.person.clone(), keyring.owner()) {
+            (Some(handle), _) => {
+                let known = self.fresh_agent(&handle).await?.state;
+                let is_person = known.is_live() && known.kind() == AgentKind::Person && keyring.has(&handle);
+                Some(is_person.then_some(handle).ok_or(Rejection::NotFound)?)
+            }
+            (None, Some(owner)) => {
+                if !self.fresh_owner(owner).await?.state.exists() {
+                    return Err(Rejection::NotFound.into());
+                }
+                self.default_person(owner).await?.map(|known| known.handle)
+            }
+            (None, None) => None,
+        };
+        let cookie = ConsoleCookie::random(keyring);
+        let command = IssuerSignIn { person, ..command };
+        let id = keyring.to_string();
+        let digest = TokenDigest::of(cookie.expose());
+        let command = IssuerSignInWith { sign_in: &command, cookie: digest };
+        let signing_in = KeyringCommand { accounts: self, command: &command };
+        let done = self.keyrings().execute(&id, &signing_in, None).await?;
+        let (state, _) = self.keyrings().state(&id).await?;
+        let session = state.session(&done.reply.session).cloned().ok_or(Rejection::NotFound)?;
+        Ok((OpenSession { keyring: keyring.clone(), id: done.reply.session, session }, cookie))
     }
 
     /// The open session of a cookie.
@@ -188,7 +231,8 @@ impl Accounts {
     /// `NotFound`, what the store says.
     pub async fn sign_out(&self, by: &Principal, keyring: &Keyring, session: &str) -> Result<(), Failure> {
         let command = SignOut { by: Actor::from(by.who.clone()), session: session.to_owned() };
-        self.keyrings().execute(&keyring.to_string(), &SigningOut(&command), None).await?;
+        let ending = KeyringCommand { accounts: self, command: &command };
+        self.keyrings().execute(&keyring.to_string(), &ending, None).await?;
         Ok(())
     }
 
@@ -229,7 +273,7 @@ impl Accounts {
         keyring: &Keyring,
         through: &TokenDigest,
     ) -> Result<bool, Fault> {
-        if self.operator().matches(through) {
+        if self.operator().matches(through) || self.is_issuer_proof(through) {
             return Ok(true);
         }
         match keyring {
@@ -245,8 +289,9 @@ impl Accounts {
         if self.clock().now() < TimestampMs(due) {
             return;
         }
-        let asked = SessionUse { session: open.id.clone(), every_ms };
-        let noted = self.keyrings().execute(&open.keyring.to_string(), &UseSession(&asked), None).await;
+        let command = SessionUse { session: open.id.clone(), every_ms };
+        let noting = KeyringCommand { accounts: self, command: &command };
+        let noted = self.keyrings().execute(&open.keyring.to_string(), &noting, None).await;
         if let Err(plenary_engine::ExecuteError::Fault(fault)) = noted {
             tracing::warn!(%fault, "the use of a console session was not recorded");
         }
@@ -291,7 +336,7 @@ impl Accounts {
 
     /// Whether the token that a link is made or used with is valid now, with the condition that an append is held to.
     pub(crate) async fn keyring_facts(&self, through: &TokenDigest) -> Result<Facts<KeyringFacts>, Fault> {
-        if self.operator().matches(through) {
+        if self.operator().matches(through) || self.is_issuer_proof(through) {
             return Ok(Facts { value: KeyringFacts { through_holds: true }, conditions: Vec::new() });
         }
         let mut conditions = Vec::new();

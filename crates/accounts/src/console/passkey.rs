@@ -6,7 +6,7 @@ use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, Order};
 
 use super::{
-    AddingPasskey, Keyring, OpenSession, RemovingPasskey, SigningInByPasskey,
+    Keyring, KeyringCommand, OpenSession,
     command::{AddPasskey, PasskeySignIn, RemovePasskey},
     cookie::ConsoleCookie,
     state::Passkey,
@@ -71,13 +71,17 @@ impl Accounts {
     /// Adds a passkey for the person of a session.
     ///
     /// # Errors
-    /// `PasskeyExists`, `TooManyPasskeys`, `PasskeyInvalid` when the challenge was used, what the store says.
+    /// `PasskeyExists`, `TooManyPasskeys`, `SignedInAtIssuer`, `PasskeyInvalid` when the challenge was used, what the store says.
     pub async fn add_passkey(
         &self,
         by: &Principal,
         open: &OpenSession,
         new: NewPasskey,
     ) -> Result<KnownPasskey, Failure> {
+        // It would outlast the person's place at the issuer.
+        if open.session.at.is_some() {
+            return Err(Rejection::SignedInAtIssuer.into());
+        }
         let command = AddPasskey {
             by: Actor::from(by.who.clone()),
             through: open.session.through,
@@ -85,7 +89,7 @@ impl Accounts {
             person: open.session.person.clone(),
             new,
         };
-        let adding = AddingPasskey { accounts: self, command: &command };
+        let adding = KeyringCommand { accounts: self, command: &command };
         let key = open.keyring.to_string();
         let done = self.keyrings().execute(&key, &adding, None).await?;
         let (state, _) = self.keyrings().state(&key).await?;
@@ -144,7 +148,7 @@ impl Accounts {
             used,
         };
         let id = keyring.to_string();
-        let signing_in = SigningInByPasskey { accounts: self, command: &command };
+        let signing_in = KeyringCommand { accounts: self, command: &command };
         let done = self.keyrings().execute(&id, &signing_in, None).await?;
         let (state, _) = self.keyrings().state(&id).await?;
         let session = state.session(&done.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
@@ -157,7 +161,8 @@ impl Accounts {
     /// `NotFound`, what the store says.
     pub async fn remove_passkey(&self, by: &Principal, keyring: &Keyring, id: &str) -> Result<(), Failure> {
         let command = RemovePasskey { by: Actor::from(by.who.clone()), passkey: id.to_owned() };
-        self.keyrings().execute(&keyring.to_string(), &RemovingPasskey(&command), None).await?;
+        let removing = KeyringCommand { accounts: self, command: &command };
+        self.keyrings().execute(&keyring.to_string(), &removing, None).await?;
         Ok(())
     }
 }

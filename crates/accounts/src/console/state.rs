@@ -38,6 +38,17 @@ pub struct Link {
     pub until: TimestampMs,
 }
 
+/// Somebody as an issuer names them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssuerSubject {
+    /// The issuer, by its name in the configuration.
+    pub issuer: String,
+    /// The subject, which never changes there.
+    pub subject: String,
+    /// What people know them by.
+    pub shown: String,
+}
+
 /// A session of a console.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsoleSession {
@@ -62,6 +73,9 @@ pub struct ConsoleSession {
     /// The passkey that it was begun with: it ends with it.
     #[serde(default)]
     pub passkey: Option<String>,
+    /// Who signed in at an issuer.
+    #[serde(default)]
+    pub at: Option<IssuerSubject>,
 }
 
 /// A passkey.
@@ -162,10 +176,27 @@ impl ConsoleState {
                     address: event.address.clone(),
                     user_agent: event.user_agent.clone(),
                     passkey: None,
+                    at: None,
                 };
                 self.began(at, &event.session, session);
             }
             ConsoleEvent::PasskeyUsed(event) => self.passkey_used(at, event),
+            ConsoleEvent::SignedInAtIssuer(event) => {
+                let session = ConsoleSession {
+                    cookie: event.cookie,
+                    through: event.through,
+                    role: event.role,
+                    person: event.person.clone(),
+                    created_at: at,
+                    last_used_at: at,
+                    until: event.until,
+                    address: event.address.clone(),
+                    user_agent: event.user_agent.clone(),
+                    passkey: None,
+                    at: Some(event.at.clone()),
+                };
+                self.began(at, &event.session, session);
+            }
             ConsoleEvent::PasskeyAdded(event) => {
                 let passkey = Passkey {
                     credential: event.credential.clone(),
@@ -222,6 +253,7 @@ impl ConsoleState {
             address: event.address.clone(),
             user_agent: event.user_agent.clone(),
             passkey: Some(event.passkey.clone()),
+            at: None,
         };
         self.began(at, &event.session, session);
     }

@@ -19,7 +19,7 @@ use crate::{
     agent::command::{AgentEdit, EditAgent, NewToken},
     answer::AccountRefusal,
     fields::Fields,
-    wire::{IssuedList, IssuedMade, IssuedView, NewIssued},
+    wire::{AgentTokenList, AgentTokenView, MadeToken, TokenRequest},
 };
 
 const BAD_TOKEN: &[&str] =
@@ -42,12 +42,12 @@ where
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
     };
     let all = |id, method, path, summary| of_agent(OperationDoc::new(id, method, path, summary));
-    let listing = |doc: OperationDoc| doc.reply::<IssuedList>().answers_page();
+    let listing = |doc: OperationDoc| doc.reply::<AgentTokenList>().answers_page();
     let making = |doc: OperationDoc| {
         doc.description(MAKES)
             .success(StatusCode::CREATED)
-            .request::<NewIssued>()
-            .reply::<IssuedMade>()
+            .request::<TokenRequest>()
+            .reply::<MadeToken>()
             .errors(Class::Malformed, BAD_TOKEN)
             .errors(Class::Forbidden, &["insufficient_scope", "forbidden"])
             .errors(Class::Conflict, &["too_many_tokens"])
@@ -91,7 +91,7 @@ where
     ]
 }
 
-async fn listed(accounts: &Accounts, known: &KnownAgent) -> Result<Json<IssuedList>, AccountRefusal> {
+async fn listed(accounts: &Accounts, known: &KnownAgent) -> Result<Json<AgentTokenList>, AccountRefusal> {
     let now = accounts.now();
     let mut tokens = Vec::new();
     for (id, token) in known.state.issued().iter().filter(|(_, token)| token.is_open(now)) {
@@ -99,9 +99,9 @@ async fn listed(accounts: &Accounts, known: &KnownAgent) -> Result<Json<IssuedLi
             Some(digest) => accounts.token_used_at(digest).await?,
             None => None,
         };
-        tokens.push(IssuedView::new(id, token, used));
+        tokens.push(AgentTokenView::new(id, token, used));
     }
-    Ok(Json(IssuedList { tokens }))
+    Ok(Json(AgentTokenList { tokens }))
 }
 
 async fn made(
@@ -109,24 +109,30 @@ async fn made(
     authority: Authority,
     handle: AgentHandle,
     body: &StrictJson,
-) -> Result<(StatusCode, Json<IssuedMade>), AccountRefusal> {
-    let NewIssued { scope, expires_in, name } = NewIssued::read(&Fields::of(body)?)?;
+) -> Result<(StatusCode, Json<MadeToken>), AccountRefusal> {
+    let TokenRequest { scope, expires_in, name } = TokenRequest::read(&Fields::of(body)?)?;
     let token = Token::random(TokenKind::Scoped);
     let ends = |seconds: u64| TimestampMs(accounts.now().0 + seconds * 1_000);
-    let new =
-        NewToken { token: Some(token.digest()), scope, expires_at: expires_in.map(ends), name, client: None };
+    let new = NewToken {
+        token: Some(token.digest()),
+        scope,
+        expires_at: expires_in.map(ends),
+        name,
+        client: None,
+        issuer: None,
+    };
     let edit = AgentEdit::IssueToken(new);
     let known = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;
     let (id, issued) =
         known.state.issued().of(&token.digest()).ok_or(Rejection::NotFound).map_err(crate::Failure::from)?;
-    let view = IssuedView::new(id, issued, None);
-    Ok((StatusCode::CREATED, Json(IssuedMade { token: token.expose().to_owned(), view })))
+    let view = AgentTokenView::new(id, issued, None);
+    Ok((StatusCode::CREATED, Json(MadeToken { token: token.expose().to_owned(), view })))
 }
 
 async fn list_own(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-) -> Result<Json<IssuedList>, AccountRefusal> {
+) -> Result<Json<AgentTokenList>, AccountRefusal> {
     listed(&accounts, &accounts.fresh_agent(&caller.handle).await?).await
 }
 
@@ -134,7 +140,7 @@ async fn create_own(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
     JsonBody(body): JsonBody,
-) -> Result<(StatusCode, Json<IssuedMade>), AccountRefusal> {
+) -> Result<(StatusCode, Json<MadeToken>), AccountRefusal> {
     made(&accounts, caller.authority(), caller.handle, &body?).await
 }
 
@@ -152,7 +158,7 @@ async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-) -> Result<Json<IssuedList>, AccountRefusal> {
+) -> Result<Json<AgentTokenList>, AccountRefusal> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
     listed(&accounts, &known).await
 }
@@ -162,7 +168,7 @@ async fn create(
     Caller(principal): Caller,
     path: OnePath,
     JsonBody(body): JsonBody,
-) -> Result<(StatusCode, Json<IssuedMade>), AccountRefusal> {
+) -> Result<(StatusCode, Json<MadeToken>), AccountRefusal> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
     made(&accounts, principal.into(), known.handle, &body).await

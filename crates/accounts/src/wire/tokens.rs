@@ -15,7 +15,7 @@ use crate::{
 /// `POST /agents/me/tokens` and `POST /_admin/agents/{handle}/tokens`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "NewToken")]
-pub(crate) struct NewIssued {
+pub(crate) struct TokenRequest {
     /// What it may do: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for one
     /// of accounts, sessions, frames, channels, context, runs, requests, inbox. With `session:ID` or `project:ID` it is
     /// held to those.
@@ -29,7 +29,7 @@ pub(crate) struct NewIssued {
     pub name: Option<String>,
 }
 
-impl NewIssued {
+impl TokenRequest {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
         let scope = fields.text("scope", SCOPE_BYTES_MAX, "invalid_scope")?.unwrap_or_default();
         let scope = scope
@@ -53,7 +53,7 @@ impl NewIssued {
 /// A token beside an agent's own, or a grant to a client; never what its bearer sends.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AgentToken")]
-pub struct IssuedView {
+pub struct AgentTokenView {
     /// Its id.
     pub id: String,
     /// What its maker calls it.
@@ -76,6 +76,9 @@ pub struct IssuedView {
     /// The client that it was granted to: it bears no token itself, but is the parent of the client's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientView>,
+    /// The issuer by whose word it was given, by its name in the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// The client of a grant.
@@ -88,7 +91,7 @@ pub struct ClientView {
     pub name: String,
 }
 
-impl IssuedView {
+impl AgentTokenView {
     pub(crate) fn new(id: &str, token: &IssuedToken, last_used: Option<TimestampMs>) -> Self {
         let client = token.client.as_ref();
         Self {
@@ -101,6 +104,7 @@ impl IssuedView {
             last_used_at: last_used.map(|at| at.0),
             client: client
                 .map(|client| ClientView { id: client.client_id.clone(), name: client.name.clone() }),
+            issuer: token.issuer.clone(),
         }
     }
 }
@@ -108,18 +112,18 @@ impl IssuedView {
 /// A token that was made; what its bearer sends is shown this once.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AgentTokenMade")]
-pub struct IssuedMade {
+pub struct MadeToken {
     /// The token, `pls_…`.
     pub token: String,
     /// What is known of it.
     #[serde(flatten)]
-    pub view: IssuedView,
+    pub view: AgentTokenView,
 }
 
 /// The tokens of an agent beside its own, the oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AgentTokens")]
-pub struct IssuedList {
+pub struct AgentTokenList {
     /// The tokens.
-    pub tokens: Vec<IssuedView>,
+    pub tokens: Vec<AgentTokenView>,
 }

@@ -5,7 +5,7 @@ use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Client, Reply, Result, client::segment};
+use crate::{Client, Reply, Result, ServerRefusal, client::segment};
 
 /// The body of `POST /agents/me/tokens`.
 #[derive(Debug, Clone, Serialize)]
@@ -44,6 +44,9 @@ pub struct ScopedToken {
     /// The client that it was granted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<GrantedClient>,
+    /// The issuer by whose word it was given, by its name at the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// The client of a grant.
@@ -108,5 +111,50 @@ impl Client {
     /// As [`Client::agent`].
     pub async fn revoke_token(&self, of: Option<&AgentHandle>, id: &str) -> Result<Reply<Value>> {
         self.delete(&path(of, &format!("/{}", segment(id)))).await
+    }
+}
+
+/// A token that was got for another one (RFC 8693); shown this once.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ExchangedToken {
+    /// What its bearer sends.
+    pub access_token: String,
+    /// For how many seconds.
+    pub expires_in: u64,
+    /// What it may do.
+    pub scope: String,
+}
+
+/// A refusal as RFC 6749 has it.
+#[derive(Deserialize)]
+struct OAuthRefusal {
+    error: String,
+    #[serde(default)]
+    error_description: String,
+}
+
+impl Client {
+    /// `POST /oauth/token`, for a token of an issuer that the server knows: a JWT of a CI, or of SPIFFE.
+    ///
+    /// # Errors
+    /// As every call; 400 `invalid_request` when the token is not accepted, `invalid_scope`.
+    pub async fn exchange_token(&self, token: &str, scope: Option<&str>) -> Result<Reply<ExchangedToken>> {
+        let mut form = format!(
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange\
+             &subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt&subject_token={}",
+            segment(token)
+        );
+        if let Some(scope) = scope {
+            form.push_str("&scope=");
+            form.push_str(&segment(scope));
+        }
+        let reply = self.post_form("/oauth/token", form.into()).await?;
+        match serde_json::from_slice::<OAuthRefusal>(&reply.body) {
+            Ok(OAuthRefusal { error, error_description }) if reply.status >= 400 => {
+                let refusal = ServerRefusal { code: error, message: error_description, ..reply.refusal() };
+                Err(refusal.into())
+            }
+            Ok(_) | Err(_) => Reply::read(reply.into_success()?),
+        }
     }
 }

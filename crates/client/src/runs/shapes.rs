@@ -69,6 +69,9 @@ pub struct Chat {
     /// Which thread it goes on with; absent: a new one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
+    /// `create`: the thread is opened under `thread_id`, a UUID, if it is not there; absent: a 404.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_not_exists: Option<&'static str>,
     /// Whatever else the agent gets, as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_metadata: Option<Map<String, Value>>,
@@ -159,6 +162,12 @@ pub struct RunReport {
     /// Of one that waits, what it asks for.
     #[serde(default)]
     pub request_keys: Option<Map<String, Value>>,
+    /// Of one that waits, the answers among which the agent offers a choice, by key.
+    #[serde(default)]
+    pub options: Option<Map<String, Value>>,
+    /// The request that it is the run of, as it was sent.
+    #[serde(default)]
+    pub request: Value,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// RFC 3339, UTC.

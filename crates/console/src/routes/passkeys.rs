@@ -21,7 +21,7 @@ use plenary_kernel::{Class, Refusal, text};
 
 use super::{
     ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, keyring,
-    sessions::{OfOwner, owner},
+    sessions::{OfOwner, owner, removing},
 };
 use crate::{
     challenges::next_minute_s,
@@ -72,18 +72,9 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .reply::<PasskeyList>()
         .errors(Class::Malformed, &["invalid_query"])
         .errors(Class::NotFound, &["not_found"]);
-    let remove_doc = doc(
-        "passkey.remove",
-        Method::DELETE,
-        "/console/passkeys/{id}",
-        "Remove a passkey, and end the sessions that were begun with it",
-    )
-    .success(StatusCode::NO_CONTENT)
-    .path_parameter::<String>("id", "The passkey")
-    .query::<OfOwner>()
-    .errors(Class::Malformed, &["invalid_query"])
-    .errors(Class::Forbidden, &["read_only", "csrf"])
-    .errors(Class::NotFound, &["not_found"]);
+    let ends = "Remove a passkey, and end the sessions that were begun with it";
+    let remove_doc =
+        removing(doc("passkey.remove", Method::DELETE, "/console/passkeys/{id}", ends), "The passkey");
     vec![
         Operation::new(challenge_doc, make_challenge),
         Operation::new(add_doc, add),

@@ -71,19 +71,10 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
             .errors(Class::Malformed, &["invalid_query"])
             .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"]);
-    let sign_out_doc = doc(
-        "console.sign_out",
-        Method::DELETE,
-        "/console/sessions/{id}",
-        "End a console session and its streams",
-    )
-    .success(StatusCode::NO_CONTENT)
-    .path_parameter::<String>("id", "The session")
-    .query::<OfOwner>()
-    .errors(Class::Malformed, &["invalid_query"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
-    .errors(Class::Forbidden, &["read_only", "csrf"])
-    .errors(Class::NotFound, &["not_found"]);
+    let ends = "End a console session and its streams";
+    let sign_out_doc =
+        removing(doc("console.sign_out", Method::DELETE, "/console/sessions/{id}", ends), "The session")
+            .errors(Class::Unauthenticated, UNAUTHENTICATED);
     vec![
         Operation::new(link_doc, make_link),
         Operation::new(sign_in_doc, sign_in),
@@ -91,6 +82,16 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         Operation::new(list_doc, list),
         Operation::new(sign_out_doc, sign_out),
     ]
+}
+
+/// The description of an operation that takes one session or passkey of an owner away.
+pub(super) fn removing(doc: OperationDoc, what: &'static str) -> OperationDoc {
+    doc.success(StatusCode::NO_CONTENT)
+        .path_parameter::<String>("id", what)
+        .query::<OfOwner>()
+        .errors(Class::Malformed, &["invalid_query"])
+        .errors(Class::Forbidden, &["read_only", "csrf"])
+        .errors(Class::NotFound, &["not_found"])
 }
 
 async fn make_link(

@@ -16,13 +16,13 @@
  * @typedef {{request_id: string, kind: string, title: string, from: string, on_behalf_of?: string, owner: string, to?: string,
  *   action?: {name: string, args?: any}, detail?: {command?: string, diff?: string, document?: string, text?: string},
  *   source?: {room: string, id: string, url?: string}, directory?: string,
- *   allow: {accept: boolean, edit: boolean, respond: boolean, ignore: boolean}, choices?: string[], created_at: number,
+ *   allow: {accept: boolean, edit: boolean, respond: boolean, ignore: boolean}, choices?: string[], form?: any, created_at: number,
  *   deadline_at?: number | null, on_timeout: string, state: string, snoozed_until?: number | null, answer?: any,
  *   version: number}} PersonRequest
  * @typedef {{handle: string, status: string, joined_at?: number, left_at?: number}} Participant
  * @typedef {{id: string, state: string, topic?: string | null, participants: Participant[], created_at: number,
  *   ended_at?: number | null}} Session
- * @typedef {{handle: string, display_name: string, description: string | null, policy: 'allowlist' | 'open',
+ * @typedef {{handle: string, kind: string, tokens_issued: number, display_name: string, description: string | null, policy: 'allowlist' | 'open',
  *   allowlist: string[], visibility: string, self_service: boolean, card_body: string | null, created_at: number}} Agent
  * @typedef {{name: string, purpose: string, handle: string, stopped?: boolean, instances?: number, operations?: any[],
  *   tools?: any[]}} Runner

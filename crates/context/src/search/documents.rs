@@ -40,7 +40,7 @@ pub(super) fn document(id: &str, package: &[u8], status: Status, created_at: Mom
 }
 
 const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -54,7 +54,7 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// The day of a moment in the words that questions have for it.
 pub(super) fn day(at: Moment) -> String {

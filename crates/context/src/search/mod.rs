@@ -7,6 +7,7 @@ mod finding;
 mod following;
 mod ranking;
 mod recent;
+mod when;
 
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@ use super::{
     SemanticSearch,
     documents::{day, sections},
     following::unavailable,
+    when::When,
 };
 use crate::{
     Context, Failure,
@@ -20,9 +21,11 @@ use crate::{
 
 /// What meaning counts, and beside it the query's words in one passage and in the whole package. Other shares near these
 /// found as much (docs/decisions/0012).
-const MEANING_SHARE: f64 = 0.75;
-const PASSAGE_SHARE: f64 = 0.1;
-const WHOLE_SHARE: f64 = 0.15;
+const MEANING_SHARE: f64 = 0.6;
+const PASSAGE_SHARE: f64 = 0.16;
+const WHOLE_SHARE: f64 = 0.24;
+/// What a package gets in addition that goes with the time that a query names.
+const TIME_SHARE: f64 = 0.05;
 
 /// What nearness is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,12 +73,16 @@ impl Context {
             (Some(Ranking::Semantic), None) => Err(missing("semantic_search")),
             (Some(Ranking::Hybrid), None) => Err(missing("hybrid_search")),
             (Some(Ranking::Semantic), Some(meaning)) => {
-                let found = meaning.semantic.search(query, scope, limit).await;
+                let query = self.telling(query, scope).await;
+                let found = meaning.semantic.search(&query, scope, limit).await;
                 found.map_err(|_| missing("semantic_search"))
             }
             (None | Some(Ranking::Hybrid), Some(meaning)) => {
                 let most = limit.saturating_mul(CANDIDATES_FACTOR).min(HITS_MAX);
-                let meant = meaning.semantic.search(query, scope, HITS_MAX);
+                let meant = async {
+                    let query = self.telling(query, scope).await;
+                    meaning.semantic.search(&query, scope, HITS_MAX).await
+                };
                 let (words, meant) = tokio::join!(lexical(most), meant);
                 Ok(match meant {
                     Ok(meant) => self.blend(query, words?, meant, (most, limit)).await?,
@@ -83,6 +90,13 @@ impl Context {
                 })
             }
         }
+    }
+
+    /// The query without words that nearly every document has: a vector of a name is near to all who have it. All of it while
+    /// the index does not say.
+    async fn telling(&self, query: &Query, scope: &Scope) -> Query {
+        let common = self.search().index.common(query, scope).await.unwrap_or_default();
+        query.without(&common)
     }
 
     /// Two rankings as one: the best of both by reciprocal rank fusion compete, and what they are worth is how alike they
@@ -102,6 +116,7 @@ impl Context {
         meant.truncate(most);
         let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
         let (mut found, mut evidence) = (Vec::with_capacity(candidates.len()), Evidence::new(query));
+        let mut made = Vec::with_capacity(candidates.len());
         for chunk in candidates.chunks(READS_AT_ONCE) {
             let reads =
                 chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
@@ -111,10 +126,16 @@ impl Context {
                 evidence.add(&sections(&package), &day(held.present.created_at));
                 let meaning = near.get(&hit.id).copied().unwrap_or(unknown);
                 found.push(Hit { id: hit.id.clone(), score: MEANING_SHARE * meaning });
+                made.push(held.present.created_at.ms());
             }
         }
         for (hit, share) in found.iter_mut().zip(evidence.shares()) {
             hit.score += PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole;
+        }
+        if let (Some(when), Some(newest)) = (When::read(query.text()), made.iter().copied().max()) {
+            for (hit, made) in found.iter_mut().zip(made) {
+                hit.score += TIME_SHARE * when.fit(made, newest);
+            }
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
@@ -124,7 +145,10 @@ impl Context {
     /// The parts of documents that are near to a query by meaning; none while there is no model.
     pub(super) async fn parts_near(&self, query: &Query, scope: &Scope, limit: usize) -> Vec<PartHit> {
         match self.working() {
-            Some(meaning) => meaning.semantic.nearest(query, scope, limit).await.unwrap_or_default(),
+            Some(meaning) => {
+                let query = self.telling(query, scope).await;
+                meaning.semantic.nearest(&query, scope, limit).await.unwrap_or_default()
+            }
             None => Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use http::{HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use plenary_outward::{
-    Pool, client_config, deepest,
+    Pool, deepest,
     sse::{Item, Parser},
     within,
 };
@@ -16,7 +16,7 @@ use plenary_runs::limits::ARTIFACT_OCTETS_MAX;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::{ConfigFault, key::said_without};
+use crate::{ConfigFault, config::pool_of, key::said_without};
 
 /// Where an agent's card stands below its URL.
 const CARD: &str = "/.well-known/agent-card.json";
@@ -58,15 +58,7 @@ pub(super) enum Answer {
 
 impl Client {
     pub(super) fn new(url: &str, token: Option<HeaderValue>) -> Result<Self, ConfigFault> {
-        let url = url.trim_end_matches('/').to_owned();
-        let parsed: Uri = url.parse().map_err(|_| ConfigFault::member("url", "is no URL"))?;
-        let secure = match (parsed.scheme_str(), parsed.query()) {
-            (Some("https"), None) => true,
-            (Some("http"), None) => false,
-            _ => return Err(ConfigFault::member("url", "is not an http or https URL without a query")),
-        };
-        let tls = client_config(secure, None, "in SSL_CERT_FILE");
-        let pool = Pool::new(tls.map_err(|fault| ConfigFault::member("url", fault.to_string()))?);
+        let (pool, url) = pool_of(url)?;
         Ok(Self { pool, url, token })
     }
 

@@ -4,7 +4,6 @@
 use std::{sync::Arc, time::Duration};
 
 use plenary_runs::RunRequest;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
@@ -13,8 +12,8 @@ use tokio::{
     time::timeout,
 };
 
+use super::wire::{self, ErrorCode, Message, VERSION};
 use crate::{
-    key::said,
     program::{
         Program, ending,
         lines::{Line, Lines},
@@ -26,53 +25,6 @@ use crate::{
 
 /// Most messages that wait for a program that does not read; past it the run ends with an error.
 const MESSAGES_WAITING_MAX: usize = 64;
-/// The version that is spoken here.
-const VERSION: u64 = 1;
-/// Of JSON-RPC: there is no such method.
-const METHOD_NOT_FOUND: i64 = -32_601;
-
-/// A message from the program.
-#[derive(Debug, PartialEq)]
-pub(super) enum Message {
-    /// Something happened.
-    Notice { method: String, params: Value },
-    /// It asks, and wants an answer under this id.
-    Request { id: Value, method: String, params: Value },
-    /// It answers what was asked under this number, or says why not.
-    Answer { id: u64, result: Result<Value, String> },
-}
-
-#[derive(Deserialize)]
-struct IncomingMessage {
-    #[serde(default)]
-    id: Option<Value>,
-    #[serde(default)]
-    method: Option<String>,
-    #[serde(default)]
-    params: Value,
-    #[serde(default)]
-    result: Option<Value>,
-    #[serde(default)]
-    error: Option<Value>,
-}
-
-/// A line as a message.
-pub(super) fn read(line: &[u8]) -> Result<Message, &'static str> {
-    let read: IncomingMessage = serde_json::from_slice(line).map_err(|_| "it is not a JSON-RPC message")?;
-    match (read.method, read.id) {
-        (Some(method), Some(id)) => Ok(Message::Request { id, method, params: read.params }),
-        (Some(method), None) => Ok(Message::Notice { method, params: read.params }),
-        (None, id) => {
-            let id = id.as_ref().and_then(Value::as_u64).ok_or("it is neither a request nor an answer")?;
-            let result = match read.error {
-                Some(error) => Err(said(&error)),
-                None => Ok(read.result.unwrap_or_default()),
-            };
-            Ok(Message::Answer { id, result })
-        }
-    }
-}
-
 /// A session of a process of its own. Dropped, the process is killed with whatever it started.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -119,7 +71,8 @@ impl Link {
 
     /// The handshake; `None` when the program ended.
     async fn begin(&mut self, program: &Program) -> Result<(), Option<String>> {
-        let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
+        let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false,
+            "elicitation": {"form": {}}});
         let info = json!({"name": "plenary", "title": "Plenary", "version": env!("CARGO_PKG_VERSION")});
         let params =
             json!({"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info});
@@ -154,24 +107,28 @@ impl Link {
     /// Asks something; the number of the answer.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<u64, String> {
         self.asked += 1;
-        self.send(&json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}))?;
+        self.send(&wire::request(self.asked, method, params))?;
         Ok(self.asked)
     }
 
     /// Tells something that wants no answer.
     pub(super) fn tell(&self, method: &str, params: &Value) -> Result<(), String> {
-        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+        self.send(&wire::notice(method, params))
     }
 
     /// Answers a request.
     pub(super) fn answer(&self, id: &Value, result: &Value) -> Result<(), String> {
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+        self.send(&wire::answer(id, result))
     }
 
     /// Answers a request that nothing here answers.
     pub(super) fn refuse(&self, id: &Value) -> Result<(), String> {
-        let error = json!({"code": METHOD_NOT_FOUND, "message": "this client does not offer that"});
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
+        self.send(&wire::refusal(id, ErrorCode::MethodNotFound, "this client does not offer that"))
+    }
+
+    /// Answers a request that is not as it must be.
+    pub(super) fn refuse_params(&self, id: &Value, why: &str) -> Result<(), String> {
+        self.send(&wire::refusal(id, ErrorCode::InvalidParams, why))
     }
 
     fn send(&self, message: &Value) -> Result<(), String> {
@@ -206,7 +163,7 @@ impl Link {
             match line? {
                 Line::TooLong => self.foreign.note("it is longer than a message may be", b""),
                 Line::Whole(line) if line.trim_ascii().is_empty() => {}
-                Line::Whole(line) => match read(&line) {
+                Line::Whole(line) => match wire::read(&line) {
                     Ok(message) => return Some(message),
                     Err(why) => self.foreign.note(why, &line),
                 },

@@ -2,13 +2,16 @@
 //! thread is a session of a process of its own, which is kept while the thread rests.
 //! Must not know: which agent it is.
 
+mod elicitation;
 mod link;
 mod parked;
 mod permission;
+mod question;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod turn;
+pub mod wire;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 

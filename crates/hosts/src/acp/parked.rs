@@ -6,10 +6,7 @@ use std::{collections::HashMap, time::Duration};
 use plenary_runs::id::ThreadId;
 use tokio::{sync::oneshot, task::JoinHandle, time::sleep};
 
-use super::{
-    RESTING_MAX,
-    link::{Link, Message},
-};
+use super::{RESTING_MAX, link::Link, wire::Message};
 
 /// The sessions of one agent that rest. Dropped, their processes end.
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! What the agent asks permission for, as a question to the caller, and the answer as one of its options.
 //! Must not know: how either travels.
 
+use plenary_runs::Event;
 use serde_json::{Map, Value, json};
 
 /// The name of the answer.
@@ -8,26 +9,44 @@ const KEY: &str = "permission";
 
 /// A permission that is asked for.
 #[derive(Debug, PartialEq)]
-pub(super) struct Question {
-    /// Of the request that it is.
-    pub(super) id: Value,
+pub(super) struct Permission {
     title: String,
-    /// Ids and names.
-    options: Vec<(String, String)>,
+    options: Vec<Choice>,
 }
 
-impl Question {
+/// One of the answers that the agent offers.
+#[derive(Debug, PartialEq)]
+struct Choice {
+    id: String,
+    name: String,
+    /// `allow_once`, `reject_always`, …
+    kind: String,
+}
+
+impl Permission {
     /// Of the members of `session/request_permission`.
-    pub(super) fn new(id: Value, params: &Value) -> Self {
+    pub(super) fn new(params: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let options = params["options"].as_array().into_iter().flatten();
-        let options = options.map(|option| (text(&option["optionId"]), text(&option["name"])));
-        Self { id, title: text(&params["toolCall"]["title"]), options: options.collect() }
+        let options = options.map(|option| Choice {
+            id: text(&option["optionId"]),
+            name: text(&option["name"]),
+            kind: text(&option["kind"]),
+        });
+        Self { title: text(&params["toolCall"]["title"]), options: options.collect() }
     }
 
-    /// What the caller is asked.
-    pub(super) fn request_keys(&self) -> Map<String, Value> {
-        let options: Vec<_> = self.options.iter().map(|(id, name)| format!("{id} ({name})")).collect();
+    /// What the caller is asked: in words, and as the options that a program shows.
+    pub(super) fn event(&self) -> Event {
+        let options = self.options.iter();
+        let options: Vec<_> =
+            options.map(|Choice { id, name, kind }| json!({"id": id, "name": name, "kind": kind})).collect();
+        Event::wait_for_choice(&self.request_keys(), KEY, &options)
+    }
+
+    fn request_keys(&self) -> Map<String, Value> {
+        let options: Vec<_> =
+            self.options.iter().map(|Choice { id, name, .. }| format!("{id} ({name})")).collect();
         let title = if self.title.is_empty() { "The agent asks for permission." } else { &self.title };
         let text = format!("{title} Answer with one of: {}", options.join(", "));
         Map::from_iter([(KEY.to_owned(), text.into())])
@@ -36,8 +55,8 @@ impl Question {
     /// The outcome that the caller's answer means: the id or the name of an option. Anything else means nothing.
     pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
         let said = answer.get(KEY)?.as_str()?.trim();
-        let by_id = self.options.iter().find(|(id, _)| id == said);
-        let (id, _) = by_id.or_else(|| self.options.iter().find(|(_, name)| name == said))?;
+        let by_id = self.options.iter().find(|option| option.id == said);
+        let Choice { id, .. } = by_id.or_else(|| self.options.iter().find(|option| option.name == said))?;
         Some(json!({"outcome": {"outcome": "selected", "optionId": id}}))
     }
 }

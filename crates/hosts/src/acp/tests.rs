@@ -69,7 +69,7 @@ async fn sc_29_tools_are_told_and_garbage_is_ignored() {
     assert!(running.await.unwrap().why.unwrap().contains("refused"));
 }
 
-const ASKS: &str = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[{"optionId":"y","name":"Yes"},{"optionId":"n","name":"No"}]}}'
+const ASKS: &str = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[{"optionId":"y","name":"Yes"},{"optionId":"n","name":"No","kind":"reject_once"}]}}'
     read -r answer
     case "$answer" in *'"optionId":"n"'*) text no;; *cancelled*) text canceled;; *) text other;; esac; stop end_turn"#;
 
@@ -80,6 +80,8 @@ async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
         let asked = ears.event().await.unwrap();
         let text = asked.members()["request_keys"]["permission"].as_str().unwrap().to_owned();
         assert_eq!(text, "rm? Answer with one of: y (Yes), n (No)");
+        let no = json!({"id": "n", "name": "No", "kind": "reject_once"});
+        assert_eq!(asked.members()["options"]["permission"][1], no);
         ears.resume(answer.as_object().cloned().unwrap());
     }
     assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "no"}))]);

@@ -7,9 +7,10 @@ use plenary_runs::{Event, Input, NotTaken, Output, RunEnd, RunSignal};
 use serde_json::{Map, Value, json};
 
 use super::{
-    link::{Link, Message},
-    permission::{Question, cancelled},
+    link::Link,
+    question::{Asked, Question},
     tools::Tools,
+    wire::{Message, text_block},
 };
 
 /// Longest text that is put out as one event, in bytes; a longer one goes out in several.
@@ -70,7 +71,7 @@ impl<'a> Turn<'a> {
     }
 
     async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<TurnEnd, TurnCut> {
-        let prompt = Map::from_iter([("prompt".to_owned(), json!([{"type": "text", "text": text}]))]);
+        let prompt = Map::from_iter([("prompt".to_owned(), json!([text_block(text)]))]);
         let prompt = self.link.ask("session/prompt", &self.link.of_session(prompt))?;
         let group = self.link.group();
         let mut stopping: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
@@ -104,13 +105,14 @@ impl<'a> Turn<'a> {
                 {
                     self.update(&params["update"]).await?;
                 }
-                Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
-                    match self.link.is_of_session(&params) {
-                        true => self.question(Question::new(id, &params)).await?,
-                        false => self.link.answer(&id, &cancelled())?,
+                Some(Message::Request { id, method, params }) => match Asked::read(&method, &params) {
+                    Some(Ok(asked)) if self.link.is_of_session(&params) => {
+                        self.question(Question { id, asked }).await?;
                     }
-                }
-                Some(Message::Request { id, .. }) => self.link.refuse(&id)?,
+                    Some(Ok(asked)) => self.link.answer(&id, &asked.cancelled())?,
+                    Some(Err(why)) => self.link.refuse_params(&id, &why)?,
+                    None => self.link.refuse(&id)?,
+                },
                 Some(Message::Answer { .. } | Message::Notice { .. }) => {}
                 None => {
                     self.put_out().await?;
@@ -165,7 +167,7 @@ impl<'a> Turn<'a> {
 
     async fn question(&mut self, question: Question) -> Result<(), TurnCut> {
         if self.is_canceled || self.questions.len() >= QUESTIONS_MAX {
-            return Ok(self.link.answer(&question.id, &cancelled())?);
+            return Ok(self.link.answer(&question.id, &question.asked.cancelled())?);
         }
         self.questions.push_back(question);
         if self.questions.len() == 1 { self.ask().await } else { Ok(()) }
@@ -173,18 +175,20 @@ impl<'a> Turn<'a> {
 
     /// Asks the caller the first question, if there is one.
     async fn ask(&mut self) -> Result<(), TurnCut> {
-        let Some(keys) = self.questions.front().map(Question::request_keys) else { return Ok(()) };
+        let Some(event) = self.questions.front().map(|question| question.asked.event()) else {
+            return Ok(());
+        };
         self.put_out().await?;
-        self.say(Event::wait_for_input(&keys)).await
+        self.say(event).await
     }
 
-    /// What is no answer to the question permits nothing; it is asked again.
+    /// What is no answer to the question permits and gives nothing; it is asked again.
     async fn answered(&mut self, answer: &Map<String, Value>) -> Result<(), TurnCut> {
-        if let Some((id, outcome)) =
-            self.questions.front().and_then(|question| Some((question.id.clone(), question.outcome(answer)?)))
+        if let Some(question) = self.questions.front()
+            && let Some(outcome) = question.asked.outcome(answer)
         {
+            self.link.answer(&question.id, &outcome)?;
             self.questions.pop_front();
-            self.link.answer(&id, &outcome)?;
         }
         self.ask().await
     }
@@ -193,7 +197,7 @@ impl<'a> Turn<'a> {
         self.is_canceled = true;
         self.link.tell("session/cancel", &self.link.of_session(Map::new()))?;
         for question in self.questions.drain(..) {
-            self.link.answer(&question.id, &cancelled())?;
+            self.link.answer(&question.id, &question.asked.cancelled())?;
         }
         Ok(())
     }

@@ -103,7 +103,7 @@ impl Exec {
         let mut listener = Listener::new(Lines::new(stdout), output, request);
         let said = {
             let listening = listener.listen();
-            let told = process::told(lines, stdin);
+            let told = process::write_lines(lines, stdin);
             let asked = asked(&mut input, &to_program, &group, request);
             let gone = process::gone(&mut child, &group);
             tokio::pin!(listening, told, asked, gone);

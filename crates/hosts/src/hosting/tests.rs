@@ -27,7 +27,7 @@ fn request(n: u64, input: &str) -> String {
     json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": input}).to_string()
 }
 
-fn told(n: u64, kind: &str, keys: &Value) -> String {
+fn notice(n: u64, kind: &str, keys: &Value) -> String {
     json!({"type": kind, "run_id": ids(n).0, "thread_id": ids(n).1, "request_keys": keys}).to_string()
 }
 
@@ -105,16 +105,16 @@ async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
     };
     attached.hear(&request(0, "x"));
     until(&mut happenings, "WaitForInput").await;
-    attached.hear(&told(0, "ResumeWithInput", &json!({"a": 1})));
+    attached.hear(&notice(0, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut happenings).await["result"], "answered");
     attached.hear(&request(1, "x"));
     until(&mut happenings, "WaitForInput").await;
-    attached.hear(&told(1, "CancelRequest", &Value::Null));
+    attached.hear(&notice(1, "CancelRequest", &Value::Null));
     let ended = end(&mut happenings).await;
     assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("canceled"), &Value::Null));
     // Of a run that is over nobody asks anything.
-    attached.hear(&told(1, "CancelRequest", &Value::Null));
-    attached.hear(&told(0, "ResumeWithInput", &json!({})));
+    attached.hear(&notice(1, "CancelRequest", &Value::Null));
+    attached.hear(&notice(0, "ResumeWithInput", &json!({})));
 }
 
 #[tokio::test]
@@ -132,9 +132,9 @@ async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
     assert_eq!(refused["run_id"], json!(ids(waiting.end).0));
     assert!(refused["error"].as_str().unwrap().contains("2 at a time"), "{refused}");
     // One that waits is canceled without ever having begun.
-    attached.hear(&told(2, "CancelRequest", &Value::Null));
+    attached.hear(&notice(2, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
-    attached.hear(&told(1, "ResumeWithInput", &json!({"a": 1})));
+    attached.hear(&notice(1, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut happenings).await["run_id"], json!(ids(1).0));
     let next = until(&mut happenings, "WaitForInput").await;
     assert_eq!(next["run_id"], json!(ids(3).0), "in their order");
@@ -150,7 +150,7 @@ async fn the_runs_of_a_thread_go_on_one_after_the_other() {
     attached.hear(&second.to_string());
     attached.hear(&request(2, "x"));
     assert_eq!(until(&mut happenings, "WaitForInput").await["run_id"], json!(ids(2).0));
-    attached.hear(&told(0, "ResumeWithInput", &json!({"a": 1})));
+    attached.hear(&notice(0, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut happenings).await["run_id"], json!(ids(0).0));
     assert_eq!(until(&mut happenings, "WaitForInput").await["run_id"], json!(ids(1).0));
 }
@@ -187,7 +187,7 @@ async fn a_lost_connection_takes_its_programs_with_it_and_the_next_one_serves() 
     attached.hear(&request(0, "x"));
     assert_eq!(next(&mut happenings).await, "started");
     over(pid).await;
-    attached.hear(&told(0, "CancelRequest", &Value::Null));
+    attached.hear(&notice(0, "CancelRequest", &Value::Null));
 }
 
 #[tokio::test]
@@ -252,11 +252,11 @@ async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
     attached.hear(&request(0, "x"));
     assert_eq!(next(&mut happenings).await, "started");
     for _ in 0..=2 * ANSWERS_WAITING_MAX {
-        attached.hear(&told(0, "ResumeWithInput", &json!({})));
+        attached.hear(&notice(0, "ResumeWithInput", &json!({})));
     }
     assert!(end(&mut happenings).await["error"].as_str().unwrap().contains("does not read the answers"));
     attached.hear(&request(1, "x"));
-    attached.hear(&told(1, "CancelRequest", &Value::Null));
+    attached.hear(&notice(1, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
 }
 

@@ -82,8 +82,8 @@ impl Server {
         }
         let response = match timeout(SILENCE_MAX, self.pool.send(request)).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(AttemptFailure::Passing(self.told(&deepest(&error)), None)),
-            Err(_) => return Err(AttemptFailure::Passing(self.told("it did not answer in time"), None)),
+            Ok(Err(error)) => return Err(AttemptFailure::Passing(self.failure(&deepest(&error)), None)),
+            Err(_) => return Err(AttemptFailure::Passing(self.failure("it did not answer in time"), None)),
         };
         if !response.status().is_success() {
             return Err(self.refused(response).await);
@@ -97,7 +97,7 @@ impl Server {
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", said_without(&error, self.key.as_ref())));
-        let why = self.told(&format!("it answered {status}{words}"));
+        let why = self.failure(&format!("it answered {status}{words}"));
         let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         if passing { AttemptFailure::Passing(why, pause) } else { AttemptFailure::Refused(why) }
     }
@@ -113,27 +113,27 @@ impl Server {
         let mut answer = Answer::default();
         if !streams {
             let whole = timeout(SILENCE_MAX, within(body, EVENT_OCTETS_MAX)).await;
-            let whole = whole.map_err(|_| AttemptFailure::Refused(self.told("it stopped sending")))?;
-            let whole = whole.map_err(|why| AttemptFailure::Refused(self.told(&why)))?;
+            let whole = whole.map_err(|_| AttemptFailure::Refused(self.failure("it stopped sending")))?;
+            let whole = whole.map_err(|why| AttemptFailure::Refused(self.failure(&why)))?;
             heard(&answer.take(&whole, self.key.as_ref()).map_err(AttemptFailure::Refused)?);
             return answer.ended().map_err(AttemptFailure::Refused);
         }
         let (mut parser, mut items) = (Parser::holding(EVENT_OCTETS_MAX), Vec::new());
         loop {
             let part = match timeout(SILENCE_MAX, body.frame()).await {
-                Err(_) => return Err(AttemptFailure::Refused(self.told("it stopped sending"))),
+                Err(_) => return Err(AttemptFailure::Refused(self.failure("it stopped sending"))),
                 Ok(None) if answer.finish_reason.is_some() => return Ok(answer),
-                Ok(None) => return Err(AttemptFailure::Refused(self.told("its answer broke off"))),
+                Ok(None) => return Err(AttemptFailure::Refused(self.failure("its answer broke off"))),
                 Ok(Some(Err(error))) => {
                     let why = format!("its answer broke off: {}", deepest(&error));
-                    return Err(AttemptFailure::Refused(self.told(&why)));
+                    return Err(AttemptFailure::Refused(self.failure(&why)));
                 }
                 Ok(Some(Ok(part))) => part,
             };
             let Some(octets) = part.data_ref() else { continue };
             parser
                 .feed(octets, &mut items)
-                .map_err(|error| AttemptFailure::Refused(self.told(&error.to_string())))?;
+                .map_err(|error| AttemptFailure::Refused(self.failure(&error.to_string())))?;
             for item in items.drain(..) {
                 let Item::Event(event) = item else { continue };
                 if event.data.trim() == "[DONE]" {
@@ -149,7 +149,7 @@ impl Server {
     }
 
     /// Says which server it was, without path or query.
-    fn told(&self, what: &str) -> String {
+    fn failure(&self, what: &str) -> String {
         let host = self.endpoint.authority().map_or("", |authority| authority.as_str());
         format!("the model's server at {host} could not be asked: {what}")
     }

@@ -178,7 +178,7 @@ pub(crate) async fn gone(child: &mut Child, group: &Group) {
 
 /// Writes lines to the program until it is over; holds its input open meanwhile. A program that closed its input, or
 /// never reads it, is not held up by that.
-pub(crate) async fn told(
+pub(crate) async fn write_lines(
     mut lines: mpsc::Receiver<String>,
     mut stdin: impl AsyncWrite + Unpin,
 ) -> Infallible {

@@ -9,7 +9,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use plenary_outward::{
-    Pool, client_config, deepest,
+    Pool, deepest,
     sse::{Item, Parser, SseEvent},
     within,
 };
@@ -17,7 +17,7 @@ use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
 use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use crate::{ConfigFault, key::said_without};
+use crate::{ConfigFault, config::pool_of, key::said_without};
 
 /// How long nothing may come: keepalives are expected every 15 s.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -42,15 +42,7 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(url: &str, token: Option<HeaderValue>) -> Result<Self, ConfigFault> {
-        let url = url.trim_end_matches('/').to_owned();
-        let parsed: Uri = url.parse().map_err(|_| ConfigFault::member("url", "is not a URL"))?;
-        let secure = match (parsed.scheme_str(), parsed.query()) {
-            (Some("https"), None) => true,
-            (Some("http"), None) => false,
-            _ => return Err(ConfigFault::member("url", "is not an http or https URL without a query")),
-        };
-        let tls = client_config(secure, None, "in SSL_CERT_FILE");
-        let pool = Pool::new(tls.map_err(|fault| ConfigFault::member("url", fault.to_string()))?);
+        let (pool, url) = pool_of(url)?;
         Ok(Self { pool, url, token })
     }
 
@@ -123,8 +115,8 @@ impl Link {
             headers.insert("last-event-id", after);
         }
         match timeout(ANSWER_TIME, self.pool.send(request)).await {
-            Ok(answer) => answer.map_err(|error| self.told(&deepest(&error))),
-            Err(_) => Err(self.told("it did not answer in time")),
+            Ok(answer) => answer.map_err(|error| self.failure(&deepest(&error))),
+            Err(_) => Err(self.failure("it did not answer in time")),
         }
     }
 
@@ -138,10 +130,10 @@ impl Link {
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", said_without(&error, self.token.as_ref())));
-        Err(self.told(&format!("it answered {status}{words}")))
+        Err(self.failure(&format!("it answered {status}{words}")))
     }
 
-    fn told(&self, what: &str) -> String {
+    fn failure(&self, what: &str) -> String {
         format!("the agent at {} could not be asked: {what}", self.url)
     }
 }
@@ -194,7 +186,7 @@ impl Events {
                 self.body = None;
                 self.failed += 1;
                 if self.failed >= ATTEMPTS_MAX || self.run_id.is_none() {
-                    return Err(link.told(&why));
+                    return Err(link.failure(&why));
                 }
                 sleep((FIRST_PAUSE * (1 << self.failed.min(8))).min(PAUSE_MAX)).await;
             }

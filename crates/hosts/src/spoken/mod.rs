@@ -30,15 +30,15 @@ struct AgentNotice<'a> {
 
 /// The caller's answer.
 pub(crate) fn resume(request_keys: &Map<String, Value>, request: &RunRequest) -> String {
-    told("ResumeWithInput", Some(request_keys), request)
+    notice("ResumeWithInput", Some(request_keys), request)
 }
 
 /// That the run is to stop.
 pub(crate) fn cancel(request: &RunRequest) -> String {
-    told("CancelRequest", None, request)
+    notice("CancelRequest", None, request)
 }
 
-fn told(kind: &'static str, request_keys: Option<&Map<String, Value>>, request: &RunRequest) -> String {
+fn notice(kind: &'static str, request_keys: Option<&Map<String, Value>>, request: &RunRequest) -> String {
     let (run_id, thread_id) = (request.run_id.to_string(), request.thread_id.to_string());
     let told = AgentNotice { kind, request_keys, run_id, thread_id };
     serde_json::to_string(&told).expect("names of members are text")

@@ -251,7 +251,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         ring.change(&self.0.octets, |entries| {
             let now = Instant::now();
             entries.prune(now, &self.0.limits);
-            let told = entries.all().filter_map(|entry| entry.told(facts, now, false));
+            let told = entries.all().filter_map(|entry| entry.message_for(facts, now, false));
             told.filter(|(number, _)| *number > after)
                 .map(|(number, message)| (number, message.clone()))
                 .collect()

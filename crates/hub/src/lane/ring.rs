@@ -98,7 +98,7 @@ pub(super) struct Entry<F, M> {
 impl<F, M> Entry<F, M> {
     /// The number and the message, unless it is forgotten or not for these facts. Who was not there when it was
     /// emitted must not get what has to be forgotten `now`.
-    pub(super) fn told(&self, facts: &F, now: Instant, was_there: bool) -> Option<(u64, &M)> {
+    pub(super) fn message_for(&self, facts: &F, now: Instant, was_there: bool) -> Option<(u64, &M)> {
         let (message, matches) = self.kept.as_ref()?;
         let forgotten = !was_there && self.forget_at.is_some_and(|at| at <= now);
         (!forgotten && matches(facts)).then_some((self.number, message))
@@ -177,7 +177,8 @@ impl<F, M> Entries<F, M> {
     }
     /// The place of the first message from a place on that somebody gets who was not there; the end if there is none.
     pub(super) fn first_for(&self, facts: &F, place: u64, now: Instant) -> u64 {
-        let passed = self.from(place).take_while(|entry| entry.told(facts, now, false).is_none()).count();
+        let passed =
+            self.from(place).take_while(|entry| entry.message_for(facts, now, false).is_none()).count();
         place.max(self.first) + passed as u64
     }
     /// The messages, oldest first.

@@ -125,7 +125,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         let (mut count, mut octets) = (0, 0);
         for entry in entries.from(self.cursor) {
             let was_there = self.cursor >= self.since;
-            if let Some((number, message)) = entry.told(&self.member.facts, now, was_there) {
+            if let Some((number, message)) = entry.message_for(&self.member.facts, now, was_there) {
                 if count >= limits.turn_count_max.max(1) || octets >= limits.turn_octets_max.max(1) {
                     self.member.left(self.cursor);
                     break;

@@ -290,7 +290,7 @@ impl Station {
     /// Publishes a group and answers its publishers. An empty one says that this process is there.
     async fn tell(&mut self, items: Vec<Item>) -> Result<(), Fault> {
         let mut draft = Draft::of(items);
-        match self.told(&mut draft).await {
+        match self.publish_draft(&mut draft).await {
             Ok((sequence, group)) => {
                 // The publishers are answered before their own signals are handed out.
                 let alive = self.alive();
@@ -312,7 +312,7 @@ impl Station {
     }
 
     /// Numbers a draft and publishes it, anew behind whatever came first.
-    async fn told(&mut self, draft: &mut Draft) -> Result<(u64, Group), Fault> {
+    async fn publish_draft(&mut self, draft: &mut Draft) -> Result<(u64, Group), Fault> {
         let until = Instant::now() + TELL_MAX;
         loop {
             self.number(&mut draft.tells, &draft.starts);

@@ -101,7 +101,7 @@ pub(super) async fn tell(
             }
         }
     }
-    match group.told(client, statement).await {
+    match group.run(client, statement).await {
         Ok((first, alive)) => {
             for (numbers, reply) in waiting {
                 let number = |(name, nth): &(Arc<str>, u64)| first.get(name).map_or(0, |before| before + nth);
@@ -151,7 +151,7 @@ impl Group {
     }
 
     /// Runs the statement: what the number before the first one of each counter was, and who is alive.
-    async fn told(
+    async fn run(
         &self,
         client: &Client,
         statement: &Statement,

@@ -52,11 +52,13 @@ pub(super) async fn enter(State(mcp): State<Mcp>, peer: Peer, request: Request<B
 
 async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Response> {
     let who = identified(mcp, peer, &parts).await?;
-    // A session outlasts the tokens that a client renews; a stream does not.
-    let lasting = mcp.0.accounts.lasting(&who).await.map_err(|_| {
+    let unavailable = |_| {
         let text = "The store is not available; try again.";
         boxed(refusal(StatusCode::SERVICE_UNAVAILABLE, None, REFUSED, text))
-    })?;
+    };
+    // A session outlasts the tokens that a client renews; a stream does not.
+    let lasting = mcp.0.accounts.lasting(&who).await.map_err(unavailable)?;
+    let asks_for_more = mcp.0.accounts.can_ask_for_more(&who).await.map_err(unavailable)?;
     let sets = toolsets(&parts)?;
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
@@ -99,8 +101,8 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     parts.extensions.insert(asking);
     let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
     let mut answer = worded(answer.map(Body::new), id.as_deref()).await;
-    // Whoever bears a token of a grant is a client that can ask the person for more.
-    if answering.is_some() && lasting != who {
+    // Whoever bears a token of a grant, or of an issuer, is a client that can ask for more.
+    if answering.is_some() && asks_for_more {
         answer = stepped_up(answer, id.as_deref(), &base, &missing).await;
     }
     if lists {

@@ -28,9 +28,13 @@ use super::{
     door::CallerContext,
     fixture::Fixture,
     listed::{Lists, described},
+    person::Client,
     prompts, resources,
 };
-use crate::{operations::Operations, tool::Tools};
+use crate::{
+    operations::Operations,
+    tool::{ClientPerson, Tools},
+};
 
 /// The instructions of the server for models.
 const INSTRUCTIONS: &str = "Plenary is a network of agents that share one durable log: sessions are conversations, \
@@ -187,7 +191,10 @@ impl ServerHandler for Handler {
                 };
             };
             let caller = asking(&context)?.caller;
-            let called = tool.action.call(&caller, request.arguments.unwrap_or_default()).await;
+            let client = Some(&context).filter(|context| !stands_alone(context)).and_then(Client::of);
+            let person = client.map(|client| Arc::new(client) as Arc<dyn ClientPerson>);
+            let called =
+                tool.action.call_beside(&caller, request.arguments.unwrap_or_default(), person).await;
             Ok(calls::result(called).into())
         };
         until_canceled(&canceling, call).await

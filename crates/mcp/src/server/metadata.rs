@@ -1,5 +1,5 @@
 //! What protects `/mcp`, for clients that look it up (RFC 9728): bearer tokens, which the operator or an owner gives
-//! out, or which a client gets from the authorization server at the same URL.
+//! out, or which a client gets from the authorization server at the same URL, or from an issuer outside this server.
 //! Must not know: how a token is checked.
 
 use axum::{Json, extract::State};
@@ -16,7 +16,7 @@ use super::Mcp;
 pub(super) struct ProtectedResource {
     /// The URL of the resource.
     resource: String,
-    /// Who gives tokens for it: this server itself.
+    /// Who gives tokens for it: this server itself, or an issuer outside it.
     authorization_servers: [String; 1],
     /// Scopes to ask for; the person may choose less.
     scopes_supported: [&'static str; 2],
@@ -36,7 +36,7 @@ pub(super) async fn protected(
     let base = mcp.0.origin.base_url(peer.0, &headers);
     Json(ProtectedResource {
         resource: format!("{base}/mcp"),
-        authorization_servers: [base.clone()],
+        authorization_servers: [mcp.0.authorization_server.clone().unwrap_or_else(|| base.clone())],
         scopes_supported: SCOPES,
         resource_name: "Plenary",
         bearer_methods_supported: ["header"],

@@ -13,6 +13,7 @@ mod held;
 mod limits;
 mod listed;
 mod metadata;
+mod person;
 mod prompts;
 mod registry;
 mod resources;
@@ -53,6 +54,8 @@ pub struct Parts {
     pub stop: CancellationToken,
     /// Sessions that one owner may have open; see [`SESSIONS_PER_OWNER_MAX`].
     pub sessions_per_owner_max: usize,
+    /// The URL of the issuer that gives access tokens in place of this server.
+    pub authorization_server: Option<String>,
     /// Offers also what the conformance suite asks servers for.
     pub fixture: bool,
 }
@@ -69,6 +72,7 @@ struct Inner {
     lists: Lists,
     accounts: Accounts,
     origin: Origin,
+    authorization_server: Option<String>,
     stop: CancellationToken,
     /// Ends every session and stream, once the answers under way are out.
     end: CancellationToken,
@@ -89,7 +93,16 @@ impl Mcp {
     /// A server over these operations and tools.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        let Parts { operations, tools, accounts, origin, stop, sessions_per_owner_max, fixture } = parts;
+        let Parts {
+            operations,
+            tools,
+            accounts,
+            origin,
+            stop,
+            sessions_per_owner_max,
+            authorization_server,
+            fixture,
+        } = parts;
         let mut sessions = LocalSessionManager::default();
         // How long a session may be idle is told by what is under way in it, which only the registry knows.
         sessions.session_config.keep_alive = None;
@@ -109,8 +122,19 @@ impl Mcp {
         let make = move || Ok(Handler::new(asked.clone(), tools.clone(), fixture.clone()));
         let service = StreamableHttpService::new(make, sessions.clone(), config);
         let (registry, answers) = (Registry::new(sessions_per_owner_max), TaskTracker::new());
-        let inner =
-            Inner { operations, service, sessions, registry, lists, accounts, origin, stop, end, answers };
+        let inner = Inner {
+            operations,
+            service,
+            sessions,
+            registry,
+            lists,
+            accounts,
+            origin,
+            authorization_server,
+            stop,
+            end,
+            answers,
+        };
         Self(Arc::new(inner))
     }
 

@@ -1,6 +1,8 @@
 //! One caller's questions to the operations: paths and queries written, replies read, refusals of every room in one form.
 //! Must not know: any one operation.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -10,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     operations::{Caller, Operations, Reply},
-    tool::CallOutcome,
+    tool::{CallOutcome, ClientPerson},
 };
 
 /// What stands as it is in a segment of a path.
@@ -42,6 +44,8 @@ pub(crate) type Answer = Result<Value, Refusal>;
 pub(crate) struct ToolCaller {
     pub(crate) operations: Operations,
     pub(crate) caller: Caller,
+    /// Who can be asked at the client.
+    pub(crate) person: Option<Arc<dyn ClientPerson>>,
 }
 
 pub(crate) const fn get(path: &'static str) -> Route {
@@ -162,7 +166,7 @@ impl ToolCaller {
         let value = HeaderValue::try_from(value)
             .map_err(|_| Refusal::arguments(format!("`{value}` is not valid in a header.")))?;
         let caller = self.caller.clone().with(HeaderName::from_static(name), value);
-        Ok(Self { operations: self.operations.clone(), caller })
+        Ok(Self { operations: self.operations.clone(), caller, person: self.person.clone() })
     }
 }
 

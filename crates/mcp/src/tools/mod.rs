@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     operations::{Caller, Operations},
-    tool::{Action, CallFuture, CallOutcome, Hints, Tool, Tools, Toolset},
+    tool::{Action, CallFuture, CallOutcome, ClientPerson, Hints, Tool, Tools, Toolset},
 };
 use asking::{Answer, Refusal, ToolCaller};
 pub use core::NAMES as CORE;
@@ -101,7 +101,16 @@ where
     F: Fn(ToolCaller, A) -> W + Send + Sync + 'static,
     W: Future<Output = Answer> + Send + 'static,
 {
-    fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> CallFuture<'a> {
+    fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a> {
+        self.call_beside(caller, arguments, None)
+    }
+
+    fn call_beside<'a>(
+        &'a self,
+        caller: &'a Caller,
+        mut arguments: Map<String, Value>,
+        person: Option<Arc<dyn ClientPerson>>,
+    ) -> CallFuture<'a> {
         Box::pin(async move {
             let offset = match offset(&mut arguments) {
                 Ok(offset) => offset,
@@ -117,7 +126,7 @@ where
                     return Refusal::arguments(format!("The arguments are not valid: {error}.")).into();
                 }
             };
-            let asking = ToolCaller { operations: self.operations.clone(), caller: caller.clone() };
+            let asking = ToolCaller { operations: self.operations.clone(), caller: caller.clone(), person };
             match (self.work)(asking, read).await {
                 Ok(mut value) => match again(&mut value) {
                     Some(again) => CallOutcome::Done(bounded(true, offset, &again, value)),

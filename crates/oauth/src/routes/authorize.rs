@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
     AgentKind, CONSOLE_COOKIE, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, Scope,
     Token, TokenDigest, TokenKind, TokenOwner,
-    agent::{command::RegisterAgent, tokens::GrantedTo},
+    agent::{command::RegisterAgent, tokens::GrantClient},
     cookie_of, csrf_of,
     limits::{CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
 };
@@ -37,6 +37,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         doc.reply_type(HTML)
             .or_status(StatusCode::BAD_REQUEST)
             .or_status(StatusCode::FORBIDDEN)
+            .or_status(StatusCode::NOT_FOUND)
             .or_status(StatusCode::SERVICE_UNAVAILABLE)
             .or_empty(StatusCode::SEE_OTHER)
     };
@@ -99,18 +100,25 @@ struct Inquiry {
 }
 
 async fn authorize(State(at): State<At>, Peer(peer): Peer, parts: Parts) -> Response {
+    if let Some(issuer) = at.oauth.issuers().authorization() {
+        return Halt::from(OAuthError::elsewhere(issuer)).answer();
+    }
     let query = parts.uri.query().unwrap_or_default().replace("&again=1", "");
     let is_again = parts.uri.query().is_some_and(|query| query.ends_with("&again=1"));
     match session(&at, &parts.headers).await {
-        Ok(None) => {
-            let page = Page::SignIn { query: &query, at_once: !is_again, failed: false };
-            answer(StatusCode::OK, &page)
-        }
+        Ok(None) => answer(StatusCode::OK, &signing_in(&at, &query, !is_again, false)),
         Ok(Some((open, csrf))) => {
             asked(&at, peer, &parts.headers, open, csrf, &query).await.unwrap_or_else(Halt::answer)
         }
         Err(stopped) => stopped.answer(),
     }
+}
+
+/// The page on which nobody is signed in yet.
+fn signing_in<'a>(at: &'a At, query: &'a str, at_once: bool, failed: bool) -> Page<'a> {
+    let by = at.oauth.issuers().iter().filter(|issuer| issuer.signs_in());
+    let by = by.map(|issuer| (issuer.name(), issuer.title())).collect();
+    Page::SignIn { query, at_once, failed, by }
 }
 
 /// The open session of the request's cookie, and its mark.
@@ -187,6 +195,9 @@ async fn decided(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Bod
 }
 
 async fn decide(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<Response, Halt> {
+    if let Some(issuer) = at.oauth.issuers().authorization() {
+        return Err(OAuthError::elsewhere(issuer).into());
+    }
     let sent = form(&parts.headers, body).await?;
     let forged = || Halt::Page(StatusCode::FORBIDDEN, ANOTHER_PAGE.to_owned());
     if parts.extensions.get::<OwnPage>().is_none() {
@@ -194,8 +205,7 @@ async fn decide(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<
     }
     let query = sent.get("request").unwrap_or_default();
     let Some((open, csrf)) = session(at, &parts.headers).await? else {
-        let page = Page::SignIn { query, at_once: false, failed: false };
-        return Ok(answer(StatusCode::FORBIDDEN, &page));
+        return Ok(answer(StatusCode::FORBIDDEN, &signing_in(at, query, false, false)));
     };
     let mark = TokenDigest::of(sent.get("csrf").unwrap_or_default());
     if !mark.matches(&TokenDigest::of(&csrf)) {
@@ -251,7 +261,7 @@ async fn granted(
     let now = accounts.now();
     let until = TimestampMs(now.0.saturating_add(CODE_MS_MAX));
     let Inquiry { open, client, back, asked, .. } = before;
-    let to = GrantedTo {
+    let to = GrantClient {
         client_id: client.id.clone(),
         name: client.name,
         resource: asked.resource.clone(),
@@ -301,8 +311,7 @@ async fn sign_in(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result
         Ok((_, cookie)) => cookie,
         Err(Failure::Fault(fault)) => return Err(fault.into()),
         Err(Failure::Rejected(_) | Failure::OverQuota(_)) => {
-            let page = Page::SignIn { query, at_once: false, failed: true };
-            return Ok(answer(StatusCode::FORBIDDEN, &page));
+            return Ok(answer(StatusCode::FORBIDDEN, &signing_in(at, query, false, true)));
         }
     };
     let is_tls = at.origin.base_url(peer, &parts.headers).starts_with("https://");

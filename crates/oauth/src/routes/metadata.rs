@@ -1,11 +1,16 @@
 //! What the server is (RFC 8414).
 //! Must not know: clients.
 
-use axum::{Json, extract::State};
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
 use http::{HeaderMap, Method};
 use plenary_edge::{Operation, Peer};
+use plenary_kernel::Class;
 
-use super::doc;
+use super::{OAuthError, doc, exchange};
 use crate::{oauth::At, wire::Metadata};
 
 pub(super) fn operations() -> Vec<Operation<At>> {
@@ -15,13 +20,18 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         "/.well-known/oauth-authorization-server",
         "What the authorization server offers, as RFC 8414 has it",
     )
-    .reply::<Metadata>();
+    .description("404 where an issuer outside this server is the authorization server.")
+    .reply::<Metadata>()
+    .errors(Class::NotFound, &["invalid_request"]);
     vec![Operation::new(doc, metadata)]
 }
 
-async fn metadata(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap) -> Json<Metadata> {
+async fn metadata(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap) -> Response {
+    if let Some(issuer) = at.oauth.issuers().authorization() {
+        return OAuthError::elsewhere(issuer).into_response();
+    }
     let base = at.origin.base_url(peer, &headers);
-    Json(Metadata {
+    let metadata = Metadata {
         authorization_endpoint: format!("{base}/oauth/authorize"),
         token_endpoint: format!("{base}/oauth/token"),
         registration_endpoint: format!("{base}/oauth/register"),
@@ -30,11 +40,12 @@ async fn metadata(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap) ->
         scopes_supported: ["read", "write"],
         response_types_supported: ["code"],
         response_modes_supported: ["query"],
-        grant_types_supported: ["authorization_code", "refresh_token"],
+        grant_types_supported: ["authorization_code", "refresh_token", exchange::GRANT],
         token_endpoint_auth_methods_supported: ["none"],
         revocation_endpoint_auth_methods_supported: ["none"],
         code_challenge_methods_supported: ["S256"],
         authorization_response_iss_parameter_supported: true,
         client_id_metadata_document_supported: true,
-    })
+    };
+    Json(metadata).into_response()
 }

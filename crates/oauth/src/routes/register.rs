@@ -26,6 +26,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .success(StatusCode::CREATED)
         .reply::<ClientRegistration>()
         .errors(Class::Malformed, &["invalid_client_metadata", "invalid_redirect_uri"])
+        .errors(Class::NotFound, &["invalid_request"])
         .errors(Class::TooLarge, &["invalid_request"]);
     vec![Operation::new(doc, register)]
 }
@@ -35,6 +36,9 @@ async fn register(State(at): State<At>, headers: HeaderMap, body: Body) -> Respo
 }
 
 async fn registered(at: &At, headers: &HeaderMap, body: Body) -> Result<Response, OAuthError> {
+    if let Some(issuer) = at.oauth.issuers().authorization() {
+        return Err(OAuthError::elsewhere(issuer));
+    }
     let body = read_bytes(headers, body, FORM_BYTES_MAX).await?;
     let metadata: Metadata = serde_json::from_slice(&body)
         .map_err(|_| OAuthError::new("invalid_client_metadata", "The body is no metadata of a client."))?;

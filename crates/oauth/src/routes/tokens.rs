@@ -10,12 +10,12 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use plenary_accounts::{
     Failure, Rejection, Scope, Token, TokenKind, TokenOwner,
-    agent::tokens::{GrantEdit, GrantEdited, Renewal},
+    agent::tokens::{GrantEdit, GrantOutcome, Renewal},
 };
 use plenary_edge::{Operation, Peer};
 use plenary_kernel::{AgentHandle, Class};
 
-use super::{FORM, OAuthError, doc, form};
+use super::{FORM, OAuthError, doc, exchange, form};
 use crate::{
     client::{Client, document_url},
     code::{find, take, verifies},
@@ -34,7 +34,10 @@ const CODES: &[&str] =
 pub(super) fn operations() -> Vec<Operation<At>> {
     let token = doc("oauth.token", Method::POST, "/oauth/token", "Get tokens for a code or a refresh token")
         .description(
-            "A refresh token is good for once. One that comes twice ends the grant, and every token that was got with it.",
+            "A refresh token is good for once. One that comes twice ends the grant, and every token that was got with it. With \
+             grant_type=urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693) a token of an issuer that is configured, or \
+             one of an agent, is exchanged for a narrower one; whatever is wrong with it is `invalid_request`, and the \
+             description begins with a code.",
         )
         .request_type(FORM)
         .reply::<Tokens>()
@@ -63,6 +66,14 @@ async fn got(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap, body: B
 
 async fn get(at: &At, base: &str, headers: &HeaderMap, body: Body) -> Result<Tokens, OAuthError> {
     let sent = form(headers, body).await?;
+    match sent.get("grant_type") {
+        Some(exchange::GRANT) => return exchange::exchanged(at, &sent, base).await,
+        Some("authorization_code" | "refresh_token") if at.oauth.issuers().authorization().is_none() => {}
+        Some(_) => {
+            return Err(OAuthError::new("unsupported_grant_type", "grant_type: see grant_types_supported."));
+        }
+        None => return Err(OAuthError::new("invalid_request", "grant_type is missing.")),
+    }
     let client_id =
         sent.get("client_id").ok_or_else(|| OAuthError::new("invalid_request", "client_id is missing."))?;
     if Client::registered(client_id).is_none() && document_url(client_id, true).is_none() {
@@ -72,12 +83,7 @@ async fn get(at: &At, base: &str, headers: &HeaderMap, body: Body) -> Result<Tok
     let resource = sent.get("resource").map(|_| resource_of(&sent, base)).transpose().map_err(denied)?;
     match sent.get("grant_type") {
         Some("authorization_code") => for_code(at, &sent, client_id, resource.as_deref()).await,
-        Some("refresh_token") => for_refresh(at, &sent, client_id, resource.as_deref()).await,
-        Some(_) => Err(OAuthError::new(
-            "unsupported_grant_type",
-            "grant_type must be authorization_code or refresh_token.",
-        )),
-        None => Err(OAuthError::new("invalid_request", "grant_type is missing.")),
+        _ => for_refresh(at, &sent, client_id, resource.as_deref()).await,
     }
 }
 
@@ -85,7 +91,7 @@ fn invalid() -> OAuthError {
     OAuthError::new("invalid_grant", INVALID)
 }
 
-fn denied(Denial(error, why): Denial) -> OAuthError {
+pub(super) fn denied(Denial(error, why): Denial) -> OAuthError {
     OAuthError::new(error, why)
 }
 
@@ -162,7 +168,7 @@ async fn renew(
     };
     let accounts = at.oauth.accounts();
     let (edited, known) = accounts.edit_grant(agent, &edit(renewal)).await.map_err(failed)?;
-    if edited == GrantEdited::Reused {
+    if edited == GrantOutcome::Reused {
         tracing::warn!(%agent, grant = %refresh.grant, "a refresh token came twice; its grant has ended");
         return Err(invalid());
     }
@@ -170,9 +176,10 @@ async fn renew(
     let lasts_ms = issued.expires_at.map_or(0, |end| end.0.saturating_sub(accounts.now().0));
     Ok(Tokens {
         access_token: access.expose().to_owned(),
+        issued_token_type: None,
         token_type: "Bearer",
         expires_in: lasts_ms / 1_000,
-        refresh_token: refresh.expose().to_owned(),
+        refresh_token: Some(refresh.expose().to_owned()),
         scope: issued.scope.to_string(),
     })
 }

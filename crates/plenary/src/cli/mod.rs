@@ -1,7 +1,9 @@
 //! The client commands: what they are called, and how one is carried out.
 //! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event
-//! streams. Only `agent host` uses one: what runs agents runs them here as it does there.
+//! streams. Only `agent host` and `acp` use one: what runs agents runs them here as it does there, and the messages of a
+//! protocol that both sides of it write are in one place.
 
+mod acp;
 mod agent;
 mod agentic;
 mod agents;
@@ -25,6 +27,7 @@ mod identity;
 mod inbox;
 mod input;
 mod interrupts;
+mod lines;
 mod listen;
 mod mcp;
 mod me;
@@ -226,6 +229,8 @@ pub(crate) enum Command {
     Trust(trust::Trust),
     /// Serve the Model Context Protocol on standard input and output
     Mcp(mcp::Mcp),
+    /// Be an agent of the network for an editor: the Agent Client Protocol on standard input and output
+    Acp(acp::Acp),
     /// Check that the server is up, and show who you are to it
     Status,
     /// Print a link that signs a browser in to the console once
@@ -337,6 +342,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Agents(args) => wait(agents::run(context, args)),
         Command::Me(args) => wait(me::run(context, args)),
         Command::Mcp(args) => wait(mcp::run(context, args)),
+        Command::Acp(args) => wait(acp::run(context, args)),
         Command::Console(args) => wait(console::run(context, args)),
         Command::Watch(args) => wait(watch::run(context, args)),
         Command::Status => wait(status::run(context)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
-use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs};
+use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs, form::Form};
 use serde_json::{Map, Value, json};
 
 use super::{context::Context, everyday, failure::Failure, identity::Realm};
@@ -437,6 +437,12 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
     if request["choices"].is_array() {
         let choices = request["choices"].as_array().into_iter().flatten().map(text);
         out.line(&format!("choices: {}", choices.collect::<Vec<_>>().join(", ")))?;
+    }
+    if let Some(form) = request["form"].as_object().and_then(|form| Form::read(form).ok()) {
+        out.line("values, given with `edit --args`:")?;
+        for (name, says) in &form.words() {
+            out.line(&format!("  {}: {}", clean(name), text(says)))?;
+        }
     }
     if let Some(at) = request["deadline_at"].as_u64() {
         let then = text(&request["on_timeout"]);

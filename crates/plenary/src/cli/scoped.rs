@@ -1,11 +1,13 @@
-//! `plenary token create`, `issued` and `revoke`: tokens beside an agent's own, with a scope.
+//! `plenary token create`, `exchange`, `issued` and `revoke`: tokens beside an agent's own, with a scope.
 //! Must not know: which tokens are saved on this machine.
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use plenary_client::{Client, accounts::CreateToken};
 use plenary_kernel::{AgentHandle, TimestampMs};
 
-use super::{context::Context, failure::Failure, identity::Realm};
+use super::{context::Context, failure::Failure, identity::Realm, input};
 use crate::out::{Table, clean, utc};
 
 /// Whose tokens.
@@ -30,6 +32,20 @@ pub(crate) struct Create {
     /// What you call it
     #[arg(long)]
     name: Option<String>,
+}
+
+/// What to exchange.
+#[derive(Debug, Args)]
+pub(crate) struct Exchange {
+    /// The file with the JWT; `-` is standard input, the default
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The variable with the JWT, in place of a file
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    env: Option<String>,
+    /// What the token may do, where that is less than the server's rule admits
+    #[arg(long)]
+    scope: Option<String>,
 }
 
 /// What to end.
@@ -71,12 +87,29 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
     })
 }
 
+pub(crate) async fn exchange(context: &Context, args: Exchange) -> Result<(), Failure> {
+    let Exchange { file, env, scope } = args;
+    let token = match env {
+        Some(name) => context.around.var(&name).ok_or_else(|| {
+            Failure::usage(format!("the variable {name} is not set"), "name the variable that has the JWT")
+        })?,
+        None => input::token(file.as_deref().unwrap_or(Path::new("-")))?,
+    };
+    let reply = context.client()?.exchange_token(token.trim(), scope.as_deref()).await?;
+    context.answer(&reply, |made| {
+        context.out.note(&format!("{}, for {} seconds; it is shown this once", made.scope, made.expires_in));
+        Ok(context.out.line(&made.access_token)?)
+    })
+}
+
 pub(crate) async fn issued(context: &Context, of: Of) -> Result<(), Failure> {
     let reply = client(context, &of)?.tokens(of.of.as_ref()).await?;
     context.answer(&reply, |list| {
-        let mut table = Table::new(&["ID", "NAME", "SCOPE", "MADE WITH", "ENDS", "LAST USED", "CLIENT"]);
+        let mut table =
+            Table::new(&["ID", "NAME", "SCOPE", "MADE WITH", "ENDS", "LAST USED", "CLIENT OR ISSUER"]);
         for token in &list.tokens {
-            let client = token.client.as_ref().map(|client| clean(&client.name)).unwrap_or_default();
+            let client = token.client.as_ref().map(|client| clean(&client.name));
+            let client = client.or_else(|| token.issuer.as_deref().map(clean)).unwrap_or_default();
             let (name, parent) = (token.name.as_deref(), token.parent.as_deref());
             let time = |at: Option<u64>| at.map(|at| utc(TimestampMs(at))).unwrap_or_default();
             let (ends, used) = (time(token.expires_at), time(token.last_used_at));

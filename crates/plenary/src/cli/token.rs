@@ -24,6 +24,9 @@ pub(crate) enum Command {
     Remove(TokenHolder),
     /// List the holders of saved tokens; tokens are never printed
     List,
+    /// Exchange a JWT of a CI, or of SPIFFE, for a token of the agent that the server's rules name
+    #[command(after_help = "Example:\n  export PLENARY_TOKEN=$(plenary token exchange --file jwt.txt)")]
+    Exchange(scoped::Exchange),
     /// Make a token of an agent that does less than its own
     Create(scoped::Create),
     /// List an agent's tokens beside its own, and the clients that it has let in
@@ -70,6 +73,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             Ok(())
         }
         Command::List => list(context),
+        Command::Exchange(args) => scoped::exchange(context, args).await,
         Command::Create(args) => scoped::create(context, args).await,
         Command::Issued(of) => scoped::issued(context, of).await,
         Command::Revoke(args) => scoped::revoke(context, args).await,

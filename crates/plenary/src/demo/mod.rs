@@ -48,7 +48,7 @@ pub(crate) struct DemoArgs {
 pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
     let _logs = crate::logs::begin("warn", None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let played = runtime.block_on(async {
         let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;
         let operator = OperatorToken::of_directory(directory.path())?;
         let mut settings = Settings { grace: GRACE, ..Settings::ephemeral() };
@@ -62,7 +62,10 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
         }
         server.stop().await?;
         played
-    })
+    });
+    // Somebody may never press the key that is read.
+    runtime.shutdown_background();
+    played
 }
 
 async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoArgs) -> anyhow::Result<()> {
@@ -71,7 +74,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
         && !out.is_json()
         && std::io::stdin().is_terminal()
         && std::io::stdout().is_terminal();
-    let voice = Voice { out: *out, raw: args.raw, pages };
+    let voice = Voice { out: *out, raw: args.raw, pages, pace: Duration::ZERO };
     let mut stage = Stage::new(server.url(), operator.secret(), voice)?;
     stage.scene("1  A question across two organisations").await?;
     stage.note(&format!(
@@ -84,6 +87,9 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
         if pages {
             // Without a browser the line above is enough.
             let _opened = browser::open(&link);
+        }
+        if !args.raw && !out.is_json() {
+            stage.await_audience().await?;
         }
     }
     let session = walkthrough::play(&mut stage).await.context("the walkthrough")?;

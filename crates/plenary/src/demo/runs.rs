@@ -89,7 +89,8 @@ async fn ask(
 ) -> anyhow::Result<(RunReceipt, RunStream)> {
     let mut metadata = Map::new();
     metadata.insert("demo".into(), steps);
-    let chat = Chat { input: INPUT.into(), thread_id: thread, request_metadata: Some(metadata) };
+    let chat =
+        Chat { input: INPUT.into(), thread_id: thread, request_metadata: Some(metadata), ..Chat::default() };
     stage.ask(CALLER, AGENT, &chat).await
 }
 

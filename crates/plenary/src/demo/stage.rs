@@ -5,7 +5,7 @@ mod frames;
 mod mcp;
 mod runs;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, future::pending, time::Duration};
 
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use plenary_client::{
 };
 use plenary_kernel::AllowEntry;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{interval, sleep, timeout};
 
 use super::story::{self, StoryLine};
 use crate::out::{Out, Style, clean};
@@ -27,6 +27,14 @@ pub(super) use frames::sovereign;
 
 /// How long a step may take.
 const STEP: Duration = Duration::from_secs(10);
+/// How long it is waited for somebody who watches, where nobody sits at the terminal.
+const AUDIENCE_WAIT: Duration = Duration::from_secs(60);
+/// How often it is looked for somebody who watches.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// Between two deeds, where somebody watches: shorter than the grace window by far.
+const PACE: Duration = Duration::from_millis(600);
+/// Between two scenes, where somebody watches.
+const BETWEEN_SCENES: Duration = Duration::from_secs(3);
 
 struct Player {
     client: Client,
@@ -43,6 +51,8 @@ pub(super) struct Voice {
     pub(super) raw: bool,
     /// A person turns the pages.
     pub(super) pages: bool,
+    /// How long each deed waits for whoever watches.
+    pub(super) pace: Duration,
 }
 
 impl Voice {
@@ -115,9 +125,12 @@ impl Stage {
 
     /// A new scene, on a screen of its own once the person has read the last one.
     pub(super) async fn scene(&mut self, title: &str) -> anyhow::Result<()> {
-        let Voice { out, raw, pages } = self.voice;
+        let Voice { out, raw, pages, pace } = self.voice;
         if out.is_json() || raw {
             return Ok(());
+        }
+        if !pace.is_zero() && self.requests > 0 {
+            sleep(BETWEEN_SCENES).await;
         }
         if pages && self.requests > 0 {
             out.line("")?;
@@ -134,10 +147,58 @@ impl Stage {
         Ok(out.line(&out.paint(Style::Yellow, &rule))?)
     }
 
-    /// A link to the console of everybody here.
+    /// A link to the console of everybody here, at the page that shows each event as it happens.
     pub(super) async fn console(&self) -> anyhow::Result<String> {
         let link = NewLink { owner: None, role: None, person: None };
-        Ok(self.operator.console_link(&link).await.context("a link to the console")?.value.url)
+        let link = self.operator.console_link(&link).await.context("a link to the console")?.value;
+        Ok(format!("{}&page=timeline", link.url))
+    }
+
+    /// Waits until somebody has opened the console, and plays for them from then on: at a pace that can be followed, and
+    /// without a key for each scene. Without them it goes on as before.
+    pub(super) async fn await_audience(&mut self) -> anyhow::Result<()> {
+        let Voice { pages, .. } = self.voice;
+        self.note(if pages {
+            "The story begins when the console is open, or here with Enter."
+        } else {
+            "The story begins when the console is open, or in a minute."
+        })?;
+        let key = async {
+            if !pages {
+                return pending().await;
+            }
+            tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await
+        };
+        let late = async { if pages { pending().await } else { sleep(AUDIENCE_WAIT).await } };
+        let is_watched = tokio::select! {
+            watched = self.wait_until_watched() => watched.map(|()| true)?,
+            key = key => key?.map(|_| false)?,
+            () = late => false,
+        };
+        if is_watched {
+            (self.voice.pages, self.voice.pace) = (false, PACE);
+        }
+        Ok(())
+    }
+
+    /// Returns when a session of the console is open.
+    async fn wait_until_watched(&self) -> anyhow::Result<()> {
+        let mut again = interval(LOOK_AGAIN);
+        loop {
+            again.tick().await;
+            let reply = self.operator.raw(Method::GET, "/console/sessions", None).await?;
+            let sessions: Value = serde_json::from_slice(&reply.body)?;
+            if sessions["sessions"].as_array().is_some_and(|open| !open.is_empty()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits before a deed, where somebody watches.
+    pub(super) async fn pause(&self, told: Option<&StoryLine>) {
+        if matches!(told, Some(StoryLine::Deed(_))) {
+            sleep(self.voice.pace).await;
+        }
     }
 
     /// Registers an agent and connects it.
@@ -210,11 +271,13 @@ impl Stage {
         self.requests += 1;
         let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
         let Voice { out, .. } = self.voice;
+        let told = story::request(method.as_str(), path, body.as_ref());
+        self.pause(told.as_ref()).await;
         self.voice.exchange(
             handle,
             &json!({"agent": handle, "request": {"method": method.as_str(), "path": path, "body": body}}),
             &format!("{handle} {} {method} {path} {sent}", out.paint(Style::Green, "→")),
-            story::request(method.as_str(), path, body.as_ref()),
+            told,
         )?;
         let client = self.player(handle)?.client.clone();
         let bytes = body.as_ref().map(|body| Bytes::from(body.to_string()));

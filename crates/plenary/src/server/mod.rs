@@ -102,6 +102,7 @@ impl Server {
             stop: &stop,
             mcp: surface::OfMcp {
                 fixture: settings.mcp_fixture,
+                authorization_server: settings.issuers.authorization_url().map(str::to_owned),
                 sessions_per_owner_max: settings.quota.mcp_sessions_per_owner_max(),
             },
             ports: settings.ports(listener.address()),

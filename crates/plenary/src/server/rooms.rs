@@ -15,6 +15,7 @@ use plenary_frames::Frames;
 use plenary_hosts::connected::Door;
 use plenary_hub::{Cursors, Presence};
 use plenary_inbox::Inbox;
+use plenary_issuers::{Issuer, Issuers};
 use plenary_kernel::Clock;
 use plenary_log::Log;
 use plenary_notify::Notify;
@@ -113,9 +114,7 @@ impl Rooms {
     ) -> anyhow::Result<Self> {
         let RoomInputs { log, operator, indexes } = opening;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let accounts = Accounts::new(log.clone(), clock.clone(), operator);
-        accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
-        accounts.begin().await.context("reading where the log stands")?;
+        let (accounts, issuers) = accounts(settings, (&log, &clock), operator).await?;
         let presence = Arc::new(Presence::default());
         accounts.set_presence(presence.clone());
         presence.begin(log.head().await.context("reading where the log stands")?);
@@ -149,9 +148,9 @@ impl Rooms {
         let rooms = (sessions.clone(), context.clone(), runs.clone());
         let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), rooms);
         let built = BuiltRooms {
-            console: Console::new(log.clone(), clock.clone(), accounts.clone()),
-            a2a: A2a::new(accounts.clone(), settings.a2a.clone()),
-            oauth: oauth(settings, &log, &accounts),
+            console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),
+            a2a: A2a::new(log.clone(), clock.clone(), accounts.clone(), notify.clone(), settings.a2a.clone()),
+            oauth: oauth(settings, &log, &accounts, issuers),
             accounts,
             sessions,
             frames,
@@ -178,6 +177,20 @@ impl Rooms {
     }
 }
 
+/// The accounts, and who outside vouches for people and programs.
+async fn accounts(
+    settings: &Settings,
+    (log, clock): (&Log, &Arc<dyn Clock>),
+    operator: TokenDigest,
+) -> anyhow::Result<(Accounts, Issuers)> {
+    let accounts = Accounts::new(log.clone(), clock.clone(), operator);
+    accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
+    accounts.begin().await.context("reading where the log stands")?;
+    let issuers = issuers(settings)?;
+    accounts.set_issuer_proofs(issuers.iter().flat_map(|issuer| issuer.proofs()));
+    Ok((accounts, issuers))
+}
+
 /// What people are asked, and where they are told of it.
 fn people(
     settings: &Settings,
@@ -190,7 +203,7 @@ fn people(
 }
 
 /// The authorization server. Without certificate authorities it fetches no documents of clients, and serves all the same.
-fn oauth(settings: &Settings, log: &Log, accounts: &Accounts) -> OAuth {
+fn oauth(settings: &Settings, log: &Log, accounts: &Accounts, issuers: Issuers) -> OAuth {
     let private = settings.private_clients;
     let pool = match client_config(true, None, "with SSL_CERT_FILE") {
         Ok(tls) => Some(GuardedPool::new(Guard::new(private), tls)),
@@ -199,7 +212,21 @@ fn oauth(settings: &Settings, log: &Log, accounts: &Accounts) -> OAuth {
             None
         }
     };
-    OAuth::new(log.clone(), accounts.clone(), pool, private)
+    let oauth = OAuth::new(log.clone(), accounts.clone(), (pool, private), issuers);
+    accounts.set_foreign_tokens(Arc::new(oauth.clone()));
+    oauth
+}
+
+/// The issuers outside this server, each asked through connections of its own.
+fn issuers(settings: &Settings) -> anyhow::Result<Issuers> {
+    let built = settings.issuers.all.iter().map(|(issuer, ca_file)| {
+        let is_secure = issuer.url.starts_with("https:") || ca_file.is_some();
+        let tls = client_config(is_secure, ca_file.as_deref(), "with `ca_file` or SSL_CERT_FILE");
+        let tls = tls.with_context(|| format!("[issuers.{}] in the configuration file", issuer.name))?;
+        Ok(Issuer::new(issuer.clone(), GuardedPool::new(Guard::new(issuer.private_addresses), tls)))
+    });
+    let built: Vec<_> = built.collect::<anyhow::Result<_>>()?;
+    Ok(Issuers::new(built, settings.issuers.authorization.as_deref()))
 }
 
 /// Where contents are kept, if anywhere.

@@ -1,6 +1,7 @@
 //! Settings: flag over environment over the configuration file over default (wire.md D.1).
 
 mod files;
+mod issuers;
 mod listen;
 mod notify;
 mod quota;
@@ -24,6 +25,7 @@ use serde::Deserialize;
 pub(crate) use self::quota::Quota;
 use self::{
     files::{Files, FilesTable},
+    issuers::{ConfiguredIssuers, IssuerTable},
     notify::NotifyTable,
 };
 use super::{
@@ -72,6 +74,8 @@ pub(crate) struct Settings {
     pub(crate) metrics_open: bool,
     /// Whether documents of OAuth clients are fetched also from private addresses, and over `http`.
     pub(crate) private_clients: bool,
+    /// Who outside this server vouches for people and programs.
+    pub(crate) issuers: ConfiguredIssuers,
     /// Who is believed what it says about its clients.
     pub(crate) trusted_proxies: Vec<TrustedNet>,
     pub(crate) channels: plenary_channels::Config,
@@ -116,6 +120,7 @@ struct File {
     notify: NotifyTable,
     metrics: MetricsTable,
     oauth: OAuthTable,
+    issuers: BTreeMap<String, IssuerTable>,
     channels: ChannelsTable,
     frames: FramesTable,
     a2a: A2aTable,
@@ -129,6 +134,8 @@ struct File {
 #[serde(default, deny_unknown_fields)]
 struct OAuthTable {
     private_clients: bool,
+    /// The issuer that gives access tokens in place of this server
+    issuer: Option<String>,
 }
 
 /// `[metrics]`.
@@ -262,6 +269,7 @@ impl Settings {
             connections_per_address_max: None,
             metrics_open: false,
             private_clients: false,
+            issuers: ConfiguredIssuers::default(),
             trusted_proxies: Vec::new(),
             channels: plenary_channels::Config::default(),
             frames: plenary_frames::Config::default(),
@@ -309,6 +317,8 @@ impl Settings {
         let (around, toolbox) = around(&file.runs);
         let quotas = file.quota.context();
         let public_url = args.public_url.clone().or(file.public_url);
+        let (tables, authorization) = (file.issuers, file.oauth.issuer);
+        let issuers = ConfiguredIssuers::read(tables, authorization, public_url.as_deref(), &source)?;
         let settings = Self {
             blobs,
             listen,
@@ -328,6 +338,7 @@ impl Settings {
             connections_per_address_max: file.connections_per_address_max,
             metrics_open: file.metrics.open,
             private_clients: file.oauth.private_clients,
+            issuers,
             trusted_proxies: trusted(&file.trusted_proxies)?,
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,

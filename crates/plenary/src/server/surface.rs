@@ -118,6 +118,8 @@ const MCP_EXAMPLES: &[Example] =
 /// What the server of the Model Context Protocol is set to.
 pub(super) struct OfMcp {
     pub(super) fixture: bool,
+    /// Who gives access tokens in place of this server.
+    pub(super) authorization_server: Option<String>,
     pub(super) sessions_per_owner_max: usize,
 }
 
@@ -170,6 +172,7 @@ pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result
         stop: stop.clone(),
         sessions_per_owner_max: mcp.sessions_per_owner_max,
         fixture: mcp.fixture,
+        authorization_server: mcp.authorization_server,
     });
     let router = router.merge(plenary_mcp::server::routes(mcp.clone(), metrics)?);
     let router = rooms.console.around(with_fallbacks(router, metrics), &docs);

@@ -11,7 +11,9 @@ use super::{OnePath, PEOPLE, UNAUTHENTICATED, not_done, now, of_people, one};
 use crate::{
     BATCH_MAX, Requests,
     command::{AnswerRequest, AnsweredBy, HandleRequest, Handling},
+    reading::RequestReading,
     refusals::RequestRefusal,
+    request::fits_form,
     wire::{self, Batch, BatchError, BatchResult, BatchResults, Delegate, NewAnswer, RequestView, Snooze},
 };
 
@@ -81,10 +83,12 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
 async fn answered(
     requests: &Requests,
     principal: &Principal,
-    id: &AskId,
+    RequestReading { view, .. }: &RequestReading,
     sent: &NewAnswer,
 ) -> Result<RequestView, RequestRefusal> {
     let (answer, undo_ms, rule) = sent.checked()?;
+    fits_form(view, sent.answer, sent.args.as_ref())?;
+    let id = &view.request_id;
     let by = AnsweredBy::Person(principal.clone().into());
     let version = Some(Version(sent.version));
     match requests.answer(id, AnswerRequest { by, answer, version, undo_ms, rule }).await {
@@ -101,9 +105,9 @@ async fn answer(
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
     let id = one(path)?;
-    of_people(&requests, &principal, &id).await?;
+    let asked = of_people(&requests, &principal, &id).await?;
     let sent: NewAnswer = body.parse()?;
-    Ok(Json(answered(&requests, &principal, &id, &sent).await?))
+    Ok(Json(answered(&requests, &principal, &asked, &sent).await?))
 }
 
 async fn answer_many(
@@ -124,8 +128,8 @@ async fn answer_many(
     for one in sent.answers {
         let done = async {
             let id = crate::request::id(&one.request_id)?;
-            of_people(&requests, &principal, &id).await?;
-            answered(&requests, &principal, &id, &one.answer).await
+            let asked = of_people(&requests, &principal, &id).await?;
+            answered(&requests, &principal, &asked, &one.answer).await
         };
         let (request, error) = match done.await {
             Ok(view) => (Some(view), None),

@@ -42,7 +42,8 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .error_body::<wire::Refusal<'static>>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_kind", "invalid_title"])
         .errors(Class::Malformed, &["invalid_action", "invalid_directory", "invalid_source"])
-        .errors(Class::Malformed, &["invalid_choices", "invalid_allow", "invalid_deadline", "unknown_person"])
+        .errors(Class::Malformed, &["invalid_choices", "invalid_form", "invalid_allow"])
+        .errors(Class::Malformed, &["invalid_deadline", "unknown_person"])
         .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::TooLarge, &["request_too_large"])
         .errors(Class::TooMany, &["too_many_requests"]);

@@ -57,7 +57,8 @@ macro_rules! conformance {
         $crate::conformance!(@tests $place, scopes: other_projects_are_not_searched, several_projects_are_searched_at_once,
             a_window_and_drafts_are_left_out, odd_names_stay_apart);
         $crate::conformance!(@tests $place, words: forms_accents_and_identifiers_are_found, every_script_is_found,
-            text_of_users_is_no_syntax, a_query_without_words_finds_nothing, a_large_document_is_taken);
+            text_of_users_is_no_syntax, a_query_without_words_finds_nothing, a_large_document_is_taken,
+            words_of_nearly_all_documents_are_common);
         $($crate::conformance!(@more $place, $more);)*
     };
     (@more $place:ty, durable) => {

@@ -4,6 +4,25 @@
 use super::{Place, body, document, found, put};
 use crate::{Kind, Query, QueryFault, Scope};
 
+/// What nearly all documents have tells none from another, and is asked of the projects of the scope alone.
+pub async fn words_of_nearly_all_documents_are_common<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let common = async |scope: &Scope| {
+        let query = Query::read("Caroline's pottery and Melanie").expect("it is a query");
+        let mut common = index.common(&query, scope).await.expect("it answers");
+        common.sort();
+        common
+    };
+    put(&*index, (0..9).map(|nth| body(&format!("d{nth}"), "Caroline and Melanie"))).await;
+    assert!(common(&Scope::project("p")).await.is_empty(), "of few documents");
+    put(&*index, (9..12).map(|nth| body(&format!("d{nth}"), "Caroline's pottery"))).await;
+    assert_eq!(common(&Scope::project("p")).await, ["carolin"]);
+    put(&*index, (12..24).map(|nth| body(&format!("d{nth}"), "Caroline, Melanie"))).await;
+    assert_eq!(common(&Scope::project("p")).await, ["carolin", "melani"]);
+    assert!(common(&Scope::project("q")).await.is_empty() && common(&Scope::default()).await.is_empty());
+}
+
 /// As the analysis says.
 pub async fn forms_accents_and_identifiers_are_found<P: Place>() {
     let place = P::fresh().await;

@@ -7,8 +7,9 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use plenary_edge::{JsonBody, Operation, OperationDoc};
-use plenary_engine::Executed;
+use plenary_engine::{ExecuteError, Executed};
 use plenary_kernel::{Class, Version};
+use plenary_log::Fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,7 +25,7 @@ use crate::{
     reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
-    request::{self, Ask, Ids, RunBody, Wait},
+    request::{self, Ask, Ids, RunBody, ThreadChoice, Wait},
     state::RunStatus,
     wire::{Base, Source, WireEvent},
 };
@@ -76,6 +77,7 @@ fn begins(doc: OperationDoc) -> OperationDoc {
                 "invalid_type",
                 "invalid_input",
                 "invalid_thread_id",
+                "invalid_if_not_exists",
                 "invalid_logging_level",
                 "invalid_request_metadata",
                 "invalid_run_context",
@@ -138,7 +140,8 @@ async fn run(
             Err(refusals::agent_not_found())
         }
         Ask::Start { thread, request } => {
-            let begun = runs.begin(&asking, agent, runs.place_of(thread), request, &headers).await?;
+            let place = runs.place_of(thread).await?;
+            let begun = runs.begin(&asking, agent, place, request, &headers).await?;
             let mut response = match wait {
                 Wait::No => StatusCode::ACCEPTED.into_response(),
                 Wait::Started | Wait::Result => {
@@ -191,12 +194,12 @@ async fn stream_request(
     let ids = Ids { run: None, thread: sent.thread_id.as_deref() };
     let takes = agent.runner.card().request_types;
     let (thread, request) = request::read_start(body.bytes(), ids, &takes)?;
-    let place = runs.place_of(thread);
+    let place = runs.place_of(thread).await?;
     // Before the run begins: then what it says is handed on, and need not be read from the store.
-    let mut watch = runs.watch(&asking, place.0)?;
+    let mut watch = runs.watch(&asking, place.thread)?;
     let Executed { reply: RunStart { run, thread, .. }, replayed: again, .. } =
         runs.begin(&asking, &agent, place, request, &headers).await?;
-    if thread != place.0 {
+    if thread != place.thread {
         watch = runs.watch(&asking, thread)?;
     }
     let source = Source { thread, agent: agent.name().into() };
@@ -225,12 +228,22 @@ pub(super) fn replayed(mut response: Response, replayed: bool) -> Response {
     response
 }
 
+/// Where a run begins.
+#[derive(Debug, Clone, Copy)]
+struct StartPlace {
+    thread: ThreadId,
+    /// Whether the run opens the thread.
+    is_new: bool,
+    /// Whether the caller named it.
+    is_chosen: bool,
+}
+
 impl Runs {
     async fn begin(
         &self,
         asking: &RequestCaller,
         agent: &Agent,
-        (thread, is_new): (ThreadId, bool),
+        place: StartPlace,
         mut request: Request,
         headers: &HeaderMap,
     ) -> Result<Executed<RunStart>, RunRefusal> {
@@ -245,14 +258,31 @@ impl Runs {
         if self.stopped(agent.name()).await?.is_some() {
             return Err(refusals::agent_stopped());
         }
-        let said = if is_new { String::new() } else { thread.to_string() };
+        let StartPlace { thread, is_new, is_chosen } = place;
+        let said = if is_chosen { thread.to_string() } else { String::new() };
         let key = request::key(scope("run", asking, agent.name()), &said, headers, &request.body)?;
-        Ok(self.start(asking.caller(agent), (thread, is_new), request, key.as_ref()).await?)
+        let begin =
+            |is_new, request| self.start(asking.caller(agent), (thread, is_new), request, key.as_ref());
+        if !(is_new && is_chosen) {
+            return Ok(begin(is_new, request).await?);
+        }
+        match begin(true, request.clone()).await {
+            // Opened meanwhile.
+            Err(ExecuteError::Rejected(Rejection::IdTaken)) => Ok(begin(false, request).await?),
+            done => Ok(done?),
+        }
     }
 
-    /// The thread that a run is asked for in, and whether it is a new one.
-    fn place_of(&self, thread: Option<ThreadId>) -> (ThreadId, bool) {
-        thread.map_or_else(|| (self.fresh_thread(), true), |thread| (thread, false))
+    /// The thread that a run is asked for in.
+    async fn place_of(&self, choice: ThreadChoice) -> Result<StartPlace, Fault> {
+        Ok(match choice {
+            ThreadChoice::New => StartPlace { thread: self.fresh_thread(), is_new: true, is_chosen: false },
+            ThreadChoice::Existing(thread) => StartPlace { thread, is_new: false, is_chosen: true },
+            ThreadChoice::Either(thread) => {
+                let is_new = self.fresh(thread).await?.opened.is_none();
+                StartPlace { thread, is_new, is_chosen: true }
+            }
+        })
     }
 
     /// The thread whose run is resumed or canceled.

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 pub use channel::{Delta, Ears, Input, NotTaken, Output, ReceivedOutput, Run, RunSignal, run_of};
 pub use request::RunRequest;
-pub use said::{Event, EventKind, NotAnEvent, ProgramMessage, Role};
+pub use said::{ELICITATION, Event, EventKind, NotAnEvent, ProgramMessage, Role};
 
 use crate::id::{RunId, ThreadId};
 

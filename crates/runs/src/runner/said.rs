@@ -15,6 +15,9 @@ use crate::{
 /// How much of an invalid reason is reported, in characters.
 const REASON_CHARS_MAX: usize = 100;
 
+/// The name of an answer to a form that gives no values.
+pub const ELICITATION: &str = "elicitation";
+
 /// The members that every event has; the room writes them (SC-22).
 const BASE: &[&str] = &["id", "run_id", "thread_id", "agent", "type", "role", "depth"];
 
@@ -37,8 +40,8 @@ pub enum EventKind {
     CompletionCall,
     /// The model answered.
     CompletionResult,
-    /// The agent waits for its caller: `request_keys`, what is asked for by name. The run is `waiting` until it gets a
-    /// `ResumeWithInput`.
+    /// The agent waits for its caller: `request_keys`, what is asked for by name, and `options`, by name too, where the
+    /// answer is one of some. The run is `waiting` until it gets a `ResumeWithInput`.
     WaitForInput,
 }
 
@@ -226,6 +229,30 @@ impl Event {
         Self::of(EventKind::WaitForInput, &[("request_keys", keys)])
     }
 
+    /// The same with a form: the caller may show `message`, and ask for the values by the JSON Schema `form`. The answer
+    /// [`ELICITATION`] is instead of the values: `decline` or `cancel`.
+    #[must_use]
+    pub fn wait_for_form(
+        request_keys: &Map<String, Value>,
+        message: &str,
+        form: &Map<String, Value>,
+    ) -> Self {
+        let json =
+            |members: &Map<String, Value>| serde_json::to_string(members).unwrap_or_else(|_| "{}".into());
+        let members =
+            [("request_keys", json(request_keys)), ("message", quoted(message)), ("form", json(form))];
+        Self::of(EventKind::WaitForInput, &members)
+    }
+
+    /// The same where the answer under one name is one of some options: objects with `id`, the answer, `name`, its label,
+    /// and `kind`, which may be a kind of option of the Agent Client Protocol.
+    #[must_use]
+    pub fn wait_for_choice(request_keys: &Map<String, Value>, key: &str, options: &[Value]) -> Self {
+        let keys = serde_json::to_string(request_keys).unwrap_or_else(|_| "{}".into());
+        let options = serde_json::json!({key: options}).to_string();
+        Self::of(EventKind::WaitForInput, &[("request_keys", keys), ("options", options)])
+    }
+
     /// The same from deeper in the chain of callers.
     #[must_use]
     pub const fn deeper(mut self, by: u32) -> Self {
@@ -281,7 +308,7 @@ fn artifact_id(kind: EventKind, members: &Members<'_>) -> Vec<(&'static str, Str
 }
 
 /// A member as text: another type is shown as its JSON.
-fn told(members: &Members<'_>, name: &'static str) -> Option<String> {
+fn member_text(members: &Members<'_>, name: &'static str) -> Option<String> {
     let value = members.get(name)?;
     Some(members.text(name).ok().flatten().unwrap_or_else(|| value.get().to_owned()))
 }
@@ -331,8 +358,8 @@ impl ProgramMessage {
     }
 
     fn ended(members: &Members<'_>) -> Result<Self, NotAnEvent> {
-        let (result, mut why) = (told(members, "result"), told(members, "error"));
-        let reason = told(members, "finish_reason");
+        let (result, mut why) = (member_text(members, "result"), member_text(members, "error"));
+        let reason = member_text(members, "finish_reason");
         // Whoever says that its run is over does nothing more: the run must not wait for another end.
         let finish_reason = match reason.as_deref() {
             Some("success") => FinishReason::Success,

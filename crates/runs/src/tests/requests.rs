@@ -4,9 +4,10 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::{
+    id::ThreadId,
     limits::{DEPTH_MAX, TITLE_CHARS_MAX},
     refusals::RunRefusal,
-    request::{Ask, Ids, Wait, read, read_start},
+    request::{Ask, Ids, ThreadChoice, Wait, read, read_start},
 };
 
 const RUN: &str = "00000000-0007-7000-8000-000000000000";
@@ -82,6 +83,30 @@ fn what_is_wrong_is_said_by_the_member_it_is_in() {
         (json!({"args": "x"}), 422, "invalid_args"),
     ] {
         assert_eq!(kind(&body), Err((status, code)), "{body}");
+    }
+}
+
+#[test]
+fn a_thread_that_is_not_there_is_opened_on_request_alone_and_never_one_that_is_bound() {
+    let choice = |body: Value| {
+        let Ok(Ask::Start { thread, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
+        thread
+    };
+    let thread = RUN.parse().unwrap();
+    assert_eq!(choice(json!({"input": "", "if_not_exists": "create"})), ThreadChoice::New);
+    for (rule, wanted) in [
+        (Value::Null, ThreadChoice::Existing(thread)),
+        (json!("reject"), ThreadChoice::Existing(thread)),
+        (json!("create"), ThreadChoice::Either(thread)),
+    ] {
+        assert_eq!(choice(json!({"input": "", "thread_id": RUN, "if_not_exists": rule})), wanted);
+    }
+    let bound = ThreadId::bound_to("@acme.echo/sess_1");
+    let body = json!({"input": "", "thread_id": bound.to_string(), "if_not_exists": "create"});
+    assert_eq!(choice(body), ThreadChoice::Existing(bound));
+    for bad in [json!("maybe"), json!(true)] {
+        let body = json!({"input": "", "thread_id": RUN, "if_not_exists": bad});
+        assert_eq!(kind(&body), Err((422, "invalid_if_not_exists")));
     }
 }
 

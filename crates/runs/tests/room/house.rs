@@ -74,14 +74,14 @@ impl Answer {
 
     /// The events of a stream that has ended.
     #[track_caller]
-    pub(crate) fn told(&self) -> Vec<StreamEvent> {
+    pub(crate) fn events(&self) -> Vec<StreamEvent> {
         assert_eq!(self.header("content-type"), "text/event-stream", "{self:?}");
-        told(&self.body)
+        events_in(&self.body)
     }
 }
 
 /// The events in the text of a stream.
-pub(crate) fn told(text: &str) -> Vec<StreamEvent> {
+pub(crate) fn events_in(text: &str) -> Vec<StreamEvent> {
     let field = |frame: &str, name: &str| {
         frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
     };
@@ -218,7 +218,7 @@ impl House {
     /// All events of a run of `@acme.w`, when it is over or at the event that it waits with.
     pub(crate) async fn whole(&self, agent: &str, run: &str) -> Vec<Value> {
         let path = format!("/agent/{agent}/get_events/{run}?stream=true");
-        let told = self.get(&self.acme, &path).await.told();
+        let told = self.get(&self.acme, &path).await.events();
         told.into_iter().filter(|told| told.event != "TextDelta").map(|told| told.data).collect()
     }
 
@@ -242,7 +242,7 @@ impl Open {
         loop {
             if let Some(end) = self.text[self.taken..].find("\n\n") {
                 let frame = &self.text[self.taken..self.taken + end + 2];
-                let told = told(frame);
+                let told = events_in(frame);
                 self.taken += end + 2;
                 match told.into_iter().next() {
                     Some(told) => return Some(told),

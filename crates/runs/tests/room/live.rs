@@ -69,7 +69,7 @@ async fn deltas_come_live_before_the_text_that_has_the_whole_and_are_not_kept() 
     assert_eq!(stream.until("TextOutput").await["content"], "ab");
     assert_eq!(stream.until("RunCompleted").await["result"], "ab", "SC-14");
     assert_eq!(stream.next().await, None);
-    let kept = house.get(&house.acme, &format!("/agent/puppet/get_events/{run}?stream=true")).await.told();
+    let kept = house.get(&house.acme, &format!("/agent/puppet/get_events/{run}?stream=true")).await.events();
     let kinds: Vec<_> = kept.iter().map(|told| told.event.as_str()).collect();
     assert_eq!(kinds, ["RunStarted", "WaitForInput", "WaitForInput", "TextOutput", "RunCompleted"]);
 }
@@ -95,7 +95,7 @@ async fn sc_12_who_comes_while_text_is_made_has_it_from_its_beginning() {
     late.until("RunCompleted").await;
     let next = resumed.next().await.unwrap();
     assert_eq!(next.event, "RunCompleted", "who goes on may have had it already");
-    let kept = house.get(&house.acme, &path).await.told();
+    let kept = house.get(&house.acme, &path).await.events();
     assert!(kept.iter().all(|told| told.event != "TextDelta"), "it is over: {kept:?}");
 }
 
@@ -116,7 +116,7 @@ async fn sc_12_who_comes_late_loses_nothing_and_resumes_where_it_was() {
     late.until("RunCompleted").await;
     for (header, count) in [("0", 6), ("3", 3), ("6", 0)] {
         let told =
-            house.send(&house.acme, "GET", &path, &[("Last-Event-ID", header)], String::new()).await.told();
+            house.send(&house.acme, "GET", &path, &[("Last-Event-ID", header)], String::new()).await.events();
         assert_eq!(told.len(), count, "behind {header}");
     }
     let ahead = house.send(&house.acme, "GET", &path, &[("Last-Event-ID", "7")], String::new()).await;

@@ -103,7 +103,7 @@ async fn sc_42_sc_48_a_thread_gives_all_its_events_in_order() {
     }
     let behind = format!("/agent/echo/get_events/{thread}?since={first}:2");
     assert_eq!(places(&house.get(&house.acme, &behind).await.ok(200)), all[2..]);
-    let told = house.get(&house.acme, &format!("{behind}&stream=true")).await.told();
+    let told = house.get(&house.acme, &format!("{behind}&stream=true")).await.events();
     let ids: Vec<_> = told.iter().map(|told| told.id.clone().unwrap()).collect();
     let expected: Vec<_> = all[2..].iter().map(|(run, id)| format!("{run}:{id}")).collect();
     assert_eq!(ids, expected);

@@ -60,7 +60,7 @@ async fn sc_37_sc_39_a_request_is_streamed_in_one_call() {
     let house = House::new().await;
     let body = json!({"type": "ChatRequest", "input": "hi", "depth": 2});
     let answer = house.post(&house.acme, "/agent/echo/stream_request", &body).await;
-    let told = answer.told();
+    let told = answer.events();
     let kinds: Vec<_> = told.iter().map(|told| told.event.as_str()).collect();
     assert_eq!(kinds, ["RunStarted", "TextOutput", "RunCompleted"], "SC-19");
     let ids: Vec<_> = told.iter().map(|told| told.id.as_deref().unwrap()).collect();
@@ -164,7 +164,7 @@ async fn a_repeat_under_the_same_key_is_the_same_run() {
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!(again.ok(200)["result"], "hi");
     let streamed = ask(json!({"input": "hi"}), "/agent/echo/stream_request").await;
-    assert_eq!(streamed.told().len(), 3);
+    assert_eq!(streamed.events().len(), 3);
     assert_eq!(streamed.header("x-run-id"), first.header("x-run-id"));
     ask(json!({"input": "ho"}), "/agent/echo/run").await.refused(409, "idempotency_key_reused");
     let other = house

@@ -197,7 +197,7 @@ impl Scene {
         Ok(match what {
             "creates" => {
                 let command = CreateSession { caller, body: body.create() };
-                told(
+                in_words(
                     decide::create(&session(), &command, people, stamp)?,
                     |SessionOpened { session_id, sequence }| {
                         assert_eq!(session_id, session());
@@ -213,7 +213,7 @@ impl Scene {
                 let command = SendMessage { caller, draft };
                 let decided = decide::send(state, self.head(), &command, people, stamp)?;
                 let minted = decided.events.iter().find_map(id).map(|id| format!("msg_{id}"));
-                told(decided, |MessageAccepted { message_id, sequence }| {
+                in_words(decided, |MessageAccepted { message_id, sequence }| {
                     assert_eq!(Some(message_id.to_string()), minted, "the message is the event's");
                     format!("at {sequence}")
                 })
@@ -221,7 +221,7 @@ impl Scene {
             "invites" => {
                 let invite = if rest == ["!"] { Err(wrong()) } else { Ok(body.invite.unwrap_or_default()) };
                 let command = InviteAgents { caller, invite };
-                told(decide::invite(state, &command, people, stamp)?, |InviteReceipt { invited }| {
+                in_words(decide::invite(state, &command, people, stamp)?, |InviteReceipt { invited }| {
                     format!("invited{}", invited.iter().map(|h| format!(" {}", name(h))).collect::<String>())
                 })
             }
@@ -289,13 +289,13 @@ impl<'a> Body<'a> {
 }
 
 fn plain(decided: Decision<SessionEvent, Done>) -> (Vec<SessionEvent>, String) {
-    told(decided, |Done { ok }| {
+    in_words(decided, |Done { ok }| {
         assert!(ok);
         "ok".into()
     })
 }
 
-fn told<T>(
+fn in_words<T>(
     decided: Decision<SessionEvent, T>,
     tell: impl FnOnce(T) -> String,
 ) -> (Vec<SessionEvent>, String) {

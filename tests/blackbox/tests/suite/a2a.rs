@@ -1,18 +1,19 @@
 //! Agent2Agent 1.0 as the real server speaks it: raw JSON over both bindings, written from the specification. The SDKs of the
 //! protocol walk the same in `tests/a2a`. Must not know: how a task is kept.
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use blackbox::{Agent, Caller, Response, Server};
 use serde_json::{Value, json};
 
-const VERSION: (&str, &str) = ("a2a-version", "1.0");
-const ECHO: &str = "/a2a/plenary.echo";
+pub(super) const VERSION: (&str, &str) = ("a2a-version", "1.0");
+pub(super) const ECHO: &str = "/a2a/plenary.echo";
 
-async fn post(agent: &Agent, path: &str, body: &Value) -> Response {
+pub(super) async fn post(agent: &Agent, path: &str, body: &Value) -> Response {
     agent.call("POST", path, &[VERSION], Some(body)).await
 }
 
 /// The body of an answer of the HTTP+JSON binding.
-fn rest(answer: &Response) -> Value {
+pub(super) fn rest(answer: &Response) -> Value {
     assert_eq!(
         (answer.status, answer.header("content-type")),
         (200, Some("application/a2a+json")),
@@ -21,19 +22,19 @@ fn rest(answer: &Response) -> Value {
     answer.json()
 }
 
-async fn get(agent: &Agent, path: &str) -> Response {
+pub(super) async fn get(agent: &Agent, path: &str) -> Response {
     agent.call("GET", path, &[VERSION], None).await
 }
 
 /// A call of JSON-RPC; its whole answer.
-async fn rpc(agent: &Agent, path: &str, method: &str, params: Value) -> Value {
+pub(super) async fn rpc(agent: &Agent, path: &str, method: &str, params: Value) -> Value {
     let call = json!({"jsonrpc": "2.0", "id": "c-1", "method": method, "params": params});
     let answer = post(agent, path, &call).await.ok(200);
     assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!("c-1")), "{answer}");
     answer
 }
 
-fn message(id: &str, text: &str, more: Value) -> Value {
+pub(super) fn message(id: &str, text: &str, more: Value) -> Value {
     let mut message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]});
     if let (Value::Object(more), Some(members)) = (more, message.as_object_mut()) {
         members.extend(more);
@@ -46,7 +47,7 @@ fn state(task: &Value) -> &str {
 }
 
 /// Section 3.3.2: the code, and the reason in an ErrorInfo.
-fn assert_error(answer: &Value, code: i64, reason: &str) {
+pub(super) fn assert_error(answer: &Value, code: i64, reason: &str) {
     let error = &answer["error"];
     assert_eq!(error["code"], code, "{answer}");
     let info = &error["data"][0];
@@ -238,8 +239,6 @@ async fn what_cannot_be_read_has_the_codes_of_the_specification() {
     );
     let empty = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": []}});
     assert_error(&rpc(&nick, ECHO, "SendMessage", empty).await, -32602, "INVALID_PARAMS");
-    let push = rpc(&nick, ECHO, "ListTaskPushNotificationConfigs", json!({"taskId": "t"})).await;
-    assert_error(&push, -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED");
     // Section 3.6: whoever says nothing speaks 0.3.
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks"});
     assert_error(&nick.post(ECHO, call).await.ok(200), -32009, "VERSION_NOT_SUPPORTED");
@@ -281,7 +280,13 @@ async fn a_card_is_for_those_who_may_ask_and_a_public_one_for_all() {
     let nobody = Caller::new(server.address().clone(), None);
     let shown = nobody.get("/a2a/nick.shown/.well-known/agent-card.json").await.ok(200);
     assert_eq!(shown["name"], "Shown");
-    assert_eq!(nobody.get("/.well-known/agent-card.json").await.ok(200), shown);
+    let unsigned = |mut card: Value| {
+        card.as_object_mut().expect("an object").remove("signatures").expect("it is signed");
+        card
+    };
+    // No two signatures by one key are alike.
+    let own = nobody.get("/.well-known/agent-card.json").await.ok(200);
+    assert_eq!(unsigned(own), unsigned(shown));
     server.closed("@nick.no1", &[]).await;
     let hidden = nobody.get("/a2a/nick.no1/.well-known/agent-card.json").await;
     let absent = nobody.get("/a2a/nick.no2/.well-known/agent-card.json").await;
@@ -290,6 +295,15 @@ async fn a_card_is_for_those_who_may_ask_and_a_public_one_for_all() {
     let hidden = ann.get("/a2a/nick.no1/.well-known/agent-card.json").await;
     let absent = ann.get("/a2a/nick.no2/.well-known/agent-card.json").await;
     assert_eq!((hidden.status, hidden.text()), (404, absent.text()));
+    // Section 8.4: the signature names its key, which everybody can read.
+    let keys = nobody.get("/.well-known/jwks.json").await.ok(200);
+    let head = card["signatures"][0]["protected"].as_str().expect("a protected header");
+    let head = URL_SAFE_NO_PAD.decode(head).expect("base64url");
+    let head: Value = serde_json::from_slice(&head).expect("JSON");
+    assert_eq!((&head["alg"], &head["kid"]), (&json!("ES256"), &keys["keys"][0]["kid"]));
+    assert_eq!(head["jku"], format!("{}/.well-known/jwks.json", server.url()));
+    assert!(keys["keys"][0].get("d").is_none(), "the private half stays here");
     let extended = rest(&get(&nick, &format!("{ECHO}/extendedAgentCard")).await);
     assert_eq!(extended["supportedInterfaces"], card["supportedInterfaces"]);
+    assert!(extended["signatures"][0]["signature"].is_string(), "{extended}");
 }

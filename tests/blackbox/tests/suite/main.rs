@@ -5,6 +5,7 @@
 //! before it.
 
 mod a2a;
+mod a2a_push;
 mod blocks;
 mod channels;
 mod channels_cli;
@@ -34,6 +35,7 @@ mod hostile;
 mod idempotency;
 mod identity;
 mod inbox;
+mod issuers;
 mod json;
 mod logs;
 mod matrix;

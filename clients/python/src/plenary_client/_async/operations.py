@@ -4636,6 +4636,7 @@ class AsyncRunOperations:
         /,
         *,
         args: JsonObject | None | Omit = OMIT,
+        if_not_exists: str | None | Omit = OMIT,
         input: str | None | Omit = OMIT,
         logging_level: str | None | Omit = OMIT,
         request_keys: JsonObject | None | Omit = OMIT,
@@ -4658,6 +4659,8 @@ class AsyncRunOperations:
         is active at a time; the others wait.
 
         args: For a ConfigureRequest: the arguments to set; null removes an argument.
+        if_not_exists: For a request that starts a run, what happens if there is no thread `thread_id`:
+        `reject` (the default) or `create`, which opens it under that id, a UUID that the caller chose.
         input: For a ChatRequest: the text for the agent.
         logging_level: The logging level, as the agent defines it.
         request_keys: For a ResumeWithInput: a value for each requested key.
@@ -4675,9 +4678,9 @@ class AsyncRunOperations:
         agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,
         idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_args,
         args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
-        invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth, depth_exceeded,
-        invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams, too_many_queued_runs,
-        too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+        invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context,
+        invalid_depth, depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams,
+        too_many_queued_runs, too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
         """
         answer = await self._transport.call(
             "run.run",
@@ -4685,7 +4688,7 @@ class AsyncRunOperations:
             path_of("/agent/{name}/run", name=name),
             answer="json",
             repeat="key",
-            body={**(more or {}), "args": args, "input": input, "logging_level": logging_level, "request_keys": request_keys, "request_metadata": request_metadata, "run_context": run_context, "run_id": run_id, "thread_id": thread_id, "type": type},
+            body={**(more or {}), "args": args, "if_not_exists": if_not_exists, "input": input, "logging_level": logging_level, "request_keys": request_keys, "request_metadata": request_metadata, "run_context": run_context, "run_id": run_id, "thread_id": thread_id, "type": type},
             query={"wait": wait},
             idempotency_key=idempotency_key,
             timeout=timeout,

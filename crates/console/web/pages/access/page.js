@@ -1,19 +1,18 @@
-// Access: who is signed in where, passkeys, notifications in this browser, which people there are, links for more, and the tokens of agents.
+// Access: who is signed in where, passkeys, notifications in this browser, which people there are, links for more, the tokens of agents, and clients.
 // Must not know: how a session is kept.
 
 import { html, useState } from '../../core/preact.js';
 import { get, me, mayWrite, post, remove } from '../../core/api.js';
-import { useAgents } from '../../core/agents.js';
-import { href } from '../../core/route.js';
 import { useOverview } from '../../core/overview.js';
 import { useResource } from '../../core/store.js';
-import { date, span } from '../../core/time.js';
+import { span } from '../../core/time.js';
 import { Dialog } from '../../parts/dialog.js';
-import { Age, Mark } from '../../parts/marks.js';
+import { Age } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
 import { Notify } from './notify.js';
 import { Passkeys } from './passkeys.js';
+import { Tokens } from './tokens.js';
 
 /** As many sessions has an owner; another one ends the one that was idle longest. */
 const SESSIONS_MAX = 32;
@@ -21,7 +20,6 @@ const SESSIONS_MAX = 32;
 export function Page() {
   const sessions = useResource('console-sessions', () => get('/console/sessions'), ({ room }) => room === 'accounts', 2000);
   const overview = useOverview();
-  const agents = useAgents();
   const [link, setLink] = useState(/** @type {any} */ (undefined));
   const people = (overview.data.value?.agents ?? []).filter((/** @type {any} */ one) => one.kind === 'person');
   /** @type {any[]} */
@@ -60,12 +58,12 @@ export function Page() {
     }
     overview.reload();
   };
-  return html`<div class="page"><header class="page-head"><div><h1>Access</h1><p class="lead">Who may look at this console, and act in it.</p></div></header>
+  return html`<div class="page"><header class="page-head"><div><h1>Access</h1><p class="lead">Who may look at this console, and act in it; what speaks as the agents.</p></div></header>
     <section class="panel" aria-labelledby="signed-in"><h2 id="signed-in">Signed in <small><span class="num">${list.length}</span> of ${SESSIONS_MAX}</small></h2>
       ${list.length >= SESSIONS_MAX && idlest ? html`<p class="banner" role="status">No session is left: whoever signs in next ends the one that was idle longest, ${idlest.current ? 'which is this one' : html`that of ${idlest.person ? html`<${Handle} handle=${idlest.person} />` : 'the operator'}, last used <${Age} at=${idlest.last_used_at} suffix=" ago" />`}. End those that nobody needs.</p>` : null}
       ${sessions.error.value ? html`<p class="trouble">${sessions.error.value.message}</p>` : null}
       <div class="scroll-x" tabindex="0" role="region" aria-label="Sessions, a table"><table class="table"><thead><tr><th scope="col">Who</th><th scope="col">Role</th><th scope="col" class="wide-only">From</th><th scope="col" class="wide-only">With</th><th scope="col" class="r wide-only">Began</th><th scope="col" class="r">Last used</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
-      <tbody>${list.map((/** @type {any} */ one) => html`<tr key=${one.session_id}><th scope="row">${one.person ? html`<${Handle} handle=${one.person} />` : 'operator'}${one.current ? html` <span class="tag">this one</span>` : null}</th><td>${one.role}</td><td class="num wide-only"><${Text} text=${one.address ?? ''} /></td><td class="aside wide-only"><${Text} text=${browser(one.user_agent)} /></td><td class="r wide-only"><${Age} at=${one.created_at} /></td><td class="r"><${Age} at=${one.last_used_at} /></td>
+      <tbody>${list.map((/** @type {any} */ one) => html`<tr key=${one.session_id}><th scope="row">${one.person ? html`<${Handle} handle=${one.person} />` : 'operator'}${one.issuer ? html` <span class="aside">at ${one.issuer}: <${Text} text=${one.issuer_subject ?? ''} /></span>` : null}${one.current ? html` <span class="tag">this one</span>` : null}</th><td>${one.role}</td><td class="num wide-only"><${Text} text=${one.address ?? ''} /></td><td class="aside wide-only"><${Text} text=${browser(one.user_agent)} /></td><td class="r wide-only"><${Age} at=${one.created_at} /></td><td class="r"><${Age} at=${one.last_used_at} /></td>
         <td class="r"><button disabled=${!mayWrite() && !one.current} onClick=${() => revoke(one)}>${one.current ? 'Sign out' : 'End'}</button></td></tr>`)}</tbody></table></div></section>
     <${Passkeys} />
     <${Notify} />
@@ -78,8 +76,7 @@ export function Page() {
           <select name="person" aria-label="Who"><option value="">for yourself</option>${people.map((/** @type {any} */ one) => html`<option value=${one.handle}>${one.handle}</option>`)}</select><button class="primary" disabled=${!mayWrite()}>Make a link</button></form>
         <p class="aside spaced">It works once, within five minutes. A viewer sees everything and changes nothing.</p></section>
     </div>
-    <section class="panel spaced" aria-labelledby="tokens"><h2 id="tokens">Tokens of agents</h2>
-      <table class="table"><thead><tr><th scope="col">Agent</th><th scope="col">Since</th><th scope="col">May change itself</th><th scope="col"><span class="unseen">Open</span></th></tr></thead><tbody>${(agents.data.value ?? []).map((one) => html`<tr key=${one.handle}><th scope="row"><${Handle} handle=${one.handle} /></th><td class="num">${date(one.created_at)}</td><td><${Mark} state=${one.self_service ? 'done' : 'gone'} /> ${one.self_service ? 'yes' : 'no'}</td><td class="r"><a href=${href('agents', one.handle)}>New token</a></td></tr>`)}</tbody></table></section>
+    <${Tokens} />
     ${link ? html`<${Dialog} title="The link" close=${() => setLink(undefined)}><p>For a ${link.role}, once, within ${span(link.expires_in * 1000)}. Whoever opens it first is signed in.</p><pre class="code wrap" tabindex="0" aria-label="The link"><code>${link.url}</code></pre><//>` : null}
   </div>`;
 }

@@ -9,6 +9,7 @@ import { Command, Diff } from '../../parts/diff.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
+import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
 import { KINDS, TIMEOUT } from './kinds.js';
 import { Later } from './later.js';
@@ -42,7 +43,7 @@ export function Detail({ one, advance }) {
   const show = (/** @type {'edit' | 'respond'} */ name) => () => may && allow[name] && setForm(name);
   useKeys('Request', [
     { keys: 'a', says: 'Accept', run: act('accept') },
-    { keys: 'e', says: 'Edit, then accept', run: show('edit') },
+    { keys: 'e', says: one.form ? 'Fill in' : 'Edit, then accept', run: show('edit') },
     { keys: 'r', says: 'Respond in words', run: show('respond') },
     { keys: 'i', says: 'Ignore', run: act('ignore') },
     { keys: 'z', says: 'Snooze for an hour', run: () => may && document.getElementById('later')?.click() },
@@ -59,14 +60,15 @@ export function Detail({ one, advance }) {
       ${waits ? null : html`<${Decided} one=${one} />`}
     </div>
     ${waits ? html`<footer class="answer">
-      ${form === 'edit' ? html`<${Edit} one=${one} close=${() => setForm('')} give=${(/** @type {any} */ args) => give({ type: 'edit', args, rule })} />` : null}
+      ${form === 'edit' && one.form ? html`<${Fields} schema=${one.form} close=${() => setForm('')} give=${(/** @type {any} */ args) => give({ type: 'edit', args })} />` : null}
+      ${form === 'edit' && !one.form ? html`<${Edit} one=${one} close=${() => setForm('')} give=${(/** @type {any} */ args) => give({ type: 'edit', args, rule })} />` : null}
       ${form === 'respond' ? html`<${Respond} one=${one} close=${() => setForm('')} give=${(/** @type {string} */ text) => give({ type: 'respond', text })} />` : null}
       ${form === '' && one.choices?.length && allow.respond ? html`<div class="choices" role="group" aria-label="Choices">${one.choices.map((choice) => html`<button disabled=${!may} onClick=${() => give({ type: 'respond', text: choice })}><${Text} text=${choice} /></button>`)}</div>` : null}
       <div class="answer-bar">
         ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
-        ${allow.edit ? html`<button disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>Edit <kbd>e</kbd></button>` : null}
+        ${allow.edit ? html`<button class=${one.form && form !== 'edit' ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : 'Edit'} <kbd>e</kbd></button>` : null}
         ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} aria-expanded=${form === 'respond' ? 'true' : 'false'} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
-        ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>Ignore <kbd>i</kbd></button>` : null}
+        ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${one.form ? 'Decline' : 'Ignore'} <kbd>i</kbd></button>` : null}
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>
       <p class="answer-note">
@@ -95,7 +97,8 @@ function Preview({ one }) {
     ${detail.command ? html`<${Command} text=${detail.command} directory=${one.directory} />` : null}
     ${detail.diff ? html`<${Diff} text=${detail.diff} />` : null}
     ${detail.document ? html`<div class="document"><${Markdown} text=${detail.document} /></div>` : null}
-    ${action?.args !== undefined ? html`<details open=${!shown}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
+    ${one.form ? html`<${Asked} schema=${one.form} />` : null}
+    ${action?.args !== undefined && !one.form ? html`<details open=${!shown}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
 }
 
 /** @param {{one: PersonRequest}} props */

@@ -1,19 +1,37 @@
-// Signing in by a passkey, or by the link that `plenary console` prints. Its secret stands in the fragment, and is gone from
+// Signing in by a passkey, at an issuer outside this server, or by the link that `plenary console` prints. Its secret stands in the fragment, and is gone from
 // it at once.
 // Must not know: what is behind it.
 
-import { html, signal } from '../../core/preact.js';
-import { ApiError, ended, me, post } from '../../core/api.js';
+import { html, signal, useEffect } from '../../core/preact.js';
+import { ApiError, ended, get, me, post } from '../../core/api.js';
 import { hasPasskeys, signInByPasskey, whyNot } from '../../core/passkeys.js';
 
 const trouble = signal('');
+/** @type {import('@preact/signals').Signal<{name: string, title: string}[]>} */
+const issuers = signal(/** @type {any[]} */ ([]));
+
+/** Why a browser came back from an issuer without a session. @type {Record<string, string>} */
+const TROUBLES = {
+  denied: 'You were not signed in there: it was cancelled, or refused.',
+  not_admitted: 'You are signed in there, but nobody has let you in here. Ask whoever runs this server.',
+  sign_in_failed: 'Signing in there failed, or took too long. Try again.',
+  issuer_unavailable: 'It cannot be asked now. Try again, or use a link.',
+  too_many_attempts: 'Too many attempts failed from your address. Try again in the next minute.',
+};
 const busy = signal(false);
 
 /** Exchanges the secret of a link, where the address has one. @returns {Promise<boolean>} whether somebody is signed in now */
 export async function signInByLink() {
-  const secret = new URLSearchParams(location.hash.replace(/^#\/?/, '')).get('link');
+  const sent = new URLSearchParams(location.hash.replace(/^#\/?/, ''));
+  const failed = sent.get('trouble');
+  if (failed) {
+    trouble.value = TROUBLES[failed] ?? TROUBLES.sign_in_failed;
+    history.replaceState(null, '', '#/now');
+  }
+  const secret = sent.get('link');
   if (!secret) return false;
-  history.replaceState(null, '', '#/now');
+  // A link may name the page that it leads to, and nothing else.
+  history.replaceState(null, '', `#/${/^[a-z]+$/.exec(sent.get('page') ?? '')?.[0] ?? 'now'}`);
   return signIn(secret);
 }
 
@@ -53,13 +71,18 @@ const submit = (event) => {
   if (secret) signIn(secret);
 };
 
-export const SignIn = () => html`<main class="sign-in">
+export function SignIn() {
+  useEffect(() => {
+    get('/console/issuers').then((found) => void (issuers.value = found.issuers), () => {});
+  }, []);
+  return html`<main class="sign-in">
   <section>
     <p class="wordmark"><${Mark} /> Plenary</p>
     <h1>A console for what your agents do.</h1>
     ${ended.value ? html`<p class="banner" role="status">Your session has ended. Somebody ended it, its token was replaced, nobody used it for seven days, or it was the one of 32 that was idle longest when another began.</p>` : null}
     ${hasPasskeys() ? html`<p><button class="primary" disabled=${busy.value} onClick=${byPasskey}>Sign in with a passkey</button></p>` : null}
-    <p class="lead">${hasPasskeys() ? 'Or sign' : 'Sign'} in with a link. It is printed where the server or your owner’s token is:</p>
+    ${issuers.value.map(({ name, title }) => html`<p key=${name}><a class="button primary" href=${`/console/sign-in/${encodeURIComponent(name)}`}>Sign in with ${title}</a></p>`)}
+    <p class="lead">${hasPasskeys() || issuers.value.length ? 'Or sign' : 'Sign'} in with a link. It is printed where the server or your owner’s token is:</p>
     <pre class="code" tabindex="0" aria-label="The command"><code><span class="prompt" aria-hidden="true">$ </span>plenary console --open</code></pre>
     <form onSubmit=${submit}>
       <label for="link">Or paste the link here</label>
@@ -72,6 +95,7 @@ export const SignIn = () => html`<main class="sign-in">
     <p class="small">The link works once. Its secret never leaves this page but for the exchange, and the session ends by itself after seven idle days.</p>
   </section>
 </main>`;
+}
 
 /** An assembly in a half circle; one has the floor. */
 export const Mark = () => html`<svg class="logo" viewBox="0 0 32 24" width="32" height="24" aria-hidden="true">

@@ -179,7 +179,7 @@ async fn collect(
                 && let Some(nth) = missing.iter().position(from)
             {
                 missing.swap_remove(nth);
-                answers.push(session::told(event));
+                answers.push(session::summarize(event));
             }
         }
         under_way.asks.0.lock().answered(under_way.number, &missing);

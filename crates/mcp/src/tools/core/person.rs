@@ -1,7 +1,7 @@
 //! A question to a person: asked, waited for, given up.
 //! Must not know: how people are told.
 
-use std::time::Duration;
+use std::{future::pending, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,18 +46,22 @@ pub(super) async fn ask_person(asking: ToolCaller, wanted: AskPersonArguments) -
             "`timeout_s` is at most {WAIT_S_MAX}; call again to wait longer."
         )));
     }
+    let within = Duration::from_secs(seconds);
     let id = match (wanted.request_id, wanted.question) {
         (Some(id), None) if wanted.withdraw == Some(true) => {
             asking.read(&WITHDRAW, &[&id], &[]).await?;
             return Ok(json!({"request_id": id, "state": "withdrawn"}));
         }
         (Some(id), None) => id,
-        (None, Some(question)) => asked(&asking, None, &question, wanted.detail, wanted.choices).await?,
+        (None, Some(question)) => {
+            let (detail, choices) = (wanted.detail, wanted.choices.unwrap_or_default());
+            return put(&asking, None, &question, detail, choices, within).await;
+        }
         (Some(_), Some(_)) | (None, None) => {
             return Err(Refusal::arguments("Give either `question` or the `request_id` of an earlier one."));
         }
     };
-    waited(&asking, &id, Duration::from_secs(seconds)).await
+    waited(&asking, &id, within).await
 }
 
 /// A question to the people of an owner, as `ask` puts it.
@@ -66,26 +70,54 @@ pub(super) async fn ask_owner(asking: &ToolCaller, owner: &str, text: &str, seco
     let to = format!("@{owner}.{owner}");
     let mut lines = text.splitn(2, '\n');
     let (first, rest) = (lines.next().unwrap_or_default(), lines.next().map(str::to_owned));
-    let id = asked(asking, Some(&to), first, rest, None).await?;
-    waited(asking, &id, Duration::from_secs(seconds)).await
+    put(asking, Some(&to), first, rest, Vec::new(), Duration::from_secs(seconds)).await
 }
 
-async fn asked(
+/// Puts a question into the inbox and, where the client can, before its own person: the first answer counts.
+async fn put(
     asking: &ToolCaller,
     to: Option<&str>,
     question: &str,
     detail: Option<String>,
-    choices: Option<Vec<String>>,
-) -> Result<String, Refusal> {
+    choices: Vec<String>,
+    within: Duration,
+) -> Answer {
+    let message =
+        detail.as_ref().map_or_else(|| question.to_owned(), |detail| format!("{question}\n{detail}"));
     let body = json!({
         "kind": "question",
         "title": question,
         "to": to,
         "detail": detail.map(|text| json!({"text": text})),
-        "choices": choices.unwrap_or_default(),
+        "choices": choices,
     });
     let made = asking.write(&MAKE, &[], &body).await?;
-    Ok(made["request_id"].as_str().unwrap_or_default().to_owned())
+    let id = made["request_id"].as_str().unwrap_or_default().to_owned();
+    tokio::select! {
+        biased;
+        seen = waited(asking, &id, within) => seen,
+        text = at_client(asking, &message, &choices) => match asking.read(&WITHDRAW, &[&id], &[]).await {
+            Ok(_) => Ok(json!({"request_id": id, "state": "answered", "timed_out": false,
+                "answer": {"type": "respond", "text": text, "by": "client"}})),
+            // Somebody has answered in the inbox meanwhile.
+            Err(_) => waited(asking, &id, Duration::ZERO).await,
+        },
+    }
+}
+
+/// What the person at the client answers. Where none does, nothing comes: a client may say no by itself.
+async fn at_client(asking: &ToolCaller, message: &str, choices: &[String]) -> String {
+    let Some(person) = &asking.person else { return pending().await };
+    let mut answer = json!({"type": "string", "title": "Answer", "minLength": 1});
+    if !choices.is_empty() {
+        answer = json!({"type": "string", "title": "Answer", "enum": choices});
+    }
+    let schema = json!({"type": "object", "properties": {"answer": answer}, "required": ["answer"]});
+    let values = person.ask(message, schema).await;
+    match values.as_ref().and_then(|values| values.get("answer")?.as_str()).filter(|text| !text.is_empty()) {
+        Some(text) => text.to_owned(),
+        None => pending().await,
+    }
 }
 
 async fn waited(asking: &ToolCaller, id: &str, within: Duration) -> Answer {

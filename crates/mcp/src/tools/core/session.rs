@@ -263,7 +263,7 @@ pub(super) async fn seen(asking: &ToolCaller, id: &str, after: u64, to: u64) {
 }
 
 /// An event in few words; one who only reads messages needs no more.
-pub(super) fn told(event: &Value) -> Value {
+pub(super) fn summarize(event: &Value) -> Value {
     let kind = event["type"].as_str().unwrap_or_default();
     let short = kind.strip_prefix("session.").unwrap_or(kind);
     let mut told = json!({"sequence": event["sequence"]});

@@ -83,7 +83,7 @@ pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
     let (after, limit) = (begin.to_string(), limit.to_string());
     let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after), ("limit", &limit)]).await?;
     let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut told: Vec<Value> = events.iter().map(session::told).collect();
+    let mut told: Vec<Value> = events.iter().map(session::summarize).collect();
     let fitting = bounds::fitting(&told).max(1);
     let more = told.len() > fitting || page["next_cursor"].is_string();
     told.truncate(fitting);

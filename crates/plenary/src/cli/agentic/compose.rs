@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    fn told(commits: &[Commit]) -> NewPackage {
+    fn package_of(commits: &[Commit]) -> NewPackage {
         let mut package = NewPackage::default();
         let told = CommitSummary {
             commits,
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn commits_say_title_decisions_questions_and_handoff() {
         let body = "Because of x.\n\nDecision: tabs\nquestion: and spaces?\nHandoff: see y\nDecision:";
-        let package = told(&[commit("Newest", ""), commit("Oldest", body)]);
+        let package = package_of(&[commit("Newest", ""), commit("Oldest", body)]);
         assert_eq!(package.title, "Newest, and 1 more commit");
         assert_eq!(
             (package.decisions_made, package.open_questions),
@@ -171,7 +171,7 @@ mod tests {
                 .content_md
                 .starts_with("- `0123456789` Newest (Ann)\n- `0123456789` Oldest (Ann)\n  Because")
         );
-        assert_eq!(told(&[commit("b", ""), commit("a", "")]).decisions_made, ["a", "b"]);
+        assert_eq!(package_of(&[commit("b", ""), commit("a", "")]).decisions_made, ["a", "b"]);
     }
 
     #[test]

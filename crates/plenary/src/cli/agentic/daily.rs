@@ -47,7 +47,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: &Daily) -> Resul
             all.into_iter().filter(|p| p.archived_at.is_none()).map(|p| p.project_id).collect()
         }
     };
-    let ask = |project: String| async move { told(place, project, since).await };
+    let ask = |project: String| async move { project_report(place, project, since).await };
     let told: Vec<ProjectReport> =
         stream::iter(projects).map(ask).buffered(ASKED_AT_ONCE).try_collect().await?;
     let digest = place.client.orchestrate(place.project_if_chosen(), None, Some(0), None, false).await?;
@@ -94,7 +94,11 @@ fn markdown(date: &str, told: &[ProjectReport], questions: &[OpenQuestion]) -> V
     lines
 }
 
-async fn told(place: &Place, project: String, since: TimestampMs) -> Result<ProjectReport, Failure> {
+async fn project_report(
+    place: &Place,
+    project: String,
+    since: TimestampMs,
+) -> Result<ProjectReport, Failure> {
     let query = PackageQuery { limit: Some(PACKAGES), ..PackageQuery::default() };
     let latest = place.client.latest_packages(&project, &query).await?;
     let waiting = place.client.awaiting_review(&project, Some(PACKAGES), None).await?;

@@ -219,14 +219,14 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
     if context.out.is_json() {
         context.out.line(&text(&report)?)?;
     } else {
-        told(context.out, &report)?;
+        print_import(context.out, &report)?;
     }
     let contents_refused = report.contents.as_ref().map_or(0, |contents| contents.refused_count);
     let whole = report.complete != Some(false) && report.refused_count + contents_refused == 0;
     if whole { Ok(()) } else { Err(Failure::Said(Exit::Refused)) }
 }
 
-fn told(out: Out, report: &ImportReport) -> Result<(), Failure> {
+fn print_import(out: Out, report: &ImportReport) -> Result<(), Failure> {
     let ImportReport { imported, skipped, conflicts, overwritten, renamed, refused_count, .. } = report;
     let would = if report.dry_run { "would be " } else { "" };
     out.line(&format!("{imported} records {would}imported, {skipped} skipped, {refused_count} refused"))?;

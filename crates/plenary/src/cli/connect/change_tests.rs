@@ -11,7 +11,7 @@ use crate::cli::{
     surroundings::Surroundings,
 };
 
-fn told() -> ProgramCommand {
+fn program() -> ProgramCommand {
     ProgramCommand {
         program: "/opt/my tools/plenary".into(),
         variables: vec![("PLENARY_DATA".into(), "/d".into())],
@@ -34,7 +34,7 @@ fn forms(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> Vec<(String
 #[test]
 fn each_coding_agent_has_its_files() {
     let names = |agent, scope| {
-        forms(agent, scope, &told()).into_iter().map(|(path, _)| path).collect::<Vec<_>>().join(" ")
+        forms(agent, scope, &program()).into_iter().map(|(path, _)| path).collect::<Vec<_>>().join(" ")
     };
     for (agent, project, user) in [
         (
@@ -62,7 +62,7 @@ fn each_coding_agent_has_its_files() {
 
 #[test]
 fn a_hook_runs_this_program_with_what_only_the_terminal_knew() {
-    let forms = forms(CodingAgent::Claude, Scope::Project, &told());
+    let forms = forms(CodingAgent::Claude, Scope::Project, &program());
     let text = put_in(CodingAgent::Claude, "", &forms[1].1, &[]).unwrap().text;
     let settings: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_hook_runs_this_program_with_what_only_the_terminal_knew() {
 
 #[test]
 fn no_token_stands_in_any_form() {
-    let http = ProgramCommand { http: Some("http://127.0.0.1:1/mcp".into()), ..told() };
+    let http = ProgramCommand { http: Some("http://127.0.0.1:1/mcp".into()), ..program() };
     for agent in CodingAgent::ALL {
         for (_, form) in forms(agent, Scope::Project, &http) {
             let text = put_in(agent, "", &form, &[]).unwrap().text;
@@ -95,10 +95,10 @@ fn no_token_stands_in_any_form() {
 fn a_second_time_changes_nothing_and_a_move_is_followed() {
     for agent in CodingAgent::ALL {
         for scope in [Scope::Project, Scope::User] {
-            for ((_, form), (_, moved)) in forms(agent, scope, &told()).into_iter().zip(forms(
+            for ((_, form), (_, moved)) in forms(agent, scope, &program()).into_iter().zip(forms(
                 agent,
                 scope,
-                &ProgramCommand { program: "/new/plenary".into(), ..told() },
+                &ProgramCommand { program: "/new/plenary".into(), ..program() },
             )) {
                 let once = put_in(agent, "", &form, &[]).unwrap();
                 let twice = put_in(agent, &once.text, &form, &once.made).unwrap();
@@ -120,7 +120,7 @@ fn a_second_time_changes_nothing_and_a_move_is_followed() {
 #[test]
 fn what_the_person_has_by_our_name_stays_and_is_named() {
     let theirs = r#"{"mcpServers": {"plenary": {"command": "other"}}}"#;
-    let (_, form) = forms(CodingAgent::Claude, Scope::Project, &told()).swap_remove(0);
+    let (_, form) = forms(CodingAgent::Claude, Scope::Project, &program()).swap_remove(0);
     let Err(Odd(why)) = put_in(CodingAgent::Claude, theirs, &form, &[]) else { panic!() };
     assert!(why.contains("mcpServers/plenary"), "{why}");
     let same = put_in(CodingAgent::Claude, "", &form, &[]).unwrap().text;
@@ -131,7 +131,7 @@ fn what_the_person_has_by_our_name_stays_and_is_named() {
 
 #[test]
 fn a_hook_that_was_moved_into_another_group_is_found() {
-    let (_, form) = forms(CodingAgent::Claude, Scope::Project, &told()).swap_remove(1);
+    let (_, form) = forms(CodingAgent::Claude, Scope::Project, &program()).swap_remove(1);
     let ours = "/opt/plenary hook Stop --client claude";
     let text = serde_json::json!({"hooks": {"Stop": [
         {"matcher": "x", "hooks": [{"command": "theirs"}, {"command": ours}]}, {"hooks": []}
@@ -142,7 +142,7 @@ fn a_hook_that_was_moved_into_another_group_is_found() {
 
 #[test]
 fn a_module_is_a_file_of_ours_alone() {
-    let forms = forms(CodingAgent::Opencode, Scope::Project, &told());
+    let forms = forms(CodingAgent::Opencode, Scope::Project, &program());
     let [(settings, named), (path, module)] = forms.as_slice() else { panic!("{forms:?}") };
     assert_eq!((settings.as_str(), path.as_str()), ("/w/opencode.json", "/w/.plenary/opencode.js"));
     let text = put_in(CodingAgent::Opencode, "", named, &[]).unwrap().text;
@@ -162,7 +162,7 @@ fn a_module_is_a_file_of_ours_alone() {
 #[test]
 fn hooks_are_written_as_each_coding_agent_reads_them() {
     let written = |agent, scope, nth: usize| {
-        let text = put_in(agent, "", &forms(agent, scope, &told())[nth].1, &[]).unwrap().text;
+        let text = put_in(agent, "", &forms(agent, scope, &program())[nth].1, &[]).unwrap().text;
         serde_json::from_str::<Value>(&text).unwrap()
     };
     let line = |event: &str, client: &str| {
@@ -177,14 +177,14 @@ fn hooks_are_written_as_each_coding_agent_reads_them() {
     assert_eq!(droid["Stop"][0]["hooks"][0]["command"], line("Stop", "droid"));
     let antigravity = written(CodingAgent::Antigravity, Scope::Project, 1);
     assert_eq!(antigravity["plenary"]["PreInvocation"][0]["command"], line("PostToolUse", "antigravity"));
-    let goose = forms(CodingAgent::Goose, Scope::Project, &told());
+    let goose = forms(CodingAgent::Goose, Scope::Project, &program());
     let paths: Vec<&str> = goose.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(
         paths,
         ["/w/.agents/plugins/plenary/plugin.json", "/w/.agents/plugins/plenary/hooks/hooks.json"]
     );
-    assert_eq!(forms(CodingAgent::Kimi, Scope::Project, &told()).len(), 1, "its hooks are the user's");
-    let (path, Form::Toml(block)) = &forms(CodingAgent::Kimi, Scope::User, &told())[1] else { panic!() };
+    assert_eq!(forms(CodingAgent::Kimi, Scope::Project, &program()).len(), 1, "its hooks are the user's");
+    let (path, Form::Toml(block)) = &forms(CodingAgent::Kimi, Scope::User, &program())[1] else { panic!() };
     assert_eq!(path, "/h/.kimi-code/config.toml");
     let block: toml::Table = toml::from_str(block).unwrap();
     assert_eq!(block["hooks"][0]["command"].as_str().unwrap(), line("SessionStart", "kimi"));
@@ -241,7 +241,7 @@ proptest! {
         let text = if pretty { serde_json::to_string_pretty(&settings).unwrap() + "\n" } else { settings.to_string() };
         let agent = CodingAgent::ALL[which];
         let scope = if user { Scope::User } else { Scope::Project };
-        for (_, form) in forms(agent, scope, &told()) {
+        for (_, form) in forms(agent, scope, &program()) {
             let text = match form {
                 Form::Toml(_) => "# mine\na = 1",
                 Form::Own(_) => "",
@@ -260,7 +260,8 @@ fn the_plugin_is_what_connecting_writes() {
     let plugin = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/claude"));
     let read = |name: &str| std::fs::read_to_string(plugin.join(name)).unwrap();
     let json = |name: &str| serde_json::from_str::<Value>(&read(name)).unwrap();
-    let plain = ProgramCommand { program: "plenary".into(), variables: vec![], arguments: vec![], ..told() };
+    let plain =
+        ProgramCommand { program: "plenary".into(), variables: vec![], arguments: vec![], ..program() };
     let forms = forms(CodingAgent::Claude, Scope::User, &plain);
     let written = |form: &Form| {
         let text = put_in(CodingAgent::Claude, "", form, &[]).unwrap().text;

@@ -19,7 +19,7 @@ use super::{
     coding::{CodingAgent, Scope},
     naming,
     plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
-    planned, serve, told,
+    planned, program_command, serve,
     tool::Start as How,
     working_directory,
 };
@@ -140,7 +140,7 @@ pub(crate) async fn prepare(
         None => {
             serve::answering(context, false, None).await?;
             let handle = agent(context, coding, &directory).await?;
-            let mut told = told(context, handle.as_str(), false)?;
+            let mut told = program_command(context, handle.as_str(), false)?;
             // Without a person it would wait for half a minute at its end.
             let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print");
             told.wake = coding.reach().wakes && coding != CodingAgent::Codex && !is_print;

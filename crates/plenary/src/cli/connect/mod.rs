@@ -68,7 +68,7 @@ pub(crate) struct Connect {
     #[arg(long, conflicts_with = "identity_only")]
     wake: bool,
     /// Send permission requests to your inbox for this many seconds before the coding agent asks in its window (Claude Code
-    /// and Codex) [default: 60 if no number is given]
+    /// and Codex), and what MCP servers ask you for (Claude Code) [default: 60 if no number is given]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60", conflicts_with = "identity_only",
         value_parser = clap::value_parser!(u64).range(1..=600))]
     approvals: Option<u64>,
@@ -118,7 +118,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
             "leave out --wake; news arrives with its next event",
         ));
     }
-    if args.approvals.is_some() && !args.coding.tool().asks_for_permission {
+    if args.approvals.is_some() && args.coding.tool().asks_person.is_empty() {
         return Err(Failure::usage(
             format!("{} does not call a hook before it asks for a permission", args.coding.title()),
             "leave out --approvals; it asks in its own window",
@@ -132,7 +132,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         if args.identity_only {
             return Ok((Vec::new(), Vec::new()));
         }
-        let mut told = told(context, &agent.handle.to_string(), args.http)?;
+        let mut told = program_command(context, &agent.handle.to_string(), args.http)?;
         (told.wake, told.ask, told.approvals) = (wake, ask, approvals);
         let planned = planned(context, args.coding, scope, &directory, &told)?;
         if scope == Scope::Project {
@@ -241,7 +241,7 @@ fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
 }
 
 /// What a program that is started elsewhere must be told to find what this command found.
-fn told(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
+fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
     let found = context.whereabouts()?;

@@ -11,7 +11,7 @@ use super::{
     tool::{Fixed, HookShape, Hooks, Module, More, ServerShape, Servers},
 };
 use crate::cli::{
-    hook::{PERMISSION, STOPS_MAX, WAIT, WAIT_SECONDS},
+    hook::{STOPS_MAX, WAIT, WAIT_SECONDS},
     identity::CLIENT_VAR,
     shell::quoted,
 };
@@ -132,9 +132,10 @@ pub(crate) fn plan(
                     let way = settings.list.iter().chain([event]).copied().collect();
                     entries.push(Entry::Element(way, hook(agent, event, told)));
                 }
-                if let Some(seconds) = told.approvals.filter(|_| tool.asks_for_permission) {
-                    let way = settings.list.iter().chain([&PERMISSION]).copied().collect();
-                    entries.push(Entry::Element(way, permission_hook(agent, seconds, told)));
+                for event in tool.asks_person {
+                    let Some(seconds) = told.approvals else { break };
+                    let way = settings.list.iter().chain([event]).copied().collect();
+                    entries.push(Entry::Element(way, person_hook(agent, event, seconds, told)));
                 }
                 if (agent, scope) == (CodingAgent::Claude, Scope::Project) {
                     // Without it the server of `.mcp.json` is asked for at the next start.
@@ -347,14 +348,14 @@ fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
 }
 
 /// The entry of the hook that asks a person; the coding agent waits for it a little longer than it waits itself.
-fn permission_hook(agent: CodingAgent, seconds: u64, told: &ProgramCommand) -> Value {
-    let command = line(agent, &[PERMISSION, "--wait-seconds", &seconds.to_string()], told);
+fn person_hook(agent: CodingAgent, event: &str, seconds: u64, told: &ProgramCommand) -> Value {
+    let command = line(agent, &[event, "--wait-seconds", &seconds.to_string()], told);
     json!({"hooks": [{"type": "command", "command": command, "timeout": seconds + HOOK_SECONDS}]})
 }
 
 /// The line that a hook runs, for a shell.
 pub(super) fn command(agent: CodingAgent, event: &str, told: &ProgramCommand) -> String {
-    line(agent, &[agent.tool().told(event)], told)
+    line(agent, &[agent.tool().own_event(event)], told)
 }
 
 fn line(agent: CodingAgent, event: &[&str], told: &ProgramCommand) -> String {

@@ -21,8 +21,8 @@ pub(crate) struct Tool {
     pub(crate) allowed: Option<(&'static [&'static str], &'static str)>,
     /// How it is started connected, without a change of the directory.
     pub(crate) start: Start,
-    /// Whether it calls a hook before it asks its person for a permission.
-    pub(crate) asks_for_permission: bool,
+    /// At which events it calls a hook before it asks its person: for a permission, for what a server wants to know.
+    pub(crate) asks_person: &'static [&'static str],
     /// What reaches a session.
     pub(crate) reach: Reach,
     /// What is left to the person.
@@ -210,7 +210,7 @@ impl Tool {
     }
 
     /// What an event of it is called by this program.
-    pub(crate) fn told<'a>(&self, event: &'a str) -> &'a str {
+    pub(crate) fn own_event<'a>(&self, event: &'a str) -> &'a str {
         match &self.hooks {
             Hooks::Settings(settings) => {
                 settings.renamed.iter().find(|(theirs, _)| *theirs == event).map_or(event, |(_, ours)| ours)

@@ -42,7 +42,7 @@ impl ProgramEntries {
     /// Refuses settings that run anything but what `connect` would write now: they lie in the directory, and whoever brought it
     /// may have written them.
     pub(crate) fn own(&self, context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
-        let told = super::told(context, agent.as_str(), false)?;
+        let told = super::program_command(context, agent.as_str(), false)?;
         if !self.server["command"].is_null() && !self.is_own_server(&told) {
             return Err(self.foreign(&self.server.to_string()));
         }
@@ -97,7 +97,7 @@ impl ProgramEntries {
     }
 
     /// That the server is there; an absent hook is another matter.
-    pub(crate) fn told(&self) -> Result<String, Failure> {
+    pub(crate) fn check_server(&self) -> Result<String, Failure> {
         let files = self.files.join(" and ");
         if self.server.is_null() && self.coding.tool().servers.is_some() {
             return Err(Failure::local_with(
@@ -143,7 +143,7 @@ pub(crate) fn written(
     match (&tool.hooks, &module) {
         (Hooks::Plugin(ours), Some(text)) => {
             // What a module runs is ours as a whole, or nothing of it is.
-            let mut told = super::told(context, agent, false)?;
+            let mut told = super::program_command(context, agent, false)?;
             let mut is_own = false;
             for wake in [false, true] {
                 told.wake = wake;

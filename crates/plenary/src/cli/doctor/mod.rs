@@ -138,7 +138,7 @@ async fn examine(
             Ok(written) => written,
             Err(failure) => return report.found("settings", about, Err(failure)).map(drop),
         };
-    if !report.found("settings", about, written.told())? {
+    if !report.found("settings", about, written.check_server())? {
         return Ok(());
     }
     if let Err(failure) = written.own(context, &connected.agent) {

@@ -165,7 +165,7 @@ async fn look(
     let mut slowest = 0;
     for (event, line) in &written.hooks {
         let begun = Instant::now();
-        let output = run(&format!("{line} --peek"), &told(event, directory), directory).await?;
+        let output = run(&format!("{line} --peek"), &hook_input(event, directory), directory).await?;
         let took = begun.elapsed().as_millis();
         slowest = slowest.max(took);
         if !hook::speaks_at(coding, event) || output.contains(word) {
@@ -194,7 +194,7 @@ async fn look(
 }
 
 /// What a coding agent says at an event.
-fn told(event: &str, directory: &Path) -> String {
+fn hook_input(event: &str, directory: &Path) -> String {
     json!({"hook_event_name": event, "session_id": "plenary-doctor", "cwd": directory}).to_string()
 }
 

@@ -115,7 +115,7 @@ pub(crate) async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let content = args.content.read(&client).await?.ok_or_else(nothing_to_say)?;
     let said = MessageArgs::new(content, args.topic).urgent(args.urgent);
     let sent = talk::send(&client, &args.to, said).await?;
-    told(context, &sent)
+    print_sent(context, &sent)
 }
 
 pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure> {
@@ -127,10 +127,10 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
     };
     let said = MessageArgs::new(content, None).urgent(args.urgent);
     let sent = talk::send(&client, &to, said).await?;
-    told(context, &sent)
+    print_sent(context, &sent)
 }
 
-fn told(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
+fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
     let SentMessage { session, sequence, to } = sent;
     if context.out.is_json() {
         let answer = json!({"session_id": session, "sequence": sequence, "to": to, "state": "accepted"});
@@ -158,7 +158,7 @@ pub(crate) async fn ask(
     let said = MessageArgs::new((Content::from(text), None), None);
     let sent = talk::send(client, &Recipient::Agents(vec![to.clone()]), said).await?;
     if wait.is_zero() {
-        return told(context, &sent);
+        return print_sent(context, &sent);
     }
     context.out.note(&format!("asked {to} in {}", sent.session));
     let mut read = sent.sequence;

@@ -54,7 +54,15 @@ pub(super) fn answer(event: &Event, text: &str) -> Option<Value> {
     Some(match (form(event.coding), event.moment) {
         // What wakes a session is read as it is.
         (Form::Claude | Form::Module, Moment::Wait) => text.into(),
-        (_, Moment::Compact | Moment::End | Moment::Wait | Moment::Watch | Moment::Permission)
+        (
+            _,
+            Moment::Compact
+            | Moment::End
+            | Moment::Wait
+            | Moment::Watch
+            | Moment::Permission
+            | Moment::Elicitation,
+        )
         | (Form::Cursor, Moment::Prompt)
         | (Form::Kimi, Moment::Start | Moment::Tool)
         | (Form::Goose, Moment::Start | Moment::Prompt | Moment::Tool) => return None,

@@ -99,7 +99,7 @@ pub(super) async fn run(
 /// Tells the server of the moment: what was printed before is in context now, or never was. A server that does not take
 /// it has an inbox all the same.
 pub(super) async fn tell(event: &Event, client: &Client, until: Instant) -> Result<(), Untold> {
-    let told = timeout_at(until, client.session_moment(event.coding_session(), event.moment.told())).await;
+    let told = timeout_at(until, client.session_moment(event.coding_session(), event.moment.as_str())).await;
     let late = |_| Untold { why: "the server did not answer in time".to_owned(), is_away: false };
     match told.map_err(late)? {
         Ok(_) | Err(Error::Refused(_)) => Ok(()),

@@ -19,6 +19,9 @@ pub(crate) const WAIT: &str = "Wait";
 /// A tool may not be used yet.
 pub(crate) const PERMISSION: &str = "PermissionRequest";
 
+/// A server of the Model Context Protocol asks the person for something.
+pub(crate) const ELICITATION: &str = "Elicitation";
+
 /// No event either, but a process that looks after a session.
 pub(super) const WATCH: &str = "Watch";
 
@@ -33,6 +36,8 @@ pub(super) enum Moment {
     Tool,
     /// A tool is about to be asked a permission for.
     Permission,
+    /// A server of the Model Context Protocol is about to ask the person.
+    Elicitation,
     /// The turn is about to end.
     Stop,
     /// What was said is about to be summarised.
@@ -47,11 +52,11 @@ pub(super) enum Moment {
 
 impl Moment {
     /// As the server is told of it.
-    pub(super) const fn told(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
             Self::Prompt => "prompt",
-            Self::Tool | Self::Permission => "tool",
+            Self::Tool | Self::Permission | Self::Elicitation => "tool",
             Self::Stop => "stop",
             Self::Compact => "compact",
             Self::End => "end",
@@ -90,6 +95,19 @@ pub(super) struct Event {
     pub(super) program: Option<Program>,
     /// The tool, and what it is to be used with.
     pub(super) tool: Option<(String, Map<String, Value>)>,
+    /// What a server asks its person for.
+    pub(super) elicitation: Option<Elicitation>,
+}
+
+/// What a server of the Model Context Protocol asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Elicitation {
+    /// As the coding agent calls the server.
+    pub(super) server: String,
+    /// In its words.
+    pub(super) message: String,
+    /// The form; none of what is asked on a page of its own.
+    pub(super) schema: Option<Map<String, Value>>,
 }
 
 /// What a session is called that has no name.
@@ -136,6 +154,9 @@ struct Input {
     since: Value,
     tool_name: Value,
     tool_input: Value,
+    mcp_server_name: Value,
+    message: Value,
+    requested_schema: Value,
 }
 
 /// A text that is one; an odd member is none, and never the end of a hook.
@@ -172,8 +193,14 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
         let arguments = input.tool_input.as_object().cloned().unwrap_or_default();
         (text(&input.tool_name).unwrap_or("a tool").to_owned(), arguments)
     });
+    let elicitation = (moment == Moment::Elicitation).then(|| Elicitation {
+        server: text(&input.mcp_server_name).unwrap_or("a server").to_owned(),
+        message: text(&input.message).unwrap_or("It asks for input.").to_owned(),
+        schema: input.requested_schema.as_object().cloned(),
+    });
     Ok(Event {
         tool,
+        elicitation,
         name: said.unwrap_or_else(|| own_name(coding, moment)).to_owned(),
         moment,
         coding,
@@ -223,6 +250,7 @@ fn moment(name: &str) -> Option<Moment> {
         "sessionstart" => Moment::Start,
         "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" => Moment::Prompt,
         "permissionrequest" => Moment::Permission,
+        "elicitation" => Moment::Elicitation,
         "posttooluse" | "posttoolusefailure" | "posttoolbatch" | "aftertool" => Moment::Tool,
         "stop" | "agentstop" | "afteragent" => Moment::Stop,
         "precompact" | "precompress" => Moment::Compact,
@@ -247,9 +275,10 @@ fn looks_like(input: &Input, name: &str) -> CodingAgent {
 /// What a coding agent calls a moment: by its table, else as Claude Code does.
 fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
     let tool = coding.tool();
-    let own = tool.events().iter().find(|event| self::moment(tool.told(event)) == Some(moment));
+    let own = tool.events().iter().find(|event| self::moment(tool.own_event(event)) == Some(moment));
     own.copied().unwrap_or(match moment {
         Moment::Permission => PERMISSION,
+        Moment::Elicitation => ELICITATION,
         Moment::Wait => WAIT,
         Moment::Watch => WATCH,
         Moment::Start => "SessionStart",

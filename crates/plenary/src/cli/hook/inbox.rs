@@ -33,7 +33,7 @@ pub(super) async fn shown(
     page: &InboxPage,
     cut: &[CutItem],
 ) -> Result<(), Error> {
-    client.shown(event.coding_session(), event.moment.told(), page, cut).await.map(drop)
+    client.shown(event.coding_session(), event.moment.as_str(), page, cut).await.map(drop)
 }
 
 /// What fits into one answer.

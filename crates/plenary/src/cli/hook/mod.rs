@@ -5,12 +5,14 @@ mod answer;
 mod deliver;
 mod deposit;
 mod ear;
+mod elicitation;
 mod event;
 mod inbox;
 mod invitations;
 mod journal;
 mod kept;
 mod permission;
+mod person;
 mod program;
 mod queue;
 mod waiting;
@@ -32,8 +34,8 @@ use super::{
     identity::{self, Identity},
 };
 pub(crate) use event::STOPS_MAX;
+pub(crate) use event::{ELICITATION, PERMISSION, WAIT};
 use event::{Event, Moment};
-pub(crate) use event::{PERMISSION, WAIT};
 pub(crate) use journal::{file as journal_file, words};
 pub(crate) use kept::{kept_in, session_in};
 pub(crate) use program::{Program, around as program_around};
@@ -64,7 +66,7 @@ pub(crate) struct Hook {
     /// [default: 250]
     #[arg(long, value_name = "N")]
     deadline_ms: Option<u64>,
-    /// For a permission request: seconds to wait for a person's answer before the coding agent asks
+    /// For a permission request or an elicitation: seconds to wait for a person's answer before the coding agent asks
     #[arg(long, value_name = "N", default_value_t = 60)]
     wait_seconds: u64,
 }
@@ -90,7 +92,7 @@ pub(crate) fn run(context: &Context, args: &Hook) -> bool {
 
 /// Whether a coding agent takes text at an event of its.
 pub(crate) fn speaks_at(coding: CodingAgent, event: &str) -> bool {
-    event::read(b"", Some(coding.tool().told(event)), Some(coding.as_str()))
+    event::read(b"", Some(coding.tool().own_event(event)), Some(coding.as_str()))
         .is_ok_and(|event| answer::is_heard(&event))
 }
 
@@ -153,6 +155,10 @@ fn respond(
         Moment::Permission => {
             let within = Duration::from_secs(args.wait_seconds);
             wait_for(permission::run(&context, event, within)).map(|()| false)
+        }
+        Moment::Elicitation => {
+            let within = Duration::from_secs(args.wait_seconds);
+            wait_for(elicitation::run(&context, event, within)).map(|()| false)
         }
         Moment::Watch => wait_for(watch::run(&context, event, &identity.handle)).map(|()| false),
         Moment::Wait => wait_for(waiting::run(&context, event, &identity.handle)),

@@ -1,51 +1,21 @@
-//! A permission that a coding agent is about to ask for in its window: its person is asked in the inbox first. Without an
-//! answer nothing is printed, and the coding agent asks as it always does.
+//! A permission that a coding agent is about to ask for in its window.
 //! Must not know: how events are read.
 
-use std::{
-    io::{self, Write as _},
-    time::Duration,
-};
+use std::time::Duration;
 
-use plenary_client::{Client, IdempotencyKey, frames::now};
-use plenary_kernel::AskId;
 use serde_json::{Map, Value, json};
 
-use super::{event::Event, journal};
-use crate::cli::{connect::CodingAgent, context::Context, interrupts::Interrupts};
-
-/// The longest title that the server takes, in characters.
-const TITLE_CHARS_MAX: usize = 200;
-/// The longest text of a detail that is sent, in characters.
-const DETAIL_CHARS_MAX: usize = 16_000;
-/// So much longer than it is waited for does a request stand, should this process be killed.
-const GRACE_MS: u64 = 5_000;
+use super::{
+    event::Event,
+    person::{REQUEST_BYTES_MAX, ask, cut, line, surround},
+};
+use crate::cli::{connect::CodingAgent, context::Context};
 
 /// Asks, waits, and prints what was decided.
 pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> Result<(), String> {
     let Some((tool, arguments)) = &event.tool else { return Ok(()) };
-    let failed = |error: plenary_client::Error| journal::words(&error.into());
-    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
-    let mut interrupts = Interrupts::with_hangup().map_err(|failure| journal::words(&failure))?;
     let body = request(event, tool, arguments, within);
-    let made = client.make_request(&body, &IdempotencyKey::random()).await.map_err(failed)?;
-    let id: AskId =
-        made.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
-    let seen = tokio::select! {
-        seen = client.wait_request(&id, within) => seen.map_err(failed)?.value,
-        // The coding agent was answered in its window, or ends.
-        () = interrupts.next() => return give_up(&client, &id).await,
-    };
-    match decision(event, arguments, &seen) {
-        Some(decision) => {
-            print(&decision).map_err(|error| format!("the decision cannot be printed: {error}"))
-        }
-        None => give_up(&client, &id).await,
-    }
-}
-
-async fn give_up(client: &Client, id: &AskId) -> Result<(), String> {
-    client.withdraw_request(id).await.map(|_| ()).map_err(|error| journal::words(&error.into()))
+    ask(context, &body, within, |answer| decision(event, arguments, answer)).await
 }
 
 /// The request: what the tool would be used with, as far as it can be looked at.
@@ -56,7 +26,6 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
         Some(what) => format!("{tool}: {what}"),
         None => format!("Use {tool}"),
     };
-    let cut = |text: &str| text.chars().take(DETAIL_CHARS_MAX).collect::<String>();
     let mut detail = Map::new();
     if let Some(command) = text("command") {
         detail.insert("command".into(), cut(command).into());
@@ -70,21 +39,16 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
     if let Some(content) = text("content") {
         detail.insert("document".into(), cut(content).into());
     }
-    let wait_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
     let mut body = json!({
         "kind": "permission",
         "title": line(&title),
         "action": {"name": line(tool), "args": arguments},
         // Codex takes no other arguments.
         "allow": {"accept": true, "edit": event.coding == CodingAgent::Claude, "respond": true, "ignore": true},
-        "deadline_at": now().0.saturating_add(wait_ms).saturating_add(GRACE_MS),
-        "inbox": false,
     });
+    surround(&mut body, event, within);
     if !detail.is_empty() {
         body["detail"] = detail.into();
-    }
-    if let Some(directory) = event.directory.as_ref().and_then(|path| path.to_str()) {
-        body["directory"] = line(directory).into();
     }
     if body.to_string().len() > REQUEST_BYTES_MAX {
         // What is too large to be looked at is named by its size.
@@ -95,18 +59,8 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
     body
 }
 
-/// What the server takes of a request, less what it adds.
-const REQUEST_BYTES_MAX: usize = 60 << 10;
-
-/// One line without what nobody sees.
-fn line(text: &str) -> String {
-    let plain = text.chars().map(|c| if plenary_kernel::text::is_hidden(c) { ' ' } else { c });
-    plain.take(TITLE_CHARS_MAX).collect()
-}
-
 /// What is printed for an answer; nothing where there is none.
-fn decision(event: &Event, asked: &Map<String, Value>, request: &Value) -> Option<Value> {
-    let answer = &request["answer"];
+fn decision(event: &Event, asked: &Map<String, Value>, answer: &Value) -> Option<Value> {
     let text = answer["text"].as_str().filter(|text| !text.is_empty());
     let decision = match answer["type"].as_str()? {
         "accept" => json!({"behavior": "allow"}),
@@ -124,13 +78,6 @@ fn decision(event: &Event, asked: &Map<String, Value>, request: &Value) -> Optio
     Some(json!({"hookSpecificOutput": {"hookEventName": event.name, "decision": decision}}))
 }
 
-fn print(decision: &Value) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(decision.to_string().as_bytes())?;
-    out.write_all(b"\n")?;
-    out.flush()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,7 +92,7 @@ mod tests {
     fn decided(answer: &Value) -> Value {
         let event = event();
         let arguments = &event.tool.as_ref().unwrap().1;
-        let said = decision(&event, arguments, &json!({"answer": answer}));
+        let said = decision(&event, arguments, answer);
         said.map_or(Value::Null, |said| said["hookSpecificOutput"]["decision"].clone())
     }
 

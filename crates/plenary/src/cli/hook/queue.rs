@@ -52,7 +52,8 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
         | Moment::End
         | Moment::Wait
         | Moment::Watch
-        | Moment::Permission => Ok(()),
+        | Moment::Permission
+        | Moment::Elicitation => Ok(()),
     };
     if let Err(why) = done {
         journal::note(&context.around, &event.name, &format!("{handle}: {why}"));

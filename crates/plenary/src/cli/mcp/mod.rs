@@ -11,20 +11,15 @@ mod session;
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    sync::mpsc,
-    task::JoinSet,
-    time::timeout,
-};
+use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
 use self::{coding::CodingSession, forward::Forwarder, line::Message};
-use super::{context::Context, failure::Failure};
+use super::{
+    context::Context,
+    failure::Failure,
+    lines::{self, LINES_WAITING_MAX, Lines},
+};
 
-/// Largest line of the client that is read, in bytes; past it the shim ends.
-const LINE_OCTETS_MAX: u64 = 8 << 20;
-/// Lines that wait for a client that does not read; past it what the server says waits too.
-const LINES_WAITING_MAX: usize = 64;
 /// How long requests may finish when the client has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// How long closing the session may take.
@@ -55,8 +50,8 @@ pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
         }
         None => "/mcp".to_owned(),
     };
-    let (out, lines) = mpsc::channel(LINES_WAITING_MAX);
-    let writing = tokio::spawn(write(lines));
+    let (out, waiting) = mpsc::channel(LINES_WAITING_MAX);
+    let writing = tokio::spawn(lines::write(waiting));
     let forwarder =
         Arc::new(Forwarder::new(client, path, (args.channel, CodingSession::around(context)), out));
     let read = read(context, forwarder).await;
@@ -67,30 +62,17 @@ pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
 
 /// Reads lines until there are no more, and lets what is under way finish.
 async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failure> {
-    let mut input = BufReader::new(tokio::io::stdin());
+    let mut lines = Lines::new();
     let (mut carried, mut beside) = (JoinSet::new(), JoinSet::new());
-    let mut line = Vec::new();
     let mut is_told = false;
-    loop {
-        line.clear();
-        let count = (&mut input).take(LINE_OCTETS_MAX).read_until(b'\n', &mut line).await;
-        let count = count.map_err(|e| Failure::local(format!("standard input cannot be read: {e}")))?;
-        if count == 0 {
-            break;
-        }
-        if line.len() as u64 == LINE_OCTETS_MAX && line.last() != Some(&b'\n') {
-            return Err(Failure::local(format!("a line is larger than {} MiB", LINE_OCTETS_MAX >> 20)));
-        }
+    while let Some(line) = lines.next().await? {
         while carried.try_join_next().is_some() {}
-        let text = String::from_utf8_lossy(&line);
-        if text.trim().is_empty() {
-            continue;
-        }
+        let text = String::from_utf8_lossy(line);
         if !is_told {
             is_told = true;
             beside.spawn(presence::tell(forwarder.clone()));
         }
-        match Message::read(text.trim()) {
+        match Message::read(&text) {
             Err(error) => forwarder.say(error).await,
             Ok(message) if forwarder.cancels(&message) => {}
             Ok(message) if message.method == "initialize" => forwarder.carry(&message).await,
@@ -124,16 +106,5 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
     let _late = timeout(LAST_WORDS, last).await;
     carried.shutdown().await;
     beside.shutdown().await;
-    Ok(())
-}
-
-/// Writes lines until nobody has any more.
-async fn write(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
-    let mut output = tokio::io::stdout();
-    while let Some(mut line) = lines.recv().await {
-        line.push('\n');
-        output.write_all(line.as_bytes()).await?;
-        output.flush().await?;
-    }
     Ok(())
 }

@@ -91,7 +91,12 @@ fn chat(args: &Run) -> Result<Chat, Failure> {
         ));
     }
     let request_metadata = args.metadata.as_deref().map(object).transpose()?;
-    Ok(Chat { input: parts.join("\n\n"), thread_id: args.thread.clone(), request_metadata })
+    Ok(Chat {
+        input: parts.join("\n\n"),
+        thread_id: args.thread.clone(),
+        request_metadata,
+        ..Chat::default()
+    })
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, Failure> {

@@ -1,7 +1,7 @@
 //! The page as it is drawn. What agents wrote is text: control characters are shown, never sent to the terminal.
 //! Must not know: where requests come from.
 
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{TimestampMs, form::Form};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -94,6 +94,13 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
         lines.push(Line::raw(""));
         lines
             .push(Line::raw(format!("Choices: {}", choices.iter().map(text).collect::<Vec<_>>().join(", "))));
+    }
+    if let Some(form) = request["form"].as_object().and_then(|form| Form::read(form).ok()) {
+        lines.push(Line::raw(""));
+        lines.push(Line::styled("Values", bold));
+        lines.extend(
+            form.words().iter().map(|(name, says)| Line::raw(format!("{}: {}", clean(name), text(says)))),
+        );
     }
     if let Some(at) = request["deadline_at"].as_u64() {
         let then = match request["on_timeout"].as_str() {

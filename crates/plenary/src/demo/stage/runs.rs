@@ -34,11 +34,13 @@ impl Stage {
         self.requests += 1;
         let (path, body) = (format!("/agent/{agent}/run"), serde_json::to_value(chat)?);
         let out = self.voice.out;
+        let told = story::request("POST", &path, Some(&body));
+        self.pause(told.as_ref()).await;
         self.voice.exchange(
             handle,
             &json!({"agent": handle, "request": {"method": "POST", "path": path, "body": body}}),
             &format!("{handle} {} POST {path} {body}", out.paint(Style::Green, "→")),
-            story::request("POST", &path, Some(&body)),
+            told,
         )?;
         let client = self.client(handle)?;
         let key = IdempotencyKey::random();

@@ -157,6 +157,7 @@ impl Turn<'_> {
                 "update" => self.update(rest, json!({})).await,
                 "ask" => answer = self.permission(rest).await,
                 "answer" => self.text(&answer["result"]["outcome"].to_string()).await,
+                "elicit" => self.elicit(rest).await,
                 "session" => self.text(&self.name).await,
                 "turns" => self.text(&self.session.turns.to_string()).await,
                 "new" => self.text(&self.session.made_with.to_string()).await,
@@ -198,16 +199,27 @@ impl Turn<'_> {
     }
 
     async fn permission(&self, title: &str) -> Value {
+        let options = json!([{"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+            {"optionId": "no", "name": "Reject", "kind": "reject_once"}]);
+        let call = json!({"toolCallId": "call-0", "title": title, "kind": "execute"});
+        let params = json!({"sessionId": self.name, "toolCall": call, "options": options});
+        self.request("session/request_permission", &params).await
+    }
+
+    /// Asks for what the members say, and says what was answered.
+    async fn elicit(&self, members: &str) {
+        let mut params: Value = serde_json::from_str(members).unwrap_or_default();
+        params["sessionId"] = json!(self.name);
+        let answer = self.request("elicitation/create", &params).await;
+        let said = if answer["error"].is_object() { &answer["error"]["code"] } else { &answer["result"] };
+        self.text(&said.to_string()).await;
+    }
+
+    async fn request(&self, method: &str, params: &Value) -> Value {
         let id = self.agent.numbers.fetch_add(1, Ordering::SeqCst);
         let (told, hear) = oneshot::channel();
         self.agent.asked.lock().await.insert(id, told);
-        let options = json!([{"optionId": "yes", "name": "Allow", "kind": "allow_once"},
-            {"optionId": "no", "name": "Reject", "kind": "reject_once"}]);
-        let call = json!({"toolCallId": format!("call-{id}"), "title": title, "kind": "execute"});
-        let params = json!({"sessionId": self.name, "toolCall": call, "options": options});
-        let request =
-            json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": params});
-        self.agent.stage.say(&request).await;
+        self.agent.stage.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
         hear.await.unwrap_or_default()
     }
 }

@@ -101,7 +101,7 @@ impl Browser {
 }
 
 /// The next event that tells of something: how far the log is tells of nothing.
-async fn told(stream: &mut Stream) -> Value {
+async fn next_event(stream: &mut Stream) -> Value {
     loop {
         let event = stream.event().await;
         if event.frame["kind"] == "hello" || event.frame["kind"] == "head" {

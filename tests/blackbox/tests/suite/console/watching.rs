@@ -3,7 +3,7 @@
 use blackbox::{Heard, Server, Stream, eventually, room};
 use serde_json::{Value, json};
 
-use super::{sign_in, told};
+use super::{next_event, sign_in};
 
 fn kinds(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["kind"].as_str().expect("a kind")).collect()
@@ -13,7 +13,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 async fn until(stream: &mut Stream, text: &str) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
-        let event = told(stream).await;
+        let event = next_event(stream).await;
         let is_last = event["kind"] == "session.message" && event["data"]["text"] == text;
         all.push(event);
         if is_last {
@@ -103,7 +103,7 @@ async fn it_is_resumed_over_a_kill() {
     let mut heard = Vec::new();
     for n in 0..3 {
         one.post(&path, json!({"content": format!("m{n}")})).await.ok(201);
-        heard.push(told(&mut stream).await);
+        heard.push(next_event(&mut stream).await);
     }
     let cursor = heard[1]["cursor"].as_str().expect("a cursor").to_owned();
     server.crash().await;

@@ -77,7 +77,7 @@ impl Walker {
     }
 
     /// What comes back is what was sent, with its defaults (AP-44), and current (AP-47).
-    fn told(&mut self, key: &Key, sent: &Value, made: &Value) {
+    fn check_made(&mut self, key: &Key, sent: &Value, made: &Value) {
         for (member, default) in [
             ("project_id", json!(key.0)),
             ("subject", json!(key.1)),
@@ -103,7 +103,7 @@ impl Walker {
         assert!(bound.is_none_or(|bound| bound <= from), "no overlap: {made}");
         let least = before.max(bound.unwrap_or(before)) - 1_000;
         assert!((least..=now().max(least) + BUMPS_US).contains(&from), "it begins now: {made}");
-        self.told(key, &body, &made);
+        self.check_made(key, &body, &made);
     }
 
     /// AP-75, D.7: not in the future, not before the end of the last, not before or at the current one's beginning.
@@ -132,7 +132,7 @@ impl Walker {
         if t <= present && bound.is_none_or(|bound| bound <= t) {
             let made = answer.ok(201);
             assert_eq!(micros(&made["valid_from"]), t, "{made}");
-            self.told(key, &body, &made);
+            self.check_made(key, &body, &made);
         } else {
             answer.refused(400, "invalid_valid_from");
             assert_eq!(answer.json()["error"]["field"], "valid_from", "{answer}");

@@ -20,14 +20,14 @@ async fn inbox(agent: &Agent, query: &str) -> Value {
 }
 
 /// What is unread of a page: kinds and texts.
-fn told(page: &Value) -> Vec<(String, String)> {
+fn kinds_and_texts(page: &Value) -> Vec<(String, String)> {
     let text = |item: &Value, member: &str| item[member].as_str().expect(member).to_owned();
     let items = page["items"].as_array().expect("items is a list");
     items.iter().map(|item| (text(item, "kind"), text(item, "text"))).collect()
 }
 
 fn texts(page: &Value) -> Vec<String> {
-    told(page).into_iter().map(|(_, text)| text).collect()
+    kinds_and_texts(page).into_iter().map(|(_, text)| text).collect()
 }
 
 fn cursor(page: &Value) -> String {

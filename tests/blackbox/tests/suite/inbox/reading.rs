@@ -3,7 +3,7 @@
 use blackbox::{Server, assert_keys, pair, room};
 use serde_json::json;
 
-use super::{ack, cursor, inbox, texts, told};
+use super::{ack, cursor, inbox, kinds_and_texts, texts};
 
 const ITEM: &[&str] =
     &["id", "kind", "at", "age_s", "from", "trust", "subject", "text", "truncated", "newer", "ref"];
@@ -19,7 +19,7 @@ async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
         .open(json!({"invite": ["@bob.bot"], "topic": "Build", "initial_message": {"content": "first"}}));
     let id = opened.await["session_id"].as_str().expect("an id").to_owned();
     let page = inbox(&bob, "").await;
-    assert_eq!(told(&page), [("session.invited".into(), "invited to the session".into())]);
+    assert_eq!(kinds_and_texts(&page), [("session.invited".into(), "invited to the session".into())]);
     let invited = &page["items"][0];
     assert_keys(invited, ITEM, &[]);
     assert_eq!(invited["from"], "@alice.bot");
@@ -69,7 +69,10 @@ async fn a_send_and_end_is_told_with_its_message() {
         {"type": "text", "text": "see"}, {"type": "file", "url": "https://x.test/a.log", "name": "a.log"}
     ]}, "end_after_send": true});
     alice.open(body).await;
-    assert_eq!(told(&inbox(&bob, "").await), [("session.invited".into(), "see\n[file: a.log]".into())]);
+    assert_eq!(
+        kinds_and_texts(&inbox(&bob, "").await),
+        [("session.invited".into(), "see\n[file: a.log]".into())]
+    );
 }
 
 #[tokio::test]

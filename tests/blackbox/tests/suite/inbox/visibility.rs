@@ -3,7 +3,7 @@
 use blackbox::{Server, pair, room};
 use serde_json::json;
 
-use super::{ack, inbox, texts, told};
+use super::{ack, inbox, kinds_and_texts, texts};
 
 #[tokio::test]
 async fn who_has_left_hears_nothing_more() {
@@ -22,7 +22,7 @@ async fn who_is_invited_reads_no_message() {
     let id = alice.create(&[&bob]).await;
     alice.say(&id, "secret").await;
     let page = inbox(&bob, "").await;
-    assert_eq!(told(&page).len(), 1);
+    assert_eq!(kinds_and_texts(&page).len(), 1);
     assert!(!page.to_string().contains("secret"));
 }
 
@@ -47,7 +47,7 @@ async fn a_contact_request_is_told_until_it_is_answered_and_not_across_a_block()
     let bob = server.agent_as(policy("@bob.bot")).await;
     let asked = alice.post("/contacts", json!({"to": "@bob.bot", "message": "may I?"})).await.ok(200);
     let page = inbox(&bob, "").await;
-    assert_eq!(told(&page), [("contact.requested".into(), "may I?".into())]);
+    assert_eq!(kinds_and_texts(&page), [("contact.requested".into(), "may I?".into())]);
     assert_eq!(page["items"][0]["ref"], json!({"request_id": asked["request_id"]}));
     let id = asked["request_id"].as_str().expect("an id");
     bob.post_empty(&format!("/contacts/{id}/decline")).await.ok(200);

@@ -310,8 +310,10 @@ async fn what_the_rows_name_is_there() {
         for caller in [world.caller(Who::Own), world.caller(Who::Owner), &world.server.operator()] {
             answers.push(request.ask(&world, caller, Some(Who::Own), "").await);
         }
-        // Only the agent itself attaches, and that is an upgrade. A link is nobody's but whose it was given to.
-        let is_apart = ["run.attach", "request.tap"].contains(&row.id);
+        // Only the agent itself attaches, and that is an upgrade. A link is nobody's but whose it was given to. An issuer
+        // answers with a redirect.
+        let apart = ["run.attach", "request.tap", "console.sign_in_at", "console.signed_in_at"];
+        let is_apart = apart.contains(&row.id);
         let is_there = |answer: &Response| answer.status == 200 || is_apart;
         if !answers.iter().any(is_there) {
             faults.push(format!("{}: nobody reads it:{}", row.id, answers[0]));

@@ -126,6 +126,9 @@ fn accounts() -> Vec<Row> {
         row("owner.list", &[], Rule::Only(404, NO_OPERATOR)),
         row("owner.rotate_token", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
         row("console.sign_in", &[], Rule::Public).body(|_| json!({"link": "plk_00.~nick"})),
+        row("console.issuers", &[], Rule::Public),
+        row("console.sign_in_at", &[("issuer", Page)], Rule::Public),
+        row("console.signed_in_at", &[("issuer", Page)], Rule::Public),
         row("console.file", &[("path", Page)], Rule::Public),
         row("console.session", &[], Rule::Only(401, NO_OPERATOR)),
         row("console.link", &[], Rule::Hidden(NOT_ITS_OWNER))
@@ -345,9 +348,11 @@ fn foreign() -> Vec<Row> {
     vec![
         row("a2a.card", CARD, Rule::Hidden(OUTSIDE)),
         row("a2a.server_card", &[], Rule::OfBearers),
+        row("a2a.keys", &[], Rule::Public),
         row("a2a.rpc", CARD, Rule::Hidden(OUTSIDE))
             .body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}})),
         row("a2a.read", TASKS, Rule::Hidden(OUTSIDE)).query("?A2A-Version=1.0"),
+        row("a2a.delete", TASKS, Rule::Hidden(OUTSIDE)).query("?A2A-Version=1.0"),
         row("a2a.write", TASKS, Rule::Hidden(OUTSIDE)).body(|_| json!({"message": {}})),
         row("openai.models", &[], Rule::OfBearers),
         row("openai.model", &[("model", Hosted)], Rule::Hidden(OUTSIDE)),

@@ -5,6 +5,7 @@ mod cancelling;
 mod door;
 mod notices;
 mod outside;
+mod person;
 mod resources;
 mod said;
 mod sessions;

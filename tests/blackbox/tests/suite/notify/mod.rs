@@ -66,7 +66,7 @@ pub(super) fn json_of(call: &Export) -> Value {
 }
 
 /// As the specification of Standard Webhooks has it, with another implementation of HMAC.
-fn is_signed(call: &Export, secret: &str) -> bool {
+pub(super) fn is_signed(call: &Export, secret: &str) -> bool {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").expect("a secret")).expect("base64");
     let (id, at) = (&call.headers["webhook-id"], &call.headers["webhook-timestamp"]);
     let said = [format!("{id}.{at}.").as_bytes(), &call.octets].concat();

@@ -31,7 +31,8 @@ async fn a_client_finds_everything_from_the_metadata() {
     }
     assert_eq!(found["code_challenge_methods_supported"], json!(["S256"]));
     assert_eq!(found["token_endpoint_auth_methods_supported"], json!(["none"]));
-    assert_eq!(found["grant_types_supported"], json!(["authorization_code", "refresh_token"]));
+    let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+    assert_eq!(found["grant_types_supported"], json!(["authorization_code", "refresh_token", exchange]));
     for name in ["authorization_response_iss_parameter_supported", "client_id_metadata_document_supported"] {
         assert_eq!(found[name], true, "{name}");
     }

@@ -1,6 +1,7 @@
 //! Requests to people, as the real server carries them out: asked by agents, answered by owners, durable, once.
 
 mod crash;
+mod forms;
 mod hook;
 mod shapes;
 mod sources;
@@ -314,7 +315,7 @@ async fn what_an_owner_stores_is_counted_as_it_is_asked() {
 }
 
 /// Until the owner's list has so many.
-pub(super) async fn listed(owner: &Caller, kind: &str, count: usize) -> Value {
+pub(crate) async fn listed(owner: &Caller, kind: &str, count: usize) -> Value {
     eventually("the requests of the owner", || async {
         let page = owner.get(&format!("/requests?kind={kind}")).await.ok(200);
         (page["requests"].as_array().map(Vec::len) == Some(count)).then_some(page)

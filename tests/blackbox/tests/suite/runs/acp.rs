@@ -123,15 +123,119 @@ async fn sc_45_an_odd_answer_permits_nothing() {
     }
 }
 
+/// The values of a form that is asked for, by `elicitation/create` of the protocol.
+fn form() -> Value {
+    json!({"mode": "form", "message": "Which branch?", "requestedSchema": {"type": "object",
+        "properties": {"branch": {"type": "string", "enum": ["main", "next"]}, "depth": {"type": "integer", "minimum": 1}},
+        "required": ["branch"]}})
+}
+
+/// What an agent asks its person for is a question to the people of whoever runs it, with a form, and the values or the no
+/// go back to it.
+#[tokio::test]
+async fn sc_44_sc_45_a_form_is_filled_in_by_a_person() {
+    let (server, nick) = editing().await;
+    let owner = server.owner("nick").await;
+    for (answer, expected) in [
+        (
+            json!({"type": "edit", "args": {"branch": "next", "depth": 3}}),
+            json!({"action": "accept", "content": {"branch": "next", "depth": 3}}),
+        ),
+        (json!({"type": "ignore"}), json!({"action": "decline"})),
+    ] {
+        let run = chat(&nick, AGENT, &format!("elicit {}", form())).await;
+        let request = crate::requests::listed(&owner, "run_input", 1).await["requests"][0].clone();
+        assert_eq!(request["form"], form()["requestedSchema"], "{request}");
+        assert_eq!(request["detail"]["text"], "Which branch?");
+        let allow = json!({"accept": false, "edit": true, "respond": false, "ignore": true});
+        assert_eq!(request["allow"], allow);
+        let path = format!("/requests/{}/answer", request["request_id"].as_str().expect("an id"));
+        for wrong in [json!({"branch": "old"}), json!({"depth": 3}), json!({"branch": "main", "depth": "3"})]
+        {
+            let body = json!({"type": "edit", "args": wrong, "version": request["version"]});
+            owner.post(&path, body).await.refused(400, "invalid_answer");
+        }
+        let mut body = answer;
+        body["version"] = request["version"].clone();
+        owner.post(&path, body).await.ok(200);
+        let events = whole(&nick, &run).await;
+        let heard: Value = serde_json::from_str(&said(&events).concat()).expect("JSON");
+        assert_eq!((heard, finish(&events)), (expected, "success"));
+    }
+}
+
+/// Whoever runs the agent may answer, too: by values, which may be texts, or by a word; anything else is asked again.
+#[tokio::test]
+async fn sc_45_a_form_is_answered_by_the_caller() {
+    let (_server, nick) = editing().await;
+    for (keys, expected) in [
+        (
+            json!({"branch": "main", "depth": "2"}),
+            json!({"action": "accept", "content": {"branch": "main", "depth": 2}}),
+        ),
+        (json!({"elicitation": "cancel"}), json!({"action": "cancel"})),
+    ] {
+        let run = chat(&nick, AGENT, &format!("elicit {}", form())).await;
+        status_becomes(&nick, &run, "waiting").await;
+        let asked = super::speak::known(&nick, &run).await.pop().expect("a question");
+        assert_eq!(
+            (&asked["form"], &asked["message"]),
+            (&form()["requestedSchema"], &json!("Which branch?"))
+        );
+        resume(&nick, &run, json!({"branch": "old"})).await;
+        blackbox::eventually("it asks again", || async {
+            let events = super::speak::known(&nick, &run).await;
+            (types(&events).iter().filter(|kind| **kind == "WaitForInput").count() == 2).then_some(())
+        })
+        .await;
+        resume(&nick, &run, keys).await;
+        let events = whole(&nick, &run).await;
+        let heard: Value = serde_json::from_str(&said(&events).concat()).expect("JSON");
+        assert_eq!(heard, expected);
+    }
+}
+
+/// A form without fields wants a yes or a no.
+#[tokio::test]
+async fn sc_44_a_confirmation_is_accepted_by_a_person() {
+    let (server, nick) = editing().await;
+    let owner = server.owner("nick").await;
+    let asked = json!({"mode": "form", "message": "Really?", "requestedSchema": {"type": "object", "properties": {}}});
+    let run = chat(&nick, AGENT, &format!("elicit {asked}")).await;
+    let request = crate::requests::listed(&owner, "run_input", 1).await["requests"][0].clone();
+    assert_eq!((&request["form"], &request["allow"]["accept"]), (&Value::Null, &json!(true)));
+    let path = format!("/requests/{}/answer", request["request_id"].as_str().expect("an id"));
+    owner.post(&path, json!({"type": "accept", "version": request["version"]})).await.ok(200);
+    assert_eq!(said(&whole(&nick, &run).await).concat(), r#"{"action":"accept","content":{}}"#);
+}
+
+/// What nobody can be asked for is refused at once: pages to open, and schemas of other shapes.
+#[tokio::test]
+async fn sc_24_what_is_no_form_is_refused() {
+    let (_server, nick) = editing().await;
+    for asked in [
+        json!({"mode": "url", "message": "Sign in", "url": "https://x.example", "elicitationId": "e"}),
+        json!({"mode": "form", "message": "a", "requestedSchema": {"type": "object", "properties": {"a": {"type": "object"}}}}),
+        json!({"mode": "form", "message": "a"}),
+    ] {
+        let events = outcome(&nick, AGENT, &format!("elicit {asked}")).await;
+        assert_eq!((said(&events).concat().as_str(), finish(&events)), ("-32602", "success"), "{asked}");
+    }
+    let events = outcome(&nick, AGENT, "init").await;
+    let greeting: Value = serde_json::from_str(&said(&events).concat()).expect("JSON");
+    assert_eq!(greeting["clientCapabilities"]["elicitation"], json!({"form": {}}));
+}
+
 /// SC-46: cancelling a turn, a question, and an agent that does not listen.
 #[tokio::test]
 async fn sc_46_a_turn_is_canceled() {
     let (_server, nick) = editing().await;
-    for script in ["hang", "ask may I?\nanswer", "deaf\nhang"] {
+    let elicits = format!("elicit {}", form());
+    for script in ["hang", "ask may I?\nanswer", elicits.as_str(), "deaf\nhang"] {
         let gates = Gates::new();
         let run = chat(&nick, AGENT, &format!("pid\n{}{script}", gates.mark("on"))).await;
         gates.reached("on").await;
-        if script.starts_with("ask") {
+        if script.starts_with("ask") || script.starts_with("elicit") {
             status_becomes(&nick, &run, "waiting").await;
         }
         cancel(&nick, &run).await;

@@ -42,6 +42,42 @@ async fn sc_2_sc_3_sc_7_sc_16_the_next_request_is_the_next_run() {
     assert_eq!(third.thread, first.thread);
 }
 
+/// A caller may choose the id of a thread; it gets no thread of somebody else's by that.
+#[tokio::test]
+async fn a_thread_is_opened_under_an_id_that_the_caller_chose() {
+    let (server, nick) = echoing().await;
+    let other = server.agent("@other.bob").await;
+    let id = "0f3c8d2e-7a51-4c0e-9a55-5b6f1f0a7d11";
+    let chosen = |text: &str| json!({"input": text, "thread_id": id, "if_not_exists": "create"});
+    let first = post_run(&nick, ECHO, chosen("one")).await;
+    let second = post_run(&nick, ECHO, chosen("two")).await;
+    assert_eq!((first.thread.as_str(), second.thread.as_str()), (id, id));
+    whole(&nick, &second).await;
+    assert_eq!(thread(&nick, &first).await.expect("it is listed")["runs"], json!([first.id, second.id]));
+    let report = nick.get(&at(ECHO, &format!("runs/{}", second.id))).await.ok(200);
+    assert_eq!(report["request"], chosen("two"), "the request as it was sent");
+    refused(&other.post(&at(ECHO, "run"), chosen("three")).await, 404);
+    let bound =
+        json!({"input": "x", "thread_id": "c7970566-3866-89f2-b0fc-91fbb49f31fd", "if_not_exists": "create"});
+    refused(&nick.post(&at(ECHO, "run"), bound).await, 404);
+    let odd = json!({"input": "x", "thread_id": id, "if_not_exists": "perhaps"});
+    assert_eq!(nick.post(&at(ECHO, "run"), odd).await.json()["code"], "invalid_if_not_exists");
+}
+
+/// A request that comes again under its key is one run, although the thread is there by then.
+#[tokio::test]
+async fn a_chosen_thread_is_opened_once_under_one_key() {
+    let (_server, nick) = echoing().await;
+    let body = json!({"input": "one", "thread_id": "0f3c8d2e-7a51-4c0e-9a55-5b6f1f0a7d12", "if_not_exists": "create"});
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        let answer = nick.call("POST", &at(ECHO, "run"), &[("Idempotency-Key", "k-1")], Some(&body)).await;
+        runs.push(accepted(ECHO, &answer).id);
+    }
+    runs.dedup();
+    assert_eq!(runs.len(), 1);
+}
+
 /// D.8: a thread that is unknown, of another agent, or none at all is 404, and never made.
 #[tokio::test]
 async fn sc_16_an_unknown_thread_is_404() {

@@ -70,7 +70,7 @@ fn json_of(line: &str) -> Value {
 }
 
 /// The only text of a run that tells one thing.
-async fn told(who: &Agent, step: &str) -> String {
+async fn only_text(who: &Agent, step: &str) -> String {
     said(&outcome(who, AGENT, step).await).concat()
 }
 
@@ -198,7 +198,7 @@ async fn sc_12_sc_44_a_coding_agent_is_hosted() {
     let events = whole(&scene.ann, &next).await;
     assert_eq!((said(&events)[0], finish(&events)), ("2", "success"), "the session goes on: {events:?}");
     assert!(types(&events).contains(&"ToolCall") && said(&events).concat().contains("\"yes\""), "{events:?}");
-    let made_with = json_of(&told(&scene.ann, "new").await);
+    let made_with = json_of(&only_text(&scene.ann, "new").await);
     assert_eq!(made_with["cwd"], directory.display().to_string());
 }
 
@@ -216,7 +216,7 @@ async fn sc_1_a_program_gets_what_it_is_given() {
         ("cwd", "/"),
         ("args", "lines --named"),
     ] {
-        assert_eq!(told(&scene.ann, step).await, wanted, "{step}");
+        assert_eq!(only_text(&scene.ann, step).await, wanted, "{step}");
     }
     // What it writes to standard error is shown with its run, and nothing of it can move the cursor.
     let run = chat(&scene.ann, AGENT, "err out of \u{1b}[31mink\nline no event\ntext a").await;

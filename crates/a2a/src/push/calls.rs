@@ -1,0 +1,192 @@
+//! The operations on push configurations (sections 3.1.7 to 3.1.10), in the name of one caller.
+//! Must not know: the bindings, or how anything is sent.
+
+use a2a::{
+    AuthenticationInfo, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
+    ListTaskPushNotificationConfigsRequest, SendMessageRequest, Task, TaskPushNotificationConfig,
+};
+use plenary_accounts::TokenOwner;
+use plenary_engine::ExecuteError;
+use plenary_kernel::AgentHandle;
+use serde_json::{Value, json};
+
+use super::{
+    PushState, PushStep, Rejection,
+    event::{PushConfig, PushKey},
+    telling::stream_of,
+};
+use crate::{
+    access::{AgentAccess, Backend},
+    failure::Failure,
+    limits::{
+        PUSH_CONFIGS_PER_OWNER_MAX, PUSH_CONFIGS_PER_TASK_MAX, PUSH_URL_BYTES_MAX, PUSH_WORD_BYTES_MAX,
+    },
+};
+
+/// Whether a text can stand in a header and in a key.
+fn is_word(text: &str) -> bool {
+    (1..=PUSH_WORD_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// A configuration as its client gets it: without what only the receiver needs.
+fn shown(config: &PushConfig) -> TaskPushNotificationConfig {
+    let PushConfig { key, url, token, scheme, .. } = config.clone();
+    TaskPushNotificationConfig {
+        url,
+        id: Some(key.id),
+        task_id: key.task,
+        token,
+        authentication: scheme.map(|scheme| AuthenticationInfo { scheme, credentials: None }),
+        tenant: None,
+    }
+}
+
+impl AgentAccess {
+    /// Who wants to know: only an agent can be acted for once its request is over.
+    fn me(&self) -> Result<&AgentHandle, Failure> {
+        match &self.principal.who {
+            TokenOwner::Agent(me) => Ok(me),
+            TokenOwner::Owner(_) | TokenOwner::Operator => {
+                Err(Failure::unsupported("Push notifications are for agents; use the token of one."))
+            }
+        }
+    }
+
+    async fn task(&self, id: &str) -> Result<Task, Failure> {
+        match &self.backend {
+            Backend::Runs(agent) => agent.task(id).await,
+            Backend::Sessions(agent) => agent.task(id).await,
+        }
+    }
+
+    async fn pushes(&self) -> Result<std::sync::Arc<PushState>, Failure> {
+        let owner = self.me()?.owner_name();
+        let state = self.a2a.0.push.configs.fresh(owner.as_str()).await;
+        Ok(state.map_err(|_| Failure::stopping())?.0)
+    }
+
+    /// The configuration that a message brings along, checked before anything is sent.
+    pub(crate) fn push_of(
+        &self,
+        sent: &SendMessageRequest,
+    ) -> Result<Option<TaskPushNotificationConfig>, Failure> {
+        let config = sent.configuration.as_ref().and_then(|said| said.task_push_notification_config.clone());
+        if let Some(config) = &config {
+            self.check_push(config)?;
+        }
+        Ok(config)
+    }
+
+    fn check_push(&self, config: &TaskPushNotificationConfig) -> Result<(), Failure> {
+        self.me()?;
+        let authentication = config.authentication.as_ref();
+        let words = [
+            ("id", config.id.as_deref()),
+            ("token", config.token.as_deref()),
+            ("authentication.scheme", authentication.map(|said| said.scheme.as_str())),
+            ("authentication.credentials", authentication.and_then(|said| said.credentials.as_deref())),
+        ];
+        // In proto3 an empty text is none.
+        let odd = |text: &str| !text.is_empty() && !is_word(text);
+        if let Some((name, _)) = words.iter().find(|(_, text)| text.is_some_and(odd)) {
+            let text = format!("`{name}` must be 1 to {PUSH_WORD_BYTES_MAX} visible ASCII characters.");
+            return Err(Failure::params(text));
+        }
+        if config.id.as_deref().is_some_and(|id| id.contains('/')) {
+            return Err(Failure::params("`id` must not contain a slash."));
+        }
+        if config.url.len() > PUSH_URL_BYTES_MAX {
+            return Err(Failure::params(format!("`url` must be at most {PUSH_URL_BYTES_MAX} bytes.")));
+        }
+        let checked = self.a2a.0.push.notify.check_url(&config.url);
+        checked.map_err(|why| Failure::params(format!("`url` {why}.")))
+    }
+
+    /// CreateTaskPushNotificationConfig; an id that is there already is set anew.
+    pub(crate) async fn create_push(&self, sent: TaskPushNotificationConfig) -> Result<Value, Failure> {
+        self.check_push(&sent)?;
+        let task = self.task(&sent.task_id).await?;
+        let TaskPushNotificationConfig { url, id, token, authentication, .. } = sent;
+        // The same URL of the same task is the same configuration unless its client says otherwise.
+        let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
+            let digest = plenary_kernel::json::digest(url.as_bytes());
+            digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        });
+        let stream = stream_of(&self.backend, &task);
+        let present = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let (scheme, credentials) =
+            authentication.map_or((None, None), |said| (Some(said.scheme), said.credentials));
+        let config = PushConfig {
+            key: PushKey { task: task.id, id, stream },
+            agent: self.seen.handle.clone(),
+            by: self.me()?.clone(),
+            url,
+            token: present(token),
+            scheme: present(scheme),
+            credentials: present(credentials),
+        };
+        let view = json!(shown(&config));
+        self.do_push(PushStep::Set(Box::new(config))).await?;
+        Ok(view)
+    }
+
+    async fn do_push(&self, step: PushStep) -> Result<(), Failure> {
+        let owner = self.me()?.owner_name();
+        let authority = Some(self.principal.clone().into());
+        match self.a2a.0.push.carry_out(&owner, authority, step).await {
+            Ok(()) => Ok(()),
+            Err(ExecuteError::Rejected(Rejection::Unauthenticated)) => Err(Failure::no_token()),
+            Err(ExecuteError::Rejected(Rejection::TooManyOfTask)) => Err(Failure::too_many(format!(
+                "A task has at most {PUSH_CONFIGS_PER_TASK_MAX} push configurations."
+            ))),
+            Err(ExecuteError::Rejected(Rejection::TooManyOfOwner)) => Err(Failure::too_many(format!(
+                "Your owner has {PUSH_CONFIGS_PER_OWNER_MAX} push configurations of tasks that go on."
+            ))),
+            Err(ExecuteError::OverQuota(_)) => Err(Failure::too_many("The quota of your owner is used up.")),
+            Err(ExecuteError::KeyReused | ExecuteError::Fault(_)) => Err(Failure::stopping()),
+        }
+    }
+
+    /// The caller's own configurations of a task of this agent.
+    async fn own(&self, task: &str) -> Result<Vec<PushConfig>, Failure> {
+        let (me, state) = (self.me()?.clone(), self.pushes().await?);
+        let is_own = |config: &PushConfig| {
+            config.key.task == task && config.by == me && config.agent == self.seen.handle
+        };
+        Ok(state.all.iter().map(|entry| entry.config.clone()).filter(is_own).collect())
+    }
+
+    /// GetTaskPushNotificationConfig
+    pub(crate) async fn get_push(
+        &self,
+        asked: &GetTaskPushNotificationConfigRequest,
+    ) -> Result<Value, Failure> {
+        let found = self.own(&asked.task_id).await?.into_iter().find(|config| config.key.id == asked.id);
+        Ok(json!(shown(&found.ok_or_else(Failure::task_not_found)?)))
+    }
+
+    /// ListTaskPushNotificationConfigs; all of them, since a task has few.
+    pub(crate) async fn list_push(
+        &self,
+        asked: &ListTaskPushNotificationConfigsRequest,
+    ) -> Result<Value, Failure> {
+        let found = self.own(&asked.task_id).await?;
+        if found.is_empty() {
+            self.task(&asked.task_id).await?;
+        }
+        Ok(json!({"configs": found.iter().map(shown).collect::<Vec<_>>()}))
+    }
+
+    /// DeleteTaskPushNotificationConfig; one that is not there is gone already.
+    pub(crate) async fn delete_push(
+        &self,
+        asked: &DeleteTaskPushNotificationConfigRequest,
+    ) -> Result<Value, Failure> {
+        let found = self.own(&asked.task_id).await?.into_iter().find(|config| config.key.id == asked.id);
+        match found {
+            Some(config) => self.do_push(PushStep::Delete(config.key)).await?,
+            None => drop(self.task(&asked.task_id).await?),
+        }
+        Ok(json!({}))
+    }
+}

@@ -1,0 +1,123 @@
+//! What stands on the stream of an owner's push configurations, and its stored form. The forms are frozen. Pure.
+//! Must not know: what follows from it.
+
+use plenary_engine::stored::{read, unknown, written};
+use plenary_kernel::AgentHandle;
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+/// Where the notifications about a task go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PushConfig {
+    /// Which.
+    pub(crate) key: PushKey,
+    /// The agent whose task it is.
+    pub(crate) agent: AgentHandle,
+    /// Who wants to know.
+    pub(crate) by: AgentHandle,
+    /// Where to.
+    pub(crate) url: String,
+    /// What the receiver knows them by; they are signed with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
+    /// `Authorization` for the receiver: the scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scheme: Option<String>,
+    /// The credentials of the scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) credentials: Option<String>,
+}
+
+/// One configuration of an owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PushKey {
+    /// Of which task.
+    pub(crate) task: String,
+    /// Its id.
+    pub(crate) id: String,
+    /// The stream on which the task stands.
+    pub(crate) stream: String,
+}
+
+/// An event of an owner's configurations.
+#[expect(clippy::enum_variant_names, reason = "the names under which they are stored")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PushEvent {
+    /// It is set, for the first time or anew.
+    PushConfigSet(Box<PushConfig>),
+    /// It is no more.
+    PushConfigDeleted(PushKey),
+    /// Its task is over, and that is told.
+    PushConfigSettled(PushKey),
+}
+
+impl PushEvent {
+    pub(crate) fn key(&self) -> &PushKey {
+        match self {
+            Self::PushConfigSet(config) => &config.key,
+            Self::PushConfigDeleted(key) | Self::PushConfigSettled(key) => key,
+        }
+    }
+
+    pub(crate) fn encode(&self) -> NewEvent {
+        match self {
+            Self::PushConfigSet(config) => written("PushConfigSet", config),
+            Self::PushConfigDeleted(key) => written("PushConfigDeleted", key),
+            Self::PushConfigSettled(key) => written("PushConfigSettled", key),
+        }
+    }
+
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        match &*stored.kind {
+            "PushConfigSet" => Ok(Self::PushConfigSet(read(stored)?)),
+            "PushConfigDeleted" => Ok(Self::PushConfigDeleted(read(stored)?)),
+            "PushConfigSettled" => Ok(Self::PushConfigSettled(read(stored)?)),
+            _ => unknown(stored),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Position, TimestampMs, Version};
+    use plenary_log::StreamName;
+
+    use super::*;
+
+    #[test]
+    fn configurations_are_stored_as_they_were() {
+        let key = PushKey { task: "t".into(), id: "c".into(), stream: "runs.thread/x".into() };
+        let config = PushConfig {
+            key: key.clone(),
+            agent: "@nick.coder".parse().unwrap(),
+            by: "@ann.app".parse().unwrap(),
+            url: "https://h/".into(),
+            token: Some("s".into()),
+            scheme: Some("Bearer".into()),
+            credentials: None,
+        };
+        let of = r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#;
+        let set = format!(
+            r#"{{"key":{of},"agent":"@nick.coder","by":"@ann.app","url":"https://h/","token":"s","scheme":"Bearer"}}"#
+        );
+        for (event, kind, form) in [
+            (PushEvent::PushConfigSet(Box::new(config)), "PushConfigSet", set.as_str()),
+            (PushEvent::PushConfigDeleted(key.clone()), "PushConfigDeleted", of),
+            (PushEvent::PushConfigSettled(key), "PushConfigSettled", of),
+        ] {
+            let new = event.encode();
+            assert_eq!((new.kind, std::str::from_utf8(&new.envelope).unwrap()), (kind, form));
+            let stored = StoredEvent {
+                position: Position(1),
+                stream: StreamName::new("a2a.push", "ann"),
+                version: Version(1),
+                kind: new.kind.into(),
+                form: new.form,
+                at: TimestampMs(1),
+                envelope: new.envelope,
+                payload: new.payload,
+            };
+            assert_eq!(PushEvent::decode(&stored).unwrap(), event);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Push notifications (sections 3.1.7 to 3.1.10, 4.3): where a client wants to hear of a task, as the engine sees it.
+//! Must not know: the bindings, or how anything is sent.
+
+pub(crate) mod calls;
+mod decide;
+mod event;
+mod telling;
+
+use bytes::Bytes;
+use plenary_accounts::{Accounts, Authority};
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+
+use self::event::PushEvent;
+pub(crate) use self::{
+    decide::{PushState, PushStep, Rejection},
+    telling::PushBoard,
+};
+
+/// What is told of: `<stream of the task>/<owner>/<task>/<configuration>`.
+pub(crate) const WATCHED: &str = "a2a.push";
+
+/// The streams `a2a.push/<owner>`.
+#[derive(Debug)]
+pub(crate) struct PushRoom;
+
+fn row(owner: &str, event: &PushEvent) -> String {
+    let key = event.key();
+    format!("{}/{owner}/{}/{}", key.stream, key.task, key.id)
+}
+
+impl Room for PushRoom {
+    type State = PushState;
+    type Event = PushEvent;
+    const CATEGORY: &'static str = "a2a.push";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &PushEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<PushEvent, Fault> {
+        PushEvent::decode(event)
+    }
+    fn evolve(state: &mut PushState, _: Version, _: TimestampMs, event: &PushEvent) {
+        state.evolve(event);
+    }
+    fn index(owner: &str, event: &PushEvent) -> Vec<IndexOp> {
+        let key = row(owner, event);
+        vec![match event {
+            PushEvent::PushConfigSet(_) => IndexOp::Put { name: WATCHED, key, value: Bytes::new() },
+            PushEvent::PushConfigDeleted(_) | PushEvent::PushConfigSettled(_) => {
+                IndexOp::Delete { name: WATCHED, key }
+            }
+        }]
+    }
+    fn payer(owner: &str, _: &PushState, event: &PushEvent) -> Option<OwnerName> {
+        match event {
+            PushEvent::PushConfigSet(_) => owner.parse().ok(),
+            PushEvent::PushConfigDeleted(_) | PushEvent::PushConfigSettled(_) => None,
+        }
+    }
+}
+
+/// A command on an owner's configurations.
+pub(crate) struct DoPush {
+    pub(crate) accounts: Accounts,
+    /// Who does it; the server itself where nobody asks.
+    pub(crate) authority: Option<Authority>,
+    pub(crate) step: PushStep,
+}
+
+impl Command<PushRoom> for DoPush {
+    const NAME: &'static str = "do_push";
+    type Reply = ();
+    type Rejection = Rejection;
+    type Facts = bool;
+
+    async fn facts(&self, _: &PushState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = match &self.authority {
+            Some(authority) => self.accounts.holds(authority, &mut conditions).await?,
+            None => true,
+        };
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &PushState,
+        _: Version,
+        holds: &bool,
+        _: &Stamp,
+    ) -> Result<Decision<PushEvent, ()>, Rejection> {
+        if *holds { decide::decide(state, &self.step) } else { Err(Rejection::Unauthenticated) }
+    }
+
+    fn exceeds_quota(&self) -> bool {
+        matches!(self.step, PushStep::Delete(_) | PushStep::Settle(_))
+    }
+}

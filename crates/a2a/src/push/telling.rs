@@ -1,0 +1,249 @@
+//! Tells of tasks: when one that somebody wants to hear of waits or is over, that is handed to what sends notifications.
+//! What a crash left untold is told at the next start: it comes to the same notification.
+//! Must not know: how a notification is sent, signed or repeated.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use a2a::{StreamResponse, Task, TaskState};
+use parking_lot::Mutex;
+use plenary_accounts::{Accounts, Authority};
+use plenary_edge::operations::Caller;
+use plenary_engine::{ExecuteError, Room as _, Streams};
+use plenary_kernel::{Clock, OwnerName, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Log, Order, StoredEvent};
+use plenary_notify::{Notify, Post};
+use serde_json::json;
+use tokio::{sync::Notify as Bell, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    DoPush, PushRoom, PushStep, Rejection, WATCHED,
+    event::{PushConfig, PushEvent, PushKey},
+};
+use crate::{
+    A2a, access::Backend, failure::Failure, limits::PUSH_BYTES_MAX, rooms::RoomClient,
+    run_tasks::HostedAgent, session_tasks::SessionAgent,
+};
+
+/// The streams of runs, each a thread of them.
+const THREADS: &str = "runs.thread";
+/// The streams of sessions.
+const SESSIONS: &str = "sessions.session";
+/// After how long what could not be told is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The stream on which a task stands.
+pub(super) fn stream_of(backend: &Backend, task: &Task) -> String {
+    let category = match backend {
+        Backend::Runs(_) => THREADS,
+        Backend::Sessions(_) => SESSIONS,
+    };
+    format!("{category}/{}", task.context_id)
+}
+
+/// Who wants to hear of what.
+type Watched = HashMap<String, BTreeSet<(OwnerName, String, String)>>;
+
+/// Push configurations, and what is to be told of.
+pub(crate) struct PushBoard {
+    pub(super) configs: Streams<PushRoom>,
+    pub(super) notify: Notify,
+    accounts: Accounts,
+    /// By the stream of the task: its owner, the task, the configuration.
+    watched: Mutex<Watched>,
+    /// Streams on which something happened.
+    due: Mutex<BTreeSet<String>>,
+    bell: Bell,
+}
+
+impl PushBoard {
+    pub(crate) fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, notify: Notify) -> Self {
+        Self {
+            configs: Streams::new(log, clock),
+            notify,
+            accounts,
+            watched: Mutex::default(),
+            due: Mutex::default(),
+            bell: Bell::new(),
+        }
+    }
+
+    pub(super) async fn carry_out(
+        &self,
+        owner: &OwnerName,
+        authority: Option<Authority>,
+        step: PushStep,
+    ) -> Result<(), ExecuteError<Rejection>> {
+        let command = DoPush { accounts: self.accounts.clone(), authority, step };
+        self.configs.execute(owner.as_str(), &command, None).await.map(drop)
+    }
+
+    /// Takes note of an event: something may be to tell.
+    pub(crate) fn observe(&self, event: &StoredEvent) {
+        if event.stream.category() == PushRoom::CATEGORY {
+            self.configs.observe(event);
+            let (Ok(event), Ok(owner)) = (PushEvent::decode(event), event.stream.id().parse()) else {
+                return;
+            };
+            self.note(&event, &owner);
+        } else if self.watched.lock().contains_key(event.stream.as_str()) {
+            self.mark(event.stream.as_str());
+        }
+    }
+
+    fn note(&self, event: &PushEvent, owner: &OwnerName) {
+        let PushKey { task, id, stream } = event.key().clone();
+        let entry = (owner.clone(), task, id);
+        let mut watched = self.watched.lock();
+        if matches!(event, PushEvent::PushConfigSet(_)) {
+            watched.entry(stream.clone()).or_default().insert(entry);
+            drop(watched);
+            self.mark(&stream);
+        } else if let Some(of_stream) = watched.get_mut(&stream) {
+            of_stream.remove(&entry);
+            if of_stream.is_empty() {
+                watched.remove(&stream);
+            }
+        }
+    }
+
+    fn mark(&self, stream: &str) {
+        self.due.lock().insert(stream.to_owned());
+        self.bell.notify_one();
+    }
+
+    /// Learns what is to be told of, as it stands in the log.
+    async fn load(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let log = self.configs.log();
+            let rows = log.read_index(WATCHED, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            for row in &rows {
+                // `<category>/<id>/<owner>/<task>/<configuration>`
+                let parts: Vec<&str> = row.key.splitn(5, '/').collect();
+                let [category, stream, owner, task, id] = parts[..] else { continue };
+                let Ok(owner) = owner.parse() else { continue };
+                let stream = format!("{category}/{stream}");
+                let entry = (owner, task.to_owned(), id.to_owned());
+                self.watched.lock().entry(stream.clone()).or_default().insert(entry);
+                self.mark(&stream);
+            }
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+impl A2a {
+    /// Tells of tasks until the server stops.
+    pub(crate) async fn tell(self, stop: CancellationToken) {
+        let telling = async {
+            while let Err(fault) = self.0.push.load().await {
+                tracing::warn!(%fault, "push configurations are not read yet");
+                sleep(PAUSE).await;
+            }
+            loop {
+                self.0.push.bell.notified().await;
+                let due = std::mem::take(&mut *self.0.push.due.lock());
+                let mut again = Vec::new();
+                for stream in due {
+                    if !self.tell_of(&stream).await {
+                        again.push(stream);
+                    }
+                }
+                if !again.is_empty() {
+                    sleep(PAUSE).await;
+                    again.iter().for_each(|stream| self.0.push.mark(stream));
+                }
+            }
+        };
+        stop.run_until_cancelled(telling).await;
+    }
+
+    /// Tells whoever wants to hear of the tasks of a stream; whether all is told.
+    async fn tell_of(&self, stream: &str) -> bool {
+        let wanted = self.0.push.watched.lock().get(stream).cloned().unwrap_or_default();
+        let mut is_told = true;
+        for (owner, task, id) in wanted {
+            match self.tell_one(&owner, &task, &id).await {
+                Ok(done) => is_told &= done,
+                Err(fault) => {
+                    tracing::warn!(%fault, "a push notification is not sent yet");
+                    is_told = false;
+                }
+            }
+        }
+        is_told
+    }
+
+    async fn tell_one(&self, owner: &OwnerName, task: &str, id: &str) -> Result<bool, Fault> {
+        let (state, _) = self.0.push.configs.fresh(owner.as_str()).await?;
+        let Some(config) = state.find(task, id).filter(|entry| !entry.is_settled) else { return Ok(true) };
+        let config = &config.config;
+        let task = match self.task_of(config).await {
+            Ok(task) => task,
+            // Nobody may read it any more.
+            Err(failure) if failure.status == http::StatusCode::NOT_FOUND => {
+                return self.settle(owner, config).await;
+            }
+            Err(_) => return Ok(false),
+        };
+        let state = task.status.state.clone();
+        let is_over = state.is_terminal();
+        if !is_over && !matches!(state, TaskState::InputRequired | TaskState::AuthRequired) {
+            return Ok(true);
+        }
+        let at = task.status.timestamp.map(|at| at.timestamp_millis()).unwrap_or_default();
+        let source = format!("a2a/{owner}/{}/{id}/{state:?}/{at}", task.id);
+        if !self.0.push.notify.post(&source, owner, post(config, task)).await? {
+            return Ok(false);
+        }
+        if is_over { self.settle(owner, config).await } else { Ok(true) }
+    }
+
+    async fn settle(&self, owner: &OwnerName, config: &PushConfig) -> Result<bool, Fault> {
+        match self.0.push.carry_out(owner, None, PushStep::Settle(config.key.clone())).await {
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            _ => Ok(true),
+        }
+    }
+
+    /// The task as whoever wants to hear of it may read it now.
+    async fn task_of(&self, config: &PushConfig) -> Result<Task, Failure> {
+        let operations = self.0.asked.read().clone().ok_or_else(Failure::stopping)?;
+        let acting = self.0.accounts.acting_for_person(&config.by);
+        let rooms = RoomClient { operations, caller: Caller::default().known_as(acting) };
+        if config.key.stream.starts_with(THREADS) {
+            let name = config.agent.as_str().trim_start_matches('@').to_owned();
+            return HostedAgent { rooms, name }.task(&config.key.task).await;
+        }
+        let (wakeups, stop) = (self.0.wakeups.clone(), self.0.stop.clone());
+        let (me, handle) = (Some(config.by.clone()), config.agent.clone());
+        SessionAgent { wakeups, stop, rooms, me, handle }.task(&config.key.task).await
+    }
+}
+
+/// The request that tells of a task.
+fn post(config: &PushConfig, task: Task) -> Post {
+    let mut headers = BTreeMap::from([
+        ("a2a-version".to_owned(), crate::access::VERSION.to_owned()),
+        ("content-type".to_owned(), "application/a2a+json".to_owned()),
+    ]);
+    headers.extend(config.token.iter().map(|token| ("x-a2a-notification-token".to_owned(), token.clone())));
+    if let Some(scheme) = &config.scheme {
+        let credentials = config.credentials.as_deref().unwrap_or_default();
+        headers.insert("authorization".to_owned(), format!("{scheme} {credentials}").trim_end().to_owned());
+    }
+    let title = format!("A2A: task {} of {}", task.id, config.agent);
+    let small = Task { artifacts: None, ..task.clone() };
+    let body = json!(StreamResponse::Task(task)).to_string();
+    let body =
+        if body.len() > PUSH_BYTES_MAX { json!(StreamResponse::Task(small)).to_string() } else { body };
+    Post { title, url: config.url.clone(), secret: config.token.clone(), headers, body }
+}

@@ -1,0 +1,180 @@
+//! Tokens and people that issuers outside this server vouch for, once somebody has verified what they say. A token of theirs
+//! becomes a token of an agent like any other: with a scope, an end, and an entry in the list, where it can be ended.
+//! Must not know: what an issuer's token looks like, or who is admitted.
+
+use std::{collections::HashSet, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use plenary_kernel::{AgentHandle, TimestampMs, text};
+use plenary_log::Fault;
+
+use crate::{
+    Accounts, Actor, Authority, Failure, Principal, Rejection, Scope, Token, TokenDigest, TokenKind,
+    TokenOwner,
+    agent::{
+        command::{AgentEdit, EditAgent, NewToken},
+        tokens::IssuedToken,
+    },
+    limits::{FOREIGN_TOKEN_BYTES_MAX, TOKEN_NAME_CHARS_MAX},
+};
+
+/// Who knows tokens that an issuer outside this server gives out.
+pub trait ForeignTokens: Send + Sync {
+    /// What a token of an issuer is good for; `None` where it is good for nothing.
+    fn admitted<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Admission>, Fault>>;
+}
+
+/// What an issuer's word is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admission {
+    /// The agent as which its bearer speaks.
+    pub agent: AgentHandle,
+    /// What the bearer may do.
+    pub scope: Scope,
+    /// The issuer, by its name in the configuration.
+    pub issuer: String,
+    /// Of whom the issuer speaks.
+    pub subject: String,
+    /// When it ends.
+    pub ends: TimestampMs,
+}
+
+impl Admission {
+    /// What the token is called in the list of the agent's tokens.
+    fn name(&self) -> String {
+        let visible = |one: &char| !one.is_control() && !text::is_hidden(*one);
+        format!("{}: {}", self.issuer, self.subject)
+            .chars()
+            .filter(visible)
+            .take(TOKEN_NAME_CHARS_MAX)
+            .collect()
+    }
+}
+
+/// Whether a token may be one of an issuer, by its look.
+pub(crate) fn may_be_foreign(token: &str) -> bool {
+    token.starts_with("ey") && token.contains('.') && token.len() <= FOREIGN_TOKEN_BYTES_MAX
+}
+
+impl Accounts {
+    /// Says who knows the tokens of issuers. The first call counts; until then they open nothing.
+    pub fn set_foreign_tokens(&self, foreign: Arc<dyn ForeignTokens>) {
+        let _first = self.foreign().set(foreign);
+    }
+
+    /// Says what the sessions of the console may hang on that began at issuers. The first call counts; until then none holds.
+    pub fn set_issuer_proofs(&self, proofs: impl Iterator<Item = TokenDigest>) {
+        let _first = self.issuer_proofs().set(proofs.collect::<HashSet<_>>());
+    }
+
+    /// Whether a session that hangs on this began at an issuer, by a rule that stands.
+    pub(crate) fn is_issuer_proof(&self, through: &TokenDigest) -> bool {
+        self.issuer_proofs().get().is_some_and(|proofs| proofs.contains(through))
+    }
+
+    /// Gives a new token by the word of an issuer: what its bearer sends, and what is known of it.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such agent, `TooManyTokens`, `NoTokens`, what the store says.
+    pub async fn give_foreign(&self, admission: Admission) -> Result<(Token, IssuedToken), Failure> {
+        let token = Token::random(TokenKind::Scoped);
+        let issued = self.issue_foreign(token.digest(), admission).await?;
+        Ok((token, issued))
+    }
+
+    async fn issue_foreign(&self, token: TokenDigest, admission: Admission) -> Result<IssuedToken, Failure> {
+        let new = NewToken {
+            token: Some(token),
+            name: Some(admission.name()),
+            scope: admission.scope,
+            expires_at: Some(admission.ends),
+            client: None,
+            issuer: Some(admission.issuer),
+        };
+        // The operator has said so, in the configuration.
+        let authority = Authority { by: Actor::Operator, token: None };
+        let edit = AgentEdit::IssueToken(new);
+        let known = self.edit_agent(EditAgent { authority, handle: admission.agent, edit }).await?;
+        let issued = known.state.issued().of(&token).map(|(_, issued)| issued.clone());
+        issued.ok_or(Failure::Rejected(Rejection::NotFound))
+    }
+
+    /// A token below another one of the same agent: it does no more, lasts no longer, and ends with it.
+    ///
+    /// # Errors
+    /// `ScopeExceeded`, `TooManyTokens`, `NotFound` where the bearer is no agent, what the store says.
+    pub async fn narrow(
+        &self,
+        principal: &Principal,
+        scope: Scope,
+        lasts_ms: u64,
+    ) -> Result<(Token, IssuedToken), Failure> {
+        let TokenOwner::Agent(handle) = &principal.who else { return Err(Rejection::NotFound.into()) };
+        let known = self.fresh_agent(handle).await?;
+        let parent = known.state.issued().of(&principal.token).and_then(|(_, issued)| issued.expires_at);
+        let ends = TimestampMs(self.now().0.saturating_add(lasts_ms));
+        let token = Token::random(TokenKind::Scoped);
+        let new = NewToken {
+            token: Some(token.digest()),
+            scope,
+            expires_at: Some(parent.map_or(ends, |parent| parent.min(ends))),
+            name: None,
+            client: None,
+            issuer: None,
+        };
+        let authority = principal.clone().into();
+        let edit = AgentEdit::IssueToken(new);
+        let known = self.edit_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
+        let issued = known.state.issued().of(&token.digest()).map(|(_, issued)| issued.clone());
+        Ok((token, issued.ok_or(Rejection::NotFound)?))
+    }
+
+    /// The bearer of an issuer's token, which becomes one of its agent's tokens when it first comes.
+    pub(crate) async fn admit_foreign(&self, token: &str) -> Result<Option<Principal>, Fault> {
+        let Some(foreign) = self.foreign().get().filter(|_| may_be_foreign(token)) else { return Ok(None) };
+        let Some(admission) = foreign.admitted(token).await?.filter(|found| found.ends > self.now()) else {
+            return Ok(None);
+        };
+        let (agent, digest) = (admission.agent.clone(), TokenDigest::of(token));
+        match self.issue_foreign(digest, admission).await {
+            Ok(_) => Ok(Some(Principal { who: TokenOwner::Agent(agent), token: digest })),
+            // Another request with the same token was faster.
+            Err(Failure::Rejected(Rejection::TokenExists)) => self.look_up(digest).await,
+            Err(Failure::Rejected(why)) => {
+                tracing::warn!(%agent, %why, "a token of an issuer was not admitted");
+                Ok(None)
+            }
+            Err(Failure::OverQuota(_)) => {
+                tracing::warn!(%agent, "a token of an issuer was not admitted: the owner's quota is used up");
+                Ok(None)
+            }
+            Err(Failure::Fault(fault)) => Err(fault),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_the_list_is_one_line_of_what_the_issuer_says() {
+        let admission = Admission {
+            agent: "@nick.bot".parse().unwrap(),
+            scope: "read".parse().unwrap(),
+            issuer: "github".into(),
+            subject: format!("repo:a/b\n\u{202e}{}", "x".repeat(500)),
+            ends: TimestampMs(1),
+        };
+        let name = admission.name();
+        assert!(name.starts_with("github: repo:a/bxxx") && name.chars().count() == TOKEN_NAME_CHARS_MAX);
+        assert!(text::check_line(&name).is_ok());
+    }
+
+    #[test]
+    fn only_what_looks_like_a_signed_token_is_asked_for() {
+        assert!(may_be_foreign("eyJ.a.b"));
+        assert!(!may_be_foreign("pla_00") && !may_be_foreign("eyJ") && !may_be_foreign(""));
+        assert!(!may_be_foreign(&format!("ey.{}", "a".repeat(FOREIGN_TOKEN_BYTES_MAX))));
+    }
+}

@@ -1,0 +1,315 @@
+//! Signing in at an issuer outside this server (OpenID Connect): which issuers there are, the way there, and the way back. A
+//! cookie ties the browser to its attempt; what goes out follows from its secret, and nothing is stored here.
+//! Must not know: whom an issuer's word admits; its rules do.
+
+use std::net::SocketAddr;
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{
+        Path, Query, State,
+        rejection::{PathRejection, QueryRejection},
+    },
+    response::Response,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use plenary_accounts::{
+    CONSOLE_COOKIE, Failure, IssuerSignIn, IssuerSubject, Rejection, TokenDigest,
+    limits::{ISSUER_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
+};
+use plenary_edge::{Auth, Operation, OperationDoc, Peer};
+use plenary_issuers::{Flaw, Issuer, Proven, SignInAttempt};
+use plenary_kernel::{Class, Refusal};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{ConsoleRefusal, FOR_PEOPLE};
+use crate::{
+    challenges::random,
+    console::ConsoleState,
+    limits::{ATTEMPT_MS_MAX, RETURN_BYTES_MAX},
+    wire::{IssuerList, IssuerView},
+};
+
+/// The cookie of an attempt.
+const ATTEMPT: &str = "plenary_sign_in";
+const SECRET_BYTES: usize = 32;
+/// Longest name of a person, or subject, that is kept, in characters.
+const SUBJECT_CHARS_MAX: usize = 255;
+
+/// What to come back to.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct SignInQuery {
+    /// The query of `/oauth/authorize`, where an application waits for the person.
+    request: Option<String>,
+}
+
+/// What an issuer sends a browser back with.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct Back {
+    /// The code.
+    code: Option<String>,
+    /// What was sent along.
+    state: Option<String>,
+    /// Why there is no code.
+    error: Option<String>,
+    /// The issuer (RFC 9207).
+    iss: Option<String>,
+}
+
+pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
+    let doc = |id, path, summary| {
+        OperationDoc::new(id, Method::GET, path, summary).auth(Auth::None).room("console").no_tool(FOR_PEOPLE)
+    };
+    let list_doc = doc("console.issuers", "/console/issuers", "List the issuers by which people sign in")
+        .reply::<IssuerList>();
+    let leave_doc = doc(
+        "console.sign_in_at",
+        "/console/sign-in/{issuer}",
+        "Send a browser to an issuer, to sign in there",
+    )
+    .path_parameter::<String>("issuer", "The issuer's name")
+    .query::<SignInQuery>()
+    .success(StatusCode::SEE_OTHER)
+    .errors(Class::Malformed, &["invalid_query"])
+    .errors(Class::NotFound, &["not_found"]);
+    let back_doc = doc(
+        "console.signed_in_at",
+        "/console/signed-in/{issuer}",
+        "Where a browser comes back from an issuer",
+    )
+    .description(
+        "It goes on to the console, with a session, or with `#trouble=CODE` that says why not: `denied`, `not_admitted`, \
+         `sign_in_failed`, `issuer_unavailable` or `too_many_attempts`.",
+    )
+    .path_parameter::<String>("issuer", "The issuer's name")
+    .query::<Back>()
+    .success(StatusCode::SEE_OTHER)
+    .errors(Class::NotFound, &["not_found"]);
+    vec![
+        Operation::new(list_doc, list),
+        Operation::new(leave_doc, leave),
+        Operation::new(back_doc, come_back),
+    ]
+}
+
+async fn list(State(at): State<ConsoleState>) -> Json<IssuerList> {
+    let by = at.console.issuers().iter().filter(|issuer| issuer.signs_in());
+    let view = |issuer: &Issuer| IssuerView { name: issuer.name().into(), title: issuer.title().into() };
+    Json(IssuerList { issuers: by.map(|issuer| view(issuer)).collect() })
+}
+
+/// One attempt of a browser, as its cookie has it: the secret, and the query of `/oauth/authorize` to come back to.
+struct Attempt {
+    secret: String,
+    request: String,
+}
+
+impl Attempt {
+    fn begin(request: Option<String>) -> Result<Self, Refusal> {
+        let request = request.unwrap_or_default();
+        if request.len() > RETURN_BYTES_MAX {
+            let text = format!("request has at most {RETURN_BYTES_MAX} bytes.");
+            return Err(Refusal::malformed("invalid_query", text));
+        }
+        let secret = random::<SECRET_BYTES>()
+            .map_err(|_| Refusal::new(Class::Internal, "internal", "There are no random bytes."))?;
+        Ok(Self { secret: URL_SAFE_NO_PAD.encode(secret), request })
+    }
+
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut ours = pairs.filter(|(name, _)| *name == ATTEMPT).map(|(_, value)| value);
+        let (secret, request) = ours.next().filter(|_| ours.next().is_none())?.split_once('.')?;
+        let is_secret = URL_SAFE_NO_PAD.decode(secret).is_ok_and(|bytes| bytes.len() == SECRET_BYTES);
+        let request = String::from_utf8(URL_SAFE_NO_PAD.decode(request).ok()?).ok()?;
+        is_secret.then(|| Self { secret: secret.to_owned(), request })
+    }
+
+    fn cookie(&self) -> String {
+        format!("{}.{}", self.secret, URL_SAFE_NO_PAD.encode(&self.request))
+    }
+
+    fn sign_in(&self) -> SignInAttempt {
+        SignInAttempt::of(&self.secret)
+    }
+}
+
+/// Where a browser comes back to.
+fn back_to(at: &ConsoleState, peer: SocketAddr, headers: &HeaderMap, issuer: &Issuer) -> String {
+    format!("{}/console/signed-in/{}", at.origin.base_url(peer, headers), issuer.name())
+}
+
+/// The header that gives the browser the cookie of its attempt, or takes it back. Unlike a session's it comes along when
+/// another site sends the browser here, but to the way back alone.
+fn attempt_cookie(value: &str, lasts_s: u64, is_tls: bool) -> String {
+    let secure = if is_tls { "; Secure" } else { "" };
+    format!("{ATTEMPT}={value}; HttpOnly; SameSite=Lax; Path=/console/signed-in; Max-Age={lasts_s}{secure}")
+}
+
+fn redirect(url: &str, cookies: &[String]) -> Result<Response, Refusal> {
+    let wrong = |_| Refusal::new(Class::Internal, "internal", "The way cannot be written.");
+    let mut answer = Response::new(Body::empty());
+    *answer.status_mut() = StatusCode::SEE_OTHER;
+    let head = answer.headers_mut();
+    head.insert(header::LOCATION, HeaderValue::try_from(url).map_err(wrong)?);
+    head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    head.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    for cookie in cookies {
+        head.append(header::SET_COOKIE, HeaderValue::try_from(cookie).map_err(wrong)?);
+    }
+    Ok(answer)
+}
+
+async fn leave(
+    State(at): State<ConsoleState>,
+    Peer(peer): Peer,
+    path: Result<Path<String>, PathRejection>,
+    query: Result<Query<SignInQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, ConsoleRefusal> {
+    let Path(name) = path.map_err(|_| Refusal::not_found())?;
+    let issuer = at.console.issuers().signing_in(&name).ok_or_else(Refusal::not_found)?;
+    let Query(SignInQuery { request }) =
+        query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    let attempt = Attempt::begin(request)?;
+    let redirect_uri = back_to(&at, peer, &headers, issuer);
+    let is_tls = redirect_uri.starts_with("https://");
+    match issuer.sign_in_url(&attempt.sign_in(), &redirect_uri, at.console.now()).await {
+        Ok(url) => {
+            let set = attempt_cookie(&attempt.cookie(), ATTEMPT_MS_MAX / 1_000, is_tls);
+            Ok(redirect(&url, &[set])?)
+        }
+        Err(flaw) => Ok(redirect(&trouble(flaw), &[])?),
+    }
+}
+
+/// The console's page, which says why nobody is signed in.
+fn trouble(flaw: Flaw) -> String {
+    let code = match flaw {
+        Flaw::NotAdmitted | Flaw::Unavailable => flaw.code(),
+        Flaw::Malformed
+        | Flaw::Algorithm
+        | Flaw::Type
+        | Flaw::UnknownKey
+        | Flaw::Signature
+        | Flaw::Issuer
+        | Flaw::Audience
+        | Flaw::Expired
+        | Flaw::NotYet
+        | Flaw::Claims
+        | Flaw::Nonce
+        | Flaw::Code => "sign_in_failed",
+    };
+    format!("/#trouble={code}")
+}
+
+async fn come_back(
+    State(at): State<ConsoleState>,
+    Peer(peer): Peer,
+    path: Result<Path<String>, PathRejection>,
+    query: Result<Query<Back>, QueryRejection>,
+    parts: Parts,
+) -> Result<Response, ConsoleRefusal> {
+    let Path(name) = path.map_err(|_| Refusal::not_found())?;
+    let issuer = at.console.issuers().signing_in(&name).ok_or_else(Refusal::not_found)?;
+    let redirect_uri = back_to(&at, peer, &parts.headers, issuer);
+    let is_tls = redirect_uri.starts_with("https://");
+    let over = attempt_cookie("", 0, is_tls);
+    let budget = at.origin.client_address(peer, &parts.headers);
+    let (failures, now) = (at.console.failures(), at.console.now());
+    if !failures.may_try(now, budget) {
+        return Ok(redirect("/#trouble=too_many_attempts", &[over])?);
+    }
+    let back = query.map(|Query(back)| back).unwrap_or_default();
+    if back.error.is_some() {
+        return Ok(redirect("/#trouble=denied", &[over])?);
+    }
+    let Some((attempt, code)) = answered(issuer, &parts.headers, &back) else {
+        failures.failed(now, budget);
+        return Ok(redirect("/#trouble=sign_in_failed", &[over])?);
+    };
+    let redeemed = issuer.redeem(&attempt.sign_in(), code, &redirect_uri, now).await;
+    let admitted = match redeemed {
+        Ok(proven) => admit(&at, issuer, &proven, budget.unwrap_or(peer.ip()).to_string(), &parts).await,
+        Err(flaw) => Err(flaw.into()),
+    };
+    let cookie = match admitted {
+        Ok(cookie) => cookie,
+        Err(No::Flaw(flaw)) => {
+            if flaw != Flaw::Unavailable {
+                failures.failed(now, budget);
+            }
+            tracing::warn!(issuer = issuer.name(), code = flaw.code(), "nobody was signed in at the console");
+            return Ok(redirect(&trouble(flaw), &[over])?);
+        }
+        Err(No::Failure(failure)) => return Err(failure.into()),
+    };
+    let secure = if is_tls { "; Secure" } else { "" };
+    let lasts_s = ISSUER_SESSION_MS_MAX / 1_000;
+    let set =
+        format!("{CONSOLE_COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
+    let next = match attempt.request.as_str() {
+        "" => "/".to_owned(),
+        request => format!("/oauth/authorize?{request}"),
+    };
+    Ok(redirect(&next, &[set, over])?)
+}
+
+/// The attempt that an issuer answers, and the code: the browser that comes back must be the one that left.
+fn answered<'a>(issuer: &Issuer, headers: &HeaderMap, back: &'a Back) -> Option<(Attempt, &'a str)> {
+    let attempt = Attempt::of(headers)?;
+    let expected = TokenDigest::of(&attempt.sign_in().state());
+    let is_its = TokenDigest::of(back.state.as_deref()?).matches(&expected);
+    let is_from = back.iss.as_deref().is_none_or(|from| from == issuer.url());
+    let code = back.code.as_deref().filter(|code| !code.is_empty())?;
+    (is_its && is_from).then_some((attempt, code))
+}
+
+/// Why nobody is signed in.
+enum No {
+    Flaw(Flaw),
+    Failure(Failure),
+}
+
+impl From<Flaw> for No {
+    fn from(flaw: Flaw) -> Self {
+        Self::Flaw(flaw)
+    }
+}
+
+/// Signs in whom the issuer vouches for, if a rule admits them; the cookie.
+async fn admit(
+    at: &ConsoleState,
+    issuer: &Issuer,
+    proven: &Proven,
+    address: String,
+    parts: &Parts,
+) -> Result<String, No> {
+    let rule = issuer.person(proven)?;
+    let user_agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let short = |text: &str| text.chars().take(SUBJECT_CHARS_MAX).collect::<String>();
+    let sign_in = IssuerSignIn {
+        at: IssuerSubject {
+            issuer: issuer.name().to_owned(),
+            subject: short(&proven.subject),
+            shown: short(proven.shown()),
+        },
+        through: issuer.proof(rule),
+        role: rule.role,
+        person: rule.person.clone(),
+        address: Some(address),
+        user_agent: user_agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect()),
+    };
+    match at.console.accounts().sign_in_at_issuer(&rule.keyring, sign_in).await {
+        Ok((_, cookie)) => Ok(cookie.expose().to_owned()),
+        Err(Failure::Rejected(Rejection::NotFound)) => {
+            tracing::warn!(issuer = issuer.name(), "the owner or person that a rule names is not there");
+            Err(Flaw::NotAdmitted.into())
+        }
+        Err(failure) => Err(No::Failure(failure)),
+    }
+}

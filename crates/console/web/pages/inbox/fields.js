@@ -1,0 +1,82 @@
+// The fields of a form that an agent or a server of its asks to be filled in, and the values of them.
+// Must not know: what the values are for.
+
+import { html, useEffect, useRef, useState } from '../../core/preact.js';
+import { Text, plainly } from '../../parts/text.js';
+
+/**
+ * @typedef {{value: string, title: string}} Choice
+ * @typedef {{name: string, title: string, description: string, kind: 'text' | 'number' | 'truth' | 'choice' | 'choices', type: string,
+ *   required: boolean, choices: Choice[], schema: any}} Field
+ */
+
+/** @type {Record<string, string>} How a text of a format is typed. */
+const TYPES = { email: 'email', uri: 'url', date: 'date' };
+
+/** @param {any} schema @returns {Choice[] | undefined} */
+const choicesOf = (schema) => {
+  if (Array.isArray(schema?.enum)) return schema.enum.map((/** @type {any} */ value, /** @type {number} */ n) => ({ value, title: schema.enumNames?.[n] ?? value }));
+  const titled = schema?.oneOf ?? schema?.anyOf;
+  return Array.isArray(titled) ? titled.map(({ const: value, title }) => ({ value, title: title ?? value })) : undefined;
+};
+
+/** The fields that a schema asks for. @param {any} schema @returns {Field[]} */
+export const fieldsOf = (schema) =>
+  Object.entries(schema?.properties ?? {}).map(([name, of]) => {
+    const choices = choicesOf(of.type === 'array' ? of.items : of);
+    const kind = of.type === 'array' ? 'choices' : choices ? 'choice' : of.type === 'boolean' ? 'truth' : of.type === 'number' || of.type === 'integer' ? 'number' : 'text';
+    return { name, title: of.title ?? name, description: of.description ?? '', kind, type: TYPES[of.format] ?? 'text', required: (schema.required ?? []).includes(name), choices: choices ?? [], schema: of };
+  });
+
+/** What a field holds before anybody has touched it. @param {Field} field */
+export const initial = ({ kind, schema }) => (kind === 'choices' ? [...(schema.default ?? [])] : kind === 'truth' ? schema.default === true : String(schema.default ?? ''));
+
+/** The values to send: what may be left out and is empty, is. @param {Field[]} fields @param {Record<string, any>} held */
+export function valuesOf(fields, held) {
+  /** @type {Record<string, any>} */
+  const values = {};
+  for (const { name, kind, required } of fields) {
+    const value = held[name];
+    if (!required && (value === '' || (kind === 'choices' && !value.length))) continue;
+    values[name] = kind === 'number' ? Number(value) : value;
+  }
+  return values;
+}
+
+/** What is asked for, before it is filled in. @param {{schema: any}} props */
+export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(schema).map((field) => html`<div><dt><${Text} text=${field.title} /></dt><dd><${Text} text=${field.description} />${field.choices.length ? html`${' '}<${Text} text=${field.choices.map(({ title }) => title).join(', ')} />` : null}${field.required ? null : html` <span class="aside">may be left out</span>`}</dd></div>`)}</dl>`;
+
+/** @param {{schema: any, close: () => void, give: (values: any) => void}} props */
+export function Fields({ schema, close, give }) {
+  const fields = fieldsOf(schema);
+  const [held, hold] = useState(/** @type {Record<string, any>} */ (Object.fromEntries(fields.map((field) => [field.name, initial(field)]))));
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  useEffect(() => /** @type {HTMLElement | null} */ (form.current?.querySelector('input, select, textarea'))?.focus(), []);
+  const send = () => form.current?.reportValidity() && give(valuesOf(fields, held));
+  const byKey = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      send();
+    }
+  };
+  return html`<form class="answer-form fields" ref=${form} onKeyDown=${byKey} onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); send(); }}>
+    ${fields.map((field, n) => html`<${Input} key=${field.name} field=${field} n=${n} value=${held[field.name]} set=${(/** @type {any} */ value) => hold({ ...held, [field.name]: value })} />`)}
+    <div class="answer-bar"><button class="primary">Send <kbd>Ctrl ↵</kbd></button><button type="button" class="quiet" onClick=${close}>Leave</button></div>
+  </form>`;
+}
+
+/** @param {{field: Field, n: number, value: any, set: (value: any) => void}} props */
+function Input({ field: { title, description, kind, type, required, choices, schema }, n, value, set }) {
+  const note = description ? html`<span class="aside" id=${`field-${n}`}><${Text} text=${description} /></span>` : null;
+  const about = { 'aria-describedby': description ? `field-${n}` : null, required };
+  const typed = (/** @type {any} */ event) => set(event.target.value);
+  if (kind === 'truth') return html`<div><label class="check"><input type="checkbox" aria-describedby=${about['aria-describedby']} checked=${value} onChange=${(/** @type {any} */ event) => set(event.target.checked)} /> ${plainly(title)}</label>${note}</div>`;
+  if (kind === 'choices') {
+    const pick = (/** @type {string} */ one) => set(value.includes(one) ? value.filter((/** @type {string} */ other) => other !== one) : [...value, one]);
+    return html`<fieldset aria-describedby=${about['aria-describedby']}><legend>${plainly(title)}</legend>${note}${choices.map((choice) => html`<label class="check"><input type="checkbox" checked=${value.includes(choice.value)} onChange=${() => pick(choice.value)} /> ${plainly(choice.title)}</label>`)}</fieldset>`;
+  }
+  const input = kind === 'choice'
+    ? html`<select ...${about} value=${value} onChange=${typed}><option value=""></option>${choices.map((choice) => html`<option value=${choice.value}>${plainly(choice.title)}</option>`)}</select>`
+    : html`<input ...${about} type=${kind === 'number' ? 'number' : type} step=${schema.type === 'integer' ? 1 : 'any'} min=${schema.minimum} max=${schema.maximum} minlength=${schema.minLength} maxlength=${schema.maxLength} autocomplete="off" value=${value} onInput=${typed} />`;
+  return html`<label><span>${plainly(title)}</span>${input}${note}</label>`;
+}

@@ -1,0 +1,188 @@
+//! What a query says of time, and how well the day of a package goes with it. Pure.
+//! Must not know: words of texts, vectors.
+
+use super::documents::{DAY_MS, MONTHS};
+use crate::moment::Moment;
+
+/// Words that ask for what is newest.
+const RECENT: [&str; 9] =
+    ["recently", "recent", "lately", "latest", "newest", "currently", "nowadays", "yesterday", "today"];
+/// People tell of a day on that day and in the weeks after it, seldom before.
+const DAYS_AFTER: f64 = 14.0;
+const DAYS_BEFORE: f64 = 3.0;
+/// A recent package is one of the last weeks of its project.
+const DAYS_RECENT: f64 = 30.0;
+
+/// What a query says of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// A day, a month or a year, as far as it is named.
+    Date { year: Option<u16>, month: Option<u8>, day: Option<u8> },
+    /// What happened last.
+    Recently,
+}
+
+impl When {
+    /// Reads `2025-05-11`, `11 May 2025`, `May 11th`, `May 2025`, `in 2025`, and words such as `recently`.
+    pub(super) fn read(query: &str) -> Option<Self> {
+        let words: Vec<String> = query
+            .split(|c: char| !(c.is_alphanumeric() || c == '-'))
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect();
+        let at = |nth: Option<usize>| nth.and_then(|nth| words.get(nth)).map_or("", String::as_str);
+        if let Some(date) = words.iter().find_map(|word| iso(word)) {
+            return Some(date);
+        }
+        for (nth, word) in words.iter().enumerate() {
+            let Some(found) = month(word) else { continue };
+            let before = |by: usize| at(nth.checked_sub(by));
+            // "the 7th of May" and "7 May", "May 7" and "May 7 2023", "May 2023".
+            let ahead = if before(1) == "of" { before(2) } else { before(1) };
+            let (behind, last) = (at(Some(nth + 1)), at(Some(nth + 2)));
+            let day = day(ahead).or_else(|| day(behind));
+            let year = year(behind).or_else(|| year(last));
+            // "may" and "march" are verbs too.
+            if day.is_some() || year.is_some() || !["may", "march"].contains(&word.as_str()) {
+                return Some(Self::Date { year, month: Some(found), day });
+            }
+        }
+        let in_year = words
+            .windows(2)
+            .find_map(|pair| ["in", "during", "of"].contains(&&*pair[0]).then(|| year(&pair[1]))?);
+        if in_year.is_some() {
+            return Some(Self::Date { year: in_year, month: None, day: None });
+        }
+        words.iter().any(|word| RECENT.contains(&word.as_str())).then_some(Self::Recently)
+    }
+
+    /// From 0 to 1: how well a package goes with it that was made then, where the newest of those that compete was made at
+    /// `newest_ms`.
+    pub(super) fn fit(self, made_ms: i64, newest_ms: i64) -> f64 {
+        let Some((from, to)) = self.period(made_ms) else {
+            return (-days(newest_ms - made_ms) / DAYS_RECENT).exp();
+        };
+        if made_ms < from {
+            (-days(from - made_ms) / DAYS_BEFORE).exp()
+        } else {
+            (-days((made_ms - to).max(0)) / DAYS_AFTER).exp()
+        }
+    }
+
+    /// The first and the last millisecond, in the year of the package where none is named.
+    fn period(self, made_ms: i64) -> Option<(i64, i64)> {
+        let Self::Date { year, month, day } = self else { return None };
+        let made = Moment::of(plenary_kernel::TimestampMs(u64::try_from(made_ms).unwrap_or_default()));
+        let year = year.or_else(|| made.in_ms().get(..4)?.parse().ok())?;
+        let start = |year: u16, month: u8, day: u8| {
+            Some(Moment::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))?.ms())
+        };
+        let from = start(year, month.unwrap_or(1), day.unwrap_or(1))?;
+        let until = match (month, day) {
+            (_, Some(_)) => from + DAY_MS,
+            (Some(month @ ..12), None) => start(year, month + 1, 1)?,
+            (_, None) => start(year + 1, 1, 1)?,
+        };
+        Some((from, until - 1))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "days of a few centuries")]
+fn days(ms: i64) -> f64 {
+    ms.max(0) as f64 / DAY_MS as f64
+}
+
+/// `2025-05-11`.
+fn iso(word: &str) -> Option<When> {
+    let [year_, month, day] = word.split('-').collect::<Vec<_>>()[..] else { return None };
+    let (month, day) = (month.parse().ok()?, day.parse().ok()?);
+    ((1..=12).contains(&month) && (1..=31).contains(&day)).then_some(When::Date {
+        year: Some(year(year_)?),
+        month: Some(month),
+        day: Some(day),
+    })
+}
+
+/// A month by its name or the first three letters of it.
+fn month(word: &str) -> Option<u8> {
+    let is_it = |name: &&str| {
+        let name = name.to_lowercase();
+        word == name || (word.len() == 3 && name.starts_with(word)) || (word == "sept" && name == "september")
+    };
+    u8::try_from(MONTHS.iter().position(is_it)? + 1).ok()
+}
+
+/// `7`, `7th`.
+fn day(word: &str) -> Option<u8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let is_ordinal = ["", "st", "nd", "rd", "th"].contains(&&word[digits.len()..]);
+    digits.parse().ok().filter(|day| is_ordinal && (1..=31).contains(day))
+}
+
+fn year(word: &str) -> Option<u16> {
+    word.parse().ok().filter(|year| word.len() == 4 && (1970..2200).contains(year))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn date(year: Option<u16>, month: Option<u8>, day: Option<u8>) -> Option<When> {
+        Some(When::Date { year, month, day })
+    }
+
+    #[test]
+    fn dates_are_read_as_people_write_them() {
+        let full = date(Some(2023), Some(5), Some(7));
+        for query in [
+            "What did she do on 2023-05-07?",
+            "on 7 May 2023",
+            "on May 7, 2023?",
+            "the 7th of May 2023",
+            "May 7th 2023",
+        ] {
+            assert_eq!(When::read(query), full, "{query}");
+        }
+        assert_eq!(When::read("in September 2023"), date(Some(2023), Some(9), None));
+        assert_eq!(When::read("which trip in sept"), date(None, Some(9), None));
+        assert_eq!(When::read("early in Dec"), date(None, Some(12), None));
+        assert_eq!(When::read("on 3rd July"), date(None, Some(7), Some(3)));
+        assert_eq!(When::read("what happened in 2024"), date(Some(2024), None, None));
+        assert_eq!(When::read("What has she done recently?"), Some(When::Recently));
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for query in [
+            "may I march on?",
+            "version 1.2.3 of the parser",
+            "2023-13-01",
+            "40 people and 1999 others",
+            "the decision",
+            "port 2024",
+            "2023-05",
+            "",
+        ] {
+            assert_eq!(When::read(query), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_package_of_the_day_fits_best_and_one_of_the_weeks_after_better_than_one_before() {
+        let ms = |day: &str| Moment::parse(&format!("{day}T12:00:00Z")).unwrap().ms();
+        let fit = |query: &str, day: &str| When::read(query).unwrap().fit(ms(day), ms("2023-08-01"));
+        assert!((fit("on 7 May 2023", "2023-05-07") - 1.0).abs() < 1e-9);
+        assert!(
+            (fit("in May", "2023-05-31") - 1.0).abs() < 1e-9
+                && (fit("in May 2024", "2024-05-01") - 1.0).abs() < 1e-9
+        );
+        assert!((fit("in December", "2023-12-31") - 1.0).abs() < 1e-9);
+        assert!((fit("in 2023", "2023-12-31") - 1.0).abs() < 1e-9);
+        let (after, before) = (fit("on 7 May", "2023-05-12"), fit("on 7 May", "2023-05-02"));
+        assert!(1.0 > after && after > before && before > 0.0, "{after} {before}");
+        assert!(fit("on 7 May 2023", "2022-05-07") < 1e-9);
+        assert!(fit("on 31 February 2023", "2023-02-20") > 0.0, "a day that is none is of the last weeks");
+        assert!((fit("recently", "2023-08-01") - 1.0).abs() < 1e-9);
+        assert!(fit("recently", "2023-07-01") > fit("recently", "2023-06-01"));
+    }
+}

@@ -1,0 +1,147 @@
+//! What the agent asks its person for by a form, as a question to the caller, and the answer as the values.
+//! Must not know: how either travels.
+
+use plenary_kernel::form::Form;
+use plenary_runs::{ELICITATION, Event};
+use serde_json::{Map, Value, json};
+
+/// The longest schema that is handed on, in bytes of JSON; past it the agent is refused.
+pub(super) const FORM_BYTES_MAX: usize = 32 << 10;
+/// As much of the agent's words is handed on, in characters.
+const MESSAGE_CHARS_MAX: usize = 4_000;
+
+/// Values that are asked for.
+#[derive(Debug, PartialEq)]
+pub(super) struct Elicitation {
+    message: String,
+    schema: Map<String, Value>,
+    form: Form,
+}
+
+impl Elicitation {
+    /// Of the members of `elicitation/create`.
+    ///
+    /// # Errors
+    /// Why nobody can be asked for that, for the agent.
+    pub(super) fn new(params: &Value) -> Result<Self, String> {
+        if params["mode"].as_str().is_some_and(|mode| mode != "form") {
+            return Err("only the mode form is offered".to_owned());
+        }
+        let schema = params["requestedSchema"].as_object().ok_or("requestedSchema must be an object")?;
+        if params["requestedSchema"].to_string().len() > FORM_BYTES_MAX {
+            return Err(format!("requestedSchema may have at most {FORM_BYTES_MAX} bytes"));
+        }
+        let form = Form::read(schema).map_err(|wrong| format!("requestedSchema {wrong}"))?;
+        let message = params["message"].as_str().filter(|message| !message.trim().is_empty());
+        let message =
+            message.unwrap_or("The agent asks for input.").chars().take(MESSAGE_CHARS_MAX).collect();
+        Ok(Self { message, schema: schema.clone(), form })
+    }
+
+    /// What the caller is asked.
+    pub(super) fn event(&self) -> Event {
+        let mut keys = self.form.words();
+        let answers = if self.form.is_empty() {
+            "accept, decline or cancel"
+        } else {
+            "decline or cancel, or give the values"
+        };
+        // A field of that name is asked for as it is; then the answer is its value.
+        let text = format!("{} Answer {answers}.", self.message);
+        keys.entry(ELICITATION).or_insert_with(|| text.into());
+        Event::wait_for_form(&keys, &self.message, &self.schema)
+    }
+
+    /// The answer for the agent; `None` of one that is neither the values nor a no.
+    pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
+        let has_field = self.form.words().contains_key(ELICITATION);
+        let word = answer.get(ELICITATION).filter(|_| !has_field).and_then(Value::as_str).map(str::trim);
+        match word {
+            Some(action @ ("decline" | "cancel")) => Some(json!({"action": action})),
+            Some("accept") | None => {
+                let mut values = self.form.typed(answer);
+                if !has_field {
+                    values.remove(ELICITATION);
+                }
+                let is_said = word.is_some() || !self.form.is_empty();
+                (is_said && self.form.check(&values).is_ok())
+                    .then(|| json!({"action": "accept", "content": values}))
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// The answer if nobody can answer.
+pub(super) fn cancelled() -> Value {
+    json!({"action": "cancel"})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(schema: &Value) -> Result<Elicitation, String> {
+        Elicitation::new(&json!({"mode": "form", "message": "Who?", "requestedSchema": schema}))
+    }
+
+    fn outcome(asked: &Elicitation, answer: &Value) -> Value {
+        asked.outcome(answer.as_object().unwrap()).unwrap_or_default()
+    }
+
+    #[test]
+    fn values_are_accepted_and_words_decline() {
+        let schema = json!({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+            "required": ["name"]});
+        let asked = of(&schema).unwrap();
+        for (answer, expected) in [
+            (json!({"name": "Ida"}), json!({"action": "accept", "content": {"name": "Ida"}})),
+            // Who answers at a prompt gives texts.
+            (
+                json!({"name": "7", "age": "7"}),
+                json!({"action": "accept", "content": {"name": "7", "age": 7}}),
+            ),
+            (json!({"elicitation": "decline"}), json!({"action": "decline"})),
+            (json!({"elicitation": " cancel "}), json!({"action": "cancel"})),
+            (json!({"elicitation": "no"}), Value::Null),
+            (json!({"elicitation": "accept"}), Value::Null),
+            (json!({"age": 7}), Value::Null),
+            (json!({"name": "Ida", "age": "old"}), Value::Null),
+            (json!({}), Value::Null),
+        ] {
+            assert_eq!(outcome(&asked, &answer), expected, "{answer}");
+        }
+        let members = asked.event().members();
+        assert_eq!((&members["message"], &members["form"]), (&json!("Who?"), &schema));
+        assert_eq!(members["request_keys"].as_object().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_form_without_fields_wants_a_word() {
+        let asked = of(&json!({"type": "object", "properties": {}})).unwrap();
+        assert_eq!(
+            outcome(&asked, &json!({"elicitation": "accept"})),
+            json!({"action": "accept", "content": {}})
+        );
+        assert_eq!(outcome(&asked, &json!({})), Value::Null);
+    }
+
+    #[test]
+    fn a_field_of_the_same_name_is_a_field() {
+        let asked = of(&json!({"properties": {"elicitation": {"type": "string"}}})).unwrap();
+        let expected = json!({"action": "accept", "content": {"elicitation": "decline"}});
+        assert_eq!(outcome(&asked, &json!({"elicitation": "decline"})), expected);
+    }
+
+    #[test]
+    fn what_nobody_can_be_asked_for_is_refused() {
+        for bad in [
+            json!({"mode": "url", "url": "https://x.example"}),
+            json!({"message": "Who?"}),
+            json!({"requestedSchema": {"properties": {"a": {"type": "object"}}}}),
+            json!({"requestedSchema": {"title": "x".repeat(FORM_BYTES_MAX)}}),
+        ] {
+            assert!(Elicitation::new(&bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Messages of the Agent Client Protocol as both sides of it write them: JSON-RPC 2.0, one object a line. Pure.
+//! Must not know: which side reads it, or how lines travel.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::key::said;
+
+/// The version of the protocol that is spoken.
+pub const VERSION: u64 = 1;
+
+/// What stands in the `code` of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// The line is not JSON.
+    Parse,
+    /// It is JSON and no message.
+    InvalidRequest,
+    /// There is no such method.
+    MethodNotFound,
+    /// The members of a request are wrong.
+    InvalidParams,
+    /// The request failed.
+    Internal,
+    /// Whoever asks has to sign in first.
+    AuthRequired,
+    /// There is no such session.
+    NotFound,
+}
+
+impl ErrorCode {
+    const fn number(self) -> i64 {
+        match self {
+            Self::Parse => -32_700,
+            Self::InvalidRequest => -32_600,
+            Self::MethodNotFound => -32_601,
+            Self::InvalidParams => -32_602,
+            Self::Internal => -32_603,
+            Self::AuthRequired => -32_000,
+            Self::NotFound => -32_002,
+        }
+    }
+}
+
+/// A message from the other side.
+#[derive(Debug, PartialEq)]
+pub enum Message {
+    /// Something happened.
+    Notice {
+        /// What.
+        method: String,
+        /// Its members.
+        params: Value,
+    },
+    /// It asks, and wants an answer under this id.
+    Request {
+        /// The id.
+        id: Value,
+        /// What it asks for.
+        method: String,
+        /// Its members.
+        params: Value,
+    },
+    /// It answers what was asked under this number, or says why not.
+    Answer {
+        /// The number.
+        id: u64,
+        /// The answer.
+        result: Result<Value, String>,
+    },
+}
+
+#[derive(Deserialize)]
+struct IncomingMessage {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
+    #[serde(default)]
+    result: Option<Value>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+/// A line as a message.
+///
+/// # Errors
+/// What it is not.
+pub fn read(line: &[u8]) -> Result<Message, &'static str> {
+    // A list would be read as the members in their order; the protocol has no batches.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err("it is not a JSON-RPC message");
+    }
+    let read: IncomingMessage = serde_json::from_slice(line).map_err(|_| "it is not a JSON-RPC message")?;
+    match (read.method, read.id) {
+        (Some(method), Some(id)) => Ok(Message::Request { id, method, params: read.params }),
+        (Some(method), None) => Ok(Message::Notice { method, params: read.params }),
+        (None, id) => {
+            let id = id.as_ref().and_then(Value::as_u64).ok_or("it is neither a request nor an answer")?;
+            let result = match read.error {
+                Some(error) => Err(said(&error)),
+                None => Ok(read.result.unwrap_or_default()),
+            };
+            Ok(Message::Answer { id, result })
+        }
+    }
+}
+
+/// A request under a number.
+#[must_use]
+pub fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// A message that wants no answer.
+#[must_use]
+pub fn notice(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+/// The answer to a request.
+#[must_use]
+pub fn answer(id: &Value, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+/// The error that answers a request.
+#[must_use]
+pub fn refusal(id: &Value, code: ErrorCode, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.number(), "message": message}})
+}
+
+/// Text as a block of content.
+#[must_use]
+pub fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_request_a_notice_an_answer_or_none_of_them() {
+        let (method, params) = ("m".to_owned(), json!({"a": 1}));
+        for message in [request(7, "m", &params), notice("m", &params)] {
+            let wanted = match message["id"].is_null() {
+                true => Message::Notice { method: method.clone(), params: params.clone() },
+                false => Message::Request { id: json!(7), method: method.clone(), params: params.clone() },
+            };
+            assert_eq!(read(message.to_string().as_bytes()), Ok(wanted));
+        }
+        let result = answer(&json!(7), &json!(true)).to_string();
+        assert_eq!(read(result.as_bytes()), Ok(Message::Answer { id: 7, result: Ok(json!(true)) }));
+        let refused = refusal(&json!(7), ErrorCode::NotFound, "none").to_string();
+        assert_eq!(read(refused.as_bytes()), Ok(Message::Answer { id: 7, result: Err("none".to_owned()) }));
+        for odd in ["", "x", "[]", r#"[1,"m",{}]"#, r#"{"id":"a"}"#, "{}"] {
+            assert!(read(odd.as_bytes()).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What an issuer says of itself (OpenID Connect Discovery), and its keys: fetched, bounded, and kept for a while. Nobody can
+//! make this server ask more often than a few times a minute, whatever keys somebody names.
+//! Must not know: what a token says.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode, header};
+use http_body_util::Full;
+use parking_lot::RwLock;
+use plenary_kernel::TimestampMs;
+use plenary_outward::{guard::GuardedPool, within};
+use serde::Deserialize;
+use tokio::{sync::Mutex, time::timeout};
+use url::Url;
+
+use crate::{
+    flaw::Flaw,
+    keys::Keys,
+    limits::{
+        ANSWER_WITHIN_S, DOCUMENT_BYTES_MAX, FETCHES_PER_MINUTE_MAX, KEYS_BYTES_MAX, KEYS_FRESH_MS,
+        KEYS_KEPT_MS,
+    },
+};
+
+const MINUTE_MS: u64 = 60_000;
+
+/// The members of the document that count here.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Document {
+    issuer: String,
+    jwks_uri: String,
+    /// Where people sign in; an issuer for programs has none.
+    pub(crate) authorization_endpoint: Option<String>,
+    /// Where a code is redeemed.
+    pub(crate) token_endpoint: Option<String>,
+    /// How a client shows its secret there.
+    pub(crate) token_endpoint_auth_methods_supported: Option<Vec<String>>,
+}
+
+/// What is known of an issuer.
+pub(crate) struct Known {
+    pub(crate) document: Document,
+    pub(crate) keys: Keys,
+    at: TimestampMs,
+}
+
+impl Known {
+    fn is_younger(&self, age_ms: u64, now: TimestampMs) -> bool {
+        now.0 < self.at.0.saturating_add(age_ms)
+    }
+}
+
+/// How often was fetched in the present minute.
+#[derive(Debug, Default)]
+struct Fetches {
+    minute: u64,
+    count: u32,
+}
+
+impl Fetches {
+    /// Counts one more; false where that would be too many.
+    fn may(&mut self, now: TimestampMs) -> bool {
+        let minute = now.0 / MINUTE_MS;
+        if self.minute != minute {
+            *self = Self { minute, count: 0 };
+        }
+        self.count += 1;
+        self.count <= FETCHES_PER_MINUTE_MAX
+    }
+}
+
+/// The document and the keys of one issuer.
+pub(crate) struct Discovery {
+    url: String,
+    /// Whether also `http` is asked: where private addresses are reached.
+    plain_too: bool,
+    pool: GuardedPool,
+    known: RwLock<Option<Arc<Known>>>,
+    fetches: Mutex<Fetches>,
+}
+
+impl Discovery {
+    pub(crate) fn new(url: String, plain_too: bool, pool: GuardedPool) -> Self {
+        Self { url, plain_too, pool, known: RwLock::default(), fetches: Mutex::default() }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What is known, with the key of this id if the issuer has it.
+    ///
+    /// # Errors
+    /// `Unavailable` when nothing is known that may still be used.
+    pub(crate) async fn known(&self, key: Option<&str>, now: TimestampMs) -> Result<Arc<Known>, Flaw> {
+        let kept = || self.known.read().clone();
+        let is_enough = |known: &Arc<Known>| known.is_younger(KEYS_FRESH_MS, now) && known.keys.has(key);
+        if let Some(known) = kept().filter(is_enough) {
+            return Ok(known);
+        }
+        // One fetch at a time: whoever waited for it finds what it brought.
+        let mut fetches = self.fetches.lock().await;
+        if let Some(known) = kept().filter(is_enough) {
+            return Ok(known);
+        }
+        if fetches.may(now) {
+            match self.fetched(now).await {
+                Ok(known) => *self.known.write() = Some(Arc::new(known)),
+                Err(why) => tracing::warn!(issuer = %self.url, why, "the keys of an issuer were not fetched"),
+            }
+        }
+        drop(fetches);
+        kept().filter(|known| known.is_younger(KEYS_KEPT_MS, now)).ok_or(Flaw::Unavailable)
+    }
+
+    async fn fetched(&self, now: TimestampMs) -> Result<Known, String> {
+        let at = format!("{}/.well-known/openid-configuration", self.url.trim_end_matches('/'));
+        let document = self.got(&at, DOCUMENT_BYTES_MAX).await?;
+        let document: Document =
+            serde_json::from_slice(&document).map_err(|error| format!("the document of {at}: {error}"))?;
+        if document.issuer != self.url {
+            return Err(format!("{at} is the document of another issuer, {:?}", document.issuer));
+        }
+        let keys = self.got(&document.jwks_uri, KEYS_BYTES_MAX).await?;
+        let keys = Keys::read(&keys).ok_or_else(|| format!("{} has no keys", document.jwks_uri))?;
+        Ok(Known { document, keys, at: now })
+    }
+
+    async fn got(&self, url: &str, bytes_max: usize) -> Result<Bytes, String> {
+        let mut request = Request::new(Full::new(Bytes::new()));
+        *request.uri_mut() = self.asked(url)?;
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        let (status, body) = self.sent(request, bytes_max).await?;
+        if status == StatusCode::OK { Ok(body) } else { Err(format!("{url} answers {}", status.as_u16())) }
+    }
+
+    /// A URL of the issuer as it may be asked.
+    pub(crate) fn asked(&self, url: &str) -> Result<http::Uri, String> {
+        let parsed = Url::parse(url).map_err(|_| format!("{url:?} is not a URL"))?;
+        if parsed.scheme() != "https" && !(self.plain_too && parsed.scheme() == "http") {
+            return Err(format!("{url} is not https"));
+        }
+        parsed.as_str().parse().map_err(|_| format!("{url} cannot be asked"))
+    }
+
+    /// Sends a request and reads the whole answer, soon or not at all.
+    pub(crate) async fn sent(
+        &self,
+        request: Request<Full<Bytes>>,
+        bytes_max: usize,
+    ) -> Result<(StatusCode, Bytes), String> {
+        let asked = async {
+            let answer = self.pool.send(request).await?;
+            let status = answer.status();
+            Ok((status, within(answer.into_body(), bytes_max).await?))
+        };
+        let late = || format!("no answer within {ANSWER_WITHIN_S} seconds");
+        timeout(Duration::from_secs(ANSWER_WITHIN_S), asked).await.map_err(|_| late())?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fetches_are_a_few_a_minute() {
+        let mut fetches = Fetches::default();
+        let now = TimestampMs(5 * MINUTE_MS + 1);
+        let allowed = (0..100).filter(|_| fetches.may(now)).count();
+        assert_eq!(u32::try_from(allowed), Ok(FETCHES_PER_MINUTE_MAX));
+        assert!(fetches.may(TimestampMs(6 * MINUTE_MS)));
+    }
+}

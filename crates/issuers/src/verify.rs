@@ -1,0 +1,182 @@
+//! Whether a token is its issuer's, for this server, and valid now. Pure.
+//! Must not know: where keys come from, or whom a token admits.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jsonwebtoken::{Validation, errors::ErrorKind};
+use plenary_kernel::TimestampMs;
+use serde_json::{Map, Value};
+
+use crate::{
+    crypto,
+    flaw::Flaw,
+    keys::{Keys, algorithm_of},
+    limits::{SKEW_MS_MAX, TOKEN_BYTES_MAX},
+    rules::Claims,
+};
+
+/// A token that was verified.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proven {
+    /// Whom it is about, as its issuer names it.
+    pub subject: String,
+    /// Everything that it says.
+    pub claims: Claims,
+    /// When it ends.
+    pub ends: TimestampMs,
+}
+
+impl Proven {
+    /// Who it is, for people: an address that was verified, a name that the issuer gives, or the subject.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        let text = |name: &str| self.claims.get(name).and_then(Value::as_str);
+        let is_verified = self.claims.get("email_verified") == Some(&Value::Bool(true));
+        text("email").filter(|_| is_verified).or_else(|| text("preferred_username")).unwrap_or(&self.subject)
+    }
+}
+
+/// What a token is to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected<'a> {
+    pub(crate) issuer: &'a str,
+    /// It is for one of them.
+    pub(crate) audiences: &'a [String],
+    pub(crate) is_id_token: bool,
+}
+
+/// The head of a token, before its signature was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    algorithm: String,
+    pub(crate) key: Option<String>,
+    kind: Option<String>,
+}
+
+fn part(text: &str) -> Option<Map<String, Value>> {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+}
+
+/// The three parts of a token.
+fn parts(token: &str) -> Result<[&str; 3], Flaw> {
+    let mut parts = token.split('.').filter(|_| token.len() <= TOKEN_BYTES_MAX);
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(head), Some(claims), Some(signature), None) => Ok([head, claims, signature]),
+        _ => Err(Flaw::Malformed),
+    }
+}
+
+/// The issuer that a token names; nothing of it is verified.
+pub(crate) fn named_issuer(token: &str) -> Result<String, Flaw> {
+    let [_, claims, _] = parts(token)?;
+    let claims = part(claims).ok_or(Flaw::Malformed)?;
+    claims.get("iss").and_then(Value::as_str).map(ToOwned::to_owned).ok_or(Flaw::Claims)
+}
+
+impl Head {
+    pub(crate) fn of(token: &str) -> Result<Self, Flaw> {
+        let [head, ..] = parts(token)?;
+        let head = part(head).ok_or(Flaw::Malformed)?;
+        // What must be understood, and is not, makes a token invalid (RFC 7515, 4.1.11).
+        if head.contains_key("crit") {
+            return Err(Flaw::Malformed);
+        }
+        let text = |name: &str| match head.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(Flaw::Malformed),
+        };
+        let algorithm = text("alg")?.ok_or(Flaw::Malformed)?;
+        // A secret is no key that an issuer publishes, and `none` is no signature.
+        algorithm_of(&algorithm).ok_or(Flaw::Algorithm)?;
+        Ok(Self { algorithm, key: text("kid")?, kind: text("typ")? })
+    }
+
+    /// A token says of what kind it is, or nothing; those for log-out, events and proofs are none of these.
+    fn is_kind(&self, is_id_token: bool) -> bool {
+        let kind = self.kind.as_deref().map(str::to_ascii_lowercase);
+        match kind.as_deref().map(|kind| kind.trim_start_matches("application/")) {
+            None | Some("jwt") => true,
+            Some("at+jwt") => !is_id_token,
+            Some(_) => false,
+        }
+    }
+}
+
+/// Verifies a token.
+pub(crate) fn verify(
+    token: &str,
+    head: &Head,
+    keys: &Keys,
+    expected: Expected<'_>,
+    now: TimestampMs,
+) -> Result<Proven, Flaw> {
+    crypto::install();
+    if !head.is_kind(expected.is_id_token) {
+        return Err(Flaw::Type);
+    }
+    let algorithm = algorithm_of(&head.algorithm).ok_or(Flaw::Algorithm)?;
+    let key = keys.of(head.key.as_deref(), algorithm)?;
+    let mut validation = Validation::new(algorithm);
+    // The claims are looked at below, by this server's clock.
+    validation.validate_exp = false;
+    validation.validate_aud = false;
+    validation.required_spec_claims.clear();
+    let decoded = jsonwebtoken::decode::<Claims>(token, &key.decoding, &validation);
+    let claims = decoded.map_err(|error| flaw_of(error.kind()))?.claims;
+    checked(claims, expected, now)
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum grows; whatever else is wrong is its form")]
+fn flaw_of(error: &ErrorKind) -> Flaw {
+    match error {
+        ErrorKind::InvalidSignature => Flaw::Signature,
+        ErrorKind::InvalidAlgorithm | ErrorKind::InvalidKeyFormat => Flaw::Algorithm,
+        _ => Flaw::Malformed,
+    }
+}
+
+/// Seconds since the epoch, whole or not, as a time.
+fn time(value: &Value) -> Option<TimestampMs> {
+    let text = value.as_number()?.to_string();
+    let seconds: u64 = text.split('.').next()?.parse().ok()?;
+    Some(TimestampMs(seconds.saturating_mul(1_000)))
+}
+
+fn checked(claims: Claims, expected: Expected<'_>, now: TimestampMs) -> Result<Proven, Flaw> {
+    let at = |name: &str| claims.get(name).map(|value| time(value).ok_or(Flaw::Claims)).transpose();
+    if claims.get("iss").and_then(Value::as_str) != Some(expected.issuer) {
+        return Err(Flaw::Issuer);
+    }
+    let is_for = |value: &Value| {
+        value.as_str().is_some_and(|named| expected.audiences.iter().any(|audience| audience == named))
+    };
+    let (is_ours, others) = match claims.get("aud").ok_or(Flaw::Claims)? {
+        Value::Array(named) => (named.iter().any(is_for), named.len() > 1),
+        named @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+            (is_for(named), false)
+        }
+    };
+    // Of several audiences an ID token names the one that asked for it (OpenID Connect Core, 3.1.3.7).
+    let is_party = || claims.get("azp").map_or(!others, is_for);
+    if !is_ours || expected.is_id_token && !is_party() {
+        return Err(Flaw::Audience);
+    }
+    let ends = at("exp")?.ok_or(Flaw::Claims)?;
+    if ends.0.saturating_add(SKEW_MS_MAX) <= now.0 {
+        return Err(Flaw::Expired);
+    }
+    let begins = at("nbf")?.max(at("iat")?).unwrap_or_default();
+    if begins.0 > now.0.saturating_add(SKEW_MS_MAX) {
+        return Err(Flaw::NotYet);
+    }
+    // Bound to a key that the sender does not show here.
+    if claims.contains_key("cnf") {
+        return Err(Flaw::Type);
+    }
+    let subject = claims.get("sub").and_then(Value::as_str).filter(|subject| !subject.is_empty());
+    let subject = subject.ok_or(Flaw::Claims)?.to_owned();
+    Ok(Proven { subject, claims, ends })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,348 @@
+//! Forms: values that a person is asked for, as the flat JSON Schema of an elicitation has them (Model Context Protocol
+//! 2025-11-25 and 2026-07-28, Agent Client Protocol 1). What a schema says beyond that is passed over. Pure.
+//! Must not know: who asks, how a form is shown, or what its values are for.
+
+use serde_json::{Map, Value};
+
+use crate::text;
+
+/// Most fields of a form.
+pub const FORM_FIELDS_MAX: usize = 50;
+/// Longest name of a field, in characters.
+pub const FIELD_NAME_CHARS_MAX: usize = 128;
+
+/// The fields of a form, by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form(Vec<Field>);
+
+/// One value that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+struct Field {
+    name: String,
+    /// What a person reads: the title, the description.
+    says: Vec<String>,
+    kind: FieldKind,
+    is_required: bool,
+}
+
+/// What may be the value of a field.
+#[derive(Debug, Clone, PartialEq)]
+enum FieldKind {
+    /// A text of so many characters.
+    Text(Range),
+    /// One of these texts.
+    Choice(Vec<String>),
+    /// A list of so many of these texts.
+    Choices(Vec<String>, Range),
+    /// A number in this range.
+    Number { range: Range, is_whole: bool },
+    /// True or false.
+    Truth,
+}
+
+/// From and to, both included.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Range(Option<f64>, Option<f64>);
+
+impl Range {
+    fn of(schema: &Value, least: &str, most: &str) -> Self {
+        Self(schema[least].as_f64(), schema[most].as_f64())
+    }
+    fn has(self, number: f64) -> bool {
+        self.0.is_none_or(|least| least <= number) && self.1.is_none_or(|most| number <= most)
+    }
+    fn words(self) -> String {
+        match self {
+            Self(None, None) => String::new(),
+            Self(Some(least), None) => format!(", at least {least}"),
+            Self(None, Some(most)) => format!(", at most {most}"),
+            Self(Some(least), Some(most)) => format!(", {least} to {most}"),
+        }
+    }
+}
+
+impl Form {
+    /// The form that a schema describes: `{"type": "object", "properties": {…}, "required": […]}`, each property a string,
+    /// a number, an integer, a boolean, or a list of choices.
+    ///
+    /// # Errors
+    /// What is wrong with the schema, in words that follow its name.
+    pub fn read(schema: &Map<String, Value>) -> Result<Self, String> {
+        if schema.get("type").is_some_and(|kind| kind != "object") {
+            return Err("must be of type object".to_owned());
+        }
+        let none = Map::new();
+        let properties = match schema.get("properties") {
+            None => &none,
+            Some(properties) => properties.as_object().ok_or("must have an object `properties`")?,
+        };
+        if properties.len() > FORM_FIELDS_MAX {
+            return Err(format!("may have at most {FORM_FIELDS_MAX} fields"));
+        }
+        let required =
+            schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        if !required.iter().all(|name| name.as_str().is_some_and(|name| properties.contains_key(name))) {
+            return Err("requires a field that it does not have".to_owned());
+        }
+        let field = |(name, schema): (&String, &Value)| {
+            let fits = (1..=FIELD_NAME_CHARS_MAX).contains(&name.chars().count());
+            if !fits || text::check_line(name).is_err() {
+                return Err("has a field without a plain name".to_owned());
+            }
+            let says = ["title", "description"].into_iter().filter_map(|member| schema[member].as_str());
+            Ok(Field {
+                name: name.clone(),
+                says: says.map(str::to_owned).collect(),
+                kind: kind(schema).ok_or_else(|| format!("has a field `{name}` of no known type"))?,
+                is_required: required.iter().any(|required| required == name),
+            })
+        };
+        properties.iter().map(field).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether values are what the form asks for.
+    ///
+    /// # Errors
+    /// What is wrong with the first value that is not.
+    pub fn check(&self, values: &Map<String, Value>) -> Result<(), String> {
+        if let Some(name) = values.keys().find(|name| !self.0.iter().any(|field| field.name == **name)) {
+            return Err(format!("`{name}` is not asked for"));
+        }
+        for field in &self.0 {
+            match values.get(&field.name) {
+                Some(value) if !field.kind.takes(value) => {
+                    return Err(format!("`{}` must be {}", field.name, field.kind.words()));
+                }
+                None if field.is_required => return Err(format!("`{}` is missing", field.name)),
+                Some(_) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Values as their fields have them: who fills a form in at a prompt gives texts. A text that is no such value stays, and
+    /// an empty one of a field that may be left out is left out.
+    #[must_use]
+    pub fn typed(&self, values: &Map<String, Value>) -> Map<String, Value> {
+        let typed = values.iter().filter_map(|(name, value)| {
+            let field = self.0.iter().find(|field| field.name == *name);
+            let (Some(field), Value::String(text)) = (field, value) else {
+                return Some((name.clone(), value.clone()));
+            };
+            if text.is_empty() && !field.is_required {
+                return None;
+            }
+            let read = match field.kind {
+                FieldKind::Text(_) | FieldKind::Choice(_) => None,
+                FieldKind::Choices(..) | FieldKind::Number { .. } | FieldKind::Truth => {
+                    serde_json::from_str(text).ok()
+                }
+            };
+            Some((name.clone(), read.unwrap_or_else(|| value.clone())))
+        });
+        typed.collect()
+    }
+
+    /// Whether it asks for nothing but a yes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is asked for, in words, by the name of the field.
+    #[must_use]
+    pub fn words(&self) -> Map<String, Value> {
+        let words = self.0.iter().map(|field| {
+            let need = if field.is_required { "" } else { "; may be left out" };
+            let kind = format!("({}{need})", field.kind.words());
+            let all: Vec<&str> = field.says.iter().map(String::as_str).chain([kind.as_str()]).collect();
+            (field.name.clone(), Value::from(all.join(" ")))
+        });
+        words.collect()
+    }
+}
+
+impl FieldKind {
+    fn takes(&self, value: &Value) -> bool {
+        let is_among = |choices: &[String], value: &Value| {
+            value.as_str().is_some_and(|value| choices.iter().any(|choice| choice == value))
+        };
+        match self {
+            Self::Text(range) => value.as_str().is_some_and(|text| range.has(count(text.chars().count()))),
+            Self::Choice(choices) => is_among(choices, value),
+            Self::Choices(choices, range) => value.as_array().is_some_and(|chosen| {
+                range.has(count(chosen.len())) && chosen.iter().all(|one| is_among(choices, one))
+            }),
+            Self::Number { range, is_whole } => {
+                value.as_f64().is_some_and(|number| range.has(number) && (!is_whole || number.fract() == 0.0))
+            }
+            Self::Truth => value.is_boolean(),
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Text(Range(None, None)) => "text".to_owned(),
+            Self::Text(range) => format!("text, in characters{}", range.words()),
+            Self::Choice(choices) => format!("one of: {}", choices.join(", ")),
+            Self::Choices(choices, range) => {
+                format!("a list{} of: {}", range.words(), choices.join(", "))
+            }
+            Self::Number { range, is_whole } => {
+                format!("{}{}", if *is_whole { "a whole number" } else { "a number" }, range.words())
+            }
+            Self::Truth => "true or false".to_owned(),
+        }
+    }
+}
+
+fn count(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// What the schema of one property lets be; `None` of one that a form cannot have.
+fn kind(schema: &Value) -> Option<FieldKind> {
+    match schema["type"].as_str()? {
+        "string" => match choices(schema)? {
+            Some(choices) => Some(FieldKind::Choice(choices)),
+            None => Some(FieldKind::Text(Range::of(schema, "minLength", "maxLength"))),
+        },
+        "array" => {
+            let range = Range::of(schema, "minItems", "maxItems");
+            choices(&schema["items"])?.map(|choices| FieldKind::Choices(choices, range))
+        }
+        "number" => {
+            Some(FieldKind::Number { range: Range::of(schema, "minimum", "maximum"), is_whole: false })
+        }
+        "integer" => {
+            Some(FieldKind::Number { range: Range::of(schema, "minimum", "maximum"), is_whole: true })
+        }
+        "boolean" => Some(FieldKind::Truth),
+        _ => None,
+    }
+}
+
+/// The choices of a schema: plain in `enum`, with titles in `oneOf` or `anyOf`; the outer `None` of what are no texts.
+fn choices(schema: &Value) -> Option<Option<Vec<String>>> {
+    let plain = schema["enum"].as_array().map(|choices| choices.iter().collect::<Vec<_>>());
+    let titled = ["oneOf", "anyOf"].into_iter().find_map(|member| schema[member].as_array());
+    let titled = titled.map(|choices| choices.iter().map(|choice| &choice["const"]).collect());
+    let Some(found) = plain.or(titled) else { return Some(None) };
+    let texts = found.into_iter().map(|choice| choice.as_str().map(str::to_owned));
+    Some(Some(texts.collect::<Option<Vec<_>>>().filter(|choices| !choices.is_empty())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn form(schema: &Value) -> Result<Form, String> {
+        Form::read(schema.as_object().unwrap())
+    }
+
+    fn whole() -> Form {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "title": "Name", "description": "As on the card.", "minLength": 2, "maxLength": 5},
+                "age": {"type": "integer", "minimum": 18},
+                "share": {"type": "number", "maximum": 0.5},
+                "sure": {"type": "boolean", "default": false},
+                "branch": {"type": "string", "enum": ["main", "next"], "enumNames": ["Main", "Next"]},
+                "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]},
+                "days": {"type": "array", "items": {"anyOf": [{"const": "mo"}, {"const": "tu"}]}, "minItems": 1},
+                "mail": {"type": "string", "format": "email"}
+            },
+            "required": ["name", "sure"]
+        });
+        form(&schema).unwrap()
+    }
+
+    #[test]
+    fn values_are_checked_one_by_one() {
+        let form = whole();
+        let good = json!({"name": "Ida", "sure": true});
+        assert_eq!(form.check(good.as_object().unwrap()), Ok(()));
+        for (member, value) in [
+            ("age", json!(18)),
+            ("age", json!(1e3)),
+            ("share", json!(0.5)),
+            ("branch", json!("next")),
+            ("size", json!("l")),
+            ("days", json!(["tu", "mo"])),
+            ("mail", json!("anything")),
+        ] {
+            let mut values = good.as_object().unwrap().clone();
+            values.insert(member.into(), value.clone());
+            assert_eq!(form.check(&values), Ok(()), "{member}: {value}");
+        }
+        for (member, value) in [
+            ("name", json!("I")),
+            ("name", json!("Idaida")),
+            ("name", json!(7)),
+            ("age", json!(17)),
+            ("age", json!(18.5)),
+            ("age", json!("18")),
+            ("share", json!(0.6)),
+            ("sure", json!("true")),
+            ("branch", json!("old")),
+            ("size", json!("Large")),
+            ("days", json!([])),
+            ("days", json!(["we"])),
+            ("days", json!("mo")),
+            ("name", Value::Null),
+            ("other", json!(1)),
+        ] {
+            let mut values = good.as_object().unwrap().clone();
+            values.insert(member.into(), value.clone());
+            let why = form.check(&values).unwrap_err();
+            assert!(why.contains(&format!("`{member}`")), "{member}: {value}: {why}");
+        }
+        assert_eq!(form.check(json!({"sure": true}).as_object().unwrap()), Err("`name` is missing".into()));
+    }
+
+    #[test]
+    fn what_is_no_form_is_named() {
+        let of = |property: Value| json!({"properties": {"a": property}});
+        for bad in [
+            json!({"type": "array"}),
+            json!({"properties": []}),
+            json!({"required": ["a"]}),
+            of(json!({"type": "object"})),
+            of(json!({})),
+            of(json!({"type": "array", "items": {"type": "string"}})),
+            of(json!({"type": "string", "enum": []})),
+            of(json!({"type": "string", "enum": [1]})),
+            of(json!({"type": "string", "oneOf": [{"title": "none"}]})),
+            json!({"properties": {"": {"type": "string"}}}),
+            json!({"properties": {"a\u{202e}": {"type": "string"}}}),
+        ] {
+            assert!(form(&bad).is_err(), "{bad}");
+        }
+        let many = |count: usize| {
+            let fields = (0..count).map(|n| (n.to_string(), json!({"type": "boolean"})));
+            json!({"properties": Map::from_iter(fields)})
+        };
+        assert!(form(&many(FORM_FIELDS_MAX)).is_ok() && form(&many(FORM_FIELDS_MAX + 1)).is_err());
+        assert!(form(&json!({"type": "object"})).unwrap().is_empty());
+    }
+
+    #[test]
+    fn texts_become_what_their_fields_have() {
+        let said = json!({"name": "7", "age": "18", "sure": "true", "days": "[\"mo\"]", "share": "much", "mail": "", "x": "1"});
+        let typed = whole().typed(said.as_object().unwrap());
+        let expected =
+            json!({"name": "7", "age": 18, "sure": true, "days": ["mo"], "share": "much", "x": "1"});
+        assert_eq!(Value::from(typed), expected);
+    }
+
+    #[test]
+    fn a_field_is_described() {
+        let words = whole().words();
+        assert_eq!(words["name"], "Name As on the card. (text, in characters, 2 to 5)");
+        assert_eq!(words["days"], "(a list, at least 1 of: mo, tu; may be left out)");
+        assert_eq!(words["age"], "(a whole number, at least 18; may be left out)");
+    }
+}

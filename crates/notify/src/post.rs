@@ -1,0 +1,133 @@
+//! What another room sends to a URL that its own client named: signed, repeated and given up as a notification is, and
+//! within the same limits of its owner.
+//! Must not know: what is sent, or who wants it.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use plenary_engine::Room as _;
+use plenary_kernel::{NoticeId, OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
+use plenary_log::Fault;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Notify,
+    delivery::{
+        DeliveryRoom,
+        decide::{AttemptRecord, DeliveryStep, NewItem, Outcome},
+        event::{DeliveryEvent, DeliverySubject},
+    },
+    sender::AttemptResult,
+    signature::PREFIX,
+};
+
+/// One request to a URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Post {
+    /// What people read of it if it did not arrive.
+    pub title: String,
+    /// Where to.
+    pub url: String,
+    /// What it is signed with as Standard Webhooks has it; one that does not begin with `whsec_` counts by its bytes.
+    /// Without one it is not signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// Its headers, `Content-Type` among them, by lower-case names.
+    pub headers: BTreeMap<String, String>,
+    /// Its body.
+    pub body: String,
+}
+
+/// As it stands in the log, in the place of what a request says.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredPost {
+    post: Post,
+}
+
+/// Stands in the place of a subscription, which never has this id: it is older than all of them.
+pub(crate) fn no_subscription() -> SubscriptionId {
+    SubscriptionId::mint(&Stamp::new(TimestampMs(0), [0; 10]), 0)
+}
+
+impl Post {
+    /// The secret in the form of Standard Webhooks.
+    pub(crate) fn secret(&self) -> Option<String> {
+        let secret = self.secret.as_ref()?;
+        let is_one = secret.strip_prefix(PREFIX).is_some_and(|key| STANDARD.decode(key).is_ok());
+        Some(if is_one { secret.clone() } else { format!("{PREFIX}{}", STANDARD.encode(secret)) })
+    }
+}
+
+impl Notify {
+    /// Whether a URL may be sent to.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    pub fn check_url(&self, url: &str) -> Result<(), String> {
+        self.0.sender.guard().url(url).map(drop).map_err(str::to_owned)
+    }
+
+    /// Sends something, once for each `source`; `false` when as much of the owner is on its way as may be, and this is not
+    /// sent.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn post(&self, source: &str, owner: &OwnerName, post: Post) -> Result<bool, Fault> {
+        let id = NoticeId::of_source(source);
+        if self.0.deliveries.fresh(id.as_str()).await?.0.of.is_some() {
+            return Ok(true);
+        }
+        if self.room(owner, false).await? == 0 {
+            return Ok(false);
+        }
+        let notice = serde_json::to_vec(&StoredPost { post }).expect("strings can be written");
+        let of =
+            DeliverySubject { owner: owner.clone(), subscription: no_subscription(), created: self.now() };
+        let new = NewItem { of, item: 0, digest: None, stranger: None, notice: Bytes::from(notice) };
+        self.handle(&id, DeliveryStep::Add(new)).await?;
+        Ok(true)
+    }
+
+    /// What is sent under an id.
+    pub(crate) async fn post_of(&self, id: &NoticeId) -> Result<Post, Fault> {
+        let stored = self.log().read_stream(&DeliveryRoom::stream(id.as_str()), Version::ZERO, 1).await?;
+        let first = stored.first().map(DeliveryEvent::decode).transpose()?;
+        let Some(DeliveryEvent::NoticeAdded(added)) = first else {
+            return Err(Fault::Corrupt(format!("{id} does not begin with what it says")));
+        };
+        let stored: Result<StoredPost, _> = serde_json::from_slice(&added.notice);
+        stored.map(|stored| stored.post).map_err(|error| Fault::Corrupt(format!("{id}: {error}")))
+    }
+
+    /// One attempt, where it is due and nobody else makes one.
+    pub(crate) async fn attempt_post(&self, id: &NoticeId) -> Result<(), Fault> {
+        let Outcome::Begun(until) = self.handle(id, DeliveryStep::Begin).await? else { return Ok(()) };
+        let post = self.post_of(id).await?;
+        let attempted = match self.0.sender.send_post(id.as_str(), &post, self.now()).await {
+            AttemptResult::Taken => AttemptRecord::Taken,
+            AttemptResult::Failed(why, wanted) => AttemptRecord::Failed(why, wanted),
+            AttemptResult::Gone(why) => AttemptRecord::Refused(why),
+        };
+        self.handle(id, DeliveryStep::End(until, attempted)).await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_of_any_form_becomes_one_of_standard_webhooks() {
+        let secret = |text: Option<&str>| {
+            let secret = text.map(str::to_owned);
+            let (title, url, body) = (String::new(), String::new(), String::new());
+            Post { title, url, secret, headers: BTreeMap::new(), body }.secret()
+        };
+        assert_eq!(secret(Some("whsec_AAAA")).as_deref(), Some("whsec_AAAA"));
+        assert_eq!(secret(Some("a token")).as_deref(), Some("whsec_YSB0b2tlbg=="));
+        assert_eq!(secret(Some("whsec_?")).as_deref(), Some("whsec_d2hzZWNfPw=="));
+        assert_eq!(secret(None), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! The editor at the other end: what it is told, what it is asked, and what it can do.
+//! Must not know: sessions, agents, or the server.
+
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use parking_lot::Mutex;
+use plenary_hosts::acp::wire;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+type Waiting = HashMap<u64, oneshot::Sender<Result<Value, String>>>;
+
+/// The editor.
+pub(super) struct Editor {
+    out: mpsc::Sender<String>,
+    asked: AtomicU64,
+    waiting: Mutex<Waiting>,
+    has_forms: AtomicBool,
+}
+
+/// A request to the editor that it has not answered.
+pub(super) struct Asking {
+    /// Its number.
+    pub(super) id: u64,
+    answer: oneshot::Receiver<Result<Value, String>>,
+}
+
+impl Asking {
+    /// What the editor answers, or why it does not. May be dropped while it waits: nothing is lost.
+    pub(super) async fn answer(&mut self) -> Result<Value, String> {
+        (&mut self.answer).await.unwrap_or_else(|_| Err("the editor is gone".to_owned()))
+    }
+}
+
+impl Editor {
+    pub(super) fn new(out: mpsc::Sender<String>) -> Self {
+        let has_forms = AtomicBool::new(false);
+        Self { out, asked: AtomicU64::new(0), waiting: Mutex::default(), has_forms }
+    }
+
+    /// Learns what it can do.
+    pub(super) fn meet(&self, capabilities: &Value) {
+        self.has_forms.store(!capabilities["elicitation"]["form"].is_null(), Ordering::Relaxed);
+    }
+
+    /// Whether it shows forms.
+    pub(super) fn has_forms(&self) -> bool {
+        self.has_forms.load(Ordering::Relaxed)
+    }
+
+    /// Writes a message. One that closed its end gets nothing more.
+    pub(super) async fn say(&self, message: &Value) {
+        let _gone = self.out.send(message.to_string()).await;
+    }
+
+    /// Tells what happens in a session.
+    pub(super) async fn update(&self, session: &str, update: &Value) {
+        let params = json!({"sessionId": session, "update": update});
+        self.say(&wire::notice("session/update", &params)).await;
+    }
+
+    /// Asks something.
+    pub(super) async fn ask(&self, method: &str, params: &Value) -> Asking {
+        let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let (tell, answer) = oneshot::channel();
+        self.waiting.lock().insert(id, tell);
+        self.say(&wire::request(id, method, params)).await;
+        Asking { id, answer }
+    }
+
+    /// Takes a request back that somebody else has answered.
+    pub(super) async fn withdraw(&self, asking: Asking) {
+        self.waiting.lock().remove(&asking.id);
+        self.say(&wire::notice("$/cancel_request", &json!({"requestId": asking.id}))).await;
+    }
+
+    /// It answers what was asked under a number.
+    pub(super) fn answered(&self, id: u64, result: Result<Value, String>) {
+        if let Some(waiting) = self.waiting.lock().remove(&id) {
+            let _nobody = waiting.send(result);
+        }
+    }
+}

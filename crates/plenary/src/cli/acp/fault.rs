@@ -1,0 +1,78 @@
+//! What a request is answered with if it fails: a code of JSON-RPC, and words for the person at the editor.
+//! Must not know: which request.
+
+use plenary_client::{Error, FaultKind};
+use plenary_hosts::acp::wire::ErrorCode;
+use serde_json::Value;
+
+/// The answer to a request.
+pub(super) type Answer = Result<Value, Fault>;
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) code: ErrorCode,
+    pub(super) text: String,
+}
+
+impl Fault {
+    pub(super) fn new(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+
+    /// The members of the request are wrong.
+    pub(super) fn params(text: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InvalidParams, text)
+    }
+
+    /// There is no such session, or not for the caller.
+    pub(super) fn no_session(id: &str) -> Self {
+        Self::new(ErrorCode::NotFound, format!("there is no session `{id}` with this agent"))
+    }
+
+    /// The agent failed, or can't be asked.
+    pub(super) fn internal(text: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Internal, text)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::Network(fault) if matches!(fault.kind, FaultKind::Refused | FaultKind::Unreachable) => {
+                Self::internal(format!("{error}; is the server running? `plenary serve` starts it"))
+            }
+            Error::Refused(refused) if refused.status == 401 => {
+                let text = format!(
+                    "the server does not accept the token: {}; `plenary token list` shows the saved ones",
+                    refused.message
+                );
+                Self::new(ErrorCode::AuthRequired, text)
+            }
+            Error::Refused(refused) if refused.message.is_empty() => Self::internal(refused.code.clone()),
+            Error::Refused(refused) => Self::internal(refused.message.clone()),
+            Error::Network(_) | Error::Unreadable(_) | Error::Invalid(_) => Self::internal(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_client::{NetworkFault, ServerRefusal};
+
+    use super::*;
+
+    #[test]
+    fn a_person_reads_what_to_do() {
+        let server = "http://127.0.0.1:7420".to_owned();
+        let gone = NetworkFault { kind: FaultKind::Refused, server, detail: String::new() };
+        assert!(Fault::from(Error::from(gone)).text.contains("`plenary serve` starts it"));
+        let refused = |status: u16, message: &str| {
+            let (code, message) = ("a_code".to_owned(), message.to_owned());
+            Fault::from(Error::from(ServerRefusal { status, code, field: None, message, retry_after: None }))
+        };
+        assert_eq!(refused(401, "no").code, ErrorCode::AuthRequired);
+        assert_eq!(refused(409, "the agent is stopped"), Fault::internal("the agent is stopped"));
+        assert_eq!(refused(500, ""), Fault::internal("a_code"));
+    }
+}

@@ -1,0 +1,151 @@
+//! `plenary acp`: an agent of the network as an agent of an editor, over the Agent Client Protocol on standard input and
+//! output. Requests are read here and answered by a task each.
+//! Must not know: how an agent is asked.
+
+mod asker;
+mod conversation;
+mod editor;
+mod fault;
+mod prompt;
+mod question;
+mod sessions;
+mod thread;
+mod updates;
+
+use std::{sync::Arc, time::Duration};
+
+use clap::Args;
+use plenary_hosts::acp::wire::{self, ErrorCode, Message, VERSION};
+use plenary_kernel::AgentHandle;
+use serde_json::{Value, json};
+use tokio::{sync::mpsc, task::JoinSet, time::timeout};
+
+use self::{
+    asker::Asker,
+    editor::Editor,
+    fault::{Answer, Fault},
+    sessions::{Sessions, Turn},
+};
+use super::{
+    context::Context,
+    explain,
+    failure::Failure,
+    lines::{self, LINES_WAITING_MAX, Lines},
+};
+
+/// How long requests may finish when the editor has closed its end.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// Shown under `--help`.
+const HELP: &str = "\
+Name it in an editor that speaks the Agent Client Protocol, with its arguments. In Zed's settings:
+  \"agent_servers\": {\"Reviewer\": {\"type\": \"custom\", \"command\": \"plenary\", \"args\": [\"acp\", \"@acme.reviewer\"]}}
+
+An agent that the server runs is asked by runs: a session of the editor is a thread. Any other agent is asked in a session of \
+the network, and its next message is the answer. Both stay on the server, and the editor can load them again.
+
+Where no agent is named by --as, you speak as the person that you are.";
+
+/// Which agent.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Acp {
+    /// The agent that the editor talks to
+    #[arg(value_name = "@OWNER.NAME")]
+    agent: AgentHandle,
+}
+
+pub(crate) async fn run(context: &Context, args: Acp) -> Result<(), Failure> {
+    // An editor shows what a request is answered with, and hides what a program prints.
+    let speaker = context.speaker().map_err(|failure| match explain::words(context, &failure) {
+        (what, Some(next)) => format!("{what}; {next}"),
+        (what, None) => what,
+    });
+    let me = context.used().and_then(|(identity, _)| Some(identity?.handle));
+    let (out, waiting) = mpsc::channel(LINES_WAITING_MAX);
+    let writing = tokio::spawn(lines::write(waiting));
+    let editor = Arc::new(Editor::new(out));
+    let asker = speaker.map(|client| Asker::new(client, args.agent, me));
+    let served = serve(editor, asker).await;
+    // Everything that could say something is gone, so this ends.
+    let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
+    served.and(written)
+}
+
+/// Reads lines until there are no more. What the server does goes on without the editor.
+async fn serve(editor: Arc<Editor>, asker: Result<Asker, String>) -> Result<(), Failure> {
+    let sessions = Arc::new(Sessions::new(editor.clone(), asker));
+    let mut lines = Lines::new();
+    let mut tasks = JoinSet::new();
+    while let Some(line) = lines.next().await? {
+        while tasks.try_join_next().is_some() {}
+        match wire::read(line) {
+            Err(why) => {
+                let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
+                let code = if is_json { ErrorCode::InvalidRequest } else { ErrorCode::Parse };
+                editor.say(&wire::refusal(&Value::Null, code, why)).await;
+            }
+            Ok(Message::Answer { id, result }) => editor.answered(id, result),
+            Ok(Message::Notice { method, params }) => {
+                if method == "session/cancel" {
+                    sessions.cancel(&params);
+                }
+            }
+            Ok(Message::Request { id, method, params }) => {
+                // Before the next line is read, which may cancel it.
+                let turn = (method == "session/prompt").then(|| sessions.begin_turn(&params));
+                let (sessions, editor) = (sessions.clone(), editor.clone());
+                tasks.spawn(async move {
+                    let answer = answer(&sessions, &method, &params, turn).await;
+                    editor
+                        .say(&match answer {
+                            Ok(result) => wire::answer(&id, &result),
+                            Err(Fault { code, text }) => wire::refusal(&id, code, &text),
+                        })
+                        .await;
+                });
+            }
+        }
+    }
+    let finished = async { while tasks.join_next().await.is_some() {} };
+    let _cut = timeout(LAST_ANSWERS, finished).await;
+    tasks.shutdown().await;
+    Ok(())
+}
+
+async fn answer(
+    sessions: &Arc<Sessions>,
+    method: &str,
+    params: &Value,
+    turn: Option<Result<Turn, Fault>>,
+) -> Answer {
+    if let Some(turn) = turn {
+        return sessions.prompt(turn?, params).await;
+    }
+    match method {
+        "initialize" => Ok(initialized(sessions, params)),
+        "authenticate" => Ok(json!({})),
+        "session/new" => sessions.open(params).await,
+        "session/load" => sessions.load(params, true).await,
+        "session/resume" => sessions.load(params, false).await,
+        "session/list" => sessions.list(params).await,
+        "session/close" => sessions.close(params),
+        method => Err(Fault::new(ErrorCode::MethodNotFound, format!("there is no method `{method}`"))),
+    }
+}
+
+/// What this side can do. A client of another version gets ours, and decides.
+fn initialized(sessions: &Sessions, params: &Value) -> Value {
+    sessions.editor().meet(&params["clientCapabilities"]);
+    json!({
+        "protocolVersion": VERSION,
+        "agentCapabilities": {
+            "loadSession": true,
+            "promptCapabilities": {"image": false, "audio": false, "embeddedContext": true},
+            "mcpCapabilities": {"http": false, "sse": false},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+        },
+        "agentInfo": {"name": "plenary", "title": "Plenary", "version": env!("CARGO_PKG_VERSION")},
+        "authMethods": [],
+    })
+}

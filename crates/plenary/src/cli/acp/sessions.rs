@@ -1,0 +1,259 @@
+//! The sessions of the editor: which of them are open, and what each is on the network.
+//! Must not know: how a run or a conversation goes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::Mutex;
+use plenary_client::{frames::Uuid, runs::Thread, sessions::SessionsQuery};
+use plenary_hosts::acp::wire::ErrorCode;
+use plenary_kernel::SessionId;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    asker::Asker,
+    conversation::Conversation,
+    editor::Editor,
+    fault::{Answer, Fault},
+    prompt,
+    question::Question,
+    thread::ThreadSession,
+};
+
+/// Most sessions that are open at a time.
+const SESSIONS_MAX: usize = 256;
+/// How many sessions a page of the list has.
+const LISTED_MAX: u32 = 50;
+
+/// A session that is open.
+pub(super) struct Session {
+    pub(super) id: String,
+    cwd: String,
+    place: Place,
+    /// The prompt that is not answered yet.
+    turn: Mutex<Option<CancellationToken>>,
+    /// Stops what goes on without a prompt.
+    pub(super) background: CancellationToken,
+    /// What the next prompt answers.
+    pub(super) question: Mutex<Option<Question>>,
+    /// Up to where the editor has seen the session of the network.
+    pub(super) seen: Mutex<u64>,
+}
+
+/// What a session of the editor is on the network.
+enum Place {
+    /// A thread of an agent that the server runs.
+    Thread,
+    /// A session with an agent of any other kind.
+    Conversation(SessionId),
+}
+
+/// A prompt that is not answered yet.
+pub(super) struct Turn {
+    session: Arc<Session>,
+    cancel: CancellationToken,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *self.session.turn.lock() = None;
+    }
+}
+
+impl Session {
+    fn new(id: String, cwd: String, place: Place) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            cwd,
+            place,
+            turn: Mutex::default(),
+            background: CancellationToken::new(),
+            question: Mutex::default(),
+            seen: Mutex::default(),
+        })
+    }
+
+    /// Where the editor is; agents of the same machine may want to know.
+    pub(super) fn cwd(&self) -> &str {
+        &self.cwd
+    }
+}
+
+/// The open sessions.
+pub(super) struct Sessions {
+    editor: Arc<Editor>,
+    asker: Result<Arc<Asker>, String>,
+    open: Mutex<HashMap<String, Arc<Session>>>,
+}
+
+impl Sessions {
+    pub(super) fn new(editor: Arc<Editor>, asker: Result<Asker, String>) -> Self {
+        Self { editor, asker: asker.map(Arc::new), open: Mutex::default() }
+    }
+
+    pub(super) fn editor(&self) -> &Editor {
+        &self.editor
+    }
+
+    fn asker(&self) -> Result<&Arc<Asker>, Fault> {
+        self.asker.as_ref().map_err(|why| Fault::new(ErrorCode::AuthRequired, why.as_str()))
+    }
+
+    fn thread(&self, session: &Arc<Session>) -> Result<ThreadSession, Fault> {
+        let (asker, editor) = (self.asker()?.clone(), self.editor.clone());
+        Ok(ThreadSession { asker, editor, session: session.clone() })
+    }
+
+    fn conversation(&self, session: &Arc<Session>, id: &SessionId) -> Result<Conversation, Fault> {
+        let (asker, editor) = (self.asker()?.clone(), self.editor.clone());
+        Ok(Conversation { asker, editor, session: session.clone(), id: id.clone() })
+    }
+
+    fn keep(&self, session: &Arc<Session>) -> Result<(), Fault> {
+        let mut open = self.open.lock();
+        if open.len() >= SESSIONS_MAX && !open.contains_key(&session.id) {
+            return Err(Fault::internal(format!("{SESSIONS_MAX} sessions are open; close one")));
+        }
+        open.insert(session.id.clone(), session.clone());
+        Ok(())
+    }
+
+    fn find(&self, params: &Value) -> Result<Arc<Session>, Fault> {
+        let id = text(params, "sessionId")?;
+        self.open.lock().get(id).cloned().ok_or_else(|| Fault::no_session(id))
+    }
+
+    /// `session/new`
+    pub(super) async fn open(&self, params: &Value) -> Answer {
+        let (asker, cwd) = (self.asker()?, directory(params)?);
+        let session = if asker.is_hosted().await? {
+            Session::new(Uuid::random().as_str().to_owned(), cwd, Place::Thread)
+        } else {
+            let id = Conversation::begin(asker).await?;
+            Session::new(id.to_string(), cwd, Place::Conversation(id))
+        };
+        self.keep(&session)?;
+        Ok(json!({"sessionId": session.id}))
+    }
+
+    /// `session/load` and, where nothing of it `is_shown`, `session/resume`.
+    pub(super) async fn load(&self, params: &Value, is_shown: bool) -> Answer {
+        let (asker, cwd, id) = (self.asker()?, directory(params)?, text(params, "sessionId")?);
+        let session = if asker.is_hosted().await? {
+            let session = Session::new(id.to_owned(), cwd, Place::Thread);
+            self.thread(&session)?.load(is_shown).await?;
+            session
+        } else {
+            let named: SessionId = id.parse().map_err(|_| Fault::no_session(id))?;
+            let session = Session::new(id.to_owned(), cwd, Place::Conversation(named.clone()));
+            self.conversation(&session, &named)?.load(is_shown).await?;
+            session
+        };
+        self.keep(&session)?;
+        Ok(json!({}))
+    }
+
+    /// `session/list`. What is on the network has no directory: each is listed for the one that is asked for.
+    pub(super) async fn list(&self, params: &Value) -> Answer {
+        let asker = self.asker()?;
+        let here = || std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
+        let cwd = params["cwd"].as_str().map_or_else(here, str::to_owned);
+        let cursor = params["cursor"].as_str();
+        let (sessions, next) = match asker.is_hosted().await? {
+            true => threads(asker, cursor, &cwd).await?,
+            false => conversations(asker, cursor, &cwd).await?,
+        };
+        let mut answer = json!({"sessions": sessions});
+        if let Some(next) = next {
+            answer["nextCursor"] = next.into();
+        }
+        Ok(answer)
+    }
+
+    /// `session/close`: nothing of it is shown any more. On the network it stays.
+    pub(super) fn close(&self, params: &Value) -> Answer {
+        let session = self.find(params)?;
+        self.cancel(params);
+        self.open.lock().remove(&session.id);
+        Ok(json!({}))
+    }
+
+    /// `session/cancel`
+    pub(super) fn cancel(&self, params: &Value) {
+        let Ok(session) = self.find(params) else { return };
+        let turn = session.turn.lock().clone();
+        turn.as_ref().unwrap_or(&session.background).cancel();
+    }
+
+    /// The turn of a prompt; it can be canceled from now on.
+    pub(super) fn begin_turn(&self, params: &Value) -> Result<Turn, Fault> {
+        let session = self.find(params)?;
+        let cancel = CancellationToken::new();
+        let mut turn = session.turn.lock();
+        if turn.is_some() {
+            let text = "the last prompt of this session is not answered yet; cancel it or wait";
+            return Err(Fault::new(ErrorCode::InvalidRequest, text));
+        }
+        *turn = Some(cancel.clone());
+        drop(turn);
+        Ok(Turn { session, cancel })
+    }
+
+    /// `session/prompt`
+    pub(super) async fn prompt(&self, turn: Turn, params: &Value) -> Answer {
+        let text = prompt::text(&params["prompt"])?;
+        let reason = match &turn.session.place {
+            Place::Thread => self.thread(&turn.session)?.prompt(&text, &turn.cancel).await?,
+            Place::Conversation(id) => {
+                self.conversation(&turn.session, id)?.prompt(&text, &turn.cancel).await?
+            }
+        };
+        Ok(json!({"stopReason": reason}))
+    }
+}
+
+fn text<'a>(params: &'a Value, name: &str) -> Result<&'a str, Fault> {
+    params[name].as_str().ok_or_else(|| Fault::params(format!("`{name}` is missing")))
+}
+
+fn directory(params: &Value) -> Result<String, Fault> {
+    text(params, "cwd").map(str::to_owned)
+}
+
+fn listed(id: &str, cwd: &str, title: Option<&str>, updated_at: &str) -> Value {
+    let mut entry = json!({"sessionId": id, "cwd": cwd, "updatedAt": updated_at});
+    if let Some(title) = title {
+        entry["title"] = title.into();
+    }
+    entry
+}
+
+/// Some threads of the agent, and the cursor of the next ones.
+async fn threads(
+    asker: &Asker,
+    cursor: Option<&str>,
+    cwd: &str,
+) -> Result<(Vec<Value>, Option<String>), Fault> {
+    let page = asker.call(|| asker.client.threads(asker.name(), Some(LISTED_MAX), cursor)).await?;
+    let threads: &[Thread] = &page.reply;
+    let next = threads.last().filter(|_| page.more).map(|last| last.thread_id.clone());
+    let entry = |thread: &Thread| listed(&thread.thread_id, cwd, thread.title.as_deref(), &thread.updated_at);
+    Ok((threads.iter().map(entry).collect(), next))
+}
+
+/// Some sessions with the agent, and the cursor of the next ones. A page may have none: they are among all sessions.
+async fn conversations(
+    asker: &Asker,
+    cursor: Option<&str>,
+    cwd: &str,
+) -> Result<(Vec<Value>, Option<String>), Fault> {
+    let query = SessionsQuery { before: cursor.map(str::to_owned), limit: Some(LISTED_MAX) };
+    let page = asker.call(|| asker.client.sessions(&query)).await?.value;
+    let is_with = |session: &&plenary_client::sessions::Session| {
+        session.participants.iter().any(|participant| participant.handle == asker.agent)
+    };
+    let entries = page.sessions.iter().filter(is_with).map(|session| {
+        listed(session.id.as_str(), cwd, session.topic.as_deref(), &session.created_at.rfc3339())
+    });
+    Ok((entries.collect(), page.next_cursor))
+}

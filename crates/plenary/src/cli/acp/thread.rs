@@ -1,0 +1,331 @@
+//! A session of the editor as a thread of an agent that the server runs: a prompt is a run, or the answer to one that waits.
+//! Must not know: lines, or which sessions are open.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use plenary_client::{
+    Error, IdempotencyKey,
+    frames::StreamOptions,
+    runs::{Chat, EventBody, FinishReason, Place, RunEvent, RunStatus, Signal},
+};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    asker::{Asker, is_missing},
+    editor::{Asking, Editor},
+    fault::Fault,
+    question::{Question, Reply},
+    sessions::Session,
+    updates::{Shown, agent_text, call_id, user_text},
+};
+
+/// How long a run may take to end that was told to; the server gives it eight seconds.
+const CANCEL_MAX: Duration = Duration::from_secs(10);
+/// Largest document that is shown whole; of a larger one the editor gets the address.
+const DOCUMENT_BYTES_MAX: usize = 64 << 10;
+
+/// Why a turn stops, as the protocol says it.
+pub(super) type StopReason = &'static str;
+pub(super) const END_TURN: StopReason = "end_turn";
+pub(super) const CANCELLED: StopReason = "cancelled";
+
+/// A session, with whoever takes part in it.
+pub(super) struct ThreadSession {
+    pub(super) asker: Arc<Asker>,
+    pub(super) editor: Arc<Editor>,
+    pub(super) session: Arc<Session>,
+}
+
+/// A question that the editor has.
+struct OpenQuestion {
+    question: Question,
+    is_form: bool,
+    asking: Asking,
+}
+
+/// A run that is followed.
+struct FollowedRun<'a> {
+    session: &'a ThreadSession,
+    run: String,
+    cancel: &'a CancellationToken,
+    shown: Shown,
+    asked: Option<OpenQuestion>,
+    /// Until when a run that was told to stop is waited for.
+    stop: Option<Instant>,
+}
+
+impl ThreadSession {
+    /// Asks the agent, and tells what it does.
+    pub(super) async fn prompt(&self, text: &str, cancel: &CancellationToken) -> Result<StopReason, Fault> {
+        let question = self.session.question.lock().take();
+        let (run, after) = match question {
+            None => (self.start(text).await?, None),
+            Some(mut question) => {
+                let Some(answers) = question.answer_with(text) else {
+                    self.tell(&agent_text(&question.words())).await;
+                    *self.session.question.lock() = Some(question);
+                    return Ok(END_TURN);
+                };
+                self.resume(&question.run, &answers).await?;
+                (question.run, Some(question.event))
+            }
+        };
+        self.follow(run, after, cancel).await
+    }
+
+    async fn start(&self, text: &str) -> Result<String, Fault> {
+        let metadata = json!({"cwd": self.session.cwd()});
+        let chat = Chat {
+            input: text.to_owned(),
+            thread_id: Some(self.session.id.clone()),
+            if_not_exists: Some("create"),
+            request_metadata: metadata.as_object().cloned(),
+        };
+        let (asker, key) = (&self.asker, IdempotencyKey::random());
+        Ok(asker.call(|| asker.client.start_run(asker.name(), &chat, &key)).await?.run_id)
+    }
+
+    /// Answers a run. If somebody else was faster, what follows says so.
+    async fn resume(&self, run: &str, answers: &Map<String, Value>) -> Result<(), Fault> {
+        let asker = &self.asker;
+        match asker.call(|| asker.client.resume_run(asker.name(), run, answers)).await {
+            Err(Error::Refused(refused)) if refused.status == 409 => Ok(()),
+            done => Ok(done.map(drop)?),
+        }
+    }
+
+    async fn tell(&self, update: &Value) {
+        self.editor.update(&self.session.id, update).await;
+    }
+
+    async fn follow(
+        &self,
+        run: String,
+        after: Option<u64>,
+        cancel: &CancellationToken,
+    ) -> Result<StopReason, Fault> {
+        let options = StreamOptions { wait_for_server: true, ..StreamOptions::default() };
+        let mut stream = self.asker.client.follow_run(self.asker.name(), &run, after, options);
+        let mut followed =
+            FollowedRun { session: self, run, cancel, shown: Shown::default(), asked: None, stop: None };
+        loop {
+            let signal = tokio::select! {
+                biased;
+                () = cancel.cancelled(), if followed.stop.is_none() => {
+                    followed.cancel().await;
+                    continue;
+                }
+                () = until(followed.stop) => return Ok(CANCELLED),
+                reply = replied(&mut followed.asked) => {
+                    if let Some(reason) = followed.replied(reply).await? {
+                        return Ok(reason);
+                    }
+                    continue;
+                }
+                signal = stream.next() => signal?,
+            };
+            match signal {
+                None => return Ok(END_TURN),
+                Some(Signal::Opened | Signal::Keepalive) => {}
+                Some(Signal::Lost { .. }) => followed.shown.tear(),
+                Some(Signal::Unreadable(error)) => return Err(error.into()),
+                Some(Signal::Event(event)) => {
+                    if let Some(reason) = followed.event(&event).await? {
+                        return Ok(reason);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the thread from its beginning, and shows it. What goes on in it is followed.
+    pub(super) async fn load(&self, is_shown: bool) -> Result<(), Fault> {
+        let (asker, id) = (&self.asker, &self.session.id);
+        let (mut shown, mut since, mut last) = (Shown::default(), None, None);
+        loop {
+            let read = || asker.client.run_events(asker.name(), Place::Thread(id), since.as_deref());
+            let page = match asker.call(read).await {
+                Err(error) if is_missing(&error) => return Err(Fault::no_session(id)),
+                page => page?,
+            };
+            for event in &page.events {
+                if is_shown {
+                    self.replay(event, &mut shown).await?;
+                }
+                last = Some(event.run_id.clone());
+            }
+            since = page.next;
+            if since.is_none() {
+                break;
+            }
+        }
+        if let Some(run) = last { self.take_up(run).await } else { Ok(()) }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
+    async fn replay(&self, event: &RunEvent, shown: &mut Shown) -> Result<(), Fault> {
+        let asker = &self.asker;
+        match &event.body {
+            EventBody::RunStarted => {
+                let report = asker.call(|| asker.client.run_report(asker.name(), &event.run_id)).await?;
+                if let Some(text) = report.request["input"].as_str() {
+                    self.tell(&user_text(text)).await;
+                }
+                *shown = Shown::default();
+            }
+            EventBody::WaitForInput { request_keys } => {
+                let question = Question::new((&event.run_id, 0), request_keys, None);
+                self.tell(&agent_text(&question.words())).await;
+            }
+            _ => self.show(event, shown).await,
+        }
+        if let EventBody::RunCompleted { error: Some(error), .. } = &event.body {
+            self.tell(&agent_text(&format!("The run failed: {error}"))).await;
+        }
+        Ok(())
+    }
+
+    /// Goes on with the last run of the thread where it is.
+    async fn take_up(&self, run: String) -> Result<(), Fault> {
+        let asker = &self.asker;
+        let report = asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value;
+        match report.status {
+            RunStatus::Waiting => {
+                let keys = report.request_keys.unwrap_or_default();
+                let question = Question::new((&run, report.last_event_id), &keys, report.options.as_ref());
+                *self.session.question.lock() = Some(question);
+            }
+            RunStatus::Running => {
+                let (asker, editor) = (self.asker.clone(), self.editor.clone());
+                let followed = Self { asker, editor, session: self.session.clone() };
+                tokio::spawn(async move {
+                    let cancel = followed.session.background.clone();
+                    if let Err(fault) = followed.follow(run, Some(report.last_event_id), &cancel).await {
+                        followed.tell(&agent_text(&fault.text)).await;
+                    }
+                });
+            }
+            RunStatus::Queued | RunStatus::Completed | RunStatus::Error | RunStatus::Canceled => {}
+        }
+        Ok(())
+    }
+
+    async fn show(&self, event: &RunEvent, shown: &mut Shown) {
+        for update in shown.event(event) {
+            self.tell(&update).await;
+        }
+        if let EventBody::ArtifactGenerated { name, mime_type, url, artifact_id } = &event.body {
+            let server =
+                if url.starts_with('/') { self.asker.client.base().to_string() } else { String::new() };
+            let link = json!({"type": "resource_link", "name": name, "mimeType": mime_type,
+                "uri": format!("{server}{url}")});
+            let content = self.document(artifact_id.as_deref(), &link).await.unwrap_or(link);
+            self.tell(&json!({"sessionUpdate": "agent_message_chunk", "content": content})).await;
+        }
+    }
+
+    /// A document that is short text, whole: an editor has no token to fetch it with.
+    async fn document(&self, id: Option<&str>, link: &Value) -> Option<Value> {
+        let mime_type = link["mimeType"].as_str()?;
+        if !mime_type.starts_with("text/") && !mime_type.starts_with("application/json") {
+            return None;
+        }
+        let found = self.asker.client.artifact(id?).await.ok()?;
+        let text = std::str::from_utf8(&found.content).ok()?;
+        let resource = json!({"uri": link["uri"], "mimeType": mime_type, "text": text});
+        (text.len() <= DOCUMENT_BYTES_MAX).then(|| json!({"type": "resource", "resource": resource}))
+    }
+}
+
+impl FollowedRun<'_> {
+    /// What an event means for the turn; the reason when it ends that.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other events are not shown")]
+    async fn event(&mut self, event: &RunEvent) -> Result<Option<StopReason>, Fault> {
+        if event.id.is_some()
+            && let Some(open) = self.asked.take()
+        {
+            // It was answered elsewhere, or the run is over.
+            self.session.editor.withdraw(open.asking).await;
+        }
+        self.session.show(event, &mut self.shown).await;
+        match &event.body {
+            EventBody::WaitForInput { request_keys } if self.stop.is_none() => {
+                let members: Value = serde_json::from_str(event.json()).unwrap_or_default();
+                let at = (event.run_id.as_str(), event.id.unwrap_or_default());
+                let question = Question::new(at, request_keys, members["options"].as_object());
+                Ok(self.ask(question, &call_id(event)).await)
+            }
+            EventBody::RunCompleted { finish_reason, error, .. } => match finish_reason {
+                FinishReason::Canceled => Ok(Some(CANCELLED)),
+                _ if self.stop.is_some() => Ok(Some(CANCELLED)),
+                FinishReason::Success => Ok(Some(END_TURN)),
+                FinishReason::Error => {
+                    Err(Fault::internal(error.clone().unwrap_or_else(|| "the run failed".to_owned())))
+                }
+            },
+            _ => Ok(None),
+        }
+    }
+
+    async fn ask(&mut self, question: Question, call: &str) -> Option<StopReason> {
+        let (editor, id) = (&self.session.editor, &self.session.session.id);
+        let (is_form, asking) = if let Some(params) = question.permission(id, call) {
+            (false, editor.ask("session/request_permission", &params).await)
+        } else if editor.has_forms() {
+            (true, editor.ask("elicitation/create", &question.form(id)).await)
+        } else {
+            return Some(self.leave(question).await);
+        };
+        self.asked = Some(OpenQuestion { question, is_form, asking });
+        None
+    }
+
+    /// The next prompt answers the question.
+    async fn leave(&self, question: Question) -> StopReason {
+        self.session.tell(&agent_text(&question.words())).await;
+        *self.session.session.question.lock() = Some(question);
+        END_TURN
+    }
+
+    async fn replied(&mut self, reply: Result<Value, String>) -> Result<Option<StopReason>, Fault> {
+        let Some(OpenQuestion { question, is_form, .. }) = self.asked.take() else { return Ok(None) };
+        let reply = match reply {
+            Err(_) => Reply::Later,
+            Ok(reply) if is_form => question.filled(&reply),
+            Ok(reply) => question.permitted(&reply),
+        };
+        match reply {
+            Reply::Answers(answers) => self.session.resume(&question.run, &answers).await?,
+            Reply::Canceled => self.cancel.cancel(),
+            Reply::Later => return Ok(Some(self.leave(question).await)),
+        }
+        Ok(None)
+    }
+
+    /// Tells the run to stop. Whatever becomes of that, the turn ends.
+    async fn cancel(&mut self) {
+        self.stop = Some(Instant::now() + CANCEL_MAX);
+        if let Some(open) = self.asked.take() {
+            drop(open);
+        }
+        let asker = &self.session.asker;
+        let told = asker.call(|| asker.client.cancel_run(asker.name(), &self.run));
+        let _over_or_away = timeout(CANCEL_MAX, told).await;
+    }
+}
+
+async fn until(stop: Option<Instant>) {
+    match stop {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}
+
+async fn replied(asked: &mut Option<OpenQuestion>) -> Result<Value, String> {
+    match asked {
+        Some(open) => open.asking.answer().await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,242 @@
+//! Events of a run as updates of a session. Pure.
+//! Must not know: how either travels.
+
+use std::collections::VecDeque;
+
+use plenary_client::runs::{EventBody, FinishReason, RunEvent};
+use plenary_hosts::acp::wire::text_block;
+use serde_json::{Value, json};
+
+/// Most calls of tools that are open at a time; past it the oldest is taken for done.
+const CALLS_OPEN_MAX: usize = 256;
+
+/// What an editor was shown of a run.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// Of the text that is being made.
+    text: String,
+    /// Whether pieces of it were missed.
+    is_torn: bool,
+    /// Whether there was any text.
+    has_text: bool,
+    /// Calls without a result: id and name.
+    calls: VecDeque<(String, String)>,
+}
+
+/// Text of the agent.
+pub(super) fn agent_text(text: &str) -> Value {
+    json!({"sessionUpdate": "agent_message_chunk", "content": text_block(text)})
+}
+
+/// Text of whoever prompts.
+pub(super) fn user_text(text: &str) -> Value {
+    json!({"sessionUpdate": "user_message_chunk", "content": text_block(text)})
+}
+
+fn finished(id: &str, status: &str, text: &str) -> Value {
+    let mut update = json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status});
+    if !text.is_empty() {
+        update["content"] = json!([{"type": "content", "content": text_block(text)}]);
+    }
+    update
+}
+
+impl Shown {
+    /// The stream broke: what follows of a text may not follow what was shown.
+    pub(super) fn tear(&mut self) {
+        self.is_torn = true;
+    }
+
+    /// What an event adds.
+    pub(super) fn event(&mut self, event: &RunEvent) -> Vec<Value> {
+        match &event.body {
+            EventBody::TextDelta { content } if self.is_torn || content.is_empty() => Vec::new(),
+            EventBody::TextDelta { content } => {
+                self.text.push_str(content);
+                self.has_text = true;
+                vec![agent_text(content)]
+            }
+            EventBody::TextOutput { content } => {
+                self.whole_text(content).iter().map(|t| agent_text(t)).collect()
+            }
+            EventBody::ToolCall { function_name, args } => self.call(event, function_name, args),
+            EventBody::ToolResult { function_name, text_result } => {
+                let at = self.calls.iter().position(|(_, name)| name == function_name);
+                self.result(at, function_name, "completed", text_result, event)
+            }
+            EventBody::ToolError { content } => {
+                let at = (!self.calls.is_empty()).then_some(0);
+                self.result(at, "tool", "failed", content, event)
+            }
+            EventBody::ToolTextOutput { content } => {
+                vec![json!({"sessionUpdate": "agent_thought_chunk", "content": text_block(content)})]
+            }
+            EventBody::RunCompleted { finish_reason, result, .. } => {
+                self.over(*finish_reason, result.as_deref())
+            }
+            EventBody::RunStarted
+            | EventBody::ArtifactGenerated { .. }
+            | EventBody::WaitForInput { .. }
+            | EventBody::Other => Vec::new(),
+        }
+    }
+
+    /// What was not shown of a text that is whole now. A text in the making may come to several whole ones.
+    fn whole_text(&mut self, whole: &str) -> Option<String> {
+        let shown = std::mem::take(&mut self.text);
+        self.is_torn = false;
+        self.has_text = true;
+        if let Some(more) = shown.strip_prefix(whole) {
+            more.clone_into(&mut self.text);
+            return None;
+        }
+        let rest = match whole.strip_prefix(shown.as_str()) {
+            Some(rest) => rest.to_owned(),
+            // Pieces were lost: the text comes once more, as it is.
+            None => format!("\n\n{whole}"),
+        };
+        (!rest.is_empty()).then_some(rest)
+    }
+
+    fn call(&mut self, event: &RunEvent, name: &str, args: &Value) -> Vec<Value> {
+        let id = call_id(event);
+        let update = json!({
+            "sessionUpdate": "tool_call", "toolCallId": id, "title": name, "kind": "other", "status": "in_progress",
+            "rawInput": args,
+        });
+        self.calls.push_back((id, name.to_owned()));
+        let oldest = if self.calls.len() > CALLS_OPEN_MAX { self.calls.pop_front() } else { None };
+        oldest.map(|(id, _)| finished(&id, "completed", "")).into_iter().chain([update]).collect()
+    }
+
+    /// A result names its tool and not its call: it is that of the oldest open call.
+    fn result(
+        &mut self,
+        at: Option<usize>,
+        name: &str,
+        status: &str,
+        text: &str,
+        event: &RunEvent,
+    ) -> Vec<Value> {
+        if let Some((id, _)) = at.and_then(|at| self.calls.remove(at)) {
+            return vec![finished(&id, status, text)];
+        }
+        let mut update = finished(&call_id(event), status, text);
+        update["sessionUpdate"] = "tool_call".into();
+        update["title"] = name.into();
+        vec![update]
+    }
+
+    fn over(&mut self, reason: FinishReason, result: Option<&str>) -> Vec<Value> {
+        let status = if reason == FinishReason::Success { "completed" } else { "failed" };
+        let mut updates: Vec<Value> = self.calls.drain(..).map(|(id, _)| finished(&id, status, "")).collect();
+        if let Some(result) = result.filter(|result| !self.has_text && !result.is_empty()) {
+            updates.push(agent_text(result));
+        }
+        updates
+    }
+}
+
+/// The id of the call that an event tells of.
+pub(super) fn call_id(event: &RunEvent) -> String {
+    format!("{}:{}", event.run_id, event.id.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(events: &[Value]) -> Vec<Value> {
+        let mut shown = Shown::default();
+        let events = events.iter().enumerate().map(|(at, event)| {
+            let mut event = event.clone();
+            if event == "torn" {
+                shown.tear();
+                return Vec::new();
+            }
+            let base =
+                json!({"run_id": "r", "thread_id": "t", "agent": "a", "role": "assistant", "depth": 0});
+            base.as_object().unwrap().iter().for_each(|(name, value)| event[name] = value.clone());
+            if event["type"] != "TextDelta" {
+                event["id"] = (at + 1).into();
+            }
+            shown.event(&RunEvent::read(&event.to_string()).unwrap())
+        });
+        events.collect::<Vec<_>>().concat()
+    }
+
+    fn texts(events: &[Value]) -> Vec<String> {
+        shown(events).iter().map(|update| update["content"]["text"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn delta(text: &str) -> Value {
+        json!({"type": "TextDelta", "content": text})
+    }
+
+    fn whole(text: &str) -> Value {
+        json!({"type": "TextOutput", "content": text})
+    }
+
+    #[test]
+    fn a_text_is_shown_once_however_it_comes() {
+        assert_eq!(texts(&[whole("ab")]), ["ab"]);
+        assert_eq!(texts(&[delta("a"), delta("b"), whole("ab"), whole("c")]), ["a", "b", "c"]);
+        assert_eq!(texts(&[delta("a"), whole("ab")]), ["a", "b"]);
+        assert_eq!(texts(&[delta("abc"), whole("ab"), delta("d"), whole("cd")]), ["abc", "d"]);
+        assert_eq!(texts(&[delta("a"), json!("torn"), delta("c"), whole("abc")]), ["a", "bc"]);
+        assert_eq!(texts(&[delta("a"), delta("c"), whole("abc")]), ["a", "c", "\n\nabc"]);
+    }
+
+    #[test]
+    fn a_result_is_shown_if_nothing_was_said() {
+        let end = json!({"type": "RunCompleted", "finish_reason": "success", "result": "done"});
+        assert_eq!(texts(std::slice::from_ref(&end)), ["done"]);
+        assert_eq!(texts(&[whole("done"), end]), ["done"]);
+    }
+
+    #[test]
+    fn a_result_ends_the_oldest_call_of_its_tool() {
+        let call = |name: &str| json!({"type": "ToolCall", "function_name": name, "args": {"of": 1}});
+        let updates = shown(&[
+            call("list"),
+            call("show"),
+            call("list"),
+            json!({"type": "ToolResult", "function_name": "list", "text_result": "all"}),
+            json!({"type": "ToolError", "content": "no"}),
+            json!({"type": "ToolResult", "function_name": "other", "text_result": ""}),
+            json!({"type": "RunCompleted", "finish_reason": "canceled"}),
+        ]);
+        let told: Vec<_> = updates
+            .iter()
+            .map(|update| {
+                ["sessionUpdate", "toolCallId", "status"].map(|name| update[name].as_str().unwrap())
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ["tool_call", "r:1", "in_progress"],
+                ["tool_call", "r:2", "in_progress"],
+                ["tool_call", "r:3", "in_progress"],
+                ["tool_call_update", "r:1", "completed"],
+                ["tool_call_update", "r:2", "failed"],
+                ["tool_call", "r:6", "completed"],
+                ["tool_call_update", "r:3", "failed"],
+            ]
+        );
+        assert_eq!(updates[0]["rawInput"], json!({"of": 1}));
+        assert_eq!(updates[3]["content"][0]["content"]["text"], "all");
+    }
+
+    #[test]
+    fn open_calls_are_bounded() {
+        let mut shown = Shown::default();
+        for id in 1..=CALLS_OPEN_MAX + 1 {
+            let json = json!({"id": id, "run_id": "r", "thread_id": "t", "agent": "a", "type": "ToolCall",
+                "function_name": "f", "args": {}});
+            let updates = shown.event(&RunEvent::read(&json.to_string()).unwrap());
+            assert_eq!(updates.len(), 1 + usize::from(id > CALLS_OPEN_MAX));
+        }
+        assert_eq!(shown.calls.len(), CALLS_OPEN_MAX);
+    }
+}

@@ -1,0 +1,219 @@
+//! Coding agents as their documents have them: nobody has driven these in a test. Pure.
+//! Must not know: how settings are changed.
+
+use super::super::{
+    coding::CodingAgent,
+    tool::{Fixed, HookShape, Hooks, More, Off, Place, Reach, Servers, Settings, Start, Tool},
+};
+use super::{
+    ALWAYS, BRACES, CLAUDE_EVENTS, DOLLAR, ENV, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, XDG,
+    at, files, hooks, moved, reach, servers, switch,
+};
+
+const VSCODE_USER: &str = if cfg!(target_os = "macos") {
+    "Library/Application Support/Code/User/mcp.json"
+} else {
+    ".config/Code/User/mcp.json"
+};
+const CRUSH_SETTINGS: Place = moved(files("crush.json", ".config/crush/crush.json"), XDG, "crush/crush.json");
+const QODER_SETTINGS: Place = files(".qoder/settings.local.json", ".qoder/settings.json");
+const DROID_SERVERS: Place = at(".factory/mcp.json");
+const DROID_HOOKS: Place = at(".factory/hooks.json");
+const AUGGIE_SETTINGS: Place = files(".augment/settings.local.json", ".augment/settings.json");
+const GOOSE_SETTINGS: Place =
+    files(".agents/plugins/plenary/hooks/hooks.json", ".agents/plugins/plenary/hooks/hooks.json");
+
+pub(super) const QODER: Tool = Tool {
+    agent: CodingAgent::Qoder,
+    name: "qoder",
+    title: "Qoder CLI",
+    program: "qodercli",
+    servers: Some(Servers { types: (Some("stdio"), Some("http")), ..servers(QODER_SETTINGS) }),
+    hooks: Hooks::Settings(hooks(QODER_SETTINGS, SECONDS, CLAUDE_EVENTS)),
+    allowed: Some((&["permissions", "allow"], "mcp__plenary__")),
+    start: Start::Connected,
+    asks_person: &[],
+    reach: Reach { unasked: true, ..reach(ALWAYS, NO, "qodercli -p: as in a terminal") },
+    next: "start `qodercli` here; a session that runs already uses the hooks from its next start",
+    switches: &[switch(QODER_SETTINGS, &["disableAllHooks"], Off::True, (NO_HOOKS, REMOVE))],
+};
+
+pub(super) const DROID: Tool = Tool {
+    agent: CodingAgent::Droid,
+    name: "droid",
+    title: "Factory Droid",
+    program: "droid",
+    servers: Some(Servers { types: (Some("stdio"), Some("http")), ..servers(DROID_SERVERS) }),
+    hooks: Hooks::Settings(Settings {
+        list: &[],
+        ..hooks(
+            DROID_HOOKS,
+            SECONDS,
+            &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd"],
+        )
+    }),
+    allowed: None,
+    start: Start::Connected,
+    asks_person: &[],
+    reach: reach(ALWAYS, NO, "droid exec: as in a terminal"),
+    next: "start `droid` here; where `.factory/settings.json` has hooks of its own, they move to `.factory/hooks.json`",
+    switches: &[
+        switch(at(".factory/settings.json"), &["hooksDisabled"], Off::True, (NO_HOOKS, REMOVE)),
+        switch(
+            DROID_SERVERS,
+            &["mcpServers", "plenary", "disabled"],
+            Off::True,
+            (NO_SERVER, "remove `disabled`"),
+        ),
+    ],
+};
+
+pub(super) const ANTIGRAVITY: Tool = Tool {
+    agent: CodingAgent::Antigravity,
+    name: "antigravity",
+    title: "Antigravity CLI",
+    program: "agy",
+    servers: Some(Servers {
+        http: ("serverUrl", BRACES),
+        ..servers(files(".agents/mcp_config.json", ".gemini/antigravity-cli/mcp_config.json"))
+    }),
+    hooks: Hooks::Settings(Settings {
+        list: &["plenary"],
+        // It asks before each request to its model.
+        renamed: &[("PreInvocation", "PostToolUse")],
+        ..hooks(
+            files(".agents/hooks.json", ".gemini/antigravity-cli/hooks.json"),
+            HookShape::Mixed,
+            &["PreInvocation", "Stop"],
+        )
+    }),
+    allowed: None,
+    start: Start::Connected,
+    asks_person: &[],
+    reach: reach("before each request to its model, at the end of the turn", NO, "not known"),
+    next: "start `agy` here and trust the folder",
+    switches: &[switch(at(".agents/hooks.json"), &["plenary", "enabled"], Off::False, (NO_HOOKS, REMOVE))],
+};
+
+pub(super) const CRUSH: Tool = Tool {
+    agent: CodingAgent::Crush,
+    name: "crush",
+    title: "Crush",
+    program: "crush",
+    servers: Some(Servers {
+        list: &["mcp"],
+        types: (Some("stdio"), Some("http")),
+        http: ("url", DOLLAR),
+        more: &[("timeout", More::Number(120))],
+        ..servers(CRUSH_SETTINGS)
+    }),
+    hooks: Hooks::Settings(Settings {
+        renamed: &[("PreToolUse", "PostToolUse")],
+        ..hooks(CRUSH_SETTINGS, HookShape::Flat, &["PreToolUse"])
+    }),
+    allowed: Some((&["permissions", "allowed_tools"], "mcp_plenary_")),
+    start: Start::Connected,
+    asks_person: &[],
+    reach: Reach { unasked: true, ..reach("with each tool", NO, "crush run: with each tool") },
+    next: "start `crush` here",
+    switches: &[switch(
+        CRUSH_SETTINGS,
+        &["mcp", "plenary", "disabled"],
+        Off::True,
+        (NO_SERVER, "remove `disabled`"),
+    )],
+};
+
+pub(super) const GOOSE: Tool = Tool {
+    agent: CodingAgent::Goose,
+    name: "goose",
+    title: "Goose",
+    program: "goose",
+    servers: None,
+    hooks: Hooks::Settings(Settings {
+        beside: &[(
+            "../plugin.json",
+            &[
+                ("name", Fixed::Text("plenary")),
+                ("version", Fixed::Text("1.0.0")),
+                ("description", Fixed::Text("Messages of the Plenary network")),
+            ],
+        )],
+        ..hooks(
+            GOOSE_SETTINGS,
+            SECONDS,
+            &["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"],
+        )
+    }),
+    allowed: None,
+    start: Start::CommandFlag { flag: "--with-extension", command: "session" },
+    asks_person: &[],
+    reach: reach("at the end of the turn", NO, "goose run: at the end of the turn"),
+    next: "start it with `plenary goose`, which adds the server by a flag: its list of servers is YAML, which is not edited",
+    switches: &[],
+};
+
+pub(super) const AUGGIE: Tool = Tool {
+    agent: CodingAgent::Auggie,
+    name: "auggie",
+    title: "Auggie",
+    program: "auggie",
+    servers: Some(servers(AUGGIE_SETTINGS)),
+    hooks: Hooks::Settings(hooks(
+        AUGGIE_SETTINGS,
+        MILLISECONDS,
+        &["SessionStart", "PostToolUse", "Stop", "SessionEnd"],
+    )),
+    allowed: None,
+    start: Start::ServersFlag("--mcp-config"),
+    asks_person: &[],
+    reach: reach(ALWAYS, NO, "auggie --print: as in a terminal"),
+    next: "start `auggie` here",
+    switches: &[],
+};
+
+pub(super) const CURSOR: Tool = Tool {
+    agent: CodingAgent::Cursor,
+    name: "cursor",
+    title: "Cursor",
+    program: "cursor-agent",
+    servers: Some(Servers { http: ("url", ENV), ..servers(at(".cursor/mcp.json")) }),
+    hooks: Hooks::Settings(Settings {
+        besides: &[("version", Fixed::Number(1))],
+        // Before a prompt it takes no text.
+        ..hooks(
+            at(".cursor/hooks.json"),
+            HookShape::Flat,
+            &["sessionStart", "postToolUse", "stop", "preCompact", "sessionEnd"],
+        )
+    }),
+    allowed: None,
+    start: Start::Connected,
+    asks_person: &[],
+    reach: reach(ALWAYS, NO, "not known"),
+    next: "open this directory in Cursor or start `cursor-agent` here, and enable the server `plenary` in its settings if it \
+           asks",
+    switches: &[],
+};
+
+pub(super) const VSCODE: Tool = Tool {
+    agent: CodingAgent::Vscode,
+    name: "vscode",
+    title: "VS Code",
+    program: "code",
+    servers: Some(Servers {
+        list: &["servers"],
+        types: (Some("stdio"), Some("http")),
+        http: ("url", ENV),
+        ..servers(files(".vscode/mcp.json", VSCODE_USER))
+    }),
+    // It runs the hooks of Claude Code's settings.
+    hooks: Hooks::None,
+    allowed: None,
+    start: Start::Connected,
+    asks_person: &[],
+    reach: reach("by the hooks of Claude Code", NO, NO),
+    next: "open this directory in VS Code and start the server `plenary` when it asks; for messages that arrive \
+           by themselves connect `claude` here too, whose hooks VS Code runs",
+    switches: &[],
+};

@@ -1,0 +1,137 @@
+//! Coding agents that load a module of ours, which runs the hooks. Pure.
+//! Must not know: how settings are changed.
+
+use super::super::{
+    coding::CodingAgent,
+    tool::{Hooks, Module, More, Off, Place, Reach, ServerShape, Servers, Start, Tool},
+};
+use super::{
+    ALWAYS, CURLY, NO, NO_SERVER, PLUGIN_EVENTS, XDG, at, files, moved, reach, servers, switch, tested,
+};
+
+const OPENCODE_SETTINGS: Place =
+    moved(files("opencode.json", ".config/opencode/opencode.json"), XDG, "opencode/opencode.json");
+const KILO_SETTINGS: Place = moved(files("kilo.json", ".config/kilo/kilo.json"), XDG, "kilo/kilo.json");
+const AMP_SETTINGS: Place = files(".amp/settings.json", ".config/amp/settings.json");
+
+/// Servers of OpenCode, and of Kilo, which began as it.
+const fn opencode(place: Place) -> Servers {
+    Servers {
+        place,
+        list: &["mcp"],
+        shape: ServerShape::Line,
+        types: (Some("local"), Some("remote")),
+        http: ("url", CURLY),
+        more: &[("enabled", More::True), ("timeout", More::Number(120_000))],
+    }
+}
+
+/// The module of both, where a directory of theirs would have them install packages into it.
+const fn opencode_module(project: &'static str, named: &'static str, user: Place) -> Module {
+    Module {
+        place: Place { project: Some(project), ..user },
+        source: include_str!("../plugins/opencode.js"),
+        events: PLUGIN_EVENTS,
+        named: Some((&["plugin"], named, "./plenary.js")),
+    }
+}
+
+pub(super) const OPENCODE: Tool = Tool {
+    agent: CodingAgent::Opencode,
+    name: "opencode",
+    title: "OpenCode",
+    program: "opencode",
+    servers: Some(opencode(OPENCODE_SETTINGS)),
+    hooks: Hooks::Plugin(opencode_module(
+        ".plenary/opencode.js",
+        "./.plenary/opencode.js",
+        moved(at(".config/opencode/plenary.js"), XDG, "opencode/plenary.js"),
+    )),
+    allowed: None,
+    start: Start::Content { variable: "OPENCODE_CONFIG_CONTENT" },
+    asks_person: &[],
+    reach: Reach {
+        wakes: true,
+        ..tested(
+            "1.18.33",
+            reach(ALWAYS, "with --wake, from the first turn on", "opencode run: after each tool"),
+        )
+    },
+    next: "start `opencode` here; one that runs already loads the plugin when it is started again",
+    switches: &[switch(
+        OPENCODE_SETTINGS,
+        &["mcp", "plenary", "enabled"],
+        Off::False,
+        (NO_SERVER, "remove `enabled: false`"),
+    )],
+};
+
+pub(super) const KILO: Tool = Tool {
+    agent: CodingAgent::Kilo,
+    name: "kilo",
+    title: "Kilo Code",
+    program: "kilo",
+    servers: Some(opencode(KILO_SETTINGS)),
+    hooks: Hooks::Plugin(opencode_module(
+        ".plenary/kilo.js",
+        "./.plenary/kilo.js",
+        moved(at(".config/kilo/plenary.js"), XDG, "kilo/plenary.js"),
+    )),
+    allowed: None,
+    start: Start::Connected,
+    asks_person: &[],
+    reach: Reach {
+        wakes: true,
+        ..reach(ALWAYS, "with --wake, from the first turn on", "kilo run: after each tool")
+    },
+    next: "start `kilo` here; one that runs already loads the plugin when it is started again",
+    switches: &[switch(
+        KILO_SETTINGS,
+        &["mcp", "plenary", "enabled"],
+        Off::False,
+        (NO_SERVER, "remove `enabled: false`"),
+    )],
+};
+
+pub(super) const PI: Tool = Tool {
+    agent: CodingAgent::Pi,
+    name: "pi",
+    title: "Pi",
+    program: "pi",
+    servers: Some(servers(files(".pi/mcp.json", ".pi/agent/mcp.json"))),
+    hooks: Hooks::Plugin(Module {
+        place: files(".pi/extensions/plenary.js", ".pi/agent/extensions/plenary.js"),
+        source: include_str!("../plugins/pi.js"),
+        events: PLUGIN_EVENTS,
+        named: None,
+    }),
+    allowed: None,
+    start: Start::Connected,
+    asks_person: &[],
+    reach: Reach {
+        wakes: true,
+        ..reach(ALWAYS, "with --wake, from the first turn on", "pi -p: after each tool")
+    },
+    next: "start `pi` here and trust the project: until then it loads neither the extension nor the server",
+    switches: &[],
+};
+
+pub(super) const AMP: Tool = Tool {
+    agent: CodingAgent::Amp,
+    name: "amp",
+    title: "Amp",
+    program: "amp",
+    servers: Some(Servers { list: &["amp.mcpServers"], ..servers(AMP_SETTINGS) }),
+    hooks: Hooks::Plugin(Module {
+        place: files(".amp/plugins/plenary.ts", ".config/amp/plugins/plenary.ts"),
+        source: include_str!("../plugins/amp.ts"),
+        events: &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"],
+        named: None,
+    }),
+    allowed: None,
+    start: Start::ServersFlag("--mcp-config"),
+    asks_person: &[],
+    reach: reach(ALWAYS, NO, "amp -x: after each tool"),
+    next: "start `amp` here and approve the server when it asks; older releases load plugins only with PLUGINS=all",
+    switches: &[],
+};

@@ -1,0 +1,215 @@
+//! Coding agents that run hooks of their settings, and that the tests drive. Pure.
+//! Must not know: how settings are changed.
+
+use super::super::{
+    coding::CodingAgent,
+    tool::{
+        Fixed, HookShape, Hooks, More, Off, Place, Reach, ServerShape, Servers, Settings, Start, Switch, Tool,
+    },
+};
+use super::{
+    ALWAYS, CLAUDE_EVENTS, DOLLAR, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, at, files, hooks,
+    moved, reach, servers, switch, tested,
+};
+use crate::cli::hook::{ELICITATION, PERMISSION};
+
+const CODEX_HOME: &str = "CODEX_HOME";
+const QWEN_SETTINGS: Place = at(".qwen/settings.json");
+const KIMI_HOME: &str = "KIMI_CODE_HOME";
+const KIMI_SETTINGS: Place =
+    moved(files(".kimi-code/mcp.json", ".kimi-code/mcp.json"), KIMI_HOME, "mcp.json");
+const COPILOT_HOME: &str = "COPILOT_HOME";
+
+pub(super) const CLAUDE: Tool = Tool {
+    agent: CodingAgent::Claude,
+    name: "claude",
+    title: "Claude Code",
+    program: "claude",
+    servers: Some(Servers {
+        types: (Some("stdio"), Some("http")),
+        ..servers(files(".mcp.json", ".claude.json"))
+    }),
+    // Not `settings.json`, which others of the project share.
+    hooks: Hooks::Settings(hooks(
+        files(".claude/settings.local.json", ".claude/settings.json"),
+        SECONDS,
+        CLAUDE_EVENTS,
+    )),
+    allowed: Some((&["permissions", "allow"], "mcp__plenary__")),
+    start: Start::ClaudeFlags,
+    asks_person: &[PERMISSION, ELICITATION],
+    reach: Reach {
+        wakes: true,
+        ..tested("2.1.330", reach(ALWAYS, "with --wake, from the start on", "claude -p: as in a terminal"))
+    },
+    next: "start `claude` here; a session that is already running uses the hooks from its next start",
+    switches: &[],
+};
+
+pub(super) const CODEX: Tool = Tool {
+    agent: CodingAgent::Codex,
+    name: "codex",
+    title: "Codex",
+    program: "codex",
+    servers: Some(Servers {
+        list: &["mcp_servers"],
+        shape: ServerShape::Toml,
+        // It gives a call up after 60 s unless it is told otherwise; a tool waits for 110 s at most.
+        more: &[("tool_timeout_sec", More::Number(120))],
+        ..servers(moved(at(".codex/config.toml"), CODEX_HOME, "config.toml"))
+    }),
+    hooks: Hooks::Settings(hooks(
+        moved(at(".codex/hooks.json"), CODEX_HOME, "hooks.json"),
+        SECONDS,
+        &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"],
+    )),
+    allowed: None,
+    start: Start::TomlFlags,
+    asks_person: &[PERMISSION],
+    reach: Reach {
+        wakes: true,
+        ..tested(
+            "0.169.0",
+            reach(
+                ALWAYS,
+                "with --wake, in a terminal",
+                "codex exec: as in a terminal, when the hooks are trusted",
+            ),
+        )
+    },
+    next: "start `codex` here, trust the directory when it asks, and trust the hooks once with `/hooks`; until then it \
+           runs none of them",
+    switches: &[],
+};
+
+pub(super) const GEMINI: Tool = Tool {
+    agent: CodingAgent::Gemini,
+    name: "gemini",
+    title: "Gemini CLI",
+    program: "gemini",
+    servers: Some(Servers {
+        http: ("httpUrl", DOLLAR),
+        more: &[("trust", More::TrueUnlessAsked)],
+        ..servers(at(".gemini/settings.json"))
+    }),
+    hooks: Hooks::Settings(hooks(
+        at(".gemini/settings.json"),
+        MILLISECONDS,
+        &["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"],
+    )),
+    allowed: None,
+    start: Start::Defaults {
+        variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+        system: "/etc/gemini-cli/system-defaults.json",
+    },
+    asks_person: &[],
+    reach: tested(
+        "0.61.0",
+        reach(ALWAYS, NO, "gemini -p: as in a terminal; in an editor (--acp): at the end of the turn"),
+    ),
+    next: "start `gemini` here and trust the folder: until then the server is shown as disabled",
+    switches: &[],
+};
+
+pub(super) const QWEN: Tool = Tool {
+    agent: CodingAgent::Qwen,
+    name: "qwen",
+    title: "Qwen Code",
+    program: "qwen",
+    servers: Some(Servers {
+        http: ("httpUrl", DOLLAR),
+        more: &[("trust", More::TrueUnlessAsked), ("timeout", More::Number(120_000))],
+        ..servers(QWEN_SETTINGS)
+    }),
+    hooks: Hooks::Settings(hooks(QWEN_SETTINGS, SECONDS, CLAUDE_EVENTS)),
+    allowed: None,
+    start: Start::Defaults {
+        variable: "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+        system: "/etc/qwen-code/system-defaults.json",
+    },
+    asks_person: &[],
+    reach: tested("0.24.4", reach(ALWAYS, NO, "qwen -p: as in a terminal")),
+    next: "approve the server once: `qwen mcp approve plenary`; where folders have to be trusted, trust this one: until then it \
+           runs no hook",
+    switches: &[
+        Switch {
+            machine: Some("/etc/qwen-code/settings.json"),
+            ..switch(QWEN_SETTINGS, &["disableAllHooks"], Off::True, (NO_HOOKS, REMOVE))
+        },
+        switch(QWEN_SETTINGS, &["mcp", "excluded"], Off::Has("plenary"), (NO_SERVER, "mend `mcp.excluded`")),
+        switch(QWEN_SETTINGS, &["mcp", "allowed"], Off::Lacks("plenary"), (NO_SERVER, "mend `mcp.allowed`")),
+    ],
+};
+
+pub(super) const KIMI: Tool = Tool {
+    agent: CodingAgent::Kimi,
+    name: "kimi",
+    title: "Kimi Code",
+    program: "kimi",
+    servers: Some(Servers { more: &[("toolTimeoutMs", More::Number(120_000))], ..servers(KIMI_SETTINGS) }),
+    // Its hooks are the user's, in every directory.
+    hooks: Hooks::Settings(hooks(
+        Place { project: None, user: ".kimi-code/config.toml", moved: Some((KIMI_HOME, "config.toml")) },
+        HookShape::Toml,
+        CLAUDE_EVENTS,
+    )),
+    allowed: None,
+    start: Start::Connected,
+    asks_person: &[],
+    reach: Reach {
+        unasked: false,
+        ..tested(
+            "2.1.0",
+            reach(
+                "at the end of the turn, with --user",
+                NO,
+                "kimi -p: at the prompt and at the end of the turn, with --user",
+            ),
+        )
+    },
+    next: "start `kimi` here; its hooks are the user's alone, so messages arrive by themselves only where it was connected \
+           with --user",
+    switches: &[switch(
+        KIMI_SETTINGS,
+        &["mcpServers", "plenary", "enabled"],
+        Off::False,
+        (NO_SERVER, "remove `enabled: false`"),
+    )],
+};
+
+pub(super) const COPILOT: Tool = Tool {
+    agent: CodingAgent::Copilot,
+    name: "copilot",
+    title: "GitHub Copilot CLI",
+    program: "copilot",
+    servers: Some(Servers {
+        types: (Some("local"), Some("http")),
+        more: &[("tools", More::Texts(&["*"]))],
+        ..servers(moved(
+            files(".github/mcp.json", ".copilot/mcp-config.json"),
+            COPILOT_HOME,
+            "mcp-config.json",
+        ))
+    }),
+    hooks: Hooks::Settings(Settings {
+        besides: &[("version", Fixed::Number(1))],
+        ..hooks(
+            moved(
+                files(".github/hooks/plenary.json", ".copilot/hooks/plenary.json"),
+                COPILOT_HOME,
+                "hooks/plenary.json",
+            ),
+            HookShape::Bash,
+            &["sessionStart", "userPromptSubmitted", "postToolUse", "agentStop", "preCompact", "sessionEnd"],
+        )
+    }),
+    allowed: None,
+    start: Start::ServersFlag("--additional-mcp-config"),
+    asks_person: &[],
+    reach: Reach {
+        unasked: false,
+        ..tested("1.0.102", reach(ALWAYS, NO, "copilot -p: as in a terminal, with --trust-folder"))
+    },
+    next: "start `copilot` here and trust the folder: until then it runs no hook",
+    switches: &[],
+};

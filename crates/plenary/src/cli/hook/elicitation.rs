@@ -1,0 +1,121 @@
+//! What a server of the Model Context Protocol asks the person of a coding agent for.
+//! Must not know: how events are read.
+
+use std::time::Duration;
+
+use plenary_kernel::form::Form;
+use serde_json::{Value, json};
+
+use super::{
+    event::{Elicitation, Event},
+    person::{ask, cut, line, surround},
+};
+use crate::cli::{connect::SERVER, context::Context};
+
+/// Asks, waits, and prints what was given.
+pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> Result<(), String> {
+    let Some(asked) = &event.elicitation else { return Ok(()) };
+    let Some(body) = request(event, asked, within)? else { return Ok(()) };
+    ask(context, &body, within, |answer| decision(event, answer)).await
+}
+
+/// The request; `None` of what the window alone can ask for.
+fn request(event: &Event, asked: &Elicitation, within: Duration) -> Result<Option<Value>, String> {
+    let Some(schema) = &asked.schema else { return Ok(None) };
+    // What this server asks at the window is in the inbox already.
+    if asked.server == SERVER || asked.server.ends_with(&format!(":{SERVER}")) {
+        return Ok(None);
+    }
+    let form =
+        Form::read(schema).map_err(|wrong| format!("what {} asks for {wrong}", line(&asked.server)))?;
+    let mut body = json!({
+        "kind": "question",
+        "title": line(&format!("{} asks: {}", asked.server, asked.message)),
+        "detail": {"text": cut(&asked.message)},
+        "source": {"room": "mcp", "id": line(&asked.server)},
+    });
+    if form.is_empty() {
+        body["allow"] = json!({"accept": true, "edit": false, "respond": false, "ignore": true});
+    } else {
+        body["form"] = schema.clone().into();
+    }
+    surround(&mut body, event, within);
+    Ok(Some(body))
+}
+
+/// What is printed for an answer; nothing where there is none.
+fn decision(event: &Event, answer: &Value) -> Option<Value> {
+    let output = |action: &str| json!({"hookEventName": event.name, "action": action});
+    let mut output = match answer["type"].as_str()? {
+        "accept" | "edit" => output("accept"),
+        "ignore" => output("decline"),
+        _ => return None,
+    };
+    if output["action"] == "accept" {
+        output["content"] = answer["args"].as_object().cloned().unwrap_or_default().into();
+    }
+    Some(json!({"hookSpecificOutput": output}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::hook::event::read;
+
+    fn event(members: &Value) -> Event {
+        let mut input = json!({"session_id": "s", "cwd": "/w", "hook_event_name": "Elicitation",
+            "mcp_server_name": "bank", "message": "Which account?", "mode": "form"});
+        input.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        read(input.to_string().as_bytes(), None, Some("claude")).unwrap()
+    }
+
+    fn asked(members: &Value) -> Result<Option<Value>, String> {
+        let event = event(members);
+        request(&event, event.elicitation.as_ref().unwrap(), Duration::from_secs(1))
+    }
+
+    #[test]
+    fn a_form_is_asked_for_as_it_is() {
+        let schema =
+            json!({"type": "object", "properties": {"account": {"type": "string"}}, "required": ["account"]});
+        let body = asked(&json!({"requested_schema": schema})).unwrap().unwrap();
+        assert_eq!((&body["title"], &body["form"]), (&json!("bank asks: Which account?"), &schema));
+        assert_eq!(
+            (&body["kind"], &body["directory"], &body["inbox"]),
+            (&json!("question"), &json!("/w"), &json!(false))
+        );
+        assert_eq!(body["allow"], Value::Null, "the server allows what a form takes");
+    }
+
+    #[test]
+    fn a_confirmation_has_no_form() {
+        let body =
+            asked(&json!({"requested_schema": {"type": "object", "properties": {}}})).unwrap().unwrap();
+        assert_eq!((&body["form"], &body["allow"]["accept"]), (&Value::Null, &json!(true)));
+    }
+
+    #[test]
+    fn what_is_no_form_is_left_to_the_window() {
+        assert_eq!(asked(&json!({"mode": "url", "url": "https://bank.example"})), Ok(None));
+        assert_eq!(asked(&json!({})), Ok(None));
+        for own in ["plenary", "plugin:plenary:plenary"] {
+            let schema = json!({"properties": {"answer": {"type": "string"}}});
+            assert_eq!(asked(&json!({"mcp_server_name": own, "requested_schema": schema})), Ok(None));
+        }
+        assert!(asked(&json!({"requested_schema": {"properties": {"a": {"type": "object"}}}})).is_err());
+    }
+
+    #[test]
+    fn an_answer_is_printed_as_claude_code_takes_it() {
+        let event = event(&json!({}));
+        let said = |answer: Value| decision(&event, &answer).map(|said| said["hookSpecificOutput"].clone());
+        let accepted =
+            json!({"hookEventName": "Elicitation", "action": "accept", "content": {"account": "1"}});
+        assert_eq!(said(json!({"type": "edit", "args": {"account": "1"}})), Some(accepted));
+        let confirmed = json!({"hookEventName": "Elicitation", "action": "accept", "content": {}});
+        assert_eq!(said(json!({"type": "accept"})), Some(confirmed));
+        let declined = json!({"hookEventName": "Elicitation", "action": "decline"});
+        assert_eq!(said(json!({"type": "ignore"})), Some(declined));
+        assert_eq!(said(Value::Null), None);
+    }
+}

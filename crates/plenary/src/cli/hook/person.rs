@@ -1,0 +1,82 @@
+//! A person is asked in the inbox before the coding agent asks in its window. Without an answer nothing is printed, and the
+//! coding agent asks as it always does.
+//! Must not know: what is asked.
+
+use std::{
+    io::{self, Write as _},
+    time::Duration,
+};
+
+use plenary_client::{Client, IdempotencyKey, frames::now};
+use plenary_kernel::AskId;
+use serde_json::Value;
+
+use super::{event::Event, journal};
+use crate::cli::{context::Context, interrupts::Interrupts};
+
+/// The longest line that the server takes, in characters.
+const LINE_CHARS_MAX: usize = 200;
+/// The longest text of a detail that is sent, in characters.
+const DETAIL_CHARS_MAX: usize = 16_000;
+/// So much longer than it is waited for does a request stand, should this process be killed.
+const GRACE_MS: u64 = 5_000;
+/// What the server takes of a request, less what it adds.
+pub(super) const REQUEST_BYTES_MAX: usize = 60 << 10;
+
+/// Asks, waits, and prints what is made of the answer, if anything is.
+pub(super) async fn ask(
+    context: &Context,
+    body: &Value,
+    within: Duration,
+    decision: impl Fn(&Value) -> Option<Value>,
+) -> Result<(), String> {
+    let failed = |error: plenary_client::Error| journal::words(&error.into());
+    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    let mut interrupts = Interrupts::with_hangup().map_err(|failure| journal::words(&failure))?;
+    let made = client.make_request(body, &IdempotencyKey::random()).await.map_err(failed)?;
+    let id: AskId =
+        made.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
+    let seen = tokio::select! {
+        seen = client.wait_request(&id, within) => seen.map_err(failed)?.value,
+        // The coding agent was answered in its window, or ends.
+        () = interrupts.next() => return give_up(&client, &id).await,
+    };
+    match decision(&seen["answer"]) {
+        Some(decision) => {
+            print(&decision).map_err(|error| format!("the decision cannot be printed: {error}"))
+        }
+        None => give_up(&client, &id).await,
+    }
+}
+
+async fn give_up(client: &Client, id: &AskId) -> Result<(), String> {
+    client.withdraw_request(id).await.map(|_| ()).map_err(|error| journal::words(&error.into()))
+}
+
+/// Adds what every such request has: until when it stands, and where it comes from.
+pub(super) fn surround(body: &mut Value, event: &Event, within: Duration) {
+    let wait_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+    body["deadline_at"] = now().0.saturating_add(wait_ms).saturating_add(GRACE_MS).into();
+    body["inbox"] = false.into();
+    if let Some(directory) = event.directory.as_ref().and_then(|path| path.to_str()) {
+        body["directory"] = line(directory).into();
+    }
+}
+
+/// One line without what nobody sees.
+pub(super) fn line(text: &str) -> String {
+    let plain = text.chars().map(|c| if plenary_kernel::text::is_hidden(c) { ' ' } else { c });
+    plain.take(LINE_CHARS_MAX).collect()
+}
+
+/// As much of a text as a detail may have.
+pub(super) fn cut(text: &str) -> String {
+    text.chars().take(DETAIL_CHARS_MAX).collect()
+}
+
+fn print(decision: &Value) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(decision.to_string().as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()
+}

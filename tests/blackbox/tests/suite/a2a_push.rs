@@ -1,0 +1,160 @@
+//! Push notifications of Agent2Agent 1.0, as a real receiver gets them: signed, once, over a restart and a kill, and to nobody
+//! who may not know.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use blackbox::{Agent, Behaviour, Collector, Export, Server, eventually};
+use serde_json::{Value, json};
+
+use crate::{
+    a2a::{ECHO, VERSION, assert_error, get, message, post, rest, rpc},
+    notify::{config, is_signed, json_of, taken},
+};
+
+/// A task that waits for its client.
+async fn waiting(agent: &Agent, id: &str) -> String {
+    let sent = message(id, "x", json!({"metadata": {"demo": ["wait_for_input"]}}));
+    let answer = rpc(agent, ECHO, "SendMessage", sent).await;
+    let task = &answer["result"]["task"];
+    assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{answer}");
+    task["id"].as_str().expect("an id").to_owned()
+}
+
+async fn answer(agent: &Agent, task: &str, id: &str) {
+    let done = rpc(agent, ECHO, "SendMessage", message(id, "Ann", json!({"taskId": task}))).await;
+    assert_eq!(done["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{done}");
+}
+
+fn state(call: &Export) -> Value {
+    json_of(call)["task"]["status"]["state"].clone()
+}
+
+#[tokio::test]
+async fn whoever_wants_to_hear_of_a_task_is_told_when_it_waits_and_when_it_is_over() {
+    let server = config("").start().await;
+    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
+    let task = waiting(&nick, "m-1").await;
+    let url = format!("{}/hook", receiver.url());
+    let wanted = json!({"taskId": task, "id": "mine", "url": url, "token": "a-token",
+        "authentication": {"scheme": "Bearer", "credentials": "secret"}});
+    let made = rpc(&nick, ECHO, "CreateTaskPushNotificationConfig", wanted).await["result"].clone();
+    let shown = json!({"taskId": task, "id": "mine", "url": url, "token": "a-token",
+        "authentication": {"scheme": "Bearer"}});
+    assert_eq!(made, shown, "the credentials are for the receiver alone");
+    let path = format!("{ECHO}/tasks/{task}/pushNotificationConfigs");
+    assert_eq!(rest(&get(&nick, &format!("{path}/mine")).await), shown);
+    assert_eq!(rest(&get(&nick, &path).await), json!({"configs": [shown]}));
+    let call = taken(&receiver, 1).await.remove(0);
+    assert_eq!((call.target.as_str(), state(&call)), ("/hook", json!("TASK_STATE_INPUT_REQUIRED")));
+    assert!(is_signed(&call, &format!("whsec_{}", STANDARD.encode("a-token"))), "{call:?}");
+    for (name, value) in [
+        ("authorization", "Bearer secret"),
+        ("x-a2a-notification-token", "a-token"),
+        ("content-type", "application/a2a+json"),
+        ("a2a-version", "1.0"),
+    ] {
+        assert_eq!(call.headers[name], value);
+    }
+    answer(&nick, &task, "m-2").await;
+    let last = taken(&receiver, 2).await.remove(1);
+    assert_eq!(state(&last), "TASK_STATE_COMPLETED");
+    assert_eq!(json_of(&last)["task"]["id"], json!(task));
+    assert_ne!(last.headers["webhook-id"], call.headers["webhook-id"]);
+    let removed = nick.call("DELETE", &format!("{path}/mine"), &[VERSION], None).await;
+    assert_eq!(removed.status, 200, "{removed}");
+    let gone = get(&nick, &format!("{path}/mine")).await;
+    assert_eq!(gone.status, 404, "{gone}");
+    assert_eq!(rest(&get(&nick, &path).await), json!({"configs": []}));
+}
+
+#[tokio::test]
+async fn a_message_brings_its_configuration_along_for_a_run_and_for_a_session() {
+    let server = config("").start().await;
+    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
+    let push = json!({"taskPushNotificationConfig": {"url": format!("{}/run", receiver.url())}});
+    let mut sent = message("m-1", "Hello", Value::Null);
+    sent["configuration"] = push;
+    let done = rest(&post(&nick, &format!("{ECHO}/message:send"), &sent).await);
+    let call = taken(&receiver, 1).await.remove(0);
+    assert_eq!(json_of(&call)["task"]["id"], done["task"]["id"]);
+    assert!(!call.headers.contains_key("webhook-signature"), "nobody chose a secret");
+    let ann = server.agent("@ann.helper").await;
+    let mut sent = message("m-2", "What is new?", Value::Null);
+    sent["configuration"] = json!({"returnImmediately": true,
+        "taskPushNotificationConfig": {"url": format!("{}/session", receiver.url())}});
+    let begun = rpc(&nick, "/a2a/ann.helper", "SendMessage", sent).await["result"]["task"].clone();
+    let session = format!("/sessions/{}", begun["contextId"].as_str().expect("a session"));
+    ann.post_empty(&format!("{session}/join")).await.ok(200);
+    ann.post(&format!("{session}/messages"), json!({"content": "The schema."})).await.ok(201);
+    let call = taken(&receiver, 2).await.remove(1);
+    let told = json_of(&call);
+    assert_eq!((call.target.as_str(), &told["task"]["id"]), ("/session", &begun["id"]));
+    assert_eq!(told["task"]["artifacts"][0]["parts"][0]["text"], "The schema.", "{told}");
+}
+
+#[tokio::test]
+async fn what_is_told_outlives_a_kill_and_a_receiver_that_is_away_and_comes_once() {
+    let mut server = config("retry_first = \"100ms\"\n").start().await;
+    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
+    let task = waiting(&nick, "m-1").await;
+    let wanted = json!({"taskId": task, "url": format!("{}/hook", receiver.url())});
+    rpc(&nick, ECHO, "CreateTaskPushNotificationConfig", wanted).await;
+    taken(&receiver, 1).await;
+    receiver.behave(Behaviour::Answer(503));
+    answer(&nick, &task, "m-2").await;
+    eventually("an attempt", || async { (receiver.exports().len() > 1).then_some(()) }).await;
+    server.crash().await;
+    receiver.behave(Behaviour::Take);
+    let calls = taken(&receiver, 2).await;
+    assert_eq!(state(&calls[1]), "TASK_STATE_COMPLETED");
+    let nick = server.agent("@nick.other").await;
+    let done = rpc(&nick, ECHO, "SendMessage", message("m-9", "x", Value::Null)).await;
+    assert!(done["result"]["task"]["id"].is_string(), "{done}");
+    assert_eq!(taken(&receiver, 2).await.len(), 2, "nothing is told twice, or of others");
+}
+
+#[tokio::test]
+async fn only_who_has_a_task_hears_of_it_and_only_at_addresses_that_are_allowed() {
+    let server = Server::start().await;
+    let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
+    let task = waiting(&nick, "m-1").await;
+    let wanted = |url: &str, more: Value| {
+        let mut config = json!({"taskId": task, "url": url});
+        config.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+        config
+    };
+    let hook = "https://example.org/hook";
+    let method = "CreateTaskPushNotificationConfig";
+    for (url, more) in [
+        ("http://127.0.0.1:9/", Value::Null),
+        ("http://169.254.169.254/latest/meta-data", Value::Null),
+        ("ftp://example.org/", Value::Null),
+        ("https://user@example.org/", Value::Null),
+        (hook, json!({"token": "two words"})),
+        (hook, json!({"id": "a/b"})),
+        (hook, json!({"authentication": {"scheme": "Bearer", "credentials": "a\nb"}})),
+    ] {
+        let refused = rpc(&nick, ECHO, method, wanted(url, more)).await;
+        assert_error(&refused, -32602, "INVALID_PARAMS");
+        // A message with it is not sent either.
+        let mut sent = message("m-7", "x", Value::Null);
+        sent["configuration"] = json!({"taskPushNotificationConfig": {"url": "http://127.0.0.1:9/"}});
+        assert_error(&rpc(&nick, ECHO, "SendMessage", sent).await, -32602, "INVALID_PARAMS");
+    }
+    rpc(&nick, ECHO, method, wanted(hook, json!({"id": "mine"}))).await;
+    for (method, params) in [
+        (method, wanted(hook, Value::Null)),
+        ("GetTaskPushNotificationConfig", json!({"taskId": task, "id": "mine"})),
+        ("ListTaskPushNotificationConfigs", json!({"taskId": task})),
+        ("DeleteTaskPushNotificationConfig", json!({"taskId": task, "id": "mine"})),
+    ] {
+        assert_error(&rpc(&ann, ECHO, method, params).await, -32001, "TASK_NOT_FOUND");
+    }
+    let listed = rpc(&nick, ECHO, "ListTaskPushNotificationConfigs", json!({"taskId": task})).await;
+    assert_eq!(listed["result"]["configs"].as_array().map(Vec::len), Some(1), "{listed}");
+    for n in 1..10 {
+        rpc(&nick, ECHO, method, wanted(hook, json!({"id": format!("c-{n}")}))).await;
+    }
+    let params = wanted(hook, json!({"id": "one-more"}));
+    let call = json!({"jsonrpc": "2.0", "id": "c-1", "method": method, "params": params});
+    assert_eq!(post(&nick, ECHO, &call).await.status, 429, "ten of one task");
+}

@@ -1,0 +1,84 @@
+//! A server that `connect` starts, or asks for, and what it serves to agents.
+//! Must not know: the form of settings.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use blackbox::Cli;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{done, files, home, server};
+
+#[tokio::test]
+async fn without_a_server_the_one_command_that_starts_it_is_said() {
+    let home = Cli::new(&[("PLENARY_URL", "http://127.0.0.1:9"), ("USER", "nick")]);
+    let ran = home.run_in(&home.dir().join("a"), &["connect", "claude"]).await;
+    assert!(ran.code == 3 && ran.err.contains("plenary serve"), "{ran:?}");
+    assert_eq!(files(&home.dir().join("a")), BTreeMap::new());
+}
+
+/// Servers that were started with that home.
+fn servers_of(home: &Path) -> Vec<Pid> {
+    let home = format!("HOME={}", home.display());
+    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
+    let is_one = |process: &std::fs::DirEntry| {
+        let read = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
+        let has = |octets: Vec<u8>, word: &str| {
+            octets.split(|octet| *octet == 0).any(|part| part == word.as_bytes())
+        };
+        has(read("cmdline"), "serve") && has(read("environ"), &home)
+    };
+    let pids = processes.filter(is_one).filter_map(|process| process.file_name().to_str()?.parse().ok());
+    pids.filter_map(Pid::from_raw).collect()
+}
+
+/// Ends the servers of a home that nobody else would end.
+struct Ending(PathBuf);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for server in servers_of(&self.0) {
+            // One that has ended by itself is no matter.
+            let _ended = kill_process(server, Signal::KILL);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_started_where_none_answers_and_goes_on() {
+    let home = Cli::new(&[("USER", "nick"), ("PATH", "/usr/bin:/bin"), ("PLENARY_LISTEN", "127.0.0.1:0")]);
+    let (directory, _ending) = (home.dir().join("a"), Ending(home.dir()));
+    let elsewhere = ["connect", "claude", "--serve", "--url", "http://127.0.0.1:9"];
+    let refused = home.run_in(&directory, &elsewhere).await;
+    assert!(refused.code == 2 && refused.err.contains("leave out the URL"), "{refused:?}");
+    assert_eq!(servers_of(&home.dir()).len(), 0);
+    let ran = home.run_in(&directory, &["connect", "claude", "--serve"]).await;
+    assert!(done(&ran).contains("is connected here as @nick.claude-a"), "{ran:?}");
+    assert!(ran.err.contains("a server now runs at http://127.0.0.1:"), "{ran:?}");
+    home.done(&["status"]).await;
+    let again = home.run_in(&directory, &["connect", "codex", "--serve"]).await;
+    assert!(done(&again).contains("@nick.codex-a") && !again.err.contains("a server now runs"), "{again:?}");
+    assert_eq!(servers_of(&home.dir()).len(), 1, "one is enough");
+    let ended = home.run_in(&home.dir(), &["stop"]).await;
+    assert_eq!(done(&ended), "the server has stopped\n");
+    assert_eq!(servers_of(&home.dir()).len(), 0);
+    let none = home.run_in(&directory, &["stop"]).await;
+    assert!(
+        none.code != 0 && none.err.contains("no server that `plenary connect --serve` started"),
+        "{none:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_an_agent_is_told_is_served_and_printed() {
+    let server = server().await;
+    let home = home(&server);
+    let served = server.stranger().get("/llms.txt").await;
+    let text = String::from_utf8(served.body.to_vec()).expect("a text");
+    assert!(text.starts_with("# Plenary\n\n> "), "{text}");
+    assert_eq!(home.done(&["teach"]).await, text.trim_end());
+    assert!(home.done(&["teach", "skill"]).await.starts_with("---\nname: plenary\n"));
+    assert!(home.done(&["teach", "agents-md"]).await.starts_with("<!-- plenary: begin -->\n## Plenary\n"));
+}

@@ -1,0 +1,102 @@
+//! Requests that ask for values: what a form may be, and which answers it takes.
+
+use serde_json::{Map, Value, json};
+
+use super::{House, ask, at, house};
+
+fn asking(form: &Value) -> Value {
+    json!({"kind": "question", "title": "Where to?", "form": form})
+}
+
+fn form() -> Value {
+    json!({"type": "object", "properties": {
+        "branch": {"type": "string", "title": "Branch", "oneOf": [{"const": "main", "title": "Main"}, {"const": "next", "title": "Next"}]},
+        "copies": {"type": "integer", "minimum": 1, "maximum": 3},
+        "notify": {"type": "boolean"}
+    }, "required": ["branch"]})
+}
+
+#[tokio::test]
+async fn the_values_of_a_form_are_checked_and_reach_the_agent() {
+    let House { server: _server, owner, agent } = house().await;
+    let id = ask(&agent, asking(&form())).await;
+    let request = owner.get(&at(&id, "")).await.ok(200);
+    assert_eq!(request["form"], form());
+    let allow = json!({"accept": false, "edit": true, "respond": false, "ignore": true});
+    assert_eq!(request["allow"], allow);
+    let path = at(&id, "/answer");
+    let edit = |args: Value| json!({"type": "edit", "args": args, "version": 1});
+    for (wrong, named) in [
+        (json!({}), "branch"),
+        (json!({"branch": "Main"}), "branch"),
+        (json!({"branch": "main", "copies": 4}), "copies"),
+        (json!({"branch": "main", "copies": 1.5}), "copies"),
+        (json!({"branch": "main", "notify": "yes"}), "notify"),
+        (json!({"branch": "main", "other": 1}), "other"),
+    ] {
+        let refused = owner.post(&path, edit(wrong.clone())).await;
+        refused.refused(400, "invalid_answer");
+        let message = refused.json()["error"]["message"].to_string();
+        assert!(message.contains(named), "{wrong}: {message}");
+    }
+    owner.post(&path, json!({"type": "accept", "version": 1})).await.refused(409, "answer_not_allowed");
+    let many =
+        json!({"answers": [{"request_id": id, "type": "edit", "args": {"branch": "old"}, "version": 1}]});
+    let results = owner.post("/requests/answers", many).await.ok(200);
+    assert_eq!(results["results"][0]["error"]["code"], "invalid_answer");
+    assert_eq!(agent.get(&at(&id, "")).await.ok(200)["state"], "open", "nothing is half answered");
+    let values = json!({"branch": "next", "copies": 3, "notify": false});
+    owner.post(&path, edit(values.clone())).await.ok(200);
+    let answer = agent.get(&at(&id, "")).await.ok(200)["answer"].clone();
+    assert_eq!((&answer["type"], &answer["args"]), (&json!("edit"), &values));
+}
+
+#[tokio::test]
+async fn a_form_is_an_interrupt_whose_arguments_are_described() {
+    let House { server: _server, owner, agent } = house().await;
+    let id = ask(&agent, asking(&form())).await;
+    let list = owner.get("/requests/interrupts").await.ok(200);
+    let args = &list["interrupts"][0]["action_request"]["args"];
+    assert_eq!(args["branch"], "Branch (one of: main, next)");
+    let respond = |args: Value| json!({"type": "edit", "args": {"action": "question", "args": args}});
+    let path = format!("/requests/interrupts/{id}");
+    owner.post(&path, respond(json!({"branch": "old"}))).await.refused(400, "invalid_answer");
+    let done = owner.post(&path, respond(json!({"branch": "main"}))).await.ok(200);
+    assert_eq!(done["answer"]["args"], json!({"branch": "main"}));
+}
+
+#[tokio::test]
+async fn what_is_no_form_is_refused_and_nothing_is_asked() {
+    let House { server: _server, owner, agent } = house().await;
+    let of = |property: Value| json!({"type": "object", "properties": {"a": property}});
+    let many = |count: usize| {
+        let fields = (0..count).map(|n| (format!("f{n}"), json!({"type": "boolean"})));
+        json!({"type": "object", "properties": Map::from_iter(fields)})
+    };
+    for bad in [
+        json!({"type": "array"}),
+        json!({"type": "object", "required": ["a"]}),
+        of(json!({"type": "object", "properties": {}})),
+        of(json!({"type": "string", "enum": [1, 2]})),
+        of(json!({"type": "array", "items": {"type": "number"}})),
+        many(51),
+    ] {
+        agent.post("/requests", asking(&bad)).await.refused(400, "invalid_form");
+    }
+    let mut accepting = asking(&form());
+    accepting["allow"] = json!({"accept": true, "edit": true});
+    agent.post("/requests", accepting).await.refused(400, "invalid_allow");
+    assert_eq!(owner.get("/requests").await.ok(200)["requests"], json!([]));
+    ask(&agent, asking(&many(50))).await;
+}
+
+#[tokio::test]
+async fn a_one_tap_link_declines_a_form_and_says_where_it_is_filled_in() {
+    let House { server, owner, agent } = house().await;
+    let id = ask(&agent, asking(&form())).await;
+    let link = owner.post(&at(&id, "/link"), json!({})).await.ok(201);
+    let url = link["url"].as_str().expect("a link");
+    let path = &url[url.find("/tap/").expect("a path")..];
+    let page = server.stranger().get(path).await.text();
+    assert!(page.contains("answer it in the console") && !page.contains("value=accept"), "{page}");
+}
