@@ -110,6 +110,8 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
             .or_reply_type("text/event-stream")
             .errors(Class::Malformed, &["invalid_value", "invalid_json"])
             .errors(Class::NotFound, &["model_not_found"])
+            .errors(Class::Conflict, &["agent_stopped", "thread_full", "run_not_active"])
+            .errors(Class::Unprocessable, &["invalid_input", "invalid_request_metadata"])
             .answers_page()
     };
     let chat_doc = asks(doc("openai.chat", Method::POST, "/v1/chat/completions", "Ask an agent (OpenAI, chat)"))
