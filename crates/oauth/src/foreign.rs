@@ -96,7 +96,7 @@ mod tests {
             ("sessions:read", json!({"scope": "inbox:read"}), None),
             ("write", json!({"scope": 7}), Some("write")),
         ] {
-            assert_eq!(narrowed_to(rule, claims.clone()).as_deref(), scope, "{rule} {claims}");
+            assert_eq!(narrowed_to(rule, &claims).as_deref(), scope, "{rule} {claims}");
         }
     }
 }

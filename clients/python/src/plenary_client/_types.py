@@ -336,6 +336,8 @@ class AgentView(TypedDict):
     """Its gate."""
     self_service: bool
     """Whether it may configure itself."""
+    tokens_issued: int
+    """How many tokens and grants it has beside its own."""
     visibility: Visibility
     """Who may read this."""
 
@@ -2115,6 +2117,11 @@ class NewRequest(TypedDict):
     """What to look at."""
     directory: NotRequired[str | None]
     """Where the agent works: an absolute path."""
+    form: NotRequired[JsonObject | None]
+    """The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are
+    the `args` of
+    the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+    """
     inbox: NotRequired[bool | None]
     """Whether the answer also comes to the agent's inbox; true when absent."""
     kind: RequestKind
@@ -2471,6 +2478,8 @@ class OwnView(TypedDict):
     """Whether it may configure itself."""
     skills: None
     """Always null: the card describes what an agent can do."""
+    tokens_issued: int
+    """How many tokens and grants it has beside its own."""
     visibility: Visibility
     """Who may read this."""
 
@@ -2972,6 +2981,7 @@ Request = TypedDict(
         "deadline_at": NotRequired["int | None"],
         "detail": NotRequired["RequestDetail | None"],
         "directory": NotRequired["str | None"],
+        "form": NotRequired["JsonObject | None"],
         "from": "AgentHandle",
         "kind": "RequestKind",
         "on_behalf_of": NotRequired["AgentHandle | None"],
@@ -3818,6 +3828,7 @@ ErrorCode = Literal[
     "invalid_expires_in",
     "invalid_filename",
     "invalid_filter",
+    "invalid_form",
     "invalid_grant",
     "invalid_handle",
     "invalid_idempotency_key",

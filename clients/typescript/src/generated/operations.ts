@@ -2264,8 +2264,8 @@ export class RequestOperations {
    * words.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_kind, invalid_title, invalid_action,
-   * invalid_directory, invalid_source, invalid_choices, invalid_allow, invalid_deadline, unknown_person,
-   * invalid_idempotency_key, missing_authorization, invalid_authorization, idempotency_key_reused,
+   * invalid_directory, invalid_source, invalid_choices, invalid_form, invalid_allow, invalid_deadline,
+   * unknown_person, invalid_idempotency_key, missing_authorization, invalid_authorization, idempotency_key_reused,
    * request_too_large, too_many_requests.
    */
   async make(

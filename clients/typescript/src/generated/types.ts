@@ -314,6 +314,8 @@ export interface AgentView {
   policy: Policy;
   /** Whether it may configure itself. */
   self_service: boolean;
+  /** How many tokens and grants it has beside its own. */
+  tokens_issued: number;
   /** Who may read this. */
   visibility: Visibility;
 }
@@ -1997,6 +1999,12 @@ export interface NewRequest {
   detail?: RequestDetail | null;
   /** Where the agent works: an absolute path. */
   directory?: string | null;
+  /**
+   * The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are the
+   * `args` of
+   * the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+   */
+  form?: JsonObject | null;
   /** Whether the answer also comes to the agent's inbox; true when absent. */
   inbox?: boolean | null;
   /** permission, question or hold. */
@@ -2336,6 +2344,8 @@ export interface OwnView {
   self_service: boolean;
   /** Always null: the card describes what an agent can do. */
   skills: null;
+  /** How many tokens and grants it has beside its own. */
+  tokens_issued: number;
   /** Who may read this. */
   visibility: Visibility;
 }
@@ -2812,6 +2822,8 @@ export interface Request {
   detail?: RequestDetail | null;
   /** Where the agent works. */
   directory?: string | null;
+  /** The values that are asked for: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`. */
+  form?: JsonObject | null;
   /** The agent that asks. */
   from: AgentHandle;
   /** What it is about. */
@@ -3625,6 +3637,7 @@ export type ErrorCode =
   | "invalid_expires_in"
   | "invalid_filename"
   | "invalid_filter"
+  | "invalid_form"
   | "invalid_grant"
   | "invalid_handle"
   | "invalid_idempotency_key"

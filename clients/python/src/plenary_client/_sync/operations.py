@@ -4176,6 +4176,7 @@ class RequestOperations:
         deadline_at: int | None | Omit = OMIT,
         detail: RequestDetail | None | Omit = OMIT,
         directory: str | None | Omit = OMIT,
+        form: JsonObject | None | Omit = OMIT,
         inbox: bool | None | Omit = OMIT,
         on_behalf_of: AgentHandle | None | Omit = OMIT,
         on_timeout: OnTimeout | Omit = OMIT,
@@ -4200,6 +4201,9 @@ class RequestOperations:
         deadline_at: The deadline for an answer.
         detail: What to look at.
         directory: Where the agent works: an absolute path.
+        form: The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields.
+        They are the `args` of the answer `edit`, which is then allowed when `allow` is absent, and `accept`
+        and `respond` are not.
         inbox: Whether the answer also comes to the agent's inbox; true when absent.
         on_behalf_of: The agent in whose name it is asked, if it is another.
         on_timeout: The answer that counts when the deadline passes.
@@ -4207,9 +4211,9 @@ class RequestOperations:
         to: The person of the owner who is asked; all people when absent.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_kind, invalid_title, invalid_action,
-        invalid_directory, invalid_source, invalid_choices, invalid_allow, invalid_deadline, unknown_person,
-        invalid_idempotency_key, missing_authorization, invalid_authorization, idempotency_key_reused,
-        request_too_large, too_many_requests.
+        invalid_directory, invalid_source, invalid_choices, invalid_form, invalid_allow, invalid_deadline,
+        unknown_person, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        idempotency_key_reused, request_too_large, too_many_requests.
         """
         answer = self._transport.call(
             "request.make",
@@ -4217,7 +4221,7 @@ class RequestOperations:
             "/requests",
             answer="json",
             repeat="key",
-            body={"kind": kind, "title": title, "action": action, "allow": allow, "choices": choices, "deadline_at": deadline_at, "detail": detail, "directory": directory, "inbox": inbox, "on_behalf_of": on_behalf_of, "on_timeout": on_timeout, "source": source, "to": to},
+            body={"kind": kind, "title": title, "action": action, "allow": allow, "choices": choices, "deadline_at": deadline_at, "detail": detail, "directory": directory, "form": form, "inbox": inbox, "on_behalf_of": on_behalf_of, "on_timeout": on_timeout, "source": source, "to": to},
             idempotency_key=idempotency_key,
             timeout=timeout,
             headers=headers,
