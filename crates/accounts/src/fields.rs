@@ -24,7 +24,11 @@ pub(crate) struct Fields(Map<String, Value>);
 impl Fields {
     /// The members of a body that must be there.
     pub(crate) fn of(body: &StrictJson) -> Result<Self, Refusal> {
-        body.parse().map(Self)
+        // A map takes `null` for one without members.
+        match body.parse()? {
+            Value::Object(members) => Ok(Self(members)),
+            _ => Err(Refusal::malformed("invalid_body", "The body does not fit: it must be a JSON object.")),
+        }
     }
 
     /// The members of a body that may be left out.
@@ -371,7 +375,7 @@ mod tests {
 
     #[test]
     fn only_an_object_is_a_body() {
-        for (json, expected) in [("[]", "invalid_body"), ("7", "invalid_body"), ("", "invalid_json")] {
+        for (json, expected) in [("[]", "invalid_body"), ("null", "invalid_body"), ("7", "invalid_body"), ("", "invalid_json")] {
             let body = StrictJson::check(json.as_bytes().to_vec().into()).unwrap();
             assert_eq!(code(Fields::of(&body)), expected);
         }

@@ -62,7 +62,7 @@ test('the timeline seeks by position and by time, and says what it does not unde
     await seek(String(newest - 3));
     await page.waitForFunction((wanted) => document.getElementById('seek').value === String(wanted), newest - 3);
     await seek(text);
-    await page.waitForFunction((wanted) => Number(/from=(\d+)/.exec(location.hash)?.[1] ?? 0) > wanted, newest, { timeout: 15_000 }).catch(async () => { throw new Error(`${text}: ${page.url()} ${await page.locator('.seek').innerText()} at ${await page.evaluate(() => new Date().toString())}`); });
+    await page.waitForFunction((wanted) => Number(/from=(\d+)/.exec(location.hash)?.[1] ?? 0) > wanted, newest, { timeout: 15_000 }).catch(async () => { throw new Error(`${text}: ${page.url()} after ${newest}; the field has ${await page.getByLabel('From').inputValue()}; ${await page.locator('.seek').innerText()}`); });
     await page.locator('.event-row', { hasText: 'session.message' }).first().waitFor();
     assert.equal(await page.locator('.event-row').count() >= 1 && (await shown()) > newest, true, text);
   }

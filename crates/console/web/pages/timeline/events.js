@@ -72,7 +72,9 @@ export async function readNewest(wanted, stop, only = '') {
 /** The position of the first event at or past a time, by halving. @param {number} at @param {AbortSignal} stop */
 export async function seekTime(at, stop) {
   let low = 0;
-  let high = position(place());
+  // The server knows of more than has come here.
+  const known = position(place());
+  let high = Math.max(known, (await readAfter(known, 1, stop)).head);
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     let { events } = await readAfter(middle, 1, stop);
