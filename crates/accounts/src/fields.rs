@@ -375,7 +375,9 @@ mod tests {
 
     #[test]
     fn only_an_object_is_a_body() {
-        for (json, expected) in [("[]", "invalid_body"), ("null", "invalid_body"), ("7", "invalid_body"), ("", "invalid_json")] {
+        for (json, expected) in
+            [("[]", "invalid_body"), ("null", "invalid_body"), ("7", "invalid_body"), ("", "invalid_json")]
+        {
             let body = StrictJson::check(json.as_bytes().to_vec().into()).unwrap();
             assert_eq!(code(Fields::of(&body)), expected);
         }

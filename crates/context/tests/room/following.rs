@@ -14,5 +14,5 @@ async fn a_follower_who_is_ahead_of_the_room_gets_nothing_twice() {
     house.deposit(&package("b", 0, &json!({"status": "draft"}))).await.ok(201);
     assert!(house.begins(&house.nick, &format!("{events}?after=2")).await.contains("id: 3\n"));
     let again = house.begins(&house.nick, &format!("{events}?after=3")).await;
-    assert!(!again.contains("id: "), "{again}");
+    assert!(!again.contains("data: "), "{again}");
 }

@@ -147,6 +147,7 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("request.make", "directory", "for programs that ask before they use a tool"),
     ("request.make", "inbox", "it does where the command does not wait"),
     ("request.make", "on_behalf_of", "for programs that speak for others"),
+    ("request.make", "form", "for programs that have more to ask"),
     ("request.make", "source", "for programs that have more to show"),
     ("run.*", "since", "the command goes on by itself where a stream broke"),
     ("run.events", "thread_id", "`runs replay`, which stands beside it"),
