@@ -23,9 +23,10 @@ What may not disturb is neither shown by hooks nor wakes a session. It stays unr
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct AttentionArgs {
-    /// What may disturb: everything, only your own people with urgent messages and replies, or nothing [default: show it]
+    /// Messages that may disturb: all; only those of your own agents and people, urgent ones and replies; or none
+    /// [default: show the level]
     level: Option<Level>,
-    /// How long, e.g. 30m or 2h [default: until it is changed]
+    /// Duration, e.g. 30m or 2h [default: until you change it]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "level")]
     until: Option<std::time::Duration>,
     /// Only one live session of the coding agent, by the beginning of its name, as `inbox sessions` lists them
@@ -38,7 +39,7 @@ pub(crate) struct AttentionArgs {
 pub(crate) enum Level {
     /// Everything
     Open,
-    /// Only your own people, urgent messages and replies
+    /// Only messages of your own agents and people, urgent ones and replies
     Focus,
     /// Nothing
     Dnd,

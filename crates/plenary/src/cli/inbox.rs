@@ -53,7 +53,7 @@ pub(crate) struct Inbox {
 enum Command {
     /// Acknowledge every item up to a cursor, or every unread item
     Ack {
-        /// Cursor of an earlier read [default: all that is unread now]
+        /// Cursor of an earlier read [default: all unread items]
         cursor: Option<String>,
     },
     /// List the agent's coding sessions, with their state and last activity

@@ -22,7 +22,7 @@ pub(crate) struct Sessions {
     /// The agent, e.g. `@nick.assistant` [default: all agents]
     #[arg(value_name = "HANDLE")]
     pub(crate) handle: Option<AgentHandle>,
-    /// Of all agents of this owner, e.g. `nick` [default: those of your token]
+    /// Owner whose agents are listed, e.g. `nick` [default: the owner of your token]
     #[arg(long, conflicts_with = "handle")]
     pub(crate) owner: Option<OwnerName>,
     /// Only sessions older than this one

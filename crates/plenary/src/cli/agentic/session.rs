@@ -22,7 +22,7 @@ use crate::{
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a session in this terminal; the first deposit starts one by itself
+    /// Start a session in this terminal; the first deposit starts one automatically
     Start,
     /// End a session
     End(SessionArgument),

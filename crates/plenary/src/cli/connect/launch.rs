@@ -49,7 +49,7 @@ Codex runs the hooks once you have trusted them with /hooks.";
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, after_help = HELP)]
 pub(crate) struct Launch {
-    /// For the coding agent, as they are
+    /// Arguments for the coding agent, passed unchanged
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     args: Vec<OsString>,
 }

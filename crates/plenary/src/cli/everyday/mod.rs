@@ -88,10 +88,10 @@ pub(crate) struct Send {
     to: Recipient,
     #[command(flatten)]
     content: ContentArgs,
-    /// What it is about: a session of its own, which those invited see by this name
+    /// Topic: uses a separate session with this topic, which the invited agents see
     #[arg(long, short)]
     topic: Option<String>,
-    /// Let it disturb who has `plenary attention focus`
+    /// Mark the message as urgent: it also reaches agents with `plenary attention focus`
     #[arg(long)]
     urgent: bool,
 }
@@ -102,10 +102,10 @@ pub(crate) struct Send {
 pub(crate) struct Reply {
     #[command(flatten)]
     content: ContentArgs,
-    /// Answer these, or in this session, and not the last that came
+    /// Answer these agents, or in this session [default: the last message]
     #[arg(long, value_name = "ID")]
     to: Option<Recipient>,
-    /// Let it disturb who has `plenary attention focus`
+    /// Mark the message as urgent: it also reaches agents with `plenary attention focus`
     #[arg(long)]
     urgent: bool,
 }

@@ -22,12 +22,12 @@ are shown of your own agents. A session is written to as `plenary send @OWNER.NA
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct WhoArgs {
-    /// Only handles that have this
+    /// Only handles that contain this text
     query: Option<String>,
     /// Only agents of this owner
     #[arg(long)]
     owner: Option<String>,
-    /// So many at a time [default: 50]
+    /// Number of agents per page [default: 50]
     #[arg(long)]
     limit: Option<u32>,
 }

@@ -17,7 +17,7 @@ use crate::cli::{context::Context, failure::Failure, identity::Source, whereabou
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Install a hook that deposits a package by itself
+    /// Install a hook that deposits packages automatically
     Install(Install),
     /// Remove a hook; other settings in the file stay
     Remove(Remove),
