@@ -121,7 +121,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         );
     let response_doc = asks(doc("openai.response", Method::POST, "/v1/responses", "Ask an agent (OpenAI, responses)"))
         .description(
-            "`previous_response_id` goes on in the same thread, and answers the question with which that response ended.",
+            "`previous_response_id` continues the same thread, and answers a question at the end of that response.",
         );
     vec![
         Operation::new(models_doc, models),

@@ -13,8 +13,8 @@ use crate::{
 
 /// Shown under `--help`.
 const HELP: &str = "\
-What may not disturb is neither shown by hooks nor wakes a session. It stays unread, its senders see why it waits
-(`plenary message status`), and a digest names it when all is open again.
+Hooks do not show a message that may not disturb, and it wakes no session. It stays unread, its sender sees the reason
+(`plenary message status`), and a digest lists it when the level is `open` again.
   plenary attention dnd --until 2h
   plenary attention focus --session 4f1c
   plenary attention open";

@@ -18,8 +18,8 @@ const RULE_DAYS: u64 = 7;
 
 /// Shown under `--help`.
 const HELP: &str = "\
-A person of your own owner gets it as a request, which the other options shape; an agent, or anybody else, as a message.
-Exit code 5: nobody answered in time.
+A person of your own owner gets a request with the other options; an agent, or a person of another owner, gets a message.
+Exit code 5: no answer arrived in time.
   plenary ask @nick \"Which schema holds?\" --choice v1 --choice v2
   plenary ask @nick.claude-parser \"Does the parser take tabs?\" --wait 120";
 

@@ -34,7 +34,7 @@ use crate::{
 const HELP: &str = "\
 The token for the other server is PLENARY_REMOTE_TOKEN, or one saved for it with `plenary --url URL token add OWNER`. \
 It must be an owner's or the operator's: only they may import. Progress is remembered: an interrupted sync continues \
-where it stopped, and a repeated one copies only what is new.";
+where it stopped, and a repeated one copies only new data.";
 
 /// With whom.
 #[derive(Debug, Args)]

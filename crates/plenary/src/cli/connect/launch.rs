@@ -38,12 +38,12 @@ const REMEMBERED: &str = "started.toml";
 
 /// Shown under `plenary help claude`.
 const HELP: &str = "\
-It is an agent of its own in each directory, and the same one the next time. Behind the first word that is not an option of
-`plenary`, or behind `--`, everything is handed over as it is.
+Each directory has its own agent, which stays the same. All arguments after the first word that is not an option of `plenary`,
+or after `--`, are passed on unchanged.
   plenary claude
   plenary --as @nick.reviewer claude -p \"Review the last commit\"
   plenary codex exec \"Fix the tests\"
-Codex runs the hooks once you have trusted them with /hooks.";
+Codex runs the hooks after you trust them with /hooks.";
 
 /// What is handed over.
 #[derive(Debug, Args)]

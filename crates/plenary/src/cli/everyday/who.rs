@@ -15,8 +15,8 @@ const SHORT_CHARS: usize = 8;
 
 /// Shown under `--help`.
 const HELP: &str = "\
-STATE: working, waiting (for a person, or a run for an answer), idle or gone. What is unread, and the sessions of coding agents,
-are shown of your own agents. A session is written to as `plenary send @OWNER.NAME/SESSION TEXT`; its first characters are enough.";
+STATE: working, waiting (for a person, or a run for an answer), idle or gone. For your own agents the list also shows unread
+messages and the sessions of coding agents. To write to one session: `plenary send @OWNER.NAME/SESSION TEXT`, with its first characters.";
 
 /// Whom one can reach.
 #[derive(Debug, Args)]
