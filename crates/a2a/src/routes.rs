@@ -1,5 +1,5 @@
-//! What this room answers.
-//! Must not know: what becomes of a call.
+//! The routes of this room.
+//! Must not know: the effects of a call.
 
 use axum::{
     Router,

@@ -1,4 +1,5 @@
-//! The API of OpenAI over the agents that this server runs: an agent is a model, and the key is an agent's token.
+//! The API of OpenAI for the agents that this server runs: each agent is a model, and the API key is an agent's
+//! token.
 //! Must not know: Agent2Agent.
 
 mod chat;
