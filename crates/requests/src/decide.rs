@@ -1,4 +1,4 @@
-//! What may become of a request, and what follows. Pure.
+//! The decisions on a request. Pure.
 //! Must not know: HTTP, what an answer sets going.
 
 use plenary_accounts::{Actor, Authority};

@@ -1,4 +1,4 @@
-//! What may become of a thread, and what follows. Pure.
+//! The decisions on a thread. Pure.
 //! Must not know: HTTP, where a token came from, how an agent runs.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `plenary watch`: everything that the caller may see, line by line, over every break of the stream, until Ctrl-C.
+//! `plenary watch`: everything that the caller may see, line by line, across disconnects, until Ctrl-C.
 //! Must not know: how the stream is kept up.
 
 use clap::Args;

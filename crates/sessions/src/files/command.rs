@@ -1,4 +1,4 @@
-//! What can be asked of a file. Pure.
+//! The commands on a file. Pure.
 //! Must not know: how its content travels.
 
 use plenary_kernel::{AgentHandle, FileId};

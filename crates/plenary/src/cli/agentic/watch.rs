@@ -1,4 +1,4 @@
-//! `plenary context watch`: what happens in a project, over every break of the stream, until Ctrl-C.
+//! `plenary context watch`: what happens in a project, across disconnects, until Ctrl-C.
 //! Must not know: how the stream is kept up.
 
 use clap::Args;
