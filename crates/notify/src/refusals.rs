@@ -1,4 +1,4 @@
-//! One exhaustive mapping from what went wrong to what the peer is told: the house form.
+//! One exhaustive mapping from failures to responses: the common form.
 //! Must not know: the request.
 
 use plenary_kernel::{Class, Refusal};

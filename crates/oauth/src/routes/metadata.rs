@@ -1,4 +1,4 @@
-//! What the server is (RFC 8414).
+//! The metadata of the server (RFC 8414).
 //! Must not know: clients.
 
 use axum::{

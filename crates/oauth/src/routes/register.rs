@@ -1,4 +1,4 @@
-//! Registration (RFC 7591), by anybody: nothing is stored, and nothing is checked but where a client is called back.
+//! Registration (RFC 7591), open to everybody: nothing is stored, and only the redirect URIs are checked.
 //! Must not know: people.
 
 use axum::{

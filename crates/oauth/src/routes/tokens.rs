@@ -1,4 +1,4 @@
-//! Tokens for a code or a refresh token, and tokens given back (RFC 6749, RFC 7009).
+//! Tokens for a code or a refresh token, and their revocation (RFC 6749, RFC 7009).
 //! Must not know: pages.
 
 use axum::{

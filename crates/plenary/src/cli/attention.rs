@@ -1,5 +1,5 @@
-//! `plenary attention`: what may disturb the agent, or one session of its coding agents, and until when.
-//! Must not know: what passes; the server decides it.
+//! `plenary attention`: the attention level of the agent, or of one session of its coding agents, and its end.
+//! Must not know: which messages pass; the server decides it.
 
 use clap::{Args, ValueEnum};
 use plenary_client::{accounts::Attention, frames::now};

@@ -1,6 +1,6 @@
-//! `plenary acp`: an agent of the network as an agent of an editor, over the Agent Client Protocol on standard input and
-//! output. Requests are read here and answered by a task each.
-//! Must not know: how an agent is asked.
+//! `plenary acp`: an agent of the network as an agent of an editor, over the Agent Client Protocol on standard input
+//! and output. Requests are read here and each is answered by its own task.
+//! Must not know: how an agent is called.
 
 mod asker;
 mod conversation;

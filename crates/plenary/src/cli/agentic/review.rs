@@ -1,5 +1,5 @@
-//! `plenary context review`: what waits for a review, the answers, and what was answered before.
-//! Must not know: packages' contents.
+//! `plenary context review`: pending reviews, answers, and the history.
+//! Must not know: the contents of packages.
 
 use clap::{Args, Subcommand};
 use plenary_client::{

@@ -1,5 +1,5 @@
-//! `plenary context session`: sessions of work, begun by themselves at the first deposit of a terminal.
-//! Must not know: what is deposited in one.
+//! `plenary context session`: sessions of work, started automatically at the first deposit of a terminal.
+//! Must not know: the deposits.
 
 use clap::{Args, Subcommand};
 use plenary_client::{

@@ -1,4 +1,4 @@
-//! `plenary context sync`: what one server has that the other has not, both ways. A token of this server never goes to
+//! `plenary context sync`: copies new records between two servers, both ways. A token of this server is never sent to
 //! the other one.
 //! Must not know: how records are compared.
 

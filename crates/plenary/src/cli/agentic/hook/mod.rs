@@ -1,5 +1,5 @@
-//! `plenary context hook`: deposits by themselves, after each commit or when a coding agent stops.
-//! Must not know: what is deposited; the hooks run `plenary context deposit`.
+//! `plenary context hook`: automatic deposits, after each commit or when a coding agent stops.
+//! Must not know: the deposits; the hooks run `plenary context deposit`.
 
 mod claude;
 mod commit;
