@@ -1,6 +1,6 @@
-//! `plenary cluster`: what an operator of several nodes asks: a configuration for the NATS servers, how they keep the
-//! journals, and whether a node's replica is the journal's. Nothing here changes anything.
-//! Must not know: what is in a log.
+//! `plenary cluster`: commands for the operator of several nodes: a configuration for the NATS servers, the state of
+//! their journals, and a comparison of a node's replica with the journal. Nothing here changes anything.
+//! Must not know: the content of a log.
 
 mod nats_conf;
 

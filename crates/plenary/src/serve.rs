@@ -1,4 +1,4 @@
-//! `plenary serve`: the server's settings as the command line gives them, and its run.
+//! `plenary serve`: the server's settings from the command line, and its run.
 //! Must not know: the command line's other commands.
 
 mod refusal;

@@ -1,5 +1,5 @@
 //! `plenary --help`: the commands in groups, each with an example.
-//! Must not know: what a command does, but for what it says of itself.
+//! Must not know: a command, except its own description.
 
 use clap::Command;
 

@@ -1,4 +1,4 @@
-//! `plenary inbox`: what is new for the agent, and saying that it was taken note of.
+//! `plenary inbox`: shows and acknowledges the agent's news.
 //! Must not know: how a page becomes text.
 
 use std::time::Duration;

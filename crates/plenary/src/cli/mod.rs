@@ -1,7 +1,7 @@
-//! The client commands: what they are called, and how one is carried out.
-//! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event
-//! streams. Only `agent host` and `acp` use one: what runs agents runs them here as it does there, and the messages of a
-//! protocol that both sides of it write are in one place.
+//! The client commands: their names, and their dispatch.
+//! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event streams. Only
+//! `agent host` and `acp` use one: the code that runs agents is the same here and there, and the messages of a
+//! two-sided protocol are in one place.
 
 mod acp;
 mod agent;

@@ -1,5 +1,5 @@
-//! `plenary requests notify`: where people are told that something waits for them.
-//! Must not know: how anything is sent.
+//! `plenary requests notify`: subscriptions of people to notifications.
+//! Must not know: how notifications are sent.
 
 use std::io::Read as _;
 

@@ -1,5 +1,5 @@
-//! `plenary agent sessions`, `events` and `inbox`: what an agent is shown, read by its owner or the operator. Nothing is
-//! marked by it.
+//! `plenary agent sessions`, `events` and `inbox`: an agent's view, read by its owner or the operator without
+//! changing marks.
 //! Must not know: the caller.
 
 use clap::Args;

@@ -1,5 +1,5 @@
-//! `plenary ask` and `plenary requests`: what agents ask people, and what people answer.
-//! Must not know: what follows from an answer.
+//! `plenary ask` and `plenary requests`: questions of agents to people, and their answers.
+//! Must not know: the effect of an answer.
 
 use std::time::Duration;
 

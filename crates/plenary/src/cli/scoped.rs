@@ -1,5 +1,5 @@
-//! `plenary token create`, `exchange`, `issued` and `revoke`: tokens beside an agent's own, with a scope.
-//! Must not know: which tokens are saved on this machine.
+//! `plenary token create`, `exchange`, `issued` and `revoke`: additional tokens of an agent, with a scope.
+//! Must not know: the tokens saved on this machine.
 
 use std::path::{Path, PathBuf};
 

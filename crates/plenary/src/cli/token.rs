@@ -1,5 +1,5 @@
-//! `plenary token`: the tokens saved on this machine; those with a scope, which the server makes, stand in `scoped`.
-//! Must not know: the server; nothing is asked of it here.
+//! `plenary token`: the tokens saved on this machine; tokens with a scope, which the server creates, are in `scoped`.
+//! Must not know: the server; this module makes no requests to it.
 
 use std::io::{BufRead, IsTerminal, Read};
 

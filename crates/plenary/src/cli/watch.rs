@@ -1,5 +1,5 @@
-//! `plenary watch`: everything that the caller may see, line by line, across disconnects, until Ctrl-C.
-//! Must not know: how the stream is kept up.
+//! `plenary watch`: all events that the caller may see, line by line, across disconnects, until Ctrl-C.
+//! Must not know: how the stream is resumed.
 
 use clap::Args;
 use plenary_client::{

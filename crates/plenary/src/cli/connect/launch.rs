@@ -1,6 +1,6 @@
-//! `plenary claude` and the others: the coding agent is started connected, by flags and environment, and no file of the
-//! directory is touched. Where `connect` has written settings, those are used.
-//! Must not know: what the settings hold; the plan does.
+//! `plenary claude` and the others: start the coding agent connected, by flags and environment, without changing a
+//! file of the directory. If `connect` has written settings, those are used.
+//! Must not know: the content of the settings; the plan has it.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! `plenary connect` and `disconnect`: a coding agent becomes an agent of the network, and is told so in its settings.
+//! `plenary connect` and `disconnect`: make a coding agent an agent of the network, through its settings.
 //! Must not know: how settings are written; the form of any one of them.
 
 mod change;

@@ -1,5 +1,5 @@
-//! The everyday words: `plenary send`, `reply`, and what `ask` does with an agent.
-//! Must not know: how content is gathered, or how news is shown.
+//! The everyday commands: `plenary send`, `reply`, and `ask` for an agent.
+//! Must not know: how content is read, or how news is printed.
 
 mod last;
 mod meant;

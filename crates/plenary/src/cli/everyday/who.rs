@@ -1,5 +1,6 @@
-//! `plenary who`: whom one can reach, what they do, and the sessions of one's own coding agents.
-//! Must not know: how a state is found; the server says it.
+//! `plenary who`: the agents that the caller can contact, their activity, and the sessions of the caller's own coding
+//! agents.
+//! Must not know: how a state is determined; the server does this.
 
 use clap::Args;
 use plenary_client::{frames::now, me::WhoPage};

@@ -1,5 +1,5 @@
 //! `plenary frame advise`, `broadcast`, `handover` and `send`: one frame, one call.
-//! Must not know: what recipients make of it.
+//! Must not know: the reaction of recipients.
 
 use std::path::PathBuf;
 

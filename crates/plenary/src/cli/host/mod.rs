@@ -1,5 +1,5 @@
-//! `plenary agent host`: an agent on this machine, attached to the server for as long as the command runs.
-//! Must not know: how a run is carried out, or how frames travel.
+//! `plenary agent host`: an agent on this machine, attached to the server while the command runs.
+//! Must not know: how a run is executed, or the transport of frames.
 
 mod says;
 mod serving;
