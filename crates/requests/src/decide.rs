@@ -1,5 +1,5 @@
 //! The decisions on a request. Pure.
-//! Must not know: HTTP, what an answer sets going.
+//! Must not know: HTTP, the effects of an answer.
 
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::Decision;

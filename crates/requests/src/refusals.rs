@@ -1,5 +1,5 @@
-//! One exhaustive mapping from rejections to errors on the wire: the house form, with the answer that stands where
-//! one does.
+//! One exhaustive mapping from rejections to errors on the wire: the common form, with the final answer if there is
+//! one.
 //! Must not know: the request.
 
 use axum::response::Response;

@@ -1,5 +1,5 @@
 //! The decisions on a thread. Pure.
-//! Must not know: HTTP, where a token came from, how an agent runs.
+//! Must not know: HTTP, the source of a token, how an agent runs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The commands on a session. Bodies arrive checked or with the reason why they are refused: a stranger is told "not
+//! The commands on a session. Bodies arrive checked or with the reason of their refusal, so that a stranger gets "not
 //! found" before anything about its body (wire.md D.9, order of checks). Pure.
 
 use bytes::Bytes;
