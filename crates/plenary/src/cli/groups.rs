@@ -83,6 +83,6 @@ pub(crate) fn grouped(command: Command) -> Command {
         }
         text.push_str(&format!("  e.g. {}\n\n", group.example));
     }
-    text.push_str("`plenary help COMMAND` says more of each.\n");
+    text.push_str("`plenary help COMMAND` shows more about each.\n");
     command.before_help(text).help_template(TEMPLATE)
 }
