@@ -1,5 +1,5 @@
 //! Limits of this room.
-//! Must not know: what they are limits of.
+//! Must not know: the code that applies them.
 
 /// Most bytes of text and data of one task that an answer holds; what an agent says beyond it is left out and `truncated`
 /// stands in the task's metadata. A page of tasks ends with the task that passes it.

@@ -1,5 +1,5 @@
-//! From a token to its bearer. Whose a token was is remembered by its digest; that it still is, is asked of the
-//! bearer's own state every time, so that a revoked token is dead the moment its event is.
+//! From a token to its bearer. The owner of a token is cached by its digest; its validity is checked in the bearer's
+//! state each time, so that a revoked token is invalid at once.
 //! Must not know: HTTP.
 
 use plenary_kernel::{OwnerName, proof::Challenge};

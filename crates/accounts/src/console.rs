@@ -1,5 +1,5 @@
-//! Sign-in of people: links that are used once, the sessions that they open, and the cookie that stands for one. The
-//! sessions of an owner stand on one stream, those of the operator on another; only digests are kept.
+//! Sign-in of people: single-use links, the sessions that they open, and their cookies. The sessions of an owner are
+//! on one stream, those of the operator on another; only digests are stored.
 //! Must not know: HTTP bodies, or pages.
 
 pub mod command;

@@ -1,5 +1,5 @@
-//! The members of a request body, one by one, each with the code that names it when it is wrong (wire.md 2.3).
-//! Members that nobody asks for are ignored (wire.md D.9); null is as good as absent.
+//! The members of a request body, one by one, each with its error code (wire.md 2.3). Unknown members are ignored
+//! (wire.md D.9); null means absent.
 //! Must not know: any one request.
 
 use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};

@@ -1,6 +1,6 @@
-//! Tokens and people that issuers outside this server vouch for, once somebody has verified what they say. A token of theirs
-//! becomes a token of an agent like any other: with a scope, an end, and an entry in the list, where it can be ended.
-//! Must not know: what an issuer's token looks like, or who is admitted.
+//! Tokens and people of external issuers, after their verification. Such a token becomes a token of an agent like any
+//! other: with a scope, an expiry, and an entry in the list, where it can be revoked.
+//! Must not know: the form of an issuer's token, or the rules of admission.
 
 use std::{collections::HashSet, sync::Arc};
 

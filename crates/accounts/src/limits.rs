@@ -1,4 +1,4 @@
-//! The limits of this room by name, each with what happens past it.
+//! The limits of this room by name, each with its effect.
 
 /// Longest token that is looked at, in bytes; past it 401, and 400 where a token is chosen.
 pub const TOKEN_OCTETS_MAX: usize = 512;

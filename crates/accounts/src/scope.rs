@@ -1,5 +1,5 @@
-//! What a token may do: rooms to read or to write, and, where it is held to them, sessions and projects. Pure.
-//! Must not know: whose token it is, or how a request names what it asks for.
+//! The rights of a token: rooms to read or to write, and optionally a limit to sessions and projects. Pure.
+//! Must not know: the owner of the token, or how a request names its target.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

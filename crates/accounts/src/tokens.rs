@@ -1,4 +1,4 @@
-//! Tokens beside an agent's own, as the rest of the server uses them: made, listed, ended, and when they were last used.
+//! The interface to additional tokens for the rest of the server: create, list, end, last use.
 //! Must not know: HTTP.
 
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
-//! The HTTP edge: listening, strict HTTP/1.1, bodies as checked JSON, operations and what is generated from them.
-//! Must not know: any protocol; a room brings its operations and its own form of errors.
+//! The HTTP edge: listening, strict HTTP/1.1, bodies as checked JSON, operations, and the documents generated from
+//! them.
+//! Must not know: any protocol; a room provides its operations and its form of errors.
 
 mod admission;
 mod answers;

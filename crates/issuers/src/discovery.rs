@@ -1,6 +1,6 @@
-//! What an issuer says of itself (OpenID Connect Discovery), and its keys: fetched, bounded, and kept for a while. Nobody can
-//! make this server ask more often than a few times a minute, whatever keys somebody names.
-//! Must not know: what a token says.
+//! An issuer's metadata (OpenID Connect Discovery) and its keys: fetched, bounded, and cached. No caller can cause
+//! more than a few fetches per minute, whatever key ids it sends.
+//! Must not know: the content of a token.
 
 use std::{sync::Arc, time::Duration};
 

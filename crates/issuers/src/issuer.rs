@@ -1,5 +1,5 @@
-//! One issuer: what the operator says of it, and its tokens verified.
-//! Must not know: which use a token is put to.
+//! One issuer: its configuration, and the verification of its tokens.
+//! Must not know: the use of a token.
 
 use std::{fmt, sync::Arc};
 

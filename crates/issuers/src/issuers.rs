@@ -1,5 +1,5 @@
 //! The issuers of a server.
-//! Must not know: which use a token is put to.
+//! Must not know: the use of a token.
 
 use std::sync::Arc;
 

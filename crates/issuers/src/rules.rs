@@ -1,4 +1,4 @@
-//! Who is admitted, and as whom: rules over the claims of a token that was verified. Pure.
+//! Rules of admission: they map the claims of a verified token to an account. Pure.
 //! Must not know: how a token is verified.
 
 use std::{collections::BTreeMap, fmt};

@@ -1,6 +1,6 @@
-//! Signing a person in at an issuer (OpenID Connect Core, 3.1): where the browser is sent, and what a code is redeemed for.
-//! What ties the browser to its attempt follows from one secret that only the browser keeps, so nothing is stored.
-//! Must not know: what becomes of a person who is admitted.
+//! Sign-in of a person with an issuer (OpenID Connect Core, 3.1): the redirect of the browser, and the exchange of
+//! the code. The browser's attempt derives from one secret that only the browser keeps, so nothing is stored.
+//! Must not know: the session of an admitted person.
 
 use base64::{
     Engine as _,

@@ -1,5 +1,5 @@
-//! Whether a token is its issuer's, for this server, and valid now. Pure.
-//! Must not know: where keys come from, or whom a token admits.
+//! Verifies a token: its issuer, its audience, and its validity. Pure.
+//! Must not know: the source of keys, or the rules of admission.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Validation, errors::ErrorKind};

@@ -1,6 +1,6 @@
-//! Forms: values that a person is asked for, as the flat JSON Schema of an elicitation has them (Model Context Protocol
-//! 2025-11-25 and 2026-07-28, Agent Client Protocol 1). What a schema says beyond that is passed over. Pure.
-//! Must not know: who asks, how a form is shown, or what its values are for.
+//! Forms: the values that a request asks a person for, as the flat JSON Schema of an elicitation (Model Context
+//! Protocol 2025-11-25 and 2026-07-28, Agent Client Protocol 1). Other members of a schema are ignored. Pure.
+//! Must not know: the requester, the presentation of a form, or the purpose of its values.
 
 use serde_json::{Map, Value};
 

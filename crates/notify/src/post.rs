@@ -1,6 +1,6 @@
-//! What another room sends to a URL that its own client named: signed, repeated and given up as a notification is, and
-//! within the same limits of its owner.
-//! Must not know: what is sent, or who wants it.
+//! Requests that another room sends to a URL of its own client: signed, retried and given up like notifications, and
+//! within the same limits of their owner.
+//! Must not know: the content, or the recipient.
 
 use std::collections::BTreeMap;
 

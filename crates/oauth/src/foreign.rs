@@ -1,7 +1,7 @@
-//! What a token of an issuer is good for: the agent and the scope of the rule that admits it, no more than the token itself
-//! says, and until when. The issuer that stands in place of this server's own authorization server is believed at every
-//! operation; the others only where a token is exchanged.
-//! Must not know: how a token is kept.
+//! The rights of an issuer's token: the agent and the scope of the matching rule, limited by the token's own scope
+//! and expiry. The issuer that replaces this server's own authorization server is accepted at every operation; others
+//! only at the token exchange.
+//! Must not know: how a token is stored.
 
 use futures_util::future::BoxFuture;
 use plenary_accounts::{Admission, ForeignTokens, Scope};

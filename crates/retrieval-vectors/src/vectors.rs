@@ -1,5 +1,6 @@
-//! The index: what changes gets vectors and goes to the shelf and into memory, and a query is compared with all of it.
-//! Must not know: where the shelf keeps anything, how a model works.
+//! The index: changed documents get vectors, which go to the storage and into memory, and a query is compared with
+//! all of them.
+//! Must not know: where the storage is, how a model works.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

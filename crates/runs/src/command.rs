@@ -1,4 +1,4 @@
-//! What can be asked of a thread. Pure.
+//! The commands on a thread. Pure.
 //! Must not know: HTTP.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What may become of a thread, and what follows. Pure.
-//! Must not know: HTTP, where a token came from, how an agent runs.
+//! The decisions on a thread. Pure.
+//! Must not know: HTTP, the source of a token, how an agent runs.
 
 use std::sync::Arc;
 

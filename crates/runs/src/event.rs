@@ -1,5 +1,5 @@
-//! What can stand on a thread's stream, and its stored form. The forms are frozen. Pure.
-//! Must not know: HTTP; what an agent's events mean.
+//! The events of a thread's stream, and their stored form. The forms are frozen. Pure.
+//! Must not know: HTTP; the meaning of an agent's events.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Runs inside the process: how an agent that this server runs is asked by another room, on a thread that is bound to
-//! something of that room, through the same deciders as everybody.
-//! Must not know: what a thread is bound to.
+//! Runs inside the process: another room calls a hosted agent, on a thread that is bound to an object of that room,
+//! through the same deciders as all callers.
+//! Must not know: the object of the thread.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The events of a run or a thread, in order, read from the log as they are asked for (SC-36, SC-38, SC-42); what is
-//! known of a run (SC-40), and the threads of an agent (SC-41).
+//! The events of a run or a thread, in order, read from the log on request (SC-36, SC-38, SC-42); the state of a run
+//! (SC-40), and the threads of an agent (SC-41).
 //! Must not know: HTTP.
 
 use plenary_accounts::Actor;

@@ -1,5 +1,5 @@
-//! What peers of this protocol are told: `{"detail","code"}` (wire.md D.3, D.8).
-//! Must not know: which request is answered.
+//! The refusals of this protocol: `{"detail","code"}` (wire.md D.3, D.8).
+//! Must not know: the request.
 
 use axum::response::{IntoResponse as _, Response};
 use plenary_edge::refused;

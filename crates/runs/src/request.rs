@@ -1,6 +1,6 @@
-//! Requests as peers send them (SC-23): their type by its name or by their members; what is wrong is a 422 with the code
-//! of the member it is wrong in. Members that nobody knows are kept for the agent.
-//! Must not know: what becomes of a request.
+//! Requests of peers (SC-23): their type by its name or by their members; an invalid member is a 422 with its code.
+//! Unknown members are kept for the agent.
+//! Must not know: the effect of a request.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};

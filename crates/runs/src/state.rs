@@ -1,5 +1,5 @@
-//! The fold of a thread: its agent, its runs and where each stands. What was said is not in it. Pure.
-//! Must not know: payloads, time but what events carry.
+//! The fold of a thread: its agent, its runs and their states. It does not contain the output. Pure.
+//! Must not know: payloads, any time except that of events.
 
 use std::sync::Arc;
 

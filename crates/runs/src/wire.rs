@@ -1,5 +1,5 @@
-//! What peers of the Agent Protocol get (wire.md 4.1, 4.2, D.8). Pure.
-//! Must not know: where it is read from.
+//! The responses of the Agent Protocol (wire.md 4.1, 4.2, D.8). Pure.
+//! Must not know: the source of the data.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Runs that wait for input: asked of the people of whoever opened the thread, and answered into the run.
-//! Must not know: how a run goes on.
+//! Runs that wait for input: requests to the people of the thread's opener; the answer resumes the run.
+//! Must not know: how a run continues.
 
 use plenary_kernel::{AskId, Version, form::Form};
 use plenary_log::{Fault, StoredEvent};

@@ -1,5 +1,5 @@
 //! The operations on push configurations (sections 3.1.7 to 3.1.10), in the name of one caller.
-//! Must not know: the bindings, or how anything is sent.
+//! Must not know: the bindings, or how notifications are sent.
 
 use a2a::{
     AuthenticationInfo, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,

@@ -1,5 +1,5 @@
-//! What may become of an owner's push configurations, and what they are. Pure.
-//! Must not know: how anything is sent.
+//! The decisions on an owner's push configurations. Pure.
+//! Must not know: how notifications are sent.
 
 use plenary_engine::Decision;
 use serde::{Deserialize, Serialize};

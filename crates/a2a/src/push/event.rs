@@ -1,5 +1,5 @@
-//! What stands on the stream of an owner's push configurations, and its stored form. The forms are frozen. Pure.
-//! Must not know: what follows from it.
+//! The events of an owner's push configurations, and their stored form. The forms are frozen. Pure.
+//! Must not know: their effects.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::AgentHandle;

@@ -1,6 +1,6 @@
-//! Tells of tasks: when one that somebody wants to hear of waits or is over, that is handed to what sends notifications.
-//! What a crash left untold is told at the next start: it comes to the same notification.
-//! Must not know: how a notification is sent, signed or repeated.
+//! Queues push notifications: when a task with a push configuration waits or has ended, it passes the task to the
+//! sender. After a crash the next start queues the missing ones; the same task gives the same notification.
+//! Must not know: how a notification is sent, signed or retried.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

@@ -1,5 +1,5 @@
-//! The events of an agent's stream, and their stored form. The forms are frozen: a change of one is a new form,
-//! and the old one is read on. Pure.
+//! The events of an agent's stream, and their stored form. The forms are frozen: a change is a new form, and the old
+//! form stays readable. Pure.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};

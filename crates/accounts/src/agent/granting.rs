@@ -1,4 +1,4 @@
-//! What may become of an agent's tokens beside its own, and of grants. Pure.
+//! The decisions on an agent's additional tokens and on grants. Pure.
 
 use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, Stamp, TimestampMs};

@@ -1,4 +1,4 @@
-//! Given an agent with tokens and grants, when a client or time does something, then what.
+//! Given, when, then: an agent with tokens and grants, and the actions of a client or of time.
 
 use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
 

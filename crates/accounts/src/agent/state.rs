@@ -1,5 +1,5 @@
 //! An agent: the fold of its stream. Pure.
-//! Must not know: other agents' states, or what a command may do.
+//! Must not know: other agents' states, or the rules of a command.
 
 use std::collections::{BTreeMap, BTreeSet};
 

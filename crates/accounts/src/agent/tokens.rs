@@ -1,5 +1,5 @@
-//! Tokens of an agent beside its own: scoped, with an end, each below the one that it was made with; and grants, which a
-//! person gives to a client and which are no bearer's themselves, but the parents of what the client bears. Pure.
+//! Additional tokens of an agent: scoped, with an expiry, each below the token that created it; and grants, which a
+//! person gives to a client. A grant is not a credential; it is the parent of the client's tokens. Pure.
 //! Must not know: how a token is sent, or OAuth's messages.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The cookie that stands for a session of the console, and what a page sends with each write to show that it is ours.
+//! The cookie of a console session, and the CSRF token that a page sends with each write.
 //! Must not know: whether a session is open.
 
 use http::{HeaderMap, header};

@@ -1,6 +1,6 @@
-//! The operations on agents, runs and threads (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are repeated on
-//! transient failures.
-//! Must not know: how calls travel.
+//! The operations on agents, runs and threads (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are repeated
+//! on transient failures.
+//! Must not know: the transport of calls.
 
 use bytes::Bytes;
 use http::Method;

@@ -1,4 +1,4 @@
-//! What is sent to agents, and what the server says of agents, runs and threads (wire.md 4.1, D.8).
+//! Requests to agents, and the server's descriptions of agents, runs and threads (wire.md 4.1, D.8).
 //! Must not know: the calls.
 
 use plenary_kernel::AgentHandle;

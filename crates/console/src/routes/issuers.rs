@@ -1,6 +1,6 @@
-//! Signing in at an issuer outside this server (OpenID Connect): which issuers there are, the way there, and the way back. A
-//! cookie ties the browser to its attempt; what goes out follows from its secret, and nothing is stored here.
-//! Must not know: whom an issuer's word admits; its rules do.
+//! Sign-in with an external issuer (OpenID Connect): the list of issuers, the redirect to one, and the return. A
+//! cookie ties the browser to its attempt; all parameters derive from its secret, and nothing is stored here.
+//! Must not know: the rules of admission; the issuer has them.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! Signing in and out: links, the session of the cookie, and the list of all.
-//! Must not know: how links and sessions are kept.
+//! Sign-in and sign-out: links, the session of the cookie, and the list of all sessions.
+//! Must not know: how links and sessions are stored.
 
 use axum::{
     Json,

@@ -1,4 +1,4 @@
-//! A project followed live: the events after a cursor, then new ones; and the wake-ups of readers.
+//! A project's live readers: the events after a cursor, then new ones; and their wake-ups.
 //! Must not know: how the connection is kept.
 
 use std::{future::Future, pin::Pin};

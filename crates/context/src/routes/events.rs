@@ -1,4 +1,4 @@
-//! What happens in a project, as it happens (section 10.2 `realtime`; wire.md D.7).
+//! The live events of a project (section 10.2 `realtime`; wire.md D.7).
 
 use axum::{
     extract::{FromRequestParts, State},

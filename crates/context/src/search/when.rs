@@ -1,4 +1,4 @@
-//! What a query says of time, and how well the day of a package goes with it. Pure.
+//! The time expressions of a query, and how well the date of a package matches them. Pure.
 //! Must not know: words of texts, vectors.
 
 use super::documents::{DAY_MS, MONTHS};

@@ -1,5 +1,5 @@
-//! What the agent asks its person for by a form, as a question to the caller, and the answer as the values.
-//! Must not know: how either travels.
+//! An elicitation of the agent with a form, as a question to the caller, and the answer as the values.
+//! Must not know: the transport.
 
 use plenary_kernel::form::Form;
 use plenary_runs::{ELICITATION, Event};

@@ -1,4 +1,4 @@
-//! Given the keys of an issuer, when somebody sends a token, then it is accepted, or why not.
+//! Given, when, then: the keys of an issuer, a token, acceptance or the reason of refusal.
 
 use jsonwebtoken::Algorithm;
 use ring::{

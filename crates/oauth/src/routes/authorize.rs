@@ -1,6 +1,6 @@
-//! A person is asked: signs in where nobody is signed in, chooses the agent, what the client may do and for how long, and
-//! goes back to the client. A form counts only if it comes from this very page and has the session's own mark.
-//! Must not know: what a grant becomes.
+//! The authorization page: the person signs in if necessary, chooses the agent, the scope and the duration, and
+//! returns to the client. A form is accepted only from this page and with the session's CSRF token.
+//! Must not know: the effect of a grant.
 
 use std::net::SocketAddr;
 

@@ -1,6 +1,6 @@
-//! A token for another one (RFC 8693): what an issuer vouches for becomes a short token of an agent, and a token of this server
+//! Token exchange (RFC 8693): a token of an issuer for a short-lived token of an agent, or a token of this server for
 //! a narrower one.
-//! Must not know: which tokens an issuer's word admits.
+//! Must not know: the rules of admission.
 
 use plenary_accounts::{Failure, Rejection, Scope, Token, TokenOwner, agent::tokens::IssuedToken};
 use plenary_issuers::Flaw;

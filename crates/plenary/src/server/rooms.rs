@@ -1,5 +1,5 @@
-//! The rooms of a server, built on each other and on its store.
-//! Must not know: what goes on beside requests, or how it is served.
+//! Builds the rooms of a server on each other and on its store.
+//! Must not know: background work, or the listener.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Asking an agent for a run, answering it, stopping it (SC-11, SC-35, SC-39, SC-45, SC-46).
+//! Starting a run, resuming it, canceling it (SC-11, SC-35, SC-39, SC-45, SC-46).
 //! Must not know: what an agent does.
 
 use axum::{

@@ -1,4 +1,4 @@
-//! Given what stands on a thread, when something is asked of it, then this follows.
+//! Given, when, then: the events of a thread, a command, the decision.
 
 use serde_json::Map;
 

@@ -1,4 +1,4 @@
-//! What events are on the wire.
+//! The wire forms of events.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Saying something to others, and reading what was said.
+//! Sending a message, and reading messages.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! What each verb does: a payload out of the arguments, sent in the caller's name.
-//! Must not know: what a payload may hold; the operation checks it.
+//! The verbs: each builds a payload from the arguments and sends it in the caller's name.
+//! Must not know: the rules of a payload; the operation checks them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Who asks which agent, at a server that may restart meanwhile.
+//! The speaker and the agent, at a server that may restart meanwhile.
 //! Must not know: the editor.
 
 use std::{

@@ -1,6 +1,6 @@
-//! A session of the editor as a session of the network, with an agent that runs elsewhere: a prompt is a message, and the
-//! agent's next message is the answer.
-//! Must not know: lines, or which sessions are open.
+//! A session of the editor as a session of the network, for an agent that runs elsewhere: a prompt is a message, and
+//! the agent's next message is the answer.
+//! Must not know: lines, or the open sessions.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a run wants to know, as the editor asks it: a permission where the agent offers options, a form where the editor
-//! shows forms, else words, whose answer is the next prompt. Pure.
+//! A question of a run in the editor: a permission dialog if the agent offers options, a form if the editor supports
+//! forms, otherwise text, and the next prompt is the answer. Pure.
 //! Must not know: runs or the editor beyond their messages.
 
 use serde_json::{Map, Value, json};

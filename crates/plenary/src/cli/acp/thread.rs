@@ -1,5 +1,6 @@
-//! A session of the editor as a thread of an agent that the server runs: a prompt is a run, or the answer to one that waits.
-//! Must not know: lines, or which sessions are open.
+//! A session of the editor as a thread of an agent that the server runs: a prompt is a run, or the answer to a
+//! waiting one.
+//! Must not know: lines, or the open sessions.
 
 use std::{future::pending, sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! One run, told as it goes on, to its end: questions are asked at the terminal, Ctrl-C cancels it.
-//! Must not know: how it was asked for.
+//! Follows one run to its end: asks its questions at the terminal, and cancels it on Ctrl-C.
+//! Must not know: how it was started.
 
 use std::io::IsTerminal;
 

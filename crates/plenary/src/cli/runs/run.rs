@@ -1,5 +1,5 @@
-//! `plenary run`: asks an agent for something and tells what it does, or goes on with a run.
-//! Must not know: how a run is told.
+//! `plenary run`: starts a run of an agent and shows its progress, or continues a run.
+//! Must not know: how a run is printed.
 
 use std::path::PathBuf;
 
