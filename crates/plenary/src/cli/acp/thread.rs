@@ -68,7 +68,9 @@ impl ThreadSession {
                     *self.session.question.lock() = Some(question);
                     return Ok(END_TURN);
                 };
-                self.resume(&question.run, &answers).await?;
+                if !self.resume(&question, &answers).await? {
+                    self.tell(&agent_text("This was answered elsewhere, and the run has gone on.\n\n")).await;
+                }
                 (question.run, Some(question.event))
             }
         };
@@ -87,12 +89,12 @@ impl ThreadSession {
         Ok(asker.call(|| asker.client.start_run(asker.name(), &chat, &key)).await?.run_id)
     }
 
-    /// Answers a run. If somebody else was faster, what follows says so.
-    async fn resume(&self, run: &str, answers: &Map<String, Value>) -> Result<(), Fault> {
-        let asker = &self.asker;
-        match asker.call(|| asker.client.resume_run(asker.name(), run, answers)).await {
-            Err(Error::Refused(refused)) if refused.status == 409 => Ok(()),
-            done => Ok(done.map(drop)?),
+    /// Answers a question of a run, and no later one; false if that waits no more. What follows says what became of it.
+    async fn resume(&self, question: &Question, answers: &Map<String, Value>) -> Result<bool, Fault> {
+        let (asker, asked) = (&self.asker, Some(question.event));
+        match asker.call(|| asker.client.resume_run(asker.name(), &question.run, asked, answers)).await {
+            Err(Error::Refused(refused)) if refused.status == 409 => Ok(false),
+            done => Ok(done.map(|_| true)?),
         }
     }
 
@@ -194,7 +196,8 @@ impl ThreadSession {
         match report.status {
             RunStatus::Waiting => {
                 let keys = report.request_keys.unwrap_or_default();
-                let question = Question::new((&run, report.last_event_id), &keys, report.options.as_ref());
+                let at = (run.as_str(), report.event_id.unwrap_or(report.last_event_id));
+                let question = Question::new(at, &keys, report.options.as_ref());
                 *self.session.question.lock() = Some(question);
             }
             RunStatus::Running => {
@@ -297,7 +300,7 @@ impl FollowedRun<'_> {
             Ok(reply) => question.permitted(&reply),
         };
         match reply {
-            Reply::Answers(answers) => self.session.resume(&question.run, &answers).await?,
+            Reply::Answers(answers) => drop(self.session.resume(&question, &answers).await?),
             Reply::Canceled => self.cancel.cancel(),
             Reply::Later => return Ok(Some(self.leave(question).await)),
         }
