@@ -38,7 +38,9 @@ fn asked(event: &StoredEvent) -> Result<Asked, Fault> {
     // What is no form is asked for by its names.
     let form = members["form"].as_object().and_then(|schema| {
         let message = members["message"].as_str()?;
-        Some((message.to_owned(), schema.clone(), Form::read(schema).ok()?))
+        // Nor can a no be told from a value under its name.
+        let form = Form::read(schema).ok().filter(|form| !form.words().contains_key(ELICITATION))?;
+        Some((message.to_owned(), schema.clone(), form))
     });
     Ok(Asked { keys, form })
 }
