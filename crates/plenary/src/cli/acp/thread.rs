@@ -177,9 +177,8 @@ impl ThreadSession {
                 }
                 *shown = Shown::default();
             }
-            EventBody::WaitForInput { request_keys } => {
-                let question = Question::new((&event.run_id, 0), request_keys, None);
-                self.tell(&agent_text(&question.words())).await;
+            EventBody::WaitForInput { .. } => {
+                self.tell(&agent_text(&question(event).words())).await;
             }
             _ => self.show(event, shown).await,
         }
@@ -195,10 +194,10 @@ impl ThreadSession {
         let report = asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value;
         match report.status {
             RunStatus::Waiting => {
-                let keys = report.request_keys.unwrap_or_default();
                 let at = (run.as_str(), report.event_id.unwrap_or(report.last_event_id));
-                let question = Question::new(at, &keys, report.options.as_ref());
-                *self.session.question.lock() = Some(question);
+                let members = json!({"request_keys": report.request_keys, "options": report.options,
+                    "form": report.form, "message": report.message});
+                *self.session.question.lock() = Some(Question::new(at, &members));
             }
             RunStatus::Running => {
                 let (asker, editor) = (self.asker.clone(), self.editor.clone());
@@ -254,11 +253,8 @@ impl FollowedRun<'_> {
         }
         self.session.show(event, &mut self.shown).await;
         match &event.body {
-            EventBody::WaitForInput { request_keys } if self.stop.is_none() => {
-                let members: Value = serde_json::from_str(event.json()).unwrap_or_default();
-                let at = (event.run_id.as_str(), event.id.unwrap_or_default());
-                let question = Question::new(at, request_keys, members["options"].as_object());
-                Ok(self.ask(question, &call_id(event)).await)
+            EventBody::WaitForInput { .. } if self.stop.is_none() => {
+                Ok(self.ask(question(event), &call_id(event)).await)
             }
             EventBody::RunCompleted { finish_reason, error, .. } => match finish_reason {
                 FinishReason::Canceled => Ok(Some(CANCELLED)),
@@ -317,6 +313,12 @@ impl FollowedRun<'_> {
         let told = asker.call(|| asker.client.cancel_run(asker.name(), &self.run));
         let _over_or_away = timeout(CANCEL_MAX, told).await;
     }
+}
+
+/// What a WaitForInput asks.
+fn question(event: &RunEvent) -> Question {
+    let members: Value = serde_json::from_str(event.json()).unwrap_or_default();
+    Question::new((&event.run_id, event.id.unwrap_or_default()), &members)
 }
 
 async fn until(stop: Option<Instant>) {
