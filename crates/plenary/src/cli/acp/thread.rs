@@ -78,14 +78,18 @@ impl ThreadSession {
     }
 
     async fn start(&self, text: &str) -> Result<String, Fault> {
-        let metadata = json!({"cwd": self.session.cwd()});
+        let asker = &self.asker;
+        let is_of_same_owner = asker.is_of_same_owner().await;
+        // It may tell the name of a user; agents of others keep what they get.
+        let metadata = json!({"cwd": self.session.cwd()}).as_object().cloned();
+        let metadata = metadata.filter(|_| is_of_same_owner);
         let chat = Chat {
             input: text.to_owned(),
             thread_id: Some(self.session.id.clone()),
             if_not_exists: Some("create"),
-            request_metadata: metadata.as_object().cloned(),
+            request_metadata: metadata,
         };
-        let (asker, key) = (&self.asker, IdempotencyKey::random());
+        let key = IdempotencyKey::random();
         Ok(asker.call(|| asker.client.start_run(asker.name(), &chat, &key)).await?.run_id)
     }
 
