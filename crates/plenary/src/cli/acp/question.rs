@@ -152,7 +152,9 @@ impl Question {
     pub(super) fn filled(&self, answer: &Value) -> Reply {
         match (answer["action"].as_str(), &self.form) {
             (Some("accept"), Some(form)) if form.is_empty() => Reply::Answers(said("accept")),
-            (Some("accept"), _) => answer["content"].as_object().cloned().map_or(Reply::Later, Reply::Answers),
+            (Some("accept"), _) => {
+                answer["content"].as_object().cloned().map_or(Reply::Later, Reply::Answers)
+            }
             (Some(word @ ("decline" | "cancel")), Some(_)) => Reply::Answers(said(word)),
             _ => Reply::Later,
         }
@@ -292,9 +294,15 @@ mod tests {
             question.words(),
             "depth: (depth)\n\n`decline` or `cancel` gives nothing; `-` leaves it out."
         );
-        assert_eq!(question.clone().answer_with("3"), json!({"branch": "main", "depth": "3"}).as_object().cloned());
+        assert_eq!(
+            question.clone().answer_with("3"),
+            json!({"branch": "main", "depth": "3"}).as_object().cloned()
+        );
         assert_eq!(question.answer_with(" - "), json!({"branch": "main"}).as_object().cloned());
-        assert_eq!(whole.clone().answer_with("decline"), json!({"elicitation": "decline"}).as_object().cloned());
+        assert_eq!(
+            whole.clone().answer_with("decline"),
+            json!({"elicitation": "decline"}).as_object().cloned()
+        );
         let mut confirmation = asked_by_form(&json!({"properties": {}}));
         assert_eq!(confirmation.words(), "Which? Answer decline or cancel, or give the values.");
         assert_eq!(confirmation.answer_with("accept"), json!({"elicitation": "accept"}).as_object().cloned());

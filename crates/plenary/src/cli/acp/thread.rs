@@ -6,7 +6,7 @@ use std::{future::pending, sync::Arc, time::Duration};
 use plenary_client::{
     Error, IdempotencyKey,
     frames::StreamOptions,
-    runs::{Chat, EventBody, FinishReason, Place, RunEvent, RunStatus, Signal},
+    runs::{Chat, EventBody, FinishReason, Place, RunEvent, RunStatus, RunStream, Signal},
 };
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -116,34 +116,9 @@ impl ThreadSession {
         let mut stream = self.asker.client.follow_run(self.asker.name(), &run, after, options);
         let mut followed =
             FollowedRun { session: self, run, cancel, shown: Shown::default(), asked: None, stop: None };
-        loop {
-            let signal = tokio::select! {
-                biased;
-                () = cancel.cancelled(), if followed.stop.is_none() => {
-                    followed.cancel().await;
-                    continue;
-                }
-                () = until(followed.stop) => return Ok(CANCELLED),
-                reply = replied(&mut followed.asked) => {
-                    if let Some(reason) = followed.replied(reply).await? {
-                        return Ok(reason);
-                    }
-                    continue;
-                }
-                signal = stream.next() => signal?,
-            };
-            match signal {
-                None => return Ok(END_TURN),
-                Some(Signal::Opened | Signal::Keepalive) => {}
-                Some(Signal::Lost { .. }) => followed.shown.tear(),
-                Some(Signal::Unreadable(error)) => return Err(error.into()),
-                Some(Signal::Event(event)) => {
-                    if let Some(reason) = followed.event(&event).await? {
-                        return Ok(reason);
-                    }
-                }
-            }
-        }
+        let ended = followed.go_on(&mut stream).await;
+        followed.withdraw().await;
+        ended
     }
 
     /// Reads the thread from its beginning, and shows it. What goes on in it is followed.
@@ -246,14 +221,44 @@ impl ThreadSession {
 }
 
 impl FollowedRun<'_> {
+    /// Shows what the run does, to its end or to a question that the next prompt answers.
+    async fn go_on(&mut self, stream: &mut RunStream) -> Result<StopReason, Fault> {
+        loop {
+            let signal = tokio::select! {
+                biased;
+                () = self.cancel.cancelled(), if self.stop.is_none() => {
+                    self.cancel().await;
+                    continue;
+                }
+                () = until(self.stop) => return Ok(CANCELLED),
+                reply = replied(&mut self.asked) => {
+                    if let Some(reason) = self.replied(reply).await? {
+                        return Ok(reason);
+                    }
+                    continue;
+                }
+                signal = stream.next() => signal?,
+            };
+            match signal {
+                None => return Ok(END_TURN),
+                Some(Signal::Opened | Signal::Keepalive) => {}
+                Some(Signal::Lost { .. }) => self.shown.tear(),
+                Some(Signal::Unreadable(error)) => return Err(error.into()),
+                Some(Signal::Event(event)) => {
+                    if let Some(reason) = self.event(&event).await? {
+                        return Ok(reason);
+                    }
+                }
+            }
+        }
+    }
+
     /// What an event means for the turn; the reason when it ends that.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events are not shown")]
     async fn event(&mut self, event: &RunEvent) -> Result<Option<StopReason>, Fault> {
-        if event.id.is_some()
-            && let Some(open) = self.asked.take()
-        {
+        if event.id.is_some() && !self.still_asks().await {
             // It was answered elsewhere, or the run is over.
-            self.session.editor.withdraw(open.asking).await;
+            self.withdraw().await;
         }
         self.session.show(event, &mut self.shown).await;
         match &event.body {
@@ -270,6 +275,14 @@ impl FollowedRun<'_> {
             },
             _ => Ok(None),
         }
+    }
+
+    /// Whether the run waits for what the editor is asked. It may say something meanwhile.
+    async fn still_asks(&self) -> bool {
+        let Some(OpenQuestion { question, .. }) = &self.asked else { return false };
+        let asker = &self.session.asker;
+        let report = asker.call(|| asker.client.run_report(asker.name(), &question.run)).await;
+        report.is_ok_and(|report| report.value.event_id == Some(question.event))
     }
 
     async fn ask(&mut self, question: Question, call: &str) -> Option<StopReason> {
@@ -307,12 +320,17 @@ impl FollowedRun<'_> {
         Ok(None)
     }
 
+    /// Takes back what the editor is asked and has not answered.
+    async fn withdraw(&mut self) {
+        if let Some(open) = self.asked.take() {
+            self.session.editor.withdraw(open.asking).await;
+        }
+    }
+
     /// Tells the run to stop. Whatever becomes of that, the turn ends.
     async fn cancel(&mut self) {
         self.stop = Some(Instant::now() + CANCEL_MAX);
-        if let Some(open) = self.asked.take() {
-            drop(open);
-        }
+        self.withdraw().await;
         let asker = &self.session.asker;
         let told = asker.call(|| asker.client.cancel_run(asker.name(), &self.run));
         let _over_or_away = timeout(CANCEL_MAX, told).await;
