@@ -30,5 +30,5 @@ pub(crate) const PUSH_CONFIGS_PER_OWNER_MAX: usize = 500;
 pub(crate) const PUSH_URL_BYTES_MAX: usize = 2_048;
 /// Longest id, token, scheme and credentials of a push configuration, in bytes.
 pub(crate) const PUSH_WORD_BYTES_MAX: usize = 1_024;
-/// Most bytes of a notification; a task that is larger comes without its artifacts.
+/// Most bytes of a notification; a task that is larger comes without its artifacts, then without what was said.
 pub(crate) const PUSH_BYTES_MAX: usize = 256 << 10;

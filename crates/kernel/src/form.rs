@@ -79,8 +79,10 @@ impl Form {
         if properties.len() > FORM_FIELDS_MAX {
             return Err(format!("may have at most {FORM_FIELDS_MAX} fields"));
         }
-        let required =
-            schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let required = match schema.get("required") {
+            None => &[][..],
+            Some(required) => required.as_array().ok_or("must have a list `required`")?,
+        };
         if !required.iter().all(|name| name.as_str().is_some_and(|name| properties.contains_key(name))) {
             return Err("requires a field that it does not have".to_owned());
         }
@@ -310,6 +312,8 @@ mod tests {
             json!({"type": "array"}),
             json!({"properties": []}),
             json!({"required": ["a"]}),
+            json!({"required": 5, "properties": {"a": {"type": "string"}}}),
+            json!({"required": null, "properties": {"a": {"type": "string"}}}),
             of(json!({"type": "object"})),
             of(json!({})),
             of(json!({"type": "array", "items": {"type": "string"}})),

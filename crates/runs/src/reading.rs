@@ -177,6 +177,9 @@ impl Runs {
             let members = serde_json::from_slice::<serde_json::Value>(&event.members).unwrap_or_default();
             let object = |name: &str| members.get(name).and_then(|value| value.as_object().cloned());
             (report.request_keys, report.options) = (object("request_keys"), object("options"));
+            report.form = object("form");
+            report.message = members["message"].as_str().filter(|_| report.form.is_some()).map(str::to_owned);
+            report.event_id = Some(run.asks);
         }
         if run.status.is_over() {
             // A run that was told to stop before it began has no other end.

@@ -134,7 +134,8 @@ impl From<Rejection> for RunRefusal {
                 Refusal::new(Class::TooMany, "too_many_queued_runs_of_owner", text).into()
             }
             Rejection::RunNotActive => {
-                Refusal::conflict("run_not_active", "The run has ended, or does not wait for input.").into()
+                Refusal::conflict("run_not_active", "The run has ended, or does not wait for this input.")
+                    .into()
             }
         }
     }

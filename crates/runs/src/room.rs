@@ -54,7 +54,7 @@ impl Room for ThreadRoom {
     type State = ThreadState;
     type Event = ThreadEvent;
     const CATEGORY: &'static str = "runs.thread";
-    const SNAPSHOT_FORM: u16 = 2;
+    const SNAPSHOT_FORM: u16 = 3;
 
     fn encode(event: &ThreadEvent) -> NewEvent {
         event.encode()

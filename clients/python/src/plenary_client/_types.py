@@ -3232,10 +3232,16 @@ class RunReport(TypedDict):
     """When it was requested, RFC 3339, UTC."""
     error: NotRequired[str | None]
     """What went wrong."""
+    event_id: NotRequired[int | None]
+    """For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput."""
     finish_reason: NotRequired[FinishReason | None]
     """How it ended."""
+    form: NotRequired[JsonObject | None]
+    """For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so."""
     last_event_id: int
     """The id of its last event; 0 if it is queued."""
+    message: NotRequired[str | None]
+    """For a waiting run with a form: what the agent says about it."""
     options: NotRequired[JsonObject | None]
     """For a waiting run: the answers among which the agent offers a choice, by the key that each is for."""
     request: Any
@@ -3259,6 +3265,11 @@ class RunRequest(TypedDict):
     """The body of `POST /agent/{name}/run`."""
     args: NotRequired[JsonObject | None]
     """For a ConfigureRequest: the arguments to set; null removes an argument."""
+    event_id: NotRequired[int | None]
+    """For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never answers the next
+    one; if the
+    run does not wait for that any more, 409. Whatever the run waits for when it is absent.
+    """
     if_not_exists: NotRequired[str | None]
     """For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
     `create`,
@@ -3824,6 +3835,7 @@ ErrorCode = Literal[
     "invalid_directory",
     "invalid_display_name",
     "invalid_end_after_send",
+    "invalid_event_id",
     "invalid_events",
     "invalid_expires_in",
     "invalid_filename",

@@ -2516,11 +2516,11 @@ export class RunOperations {
    *
    * Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, forbidden,
    * agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,
-   * idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_args, args_too_large,
-   * invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id, invalid_if_not_exists,
-   * invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth, depth_exceeded,
-   * invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams, too_many_queued_runs, too_many_runs,
-   * too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+   * idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id, invalid_args,
+   * args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
+   * invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth,
+   * depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams, too_many_queued_runs,
+   * too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
    */
   async run(
     name: string,

@@ -3072,10 +3072,16 @@ export interface RunReport {
   created_at: string;
   /** What went wrong. */
   error?: string | null;
+  /** For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput. */
+  event_id?: number | null;
   /** How it ended. */
   finish_reason?: FinishReason | null;
+  /** For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so. */
+  form?: JsonObject | null;
   /** The id of its last event; 0 if it is queued. */
   last_event_id: number;
+  /** For a waiting run with a form: what the agent says about it. */
+  message?: string | null;
   /** For a waiting run: the answers among which the agent offers a choice, by the key that each is for. */
   options?: JsonObject | null;
   /** The request that it is the run of, as it was sent. */
@@ -3098,6 +3104,12 @@ export interface RunReport {
 export interface RunRequest {
   /** For a ConfigureRequest: the arguments to set; null removes an argument. */
   args?: JsonObject | null;
+  /**
+   * For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never answers the next one; if
+   * the
+   * run does not wait for that any more, 409. Whatever the run waits for when it is absent.
+   */
+  event_id?: number | null;
   /**
    * For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
    * `create`,
@@ -3633,6 +3645,7 @@ export type ErrorCode =
   | "invalid_directory"
   | "invalid_display_name"
   | "invalid_end_after_send"
+  | "invalid_event_id"
   | "invalid_events"
   | "invalid_expires_in"
   | "invalid_filename"

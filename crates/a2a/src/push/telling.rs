@@ -241,9 +241,48 @@ fn post(config: &PushConfig, task: Task) -> Post {
         headers.insert("authorization".to_owned(), format!("{scheme} {credentials}").trim_end().to_owned());
     }
     let title = format!("A2A: task {} of {}", task.id, config.agent);
-    let small = Task { artifacts: None, ..task.clone() };
-    let body = json!(StreamResponse::Task(task)).to_string();
-    let body =
-        if body.len() > PUSH_BYTES_MAX { json!(StreamResponse::Task(small)).to_string() } else { body };
-    Post { title, url: config.url.clone(), secret: config.token.clone(), headers, body }
+    Post { title, url: config.url.clone(), secret: config.token.clone(), headers, body: body(task) }
+}
+
+/// A task as far as the limit admits it: without its artifacts, then without what was said.
+fn body(mut task: Task) -> String {
+    let written = |task: &Task| json!(StreamResponse::Task(task.clone())).to_string();
+    let mut body = written(&task);
+    if body.len() > PUSH_BYTES_MAX {
+        task.artifacts = None;
+        body = written(&task);
+    }
+    if body.len() > PUSH_BYTES_MAX {
+        (task.history, task.status.message) = (None, None);
+        body = written(&task);
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(said: usize, made: usize) -> serde_json::Value {
+        let task = json!({
+            "id": "t", "contextId": "c",
+            "status": {"state": "TASK_STATE_INPUT_REQUIRED",
+                "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "a".repeat(said)}]}},
+            "artifacts": [{"artifactId": "a", "parts": [{"text": "b".repeat(made)}]}],
+        });
+        let body = body(serde_json::from_value(task).unwrap());
+        assert!(body.len() <= PUSH_BYTES_MAX, "{} bytes", body.len());
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()["task"].clone()
+    }
+
+    #[test]
+    fn what_is_too_large_is_left_out() {
+        let has = |task: &serde_json::Value| {
+            assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+            (task["status"].get("message").is_some(), task.get("artifacts").is_some())
+        };
+        assert_eq!(has(&sent(10, 10)), (true, true));
+        assert_eq!(has(&sent(10, PUSH_BYTES_MAX)), (true, false));
+        assert_eq!(has(&sent(PUSH_BYTES_MAX, 10)), (false, false));
+    }
 }

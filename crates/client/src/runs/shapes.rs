@@ -165,6 +165,15 @@ pub struct RunReport {
     /// Of one that waits, the answers among which the agent offers a choice, by key.
     #[serde(default)]
     pub options: Option<Map<String, Value>>,
+    /// Of one that waits, what it asks for as a form: a flat JSON Schema.
+    #[serde(default)]
+    pub form: Option<Map<String, Value>>,
+    /// Of one that waits with a form, what the agent says about it.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Of one that waits, the id of its WaitForInput.
+    #[serde(default)]
+    pub event_id: Option<u64>,
     /// The request that it is the run of, as it was sent.
     #[serde(default)]
     pub request: Value,

@@ -45,7 +45,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         .or_empty(StatusCode::ACCEPTED)
         .errors(Class::Forbidden, &["forbidden"])
         .errors(Class::Conflict, &["run_not_active"])
-        .errors(Class::Unprocessable, &["missing_run_id", "invalid_run_id", "invalid_request_keys", "invalid_args", "args_too_large"])
+        .errors(Class::Unprocessable, &["missing_run_id", "invalid_run_id", "invalid_request_keys", "invalid_event_id", "invalid_args", "args_too_large"])
         .errors(Class::TooMany, &["too_many_streams"]);
     let stream_doc = of_agent(
         "run.stream",
@@ -151,7 +151,7 @@ async fn run(
             about(&mut response, agent.name(), begun.reply.run, begun.reply.thread);
             Ok(replayed(response, begun.replayed))
         }
-        Ask::Resume { run, thread } => {
+        Ask::Resume { run, thread, asked } => {
             let caller = asking.caller(agent);
             let at = runs.interrupted(&asking, agent, run, thread).await?;
             let key = request::key(
@@ -160,7 +160,7 @@ async fn run(
                 &headers,
                 body.bytes(),
             )?;
-            let command = ResumeRun { caller, run, body: body.bytes().clone() };
+            let command = ResumeRun { caller, run, asked, body: body.bytes().clone() };
             let done = runs.ask(at, command, key.as_ref()).await?;
             Ok(accepted(agent.name(), at, &done))
         }

@@ -4640,6 +4640,7 @@ class RunOperations:
         /,
         *,
         args: JsonObject | None | Omit = OMIT,
+        event_id: int | None | Omit = OMIT,
         if_not_exists: str | None | Omit = OMIT,
         input: str | None | Omit = OMIT,
         logging_level: str | None | Omit = OMIT,
@@ -4663,6 +4664,9 @@ class RunOperations:
         is active at a time; the others wait.
 
         args: For a ConfigureRequest: the arguments to set; null removes an argument.
+        event_id: For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never
+        answers the next one; if the run does not wait for that any more, 409. Whatever the run waits for when
+        it is absent.
         if_not_exists: For a request that starts a run, what happens if there is no thread `thread_id`:
         `reject` (the default) or `create`, which opens it under that id, a UUID that the caller chose.
         input: For a ChatRequest: the text for the agent.
@@ -4680,11 +4684,12 @@ class RunOperations:
 
         Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, forbidden,
         agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,
-        idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_args,
-        args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
-        invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context,
-        invalid_depth, depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams,
-        too_many_queued_runs, too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+        idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id,
+        invalid_args, args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input,
+        invalid_thread_id, invalid_if_not_exists, invalid_logging_level, invalid_request_metadata,
+        invalid_run_context, invalid_depth, depth_exceeded, invalid_wait, invalid_query,
+        invalid_idempotency_key, too_many_streams, too_many_queued_runs, too_many_runs,
+        too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
         """
         answer = self._transport.call(
             "run.run",
@@ -4692,7 +4697,7 @@ class RunOperations:
             path_of("/agent/{name}/run", name=name),
             answer="json",
             repeat="key",
-            body={**(more or {}), "args": args, "if_not_exists": if_not_exists, "input": input, "logging_level": logging_level, "request_keys": request_keys, "request_metadata": request_metadata, "run_context": run_context, "run_id": run_id, "thread_id": thread_id, "type": type},
+            body={**(more or {}), "args": args, "event_id": event_id, "if_not_exists": if_not_exists, "input": input, "logging_level": logging_level, "request_keys": request_keys, "request_metadata": request_metadata, "run_context": run_context, "run_id": run_id, "thread_id": thread_id, "type": type},
             query={"wait": wait},
             idempotency_key=idempotency_key,
             timeout=timeout,

@@ -174,7 +174,7 @@ impl Conversation {
         let text = text(&message.content);
         let update = if message.sender == self.asker.agent {
             agent_text(&text)
-        } else if self.asker.is_third(&message.sender) {
+        } else if !self.asker.is_me(&message.sender).await {
             agent_text(&format!("{}: {text}\n\n", message.sender))
         } else if with_own {
             user_text(&text)

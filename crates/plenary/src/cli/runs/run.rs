@@ -70,7 +70,7 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
         };
         return follower.follow(stands.run_id, Some(told)).await;
     }
-    follower.heed(client.resume_run(&args.agent, run, &answers)).await??;
+    follower.heed(client.resume_run(&args.agent, run, stands.event_id, &answers)).await??;
     follower.follow(stands.run_id, Some(stands.last_event_id)).await
 }
 
