@@ -96,7 +96,7 @@ async fn what_is_none_of_its_tokens_for_this_server_opens_nothing() {
         json!({"exp": 1}),
         json!({"repository": "evil/app"}),
         json!({"iss": "https://other.example"}),
-        json!({"scope": "inbox:write"}),
+        json!({"scope": "session:s"}),
     ] {
         let bearer = server.bearer(&signer.token(&claims));
         bearer.get("/agents/me").await.refused(401, "invalid_authorization");
