@@ -13,7 +13,7 @@ use crate::{
     TokenOwner,
     agent::{
         command::{AgentEdit, EditAgent, NewToken},
-        tokens::IssuedToken,
+        tokens::{IssuedToken, IssuerWord},
     },
     limits::{FOREIGN_TOKEN_BYTES_MAX, TOKEN_NAME_CHARS_MAX},
 };
@@ -35,6 +35,8 @@ pub struct Admission {
     pub issuer: String,
     /// Of whom the issuer speaks.
     pub subject: String,
+    /// What the issuer said.
+    pub word: IssuerWord,
     /// When it ends.
     pub ends: TimestampMs,
 }
@@ -75,7 +77,8 @@ impl Accounts {
     /// Gives a new token by the word of an issuer: what its bearer sends, and what is known of it.
     ///
     /// # Errors
-    /// `NotFound` where there is no such agent, `TooManyTokens`, `NoTokens`, what the store says.
+    /// `NotFound` where there is no such agent, `Revoked` where somebody ended what was given by the same word, `TooManyTokens`,
+    /// `NoTokens`, what the store says.
     pub async fn give_foreign(&self, admission: Admission) -> Result<(Token, IssuedToken), Failure> {
         let token = Token::random(TokenKind::Scoped);
         let issued = self.issue_foreign(token.digest(), admission).await?;
@@ -90,6 +93,7 @@ impl Accounts {
             expires_at: Some(admission.ends),
             client: None,
             issuer: Some(admission.issuer),
+            word: Some(admission.word),
         };
         // The operator has said so, in the configuration.
         let authority = Authority { by: Actor::Operator, token: None };
@@ -121,6 +125,7 @@ impl Accounts {
             name: None,
             client: None,
             issuer: None,
+            word: None,
         };
         let authority = principal.clone().into();
         let edit = AgentEdit::IssueToken(new);
@@ -164,6 +169,7 @@ mod tests {
             scope: "read".parse().unwrap(),
             issuer: "github".into(),
             subject: format!("repo:a/b\n\u{202e}{}", "x".repeat(500)),
+            word: IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1) },
             ends: TimestampMs(1),
         };
         let name = admission.name();

@@ -49,6 +49,7 @@ impl Accounts {
             name: Some(client.name.clone()),
             client: Some(client),
             issuer: None,
+            word: None,
         };
         let edit = AgentEdit::IssueToken(new);
         let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;

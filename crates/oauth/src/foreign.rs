@@ -4,7 +4,7 @@
 //! Must not know: how a token is kept.
 
 use futures_util::future::BoxFuture;
-use plenary_accounts::{Admission, ForeignTokens, Scope};
+use plenary_accounts::{Admission, ForeignTokens, Scope, agent::tokens::IssuerWord};
 use plenary_issuers::{AgentRule, Claims, Flaw, Issuer, Proven};
 use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
@@ -25,6 +25,7 @@ pub(crate) fn admission(
         scope,
         issuer: issuer.name().to_owned(),
         subject: proven.subject.clone(),
+        word: IssuerWord { signed: proven.signed, until: proven.accepted_until() },
         ends: ends(rule),
     })
 }

@@ -29,8 +29,9 @@ pub(super) fn issue(
         return Err(Rejection::TooManyTokens);
     }
     if new.issuer.is_some() {
-        // An issuer's token that somebody ended stays ended, as long as the issuer would still vouch for it.
-        if new.token.is_some_and(|token| state.has_refused(&token, stamp.now)) {
+        // What an issuer signed and somebody ended stays ended, as long as the issuer would still vouch for it.
+        let refused = [new.token, new.word.map(|word| word.signed)];
+        if refused.iter().flatten().any(|digest| state.has_refused(digest, stamp.now)) {
             return Err(Rejection::Revoked);
         }
         let is_full = state.issued().of_issuers(stamp.now) >= TOKENS_OF_ISSUERS_MAX;
@@ -63,6 +64,7 @@ pub(super) fn issue(
         expires_at,
         client: new.client.clone(),
         issuer: new.issuer.clone(),
+        word: new.word,
     }))
 }
 
@@ -201,6 +203,7 @@ fn renewed(
         expires_at: Some(lasts_until.min(until)),
         client: None,
         issuer: None,
+        word: None,
     }));
     Ok(Decision::new(events, GrantOutcome::Done))
 }

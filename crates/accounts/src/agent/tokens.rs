@@ -26,6 +26,15 @@ pub struct GrantClient {
     pub until: TimestampMs,
 }
 
+/// The word of an issuer by which a token was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssuerWord {
+    /// The digest of what the issuer signed. One text may have many signatures, so a token that is ended is known again by this.
+    pub signed: TokenDigest,
+    /// Until when the issuer vouches for it.
+    pub until: TimestampMs,
+}
+
 /// A token, or a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuedToken {
@@ -46,6 +55,9 @@ pub struct IssuedToken {
     /// The issuer by whose word it was given.
     #[serde(default)]
     pub issuer: Option<String>,
+    /// What the issuer said.
+    #[serde(default)]
+    pub word: Option<IssuerWord>,
     /// What every refresh token of a grant has, by its digest; none before it is taken up.
     pub(crate) key: Option<TokenDigest>,
     /// The one refresh token that counts.
@@ -150,6 +162,7 @@ impl AgentTokens {
             expires_at: event.expires_at,
             client: event.client.clone(),
             issuer: event.issuer.clone(),
+            word: event.word,
             key: None,
             refresh: None,
         };

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AUDIENCE, Provider, asked, exchange, get};
+use super::{AUDIENCE, Provider, asked, exchange, get, with_the_other_signature};
 use blackbox::{Caller, Server};
 
 const OAUTH: &str = "[oauth]\nissuer = \"acme\"\n\n";
@@ -124,7 +124,10 @@ async fn a_token_that_was_revoked_stays_so_also_after_a_restart() {
     let id = listed["tokens"][0]["id"].as_str().expect("an id");
     server.operator().delete(&format!("/_admin/agents/@nick.ci/tokens/{id}")).await.ok(204);
     for _ in 0..2 {
-        server.bearer(&token).get("/agents/me").await.refused(401, "invalid_authorization");
+        for token in [&token, &with_the_other_signature(&token)] {
+            server.bearer(token).get("/agents/me").await.refused(401, "invalid_authorization");
+            assert_eq!(exchange(&server, token, &[]).await.ok(400)["error"], "invalid_request");
+        }
         server.crash().await;
     }
     server.bearer(&provider.signer.token(&json!({"jti": "another"}))).get("/agents/me").await.ok(200);

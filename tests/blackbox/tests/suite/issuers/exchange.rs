@@ -28,6 +28,9 @@ async fn a_token_of_the_provider_becomes_a_short_token_of_the_agent() {
     let id = one["id"].as_str().expect("an id");
     server.operator().delete(&format!("/_admin/agents/@nick.ci/tokens/{id}")).await.ok(204);
     agent.get("/agents/me").await.refused(401, "invalid_authorization");
+    // The issuer still vouches for it; whoever ended what was given for it has the last word.
+    assert_eq!(exchange(&server, &token, &[]).await.ok(400)["error"], "invalid_request");
+    exchange(&server, &provider.access_token("openid").await, &[]).await.ok(200);
 }
 
 #[tokio::test]
