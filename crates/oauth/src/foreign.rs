@@ -5,7 +5,7 @@
 
 use futures_util::future::BoxFuture;
 use plenary_accounts::{Admission, ForeignTokens, Scope, agent::tokens::IssuerWord};
-use plenary_issuers::{AgentRule, Claims, Flaw, Issuer, Proven};
+use plenary_issuers::{AgentRule, Claims, Flaw, Issuer, Proven, TokenUse};
 use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use crate::OAuth;
 pub(crate) fn admission(
     issuer: &Issuer,
     proven: &Proven,
+    put_to: TokenUse,
     ends: impl Fn(&AgentRule) -> TimestampMs,
 ) -> Result<Admission, Flaw> {
     let rule = issuer.agent(proven)?;
@@ -25,7 +26,11 @@ pub(crate) fn admission(
         scope,
         issuer: issuer.name().to_owned(),
         subject: proven.subject.clone(),
-        word: IssuerWord { signed: proven.signed, until: proven.accepted_until() },
+        word: IssuerWord {
+            signed: proven.signed,
+            until: proven.accepted_until(),
+            rule: Some(issuer.agent_proof(rule, put_to)),
+        },
         ends: ends(rule),
     })
 }
@@ -49,7 +54,7 @@ impl OAuth {
     async fn admission_of(&self, token: &str) -> Result<Option<Admission>, Flaw> {
         let Some(issuer) = self.issuers().authorization() else { return Ok(None) };
         let proven = issuer.verify(token, self.accounts().now()).await?;
-        admission(issuer, &proven, |_| proven.ends).map(Some)
+        admission(issuer, &proven, TokenUse::Access, |_| proven.ends).map(Some)
     }
 }
 

@@ -524,10 +524,13 @@ mod tests {
             issuer: Some("github".into()),
             word: None,
         };
-        let word = IssuerWord { signed: TokenDigest::of("a"), until: TimestampMs(99) };
-        for (word, said) in
-            [(None, String::new()), (Some(word), format!(r#","word":{{"signed":"{NEW}","until":99}}"#))]
-        {
+        let word = |rule| IssuerWord { signed: TokenDigest::of("a"), until: TimestampMs(99), rule };
+        let rule = TokenDigest::of("secret");
+        for (word, said) in [
+            (None, String::new()),
+            (Some(word(None)), format!(r#","word":{{"signed":"{NEW}","until":99}}"#)),
+            (Some(word(Some(rule))), format!(r#","word":{{"signed":"{NEW}","until":99,"rule":"{OLD}"}}"#)),
+        ] {
             let event = AgentEvent::TokenIssued(TokenIssued { word, ..issued.clone() });
             let envelope = format!(
                 r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"{said}}}"#

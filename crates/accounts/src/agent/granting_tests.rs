@@ -191,7 +191,7 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
 }
 
 fn by_issuer(state: &mut AgentState, at: u64, text: &str, until: u64) -> Result<String, Rejection> {
-    let word = IssuerWord { signed: TokenDigest::of(&format!("{text} signed")), until: TimestampMs(until) };
+    let word = IssuerWord { signed: TokenDigest::of(&format!("{text} signed")), until: TimestampMs(until), rule: None };
     by_word(state, at, token(text, "read", Some(until)), Some(word))
 }
 
@@ -237,7 +237,7 @@ fn given_a_token_of_an_issuer_when_it_is_ended_then_it_is_not_given_again() {
 #[test]
 fn given_a_word_of_an_issuer_when_what_was_given_for_it_is_ended_then_no_other_token_is_given_for_it() {
     let mut state = agent(AgentKind::Agent);
-    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1_000) });
+    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1_000), rule: None });
     let give = |state: &mut AgentState, at, text: &str| {
         by_word(state, at, token(text, "read", Some(at + 100)), word)
     };
@@ -260,7 +260,7 @@ fn given_a_token_of_an_issuer_without_its_word_when_it_is_ended_then_it_is_known
     let mut state = agent(AgentKind::Agent);
     let id = by_word(&mut state, 1, token("jwt", "read", Some(100)), None).unwrap();
     end(&mut state, 2, &id);
-    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(100) });
+    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(100), rule: None });
     let again = by_word(&mut state, 3, token("jwt", "read", Some(100)), word);
     assert_eq!(again, Err(Rejection::Revoked));
 }

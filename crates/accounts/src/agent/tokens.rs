@@ -33,6 +33,9 @@ pub struct IssuerWord {
     pub signed: TokenDigest,
     /// Until when the issuer vouches for it.
     pub until: TimestampMs,
+    /// The proof of the rule that admits it: the token is good for nothing where no such rule stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<TokenDigest>,
 }
 
 /// A token, or a grant.
@@ -105,6 +108,11 @@ impl AgentTokens {
             return token.client.is_some().then_some((id, token));
         }
         self.iter().find(|(_, token)| token.token.is_some_and(|token| token.matches(digest)))
+    }
+    /// The proofs of the rules that a token hangs on, by its own issuer's word and by those of what it was made with.
+    pub(crate) fn rules(&self, digest: &TokenDigest) -> impl Iterator<Item = TokenDigest> {
+        let line = self.of(digest).into_iter().flat_map(|(id, _)| self.line(id));
+        line.filter_map(|id| self.get(id)?.word?.rule)
     }
     /// How many of those are open that were given by an issuer's word.
     pub(crate) fn of_issuers(&self, now: TimestampMs) -> usize {

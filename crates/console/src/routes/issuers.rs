@@ -298,7 +298,7 @@ async fn admit(
             subject: short(&proven.subject),
             shown: short(proven.shown()),
         },
-        through: issuer.proof(rule),
+        through: issuer.person_proof(rule),
         role: rule.role,
         person: rule.person.clone(),
         address: Some(address),
