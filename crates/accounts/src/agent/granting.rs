@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     Actor, Authority, Rejection,
-    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
+    limits::{
+        TOKENS_BELOW_ONE_MAX, TOKENS_OF_ISSUERS_MAX, TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX,
+        TOKENS_REFUSED_MAX,
+    },
 };
 
 /// Decides `AgentEdit::IssueToken` for who may change the agent, or the agent itself.
@@ -44,6 +47,10 @@ pub(super) fn issue(
         Maker::ByOwner => None,
         Maker::WithOwn => Some(OWN.to_owned()),
         Maker::With(id, parent) => {
+            // Whoever may only read must not use up what the agent may have.
+            if state.issued().below_topmost(id) >= TOKENS_BELOW_ONE_MAX {
+                return Err(Rejection::TooManyTokens);
+            }
             if !parent.scope.covers(&new.scope) {
                 return Err(Rejection::ScopeExceeded);
             }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Actor, Authority, Policy, Rejection, TokenDigest,
-    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
+    limits::{TOKENS_BELOW_ONE_MAX, TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
 };
 
 const HOUR: u64 = 3_600_000;
@@ -188,6 +188,25 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
     assert!(!accepts(&state, "a", 5) && !accepts(&state, "b", 5) && accepts(&state, "c", 5));
     let mut person = agent(AgentKind::Person);
     assert_eq!(issue(&mut person, 1, "owner", token("d", "read", None)), Err(Rejection::NoTokens));
+}
+
+#[test]
+fn given_a_token_when_many_are_made_with_it_and_with_those_then_the_agent_keeps_room_for_others() {
+    let mut state = agent(AgentKind::Agent);
+    issue(&mut state, 1, "own", token("a", "read", None)).unwrap();
+    issue(&mut state, 2, "own", token("b", "read", None)).unwrap();
+    for nth in 0..TOKENS_BELOW_ONE_MAX as u64 {
+        // Half of them with the one before.
+        let with = if nth % 2 == 0 { "a".to_owned() } else { format!("a {}", nth - 1) };
+        issue(&mut state, 3 + nth, &with, token(&format!("a {nth}"), "read", None)).unwrap();
+    }
+    for with in ["a", "a 0", "a 1"] {
+        let more = issue(&mut state, 50, with, token("more", "read", None));
+        assert_eq!(more, Err(Rejection::TooManyTokens), "{with}");
+    }
+    for (nth, with) in ["b", "own", "owner"].into_iter().enumerate() {
+        assert!(issue(&mut state, 60 + nth as u64, with, token(&format!("of {with}"), "read", None)).is_ok(), "{with}");
+    }
 }
 
 fn by_issuer(state: &mut AgentState, at: u64, text: &str, until: u64) -> Result<String, Rejection> {

@@ -140,6 +140,11 @@ impl AgentTokens {
         let over = below.len().saturating_sub(kept_max);
         below[..over].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
     }
+    /// How many are below the topmost one that a token is below, or is: all that its bearer can have made or be made with.
+    pub(crate) fn below_topmost(&self, id: &str) -> usize {
+        let topmost = self.line(id).take_while(|above| *above != OWN).last().unwrap_or(id);
+        self.iter().filter(|(one, _)| *one != topmost && self.is_within(one, topmost)).count()
+    }
     /// Whether a token is another one or below it.
     pub(crate) fn is_within(&self, id: &str, of: &str) -> bool {
         self.line(id).any(|above| above == of)

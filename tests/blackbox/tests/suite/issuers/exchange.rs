@@ -143,6 +143,22 @@ async fn an_agents_own_token_becomes_a_narrower_one_that_ends_with_it() {
 }
 
 #[tokio::test]
+async fn a_token_that_only_reads_does_not_use_up_the_tokens_of_its_agent() {
+    const TOKENS_BELOW_ONE_MAX: usize = 16;
+    let server = Server::start().await;
+    server.agent("@nick.bot").await;
+    let made = server.operator().post("/_admin/agents/@nick.bot/tokens", json!({"scope": "read"})).await.ok(201);
+    let reads = made["token"].as_str().expect("a token");
+    let more = [("subject_token_type", ACCESS_TOKEN), ("scope", "sessions:read")];
+    for _ in 0..TOKENS_BELOW_ONE_MAX {
+        exchange(&server, reads, &more).await.ok(200);
+    }
+    let answer = exchange(&server, reads, &more).await;
+    assert_eq!((answer.status, flaw(&answer).1.as_str()), (503, "temporarily_unavailable"), "{answer}");
+    server.operator().post("/_admin/agents/@nick.bot/tokens", json!({"scope": "read"})).await.ok(201);
+}
+
+#[tokio::test]
 async fn the_command_line_exchanges_what_a_ci_has() {
     let Some(provider) = Provider::start().await else { return };
     let server = provider.server("").await;
