@@ -49,6 +49,7 @@ impl Accounts {
             name: Some(client.name.clone()),
             client: Some(client),
             issuer: None,
+            word: None,
         };
         let edit = AgentEdit::IssueToken(new);
         let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
@@ -107,16 +108,18 @@ impl Accounts {
         let agents: BTreeSet<AgentHandle> =
             over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
         for agent in agents {
-            match self.agents().execute(agent.as_str(), &GrantCommand(&GrantEdit::Expire, &agent), None).await
-            {
-                Ok(_) => {}
-                Err(error) => match Failure::from(error) {
-                    Failure::Fault(fault) => return Err(fault),
-                    Failure::Rejected(_) | Failure::OverQuota(_) => {}
-                },
-            }
+            self.expire_tokens_of(&agent).await?;
         }
         Ok(())
+    }
+
+    /// The same of one agent.
+    pub(crate) async fn expire_tokens_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
+        let expire = GrantCommand(&GrantEdit::Expire, agent);
+        match self.agents().execute(agent.as_str(), &expire, None).await.map_err(Failure::from) {
+            Err(Failure::Fault(fault)) => Err(fault),
+            Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
+        }
     }
 
     /// Notes that a token beside an agent's own is in use, once in a while. A fault is no reason to refuse its bearer.

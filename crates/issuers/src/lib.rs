@@ -14,7 +14,7 @@ mod sign_in;
 mod verify;
 
 pub use flaw::Flaw;
-pub use issuer::{Client, Issuer, IssuerSettings};
+pub use issuer::{Client, Issuer, IssuerSettings, TokenUse};
 pub use issuers::Issuers;
 pub use rules::{AgentRule, ClaimPatterns, Claims, PersonRule};
 pub use sign_in::SignInAttempt;

@@ -3,6 +3,7 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Validation, errors::ErrorKind};
+use plenary_accounts::TokenDigest;
 use plenary_kernel::TimestampMs;
 use serde_json::{Map, Value};
 
@@ -23,6 +24,16 @@ pub struct Proven {
     pub claims: Claims,
     /// When it ends.
     pub ends: TimestampMs,
+    /// The digest of what was signed: without the signature, of which there may be many for the same text.
+    pub signed: TokenDigest,
+}
+
+impl Proven {
+    /// Until when it is accepted here, however far the issuer's clock is off.
+    #[must_use]
+    pub fn accepted_until(&self) -> TimestampMs {
+        TimestampMs(self.ends.0.saturating_add(SKEW_MS_MAX))
+    }
 }
 
 impl Proven {
@@ -123,7 +134,9 @@ pub(crate) fn verify(
     validation.required_spec_claims.clear();
     let decoded = jsonwebtoken::decode::<Claims>(token, &key.decoding, &validation);
     let claims = decoded.map_err(|error| flaw_of(error.kind()))?.claims;
-    checked(claims, expected, now)
+    // ECDSA has two signatures of a text for each that the issuer made, and nobody needs its key for the other one.
+    let (signed, _) = token.rsplit_once('.').ok_or(Flaw::Malformed)?;
+    checked(claims, TokenDigest::of(signed), expected, now)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum grows; whatever else is wrong is its form")]
@@ -142,7 +155,12 @@ fn time(value: &Value) -> Option<TimestampMs> {
     Some(TimestampMs(seconds.saturating_mul(1_000)))
 }
 
-fn checked(claims: Claims, expected: Expected<'_>, now: TimestampMs) -> Result<Proven, Flaw> {
+fn checked(
+    claims: Claims,
+    signed: TokenDigest,
+    expected: Expected<'_>,
+    now: TimestampMs,
+) -> Result<Proven, Flaw> {
     let at = |name: &str| claims.get(name).map(|value| time(value).ok_or(Flaw::Claims)).transpose();
     if claims.get("iss").and_then(Value::as_str) != Some(expected.issuer) {
         return Err(Flaw::Issuer);
@@ -175,7 +193,7 @@ fn checked(claims: Claims, expected: Expected<'_>, now: TimestampMs) -> Result<P
     }
     let subject = claims.get("sub").and_then(Value::as_str).filter(|subject| !subject.is_empty());
     let subject = subject.ok_or(Flaw::Claims)?.to_owned();
-    Ok(Proven { subject, claims, ends })
+    Ok(Proven { subject, claims, ends, signed })
 }
 
 #[cfg(test)]

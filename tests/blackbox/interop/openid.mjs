@@ -41,7 +41,7 @@ function made(issuer, nth) {
       client({
         client_id: 'plenary',
         application_type: 'native',
-        redirect_uris: ['http://127.0.0.1/console/signed-in/acme'],
+        redirect_uris: ['acme', 'other'].map((name) => `http://127.0.0.1/console/signed-in/${name}`),
         grant_types: ['authorization_code'],
         response_types: ['code'],
       }),

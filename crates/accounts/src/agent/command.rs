@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     attention::AttentionChange,
     profile::{AgentKind, ProfileChange},
-    tokens::GrantClient,
+    tokens::{GrantClient, IssuerWord},
 };
 use crate::{Authority, Policy, Scope, TokenDigest};
 use plenary_kernel::TimestampMs;
@@ -111,6 +111,8 @@ pub struct NewToken {
     pub client: Option<GrantClient>,
     /// By which issuer's word it is given, where it is by one's.
     pub issuer: Option<String>,
+    /// What the issuer said.
+    pub word: Option<IssuerWord>,
 }
 
 /// What `AgentEdit::Configure` sets; what is absent stays as it is.

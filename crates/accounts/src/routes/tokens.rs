@@ -120,6 +120,7 @@ async fn made(
         name,
         client: None,
         issuer: None,
+        word: None,
     };
     let edit = AgentEdit::IssueToken(new);
     let known = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;

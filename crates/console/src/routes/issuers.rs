@@ -133,8 +133,8 @@ impl Attempt {
         format!("{}.{}", self.secret, URL_SAFE_NO_PAD.encode(&self.request))
     }
 
-    fn sign_in(&self) -> SignInAttempt {
-        SignInAttempt::of(&self.secret)
+    fn sign_in(&self, issuer: &Issuer) -> SignInAttempt {
+        SignInAttempt::of(issuer.name(), &self.secret)
     }
 }
 
@@ -178,7 +178,7 @@ async fn leave(
     let attempt = Attempt::begin(request)?;
     let redirect_uri = back_to(&at, peer, &headers, issuer);
     let is_tls = redirect_uri.starts_with("https://");
-    match issuer.sign_in_url(&attempt.sign_in(), &redirect_uri, at.console.now()).await {
+    match issuer.sign_in_url(&attempt.sign_in(issuer), &redirect_uri, at.console.now()).await {
         Ok(url) => {
             let set = attempt_cookie(&attempt.cookie(), ATTEMPT_MS_MAX / 1_000, is_tls);
             Ok(redirect(&url, &[set])?)
@@ -232,7 +232,7 @@ async fn come_back(
         failures.failed(now, budget);
         return Ok(redirect("/#trouble=sign_in_failed", &[over])?);
     };
-    let redeemed = issuer.redeem(&attempt.sign_in(), code, &redirect_uri, now).await;
+    let redeemed = issuer.redeem(&attempt.sign_in(issuer), code, &redirect_uri, now).await;
     let admitted = match redeemed {
         Ok(proven) => admit(&at, issuer, &proven, budget.unwrap_or(peer.ip()).to_string(), &parts).await,
         Err(flaw) => Err(flaw.into()),
@@ -262,7 +262,7 @@ async fn come_back(
 /// The attempt that an issuer answers, and the code: the browser that comes back must be the one that left.
 fn answered<'a>(issuer: &Issuer, headers: &HeaderMap, back: &'a Back) -> Option<(Attempt, &'a str)> {
     let attempt = Attempt::of(headers)?;
-    let expected = TokenDigest::of(&attempt.sign_in().state());
+    let expected = TokenDigest::of(&attempt.sign_in(issuer).state());
     let is_its = TokenDigest::of(back.state.as_deref()?).matches(&expected);
     let is_from = back.iss.as_deref().is_none_or(|from| from == issuer.url());
     let code = back.code.as_deref().filter(|code| !code.is_empty())?;
@@ -298,7 +298,7 @@ async fn admit(
             subject: short(&proven.subject),
             shown: short(proven.shown()),
         },
-        through: issuer.proof(rule),
+        through: issuer.person_proof(rule),
         role: rule.role,
         person: rule.person.clone(),
         address: Some(address),

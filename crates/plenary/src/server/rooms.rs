@@ -187,7 +187,7 @@ async fn accounts(
     accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
     accounts.begin().await.context("reading where the log stands")?;
     let issuers = issuers(settings)?;
-    accounts.set_issuer_proofs(issuers.iter().flat_map(|issuer| issuer.proofs()));
+    accounts.set_issuer_proofs(issuers.proofs());
     Ok((accounts, issuers))
 }
 
