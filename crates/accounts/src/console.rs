@@ -21,7 +21,7 @@ use command::{
     AddPasskey, IssuerSignIn, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn,
     SignOut, SignedIn,
 };
-pub use cookie::{CONSOLE_COOKIE, ConsoleCookie, cookie_of, csrf_of};
+pub use cookie::{ConsoleCookie, cookie_of, csrf_of};
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;

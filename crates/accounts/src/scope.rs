@@ -117,9 +117,7 @@ impl Scope {
         let (sessions, projects) = match (self.is_held(), other.is_held()) {
             (false, _) => (other.sessions.clone(), other.projects.clone()),
             (true, false) => (self.sessions.clone(), self.projects.clone()),
-            (true, true) => {
-                (both(&self.sessions, &other.sessions), both(&self.projects, &other.projects))
-            }
+            (true, true) => (both(&self.sessions, &other.sessions), both(&self.projects, &other.projects)),
         };
         let met = Self {
             everywhere: self.everywhere.min(other.everywhere),

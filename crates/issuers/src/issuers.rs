@@ -46,8 +46,7 @@ impl Issuers {
 
     /// What sessions and tokens may hang on that began at an issuer: a proof of each rule, for each use that a token may be put to.
     pub fn proofs(&self) -> impl Iterator<Item = TokenDigest> {
-        let gives_access =
-            |issuer| self.authorization.as_ref().is_some_and(|one| Arc::ptr_eq(one, issuer));
+        let gives_access = |issuer| self.authorization.as_ref().is_some_and(|one| Arc::ptr_eq(one, issuer));
         self.all.iter().flat_map(move |issuer| issuer.proofs(gives_access(issuer)))
     }
 

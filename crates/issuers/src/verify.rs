@@ -2,7 +2,7 @@
 //! Must not know: the source of keys, or the rules of admission.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{Validation, errors::ErrorKind};
+use jsonwebtoken::{Algorithm, Validation, errors::ErrorKind};
 use plenary_accounts::TokenDigest;
 use plenary_kernel::TimestampMs;
 use serde_json::{Map, Value};
@@ -58,7 +58,7 @@ pub(crate) struct Expected<'a> {
 /// The head of a token, before its signature was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
-    algorithm: String,
+    algorithm: Algorithm,
     pub(crate) key: Option<String>,
     kind: Option<String>,
 }
@@ -96,9 +96,8 @@ impl Head {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(_) => Err(Flaw::Malformed),
         };
-        let algorithm = text("alg")?.ok_or(Flaw::Malformed)?;
         // A secret is no key that an issuer publishes, and `none` is no signature.
-        algorithm_of(&algorithm).ok_or(Flaw::Algorithm)?;
+        let algorithm = algorithm_of(&text("alg")?.ok_or(Flaw::Malformed)?).ok_or(Flaw::Algorithm)?;
         Ok(Self { algorithm, key: text("kid")?, kind: text("typ")? })
     }
 
@@ -125,9 +124,8 @@ pub(crate) fn verify(
     if !head.is_kind(expected.is_id_token) {
         return Err(Flaw::Type);
     }
-    let algorithm = algorithm_of(&head.algorithm).ok_or(Flaw::Algorithm)?;
-    let key = keys.of(head.key.as_deref(), algorithm)?;
-    let mut validation = Validation::new(algorithm);
+    let key = keys.of(head.key.as_deref(), head.algorithm)?;
+    let mut validation = Validation::new(head.algorithm);
     // The claims are looked at below, by this server's clock.
     validation.validate_exp = false;
     validation.validate_aud = false;

@@ -97,9 +97,17 @@ mod tests {
             ("sessions:read inbox:write", json!({"scope": "read"}), Some("inbox:read sessions:read")),
             ("sessions:write session:s", json!({"scope": "write"}), Some("sessions:write session:s")),
             ("read sessions:write session:s", json!({"scope": "openid read"}), Some("read session:s")),
-            ("sessions:write inbox:read session:s", json!({"scope": "inbox:read"}), Some("inbox:read session:s")),
+            (
+                "sessions:write inbox:read session:s",
+                json!({"scope": "inbox:read"}),
+                Some("inbox:read session:s"),
+            ),
             ("write", json!({"scope": "sessions:write session:s"}), Some("sessions:write session:s")),
-            ("write", json!({"scp": ["sessions:write session:s", "openid"]}), Some("sessions:write session:s")),
+            (
+                "write",
+                json!({"scp": ["sessions:write session:s", "openid"]}),
+                Some("sessions:write session:s"),
+            ),
             ("write session:a", json!({"scope": "write session:b"}), None),
             ("sessions:read", json!({"scope": "inbox:read"}), None),
             // What holds it cannot be read, or holds nothing: it is no token without a hold.

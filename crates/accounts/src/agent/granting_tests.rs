@@ -205,12 +205,19 @@ fn given_a_token_when_many_are_made_with_it_and_with_those_then_the_agent_keeps_
         assert_eq!(more, Err(Rejection::TooManyTokens), "{with}");
     }
     for (nth, with) in ["b", "own", "owner"].into_iter().enumerate() {
-        assert!(issue(&mut state, 60 + nth as u64, with, token(&format!("of {with}"), "read", None)).is_ok(), "{with}");
+        assert!(
+            issue(&mut state, 60 + nth as u64, with, token(&format!("of {with}"), "read", None)).is_ok(),
+            "{with}"
+        );
     }
 }
 
 fn by_issuer(state: &mut AgentState, at: u64, text: &str, until: u64) -> Result<String, Rejection> {
-    let word = IssuerWord { signed: TokenDigest::of(&format!("{text} signed")), until: TimestampMs(until), rule: None };
+    let word = IssuerWord {
+        signed: TokenDigest::of(&format!("{text} signed")),
+        until: TimestampMs(until),
+        rule: None,
+    };
     by_word(state, at, token(text, "read", Some(until)), Some(word))
 }
 
@@ -271,7 +278,10 @@ fn given_a_word_of_an_issuer_when_what_was_given_for_it_is_ended_then_no_other_t
     for text in ["exchanged", "jwt", "a third signature"] {
         assert_eq!(give(&mut state, 999, text), Err(Rejection::Revoked), "{text}");
     }
-    assert!(give(&mut state, 1_000, "jwt").is_ok(), "the issuer vouches for it no longer, and is asked again");
+    assert!(
+        give(&mut state, 1_000, "jwt").is_ok(),
+        "the issuer vouches for it no longer, and is asked again"
+    );
 }
 
 #[test]

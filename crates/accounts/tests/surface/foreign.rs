@@ -28,7 +28,8 @@ fn rule(name: &str) -> TokenDigest {
 }
 
 fn admission(by: &str, ends: u64) -> Admission {
-    let word = IssuerWord { signed: TokenDigest::of("eyJ.a"), until: TimestampMs(ends), rule: Some(rule(by)) };
+    let word =
+        IssuerWord { signed: TokenDigest::of("eyJ.a"), until: TimestampMs(ends), rule: Some(rule(by)) };
     Admission {
         agent: "@nick.ci".parse().unwrap(),
         scope: "read".parse().unwrap(),

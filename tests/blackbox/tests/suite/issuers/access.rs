@@ -138,9 +138,8 @@ async fn what_a_rule_let_in_ends_with_it() {
     let Some((provider, mut server)) = scene().await else { return };
     let token = provider.signer.token(&json!({}));
     server.bearer(&token).get("/sessions").await.ok(200);
-    let given = |answer: blackbox::Response| {
-        answer.ok(200)["access_token"].as_str().expect("a token").to_owned()
-    };
+    let given =
+        |answer: blackbox::Response| answer.ok(200)["access_token"].as_str().expect("a token").to_owned();
     let exchanged = given(exchange(&server, &token, &[]).await);
     let narrower = [("subject_token_type", ACCESS_TOKEN), ("scope", "sessions:read")];
     let below = given(exchange(&server, &exchanged, &narrower).await);

@@ -147,7 +147,8 @@ async fn a_token_that_only_reads_does_not_use_up_the_tokens_of_its_agent() {
     const TOKENS_BELOW_ONE_MAX: usize = 16;
     let server = Server::start().await;
     server.agent("@nick.bot").await;
-    let made = server.operator().post("/_admin/agents/@nick.bot/tokens", json!({"scope": "read"})).await.ok(201);
+    let made =
+        server.operator().post("/_admin/agents/@nick.bot/tokens", json!({"scope": "read"})).await.ok(201);
     let reads = made["token"].as_str().expect("a token");
     let more = [("subject_token_type", ACCESS_TOKEN), ("scope", "sessions:read")];
     for _ in 0..TOKENS_BELOW_ONE_MAX {

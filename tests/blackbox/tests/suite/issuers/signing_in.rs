@@ -216,7 +216,8 @@ async fn what_one_issuer_learns_of_an_attempt_is_good_for_nothing_at_another() {
     let mut victim = Browser::new(&server);
     let asked = victim.get("/console/sign-in/acme").await;
     // Whom the browser asks signs in as somebody at the other issuer, with what the browser brought.
-    let there = place(&asked).replace(&dishonest.url, &other.url).replace("signed-in%2Facme", "signed-in%2Fother");
+    let there =
+        place(&asked).replace(&dishonest.url, &other.url).replace("signed-in%2Facme", "signed-in%2Fother");
     assert!(there.starts_with(&other.url) && there.contains("signed-in%2Fother"), "{there}");
     let back = Browser::new(&server).leave(&there).await;
     assert!(back.contains("/console/signed-in/other?code="), "{back}");
