@@ -20,6 +20,9 @@ use crate::{
     scope::Scope,
 };
 
+/// What the name of an agent's own token begins with; no id of another does.
+const OWN_TOKEN: &str = "own:";
+
 /// When the use of tokens was last noted. Only ever a hint.
 pub(crate) struct Uses(Cache<TokenDigest, TimestampMs>);
 
@@ -82,6 +85,33 @@ impl Accounts {
         let grant = parent.filter(|id| issued.get(id).is_some_and(|parent| parent.client.is_some()));
         let token = grant.and_then(TokenDigest::of_grant).unwrap_or(principal.token);
         Ok(Principal { who: principal.who.clone(), token })
+    }
+
+    /// A name for what an agent's bearer acts with, for what outlasts its request: the id of a grant or of a token beside the
+    /// agent's own, or `own:` with the digest of that one. None where a person acts, or this process.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn token_name(&self, principal: &Principal) -> Result<Option<String>, Fault> {
+        let Principal { who: TokenOwner::Agent(handle), token } = self.lasting(principal).await? else {
+            return Ok(None);
+        };
+        let known = self.agent(&handle).await?;
+        let issued = known.state.issued().of(&token).map(|(id, _)| id.to_owned());
+        Ok(issued.or_else(|| token.octets().map(|_| format!("{OWN_TOKEN}{}", token.hex()))))
+    }
+
+    /// Whether what [`Accounts::token_name`] has named opens anything still.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn opens(&self, handle: &AgentHandle, name: &str) -> Result<bool, Fault> {
+        let known = self.fresh_agent(handle).await?;
+        if let Some(digest) = name.strip_prefix(OWN_TOKEN) {
+            return Ok(TokenDigest::of_hex(digest).is_some_and(|token| known.state.accepts_token(&token)));
+        }
+        let token = known.state.issued().get(name).filter(|token| token.is_open(self.clock().now()));
+        Ok(known.state.is_live() && token.is_some())
     }
 
     /// Whether the bearer is a client that can ask for a wider scope: of a person, or of an issuer.

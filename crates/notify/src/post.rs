@@ -68,6 +68,14 @@ impl Notify {
         self.0.sender.guard().url(url).map(drop).map_err(str::to_owned)
     }
 
+    /// Whether more of the owner may be on its way than is.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn has_room(&self, owner: &OwnerName) -> Result<bool, Fault> {
+        Ok(self.room(owner, false).await? > 0)
+    }
+
     /// Sends something, once for each `source`; `false` when as much of the owner is on its way as may be, and this is not
     /// sent.
     ///

@@ -103,6 +103,7 @@ mod tests {
             key: PushKey { task: format!("t{task}"), id: format!("c{id}"), stream: "runs.thread/x".into() },
             agent: "@nick.coder".parse().unwrap(),
             by: "@ann.app".parse().unwrap(),
+            through: None,
             url: "https://h/".into(),
             token: None,
             scheme: None,

@@ -4,6 +4,7 @@
 pub(crate) mod calls;
 mod decide;
 mod event;
+mod schedule;
 mod telling;
 
 use bytes::Bytes;
