@@ -125,6 +125,10 @@ async fn two_agents_of_an_owner_do_not_take_each_others_configurations() {
     let session = task["contextId"].as_str().expect("a session");
     nick.invite(session, &["@nick.other"]).await;
     other.join(session).await;
+    // Whoever joined later sees what comes from then on.
+    let mut sent = message("m-2", "And what else?", json!({"contextId": session}));
+    sent["configuration"] = json!({"returnImmediately": true});
+    let task = rpc(&nick, "/a2a/ann.helper", "SendMessage", sent).await["result"]["task"].clone();
     for (who, id) in [(&nick, "mine"), (&other, "mine"), (&nick, ""), (&other, "")] {
         let wanted = json!({"taskId": task["id"], "id": id, "url": format!("{}/{id}", receiver.url())});
         let made = rpc(who, "/a2a/ann.helper", "CreateTaskPushNotificationConfig", wanted).await;
