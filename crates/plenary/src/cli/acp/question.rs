@@ -299,10 +299,7 @@ mod tests {
             json!({"branch": "main", "depth": "3"}).as_object().cloned()
         );
         assert_eq!(question.answer_with(" - "), json!({"branch": "main"}).as_object().cloned());
-        assert_eq!(
-            whole.clone().answer_with("decline"),
-            json!({"elicitation": "decline"}).as_object().cloned()
-        );
+        assert_eq!(whole.answer_with("decline"), json!({"elicitation": "decline"}).as_object().cloned());
         let mut confirmation = asked_by_form(&json!({"properties": {}}));
         assert_eq!(confirmation.words(), "Which? Answer decline or cancel, or give the values.");
         assert_eq!(confirmation.answer_with("accept"), json!({"elicitation": "accept"}).as_object().cloned());
