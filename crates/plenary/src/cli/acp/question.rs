@@ -286,7 +286,7 @@ mod tests {
     fn prompts_fill_a_form_in_or_decline_it() {
         let schema = json!({"type": "object", "properties": {"branch": {"type": "string"}, "depth": {"type": "integer"}},
             "required": ["branch"]});
-        let whole = asked_by_form(&schema);
+        let mut whole = asked_by_form(&schema);
         let mut question = whole.clone();
         assert_eq!(question.words(), "Which?\n\nbranch: (branch)\n\n`decline` or `cancel` gives nothing.");
         assert_eq!(question.answer_with("main"), None);
