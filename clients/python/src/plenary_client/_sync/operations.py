@@ -4664,11 +4664,10 @@ class RunOperations:
         is active at a time; the others wait.
 
         args: For a ConfigureRequest: the arguments to set; null removes an argument.
-        event_id: For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never
-        answers the next one; if the run does not wait for that any more, 409. Whatever the run waits for when
-        it is absent.
-        if_not_exists: For a request that starts a run, what happens if there is no thread `thread_id`:
-        `reject` (the default) or `create`, which opens it under that id, a UUID that the caller chose.
+        event_id: For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no
+        longer waits for it.
+        if_not_exists: If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it
+        under that UUID.
         input: For a ChatRequest: the text for the agent.
         logging_level: The logging level, as the agent defines it.
         request_keys: For a ResumeWithInput: a value for each requested key.
