@@ -16,8 +16,9 @@ use crate::{
     event::{sequence, version},
 };
 
-/// How many runs are kept of one agent in one session; past it the lowest are forgotten, which claims less.
-const RUNS_MAX: usize = 32;
+/// How many runs are kept of one agent in one session; past it the lowest are forgotten, which claims less. As many as the inbox
+/// keeps of cut messages: whoever reads the rest of each one has a run for each.
+const RUNS_MAX: usize = 512;
 
 /// The sequence numbers that were read without a gap: those behind `after`, up to `to`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -92,10 +92,14 @@ struct Soak {
 }
 
 impl Soak {
+    /// Whether the message is longer than an answer. In a long soak few are: the server knows of 512 how much was shown.
+    fn is_long(&self) -> bool {
+        self.known.sent.is_multiple_of(if self.known.sent < 900 { 9 } else { 300 })
+    }
+
     async fn send(&mut self) {
         self.known.sent += 1;
-        // Some are longer than an answer.
-        let filler = "x ".repeat(if self.known.sent.is_multiple_of(9) { 6_000 } else { 3 });
+        let filler = "x ".repeat(if self.is_long() { 6_000 } else { 3 });
         let body = json!({"content": format!("message no. {}! {filler}", self.known.sent)});
         let sent = self.sender.post(&format!("/sessions/{}/messages", self.talk), body).await.ok(201);
         self.known.sequences.push(sent["sequence"].as_u64().expect("a sequence"));
