@@ -26,6 +26,7 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     deposit(stage).await?;
     orient(stage).await?;
     supersede(stage).await?;
+    stage.scene("A person approves, and a search finds").await?;
     review(stage).await?;
     search(stage).await
 }

@@ -25,6 +25,7 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     }
     advise(stage).await?;
     ask(stage).await?;
+    stage.scene("Work moves on, and three plans become one").await?;
     hand_over(stage).await?;
     converge(stage).await
 }

@@ -7,6 +7,7 @@
 
 mod channels;
 mod context;
+mod echoes;
 mod frames;
 mod mcp;
 mod runs;
@@ -76,7 +77,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
         && std::io::stdout().is_terminal();
     let voice = Voice { out: *out, raw: args.raw, pages, pace: Duration::ZERO };
     let mut stage = Stage::new(server.url(), operator.secret(), voice)?;
-    stage.scene("1  A question across two organisations").await?;
+    stage.scene("A question across two organisations").await?;
     stage.note(&format!(
         "A server listens on {}, its store is SQLite in a temporary directory.",
         server.url()
@@ -93,19 +94,19 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
         }
     }
     let session = walkthrough::play(&mut stage).await.context("the walkthrough")?;
-    stage.scene("2  A connection breaks, and nothing is lost").await?;
     variations::send_and_end(&mut stage).await.context("send-and-end")?;
+    stage.scene("A connection breaks, and nothing is lost").await?;
     variations::drop_within_grace(&mut stage, &session).await.context("a drop within the grace window")?;
     variations::drop_beyond_grace(&mut stage, &session).await.context("a drop beyond the grace window")?;
-    stage.scene("3  Three coding sessions of one person").await?;
+    stage.scene("Three coding sessions of one person").await?;
     frames::play(&mut stage).await.context("frames")?;
-    stage.scene("4  Work is handed over").await?;
+    stage.scene("Work is handed over").await?;
     channels::play(&mut stage).await.context("a channel")?;
-    stage.scene("5  What outlives a session").await?;
+    stage.scene("What outlives a session").await?;
     context::play(&mut stage).await.context("context")?;
-    stage.scene("6  An agent that the server runs").await?;
+    stage.scene("An agent that the server runs").await?;
     runs::play(&mut stage).await.context("runs")?;
-    stage.scene("7  Two models with nothing but their tools").await?;
+    stage.scene("Two models with nothing but their tools").await?;
     mcp::play(&mut stage).await.context("tools")?;
     stage.note(&format!(
         "Every step was as specified: {} requests, {} events.",

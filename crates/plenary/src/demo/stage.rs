@@ -20,7 +20,10 @@ use plenary_kernel::AllowEntry;
 use serde_json::{Value, json};
 use tokio::time::{interval, sleep, timeout};
 
-use super::story::{self, StoryLine};
+use super::{
+    echoes::Echoes,
+    story::{self, StoryLine},
+};
 use crate::out::{Out, Style, clean};
 use frames::Listener;
 pub(super) use frames::sovereign;
@@ -55,30 +58,6 @@ pub(super) struct Voice {
     pub(super) pace: Duration,
 }
 
-impl Voice {
-    /// One exchange: as JSON for programs, as it is, or as a sentence about `who`, where it makes one.
-    fn exchange(self, who: &str, machine: &Value, raw: &str, told: Option<StoryLine>) -> anyhow::Result<()> {
-        let Self { out, .. } = self;
-        if out.is_json() {
-            out.line(&machine.to_string())?;
-        } else if self.raw {
-            out.line(raw)?;
-        } else if let Some(told) = told {
-            out.line(&match told {
-                StoryLine::Deed(text) => format!("  {} {}", out.paint(Style::Green, who), clean(&text)),
-                StoryLine::Echo(text) => out.paint(Style::Dim, &format!("      {who} {}", clean(&text))),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// What somebody does without a request.
-    fn does(self, who: &str, verb: &str, what: &str) -> anyhow::Result<()> {
-        let machine = json!({"agent": who, "does": verb, "what": what});
-        self.exchange(who, &machine, &format!("{who} {verb} {what}"), Some(StoryLine::Echo(verb.to_owned())))
-    }
-}
-
 /// Where the demonstration is played.
 pub(super) struct Stage {
     base: Client,
@@ -86,6 +65,10 @@ pub(super) struct Stage {
     players: BTreeMap<&'static str, Player>,
     listeners: BTreeMap<&'static str, Listener>,
     voice: Voice,
+    /// Who did what last, and what has followed from it so far.
+    deed: (String, String),
+    echoes: Echoes,
+    scenes: usize,
     requests: usize,
     events: usize,
 }
@@ -100,6 +83,9 @@ impl Stage {
             players: BTreeMap::new(),
             listeners: BTreeMap::new(),
             voice,
+            deed: Default::default(),
+            echoes: Echoes::default(),
+            scenes: 0,
             requests: 0,
             events: 0,
         })
@@ -113,8 +99,53 @@ impl Stage {
         self.events
     }
 
+    /// One exchange: as JSON for programs, as it is, or as a sentence about `who`, where it makes one.
+    fn exchange(
+        &mut self,
+        who: &str,
+        machine: &Value,
+        raw: &str,
+        told: Option<StoryLine>,
+    ) -> anyhow::Result<()> {
+        let Voice { out, raw: is_raw, .. } = self.voice;
+        if out.is_json() {
+            out.line(&machine.to_string())?;
+        } else if is_raw {
+            out.line(raw)?;
+        } else {
+            match told {
+                // Who looks again until something is there is told of once.
+                Some(StoryLine::Deed(text)) if self.deed == (who.to_owned(), text.clone()) => {}
+                Some(StoryLine::Deed(text)) => {
+                    out.line(&format!("  {} {}", out.paint(Style::Green, who), clean(&text)))?;
+                    self.deed = (who.to_owned(), text);
+                }
+                Some(StoryLine::Echo(text)) => self.echoes.push(who, &text),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What somebody does without a request.
+    pub(super) fn does(&mut self, who: &str, verb: &str, what: &str) -> anyhow::Result<()> {
+        let machine = json!({"agent": who, "does": verb, "what": what});
+        self.exchange(who, &machine, &format!("{who} {verb} {what}"), story::act(verb, what))
+    }
+
+    /// Tells what has followed from the last deed.
+    fn tell_echoes(&mut self) -> anyhow::Result<()> {
+        let out = self.voice.out;
+        for line in self.echoes.take(&self.deed.1) {
+            out.line(&out.paint(Style::Dim, &format!("      {}", clean(&line))))?;
+        }
+        Ok(())
+    }
+
     /// A remark between steps.
-    pub(super) fn note(&self, text: &str) -> anyhow::Result<()> {
+    pub(super) fn note(&mut self, text: &str) -> anyhow::Result<()> {
+        self.tell_echoes()?;
+        self.deed = Default::default();
         let out = self.voice.out;
         if out.is_json() {
             return Ok(out.line(&json!({"note": text}).to_string())?);
@@ -129,6 +160,9 @@ impl Stage {
         if out.is_json() || raw {
             return Ok(());
         }
+        self.tell_echoes()?;
+        self.scenes += 1;
+        let title = format!("{}  {title}", self.scenes);
         if !pace.is_zero() && self.requests > 0 {
             sleep(BETWEEN_SCENES).await;
         }
@@ -143,7 +177,7 @@ impl Stage {
             out.line("")?;
         }
         let rule = "─".repeat(title.chars().count());
-        out.line(&out.paint(Style::Yellow, title))?;
+        out.line(&out.paint(Style::Yellow, &title))?;
         Ok(out.line(&out.paint(Style::Yellow, &rule))?)
     }
 
@@ -194,11 +228,13 @@ impl Stage {
         }
     }
 
-    /// Waits before a deed, where somebody watches.
-    pub(super) async fn pause(&self, told: Option<&StoryLine>) {
+    /// Ends the last deed before the next one, and waits, where somebody watches.
+    pub(super) async fn pause(&mut self, told: Option<&StoryLine>) -> anyhow::Result<()> {
         if matches!(told, Some(StoryLine::Deed(_))) {
+            self.tell_echoes()?;
             sleep(self.voice.pace).await;
         }
+        Ok(())
     }
 
     /// Registers an agent and connects it.
@@ -226,7 +262,7 @@ impl Stage {
         let token = created.with_context(|| format!("a token of {owner}"))?.value.token;
         let client = self.base.with_token(Token::new(token.clone())?);
         self.players.insert(owner, Player { client, token, live: None });
-        self.voice.does(owner, "comes in", "as a person")
+        self.does(owner, "comes in", "as a person")
     }
 
     /// Puts somebody on the list of an agent that is there already.
@@ -234,12 +270,11 @@ impl Stage {
         let mut agent = CreateAgent::new(handle.parse()?);
         agent.allowlist = vec![entry.parse::<AllowEntry>()?];
         self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
-        self.voice.does(handle, "admits", entry)
+        self.does(handle, "admits", entry)
     }
 
     /// Opens the event stream of an agent.
     pub(super) async fn connect(&mut self, handle: &'static str) -> anyhow::Result<()> {
-        let voice = self.voice;
         let player = self.player(handle)?;
         let mut live = player.client.live(LiveOptions::default());
         match timeout(STEP, live.next()).await.context("the connection took too long")?? {
@@ -249,14 +284,13 @@ impl Stage {
             }
         }
         player.live = Some(live);
-        voice.does(handle, "connects", "WebSocket /connect")
+        self.does(handle, "connects", "WebSocket /connect")
     }
 
     /// Drops the event stream of an agent without a word, as a crashed host would.
     pub(super) fn drop_connection(&mut self, handle: &'static str) -> anyhow::Result<()> {
-        let voice = self.voice;
         self.player(handle)?.live = None;
-        voice.does(handle, "loses", "its connection")
+        self.does(handle, "loses", "its connection")
     }
 
     /// Sends a request and checks the status; the body that came back.
@@ -272,8 +306,8 @@ impl Stage {
         let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
         let Voice { out, .. } = self.voice;
         let told = story::request(method.as_str(), path, body.as_ref());
-        self.pause(told.as_ref()).await;
-        self.voice.exchange(
+        self.pause(told.as_ref()).await?;
+        self.exchange(
             handle,
             &json!({"agent": handle, "request": {"method": method.as_str(), "path": path, "body": body}}),
             &format!("{handle} {} {method} {path} {sent}", out.paint(Style::Green, "→")),
@@ -285,7 +319,7 @@ impl Stage {
             timeout(STEP, client.raw(method, path, bytes)).await.context("the request took too long")??;
         let text = String::from_utf8_lossy(&reply.body).into_owned();
         let value = if text.is_empty() { Value::Null } else { serde_json::from_str(&text)? };
-        self.voice.exchange(
+        self.exchange(
             handle,
             &json!({"agent": handle, "reply": {"status": reply.status, "body": value}}),
             &format!("{handle} {} {} {text}", out.paint(Style::Green, "←"), reply.status),
@@ -301,12 +335,9 @@ impl Stage {
         self.events += 1;
         let event = self.next(handle).await.with_context(|| format!("{handle} should get {expected}"))?;
         let value: Value = serde_json::from_str(event.json())?;
-        self.voice.exchange(
-            handle,
-            &json!({"agent": handle, "event": value}),
-            &format!("{handle} {} {}", self.voice.out.paint(Style::Yellow, "⇐"), event.json()),
-            story::event(handle, &value),
-        )?;
+        let raw = format!("{handle} {} {}", self.voice.out.paint(Style::Yellow, "⇐"), event.json());
+        let machine = json!({"agent": handle, "event": value});
+        self.exchange(handle, &machine, &raw, story::event(handle, &value))?;
         let mut members = value.as_object().cloned().unwrap_or_default();
         if let Some(Value::Object(payload)) = members.remove("payload") {
             members.extend(payload);

@@ -19,6 +19,16 @@ fn echo(text: impl Into<String>) -> Option<StoryLine> {
     Some(StoryLine::Echo(text.into()))
 }
 
+/// What somebody does without a request.
+pub(super) fn act(verb: &str, what: &str) -> Option<StoryLine> {
+    match verb {
+        // The rest is of the wire.
+        "connects" | "listens" => echo(verb),
+        "fetches" => echo("fetches the document"),
+        _ => echo(format!("{verb} {what}")),
+    }
+}
+
 /// A request.
 pub(super) fn request(method: &str, path: &str, body: Option<&Value>) -> Option<StoryLine> {
     let nothing = Value::Null;
@@ -112,17 +122,20 @@ pub(super) fn reply(status: u16, body: &Value) -> Option<StoryLine> {
 pub(super) fn event(reader: &str, event: &Value) -> Option<StoryLine> {
     let payload = if event["payload"].is_object() { &event["payload"] } else { event };
     let own = |member: &str| text(&payload[member]) == reader || text(&event[member]) == reader;
+    let agent = || text(&payload["agent"]);
     match text(&event["type"]) {
         "session.message" if own("sender") => None,
+        "session.disconnected" | "session.reconnected" | "session.left" if own("agent") => None,
         "session.message" => echo(format!("gets {}", content(&payload["content"]))),
         "session.invited" if own("invitee") || payload.get("initial_message").is_some() => {
             echo(format!("is invited by {}", text(&payload["by"])))
         }
-        "session.disconnected" => echo(format!("sees that {} is gone", text(&payload["agent"]))),
-        "session.reconnected" => echo(format!("sees that {} is back", text(&payload["agent"]))),
-        "session.left" if payload["reason"].is_string() => {
-            echo(format!("sees that {} has left: {}", text(&payload["agent"]), text(&payload["reason"])))
+        "session.disconnected" => echo(format!("sees that {} is gone", agent())),
+        "session.reconnected" => echo(format!("sees that {} is back", agent())),
+        "session.left" if payload["reason"] == "grace_expired" => {
+            echo(format!("sees that {} stays away and has left", agent()))
         }
+        "session.left" => echo(format!("sees that {} has left", agent())),
         "ToolCall" => echo(format!("sees the tool {}", text(&payload["function_name"]))),
         "ArtifactGenerated" => echo("sees a document"),
         "WaitForInput" => echo("is asked back"),

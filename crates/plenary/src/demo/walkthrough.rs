@@ -19,8 +19,10 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<String> {
     stage.enter(ENGINEER, Policy::Allowlist, &["@acme.*"]).await?;
     let session = create(stage).await?;
     join(stage, &session).await?;
+    stage.scene("A colleague is brought in").await?;
     bring_in_the_engineer(stage, &session).await?;
     resolve(stage, &session).await?;
+    stage.scene("Two days later").await?;
     reopen(stage, &session).await?;
     Ok(session)
 }
@@ -139,7 +141,7 @@ async fn resolve(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
 }
 
 async fn reopen(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
-    stage.note("Two days later: the same session, the same transcript.")?;
+    stage.note("Nick opens the same session again, with the same transcript.")?;
     let follow_up = "Quick follow-up: is the same hotfix relevant for the import side too?";
     let body = json!({"invite": [SUPPORT], "initial_message": {"content": follow_up}});
     stage.request(NICK, Method::POST, &path(session, "reopen"), Some(body), 200).await?;

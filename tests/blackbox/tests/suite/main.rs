@@ -20,6 +20,7 @@ mod context_cli;
 mod create;
 mod damage;
 mod delivery;
+mod demo;
 mod edge;
 mod ending;
 mod everyday;

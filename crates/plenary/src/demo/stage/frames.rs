@@ -28,7 +28,6 @@ impl Stage {
         agent: &'static str,
         session: &'static str,
     ) -> anyhow::Result<()> {
-        let voice = self.voice;
         let client = self.player(agent)?.client.clone();
         let seat = Seat { session_id: Some(session.to_owned()), ..Seat::default() };
         let subscription = Subscription::of(sovereign(agent)?, seat);
@@ -40,7 +39,7 @@ impl Stage {
             }
         }
         self.listeners.insert(agent, Listener { stream, last: 0 });
-        voice.does(
+        self.does(
             agent,
             "listens",
             &format!("GET /handles/{}/stream as session {session}", sovereign(agent)?),
@@ -85,7 +84,7 @@ impl Stage {
         ensure!(id > listener.last, "ids rise: {id} came behind {}", listener.last);
         listener.last = id;
         let value: Value = serde_json::from_str(received.json())?;
-        self.voice.exchange(
+        self.exchange(
             agent,
             &json!({"agent": agent, "id": id, "frame": value}),
             &format!("{agent} {} {}", self.voice.out.paint(Style::Yellow, "⇐"), received.json()),

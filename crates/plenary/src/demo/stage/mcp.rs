@@ -24,8 +24,8 @@ impl Stage {
         self.requests += 1;
         let out = self.voice.out;
         let told = story::tool(tool, &arguments);
-        self.pause(told.as_ref()).await;
-        self.voice.exchange(
+        self.pause(told.as_ref()).await?;
+        self.exchange(
             handle,
             &json!({"agent": handle, "tool": tool, "arguments": arguments}),
             &format!("{handle} {} /mcp {tool} {arguments}", out.paint(Style::Green, "→")),
@@ -49,7 +49,7 @@ impl Stage {
             bail!("{tool} was not carried out: {answer}");
         }
         let value = result["structuredContent"].clone();
-        self.voice.exchange(
+        self.exchange(
             handle,
             &json!({"agent": handle, "result": value}),
             &format!("{handle} {} {value}", out.paint(Style::Green, "←")),

@@ -19,11 +19,6 @@ impl Stage {
         Ok(self.player(handle)?.client.clone())
     }
 
-    /// A remark on what a player does.
-    pub(in crate::demo) fn does(&self, handle: &str, verb: &str, what: &str) -> anyhow::Result<()> {
-        self.voice.does(handle, verb, what)
-    }
-
     /// Asks an agent for something and follows what it does.
     pub(in crate::demo) async fn ask(
         &mut self,
@@ -35,8 +30,8 @@ impl Stage {
         let (path, body) = (format!("/agent/{agent}/run"), serde_json::to_value(chat)?);
         let out = self.voice.out;
         let told = story::request("POST", &path, Some(&body));
-        self.pause(told.as_ref()).await;
-        self.voice.exchange(
+        self.pause(told.as_ref()).await?;
+        self.exchange(
             handle,
             &json!({"agent": handle, "request": {"method": "POST", "path": path, "body": body}}),
             &format!("{handle} {} POST {path} {body}", out.paint(Style::Green, "→")),
@@ -47,7 +42,7 @@ impl Stage {
         let starting = client.start_run(agent, chat, &key);
         let run = timeout(STEP, starting).await.context("the request took too long")??;
         let stream = client.follow_run(agent, &run.run_id, None, StreamOptions::default());
-        self.voice.exchange(
+        self.exchange(
             handle,
             &json!({"agent": handle, "reply": {"status": 202, "run_id": run.run_id}}),
             &format!("{handle} {} 202 X-Run-Id: {}", out.paint(Style::Green, "←"), run.run_id),
@@ -70,7 +65,7 @@ impl Stage {
                 Some(Signal::Event(event)) => {
                     self.events += 1;
                     let value: Value = serde_json::from_str(event.json())?;
-                    self.voice.exchange(
+                    self.exchange(
                         handle,
                         &json!({"agent": handle, "event": value}),
                         &format!("{handle} {} {}", self.voice.out.paint(Style::Yellow, "⇐"), event.json()),

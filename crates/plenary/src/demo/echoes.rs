@@ -1,0 +1,86 @@
+//! What follows from a deed, in as few lines as a reader needs: who sees the same shares a line, and a long catch-up is cut. Pure.
+//! Must not know: how it is printed.
+
+/// Lines about one player in a row that are told whole.
+const IN_A_ROW_MAX: usize = 4;
+
+/// What has followed from a deed so far.
+#[derive(Default)]
+pub(super) struct Echoes(Vec<(Vec<String>, String)>);
+
+impl Echoes {
+    /// Something happens to somebody.
+    pub(super) fn push(&mut self, who: &str, what: &str) {
+        let shared =
+            self.0.iter_mut().find(|(names, known)| known == what && !names.iter().any(|name| name == who));
+        match shared {
+            Some((names, _)) => names.push(who.to_owned()),
+            None => self.0.push((vec![who.to_owned()], what.to_owned())),
+        }
+    }
+
+    /// The lines about it, and nothing is left. What was said is not repeated.
+    pub(super) fn take(&mut self, deed: &str) -> Vec<String> {
+        let told = std::mem::take(&mut self.0);
+        let mut lines = Vec::new();
+        for row in told.chunk_by(|(before, _), (after, _)| before == after) {
+            let mut row: Vec<String> = row.iter().map(|(names, what)| sentence(names, what, deed)).collect();
+            if row.len() > IN_A_ROW_MAX {
+                let skipped = row.len() - 3;
+                row.splice(2..2 + skipped, [format!("… and {skipped} more, in order …")]);
+            }
+            lines.append(&mut row);
+        }
+        lines
+    }
+}
+
+fn sentence(names: &[String], what: &str, deed: &str) -> String {
+    let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
+    let is_known = verb == "gets" && deed.starts_with("says") && deed.ends_with(rest);
+    let rest = if is_known { "it" } else { rest };
+    let (last, first) = names.split_last().map_or(("", names), |(last, first)| (last.as_str(), first));
+    let who = if first.is_empty() { last.to_owned() } else { format!("{} and {last}", first.join(", ")) };
+    let verb = if first.is_empty() { verb.to_owned() } else { plural(verb) };
+    format!("{who} {verb} {rest}").trim_end().to_owned()
+}
+
+fn plural(verb: &str) -> String {
+    match verb {
+        "is" => "are".to_owned(),
+        "fetches" => "fetch".to_owned(),
+        _ => verb.strip_suffix('s').unwrap_or(verb).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(told: &[(&str, &str)], deed: &str) -> Vec<String> {
+        let mut echoes = Echoes::default();
+        told.iter().for_each(|(who, what)| echoes.push(who, what));
+        echoes.take(deed)
+    }
+
+    #[test]
+    fn who_sees_the_same_shares_a_line() {
+        let told = [("@a.a", "is invited by @b.b"), ("@c.c", "is invited by @b.b"), ("@d.d", "hears it")];
+        assert_eq!(lines(&told, ""), ["@a.a and @c.c are invited by @b.b", "@d.d hears it"]);
+        assert_eq!(
+            lines(&[("@a.a", "gets “Hi”"), ("@b.b", "gets “Hi”")], "says “Hi”"),
+            ["@a.a and @b.b get it"]
+        );
+        assert_eq!(lines(&[("@a.a", "gets “Hi”")], "answers “Hi”"), ["@a.a gets “Hi”"]);
+    }
+
+    #[test]
+    fn a_long_catch_up_is_cut_in_its_middle() {
+        let words: Vec<String> = (1..=6).map(|number| format!("gets “{number}”")).collect();
+        let told: Vec<(&str, &str)> = words.iter().map(|what| ("@a.a", what.as_str())).collect();
+        assert_eq!(
+            lines(&told, ""),
+            ["@a.a gets “1”", "@a.a gets “2”", "… and 3 more, in order …", "@a.a gets “6”"]
+        );
+    }
+}
