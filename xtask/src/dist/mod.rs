@@ -1,9 +1,11 @@
 //! The packages of a release, from one binary: a wheel, npm packages, a Debian package, a container image, an archive with its
-//! installer, a formula, a bill of materials and the checksums of all. The same input makes the same bytes.
+//! installer, a formula, a bill of materials; the typed clients for Python and npm; and the checksums of all. The same input makes
+//! the same bytes.
 //! Must not know: where anything is published, or by whom.
 
 mod archive;
 mod bundle;
+mod clients;
 mod deb;
 mod elf;
 mod image;
@@ -86,6 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let bill = sbom::pack(root, &release.platform.triple(), release.epoch)?;
     let mut files = pack(&release, bill)?;
+    files.extend(clients::pack(root, &release)?);
     files.extend(bundle::formula(root, &release)?);
     let out = args.out.clone().unwrap_or_else(|| target.join("packages"));
     write(&out, files)

@@ -31,7 +31,7 @@ pub(super) fn pack(release: &Release, sbom: &[u8]) -> Result<(String, Vec<u8>)> 
     for tag in &tags {
         wheel.push_str(&format!("Tag: py3-none-{tag}\n"));
     }
-    let mut entries = vec![
+    let entries = vec![
         Entry::program(format!("{scripts}/plenary"), &release.program),
         Entry::program(format!("{scripts}/{NAME}"), ALIAS.as_bytes()),
         Entry::file(format!("{info}/METADATA"), metadata.as_bytes()),
@@ -39,6 +39,11 @@ pub(super) fn pack(release: &Release, sbom: &[u8]) -> Result<(String, Vec<u8>)> 
         Entry::file(format!("{info}/licenses/LICENSE"), super::LICENSE.as_bytes()),
         Entry::file(format!("{info}/sboms/plenary.cdx.json"), sbom),
     ];
+    Ok((format!("{stem}-py3-none-{}.whl", tags.join(".")), with_record(entries, &info, release.level)?))
+}
+
+/// The wheel of these files, with the digest of each.
+pub(super) fn with_record(mut entries: Vec<Entry<'_>>, info: &str, level: u32) -> Result<Vec<u8>> {
     let mut record = String::new();
     for entry in &entries {
         let content = entry.content.unwrap_or_default();
@@ -47,7 +52,7 @@ pub(super) fn pack(release: &Release, sbom: &[u8]) -> Result<(String, Vec<u8>)> 
     }
     record.push_str(&format!("{info}/RECORD,,\n"));
     entries.push(Entry::file(format!("{info}/RECORD"), record.as_bytes()));
-    Ok((format!("{stem}-py3-none-{}.whl", tags.join(".")), zip(&entries, release.level)?))
+    zip(&entries, level)
 }
 
 /// The platforms that the binary runs on: with a C library at least as new as it needs, or with any.

@@ -33,20 +33,28 @@ const LOCK: &str = include_str!("../../../clients/typescript/package-lock.json")
 pub(crate) struct Tools {
     /// Has the Python packages.
     pub(crate) python: String,
-    /// Runs programs.
+    pub(crate) compiler: Compiler,
+}
+
+/// The TypeScript compiler.
+pub(crate) struct Compiler {
+    /// Runs it, and other programs.
     pub(crate) node: PathBuf,
-    /// The compiler, which Node runs.
     pub(crate) tsc: PathBuf,
 }
 
 /// Installs what is absent, or of other releases than those wanted.
 pub(crate) fn ensure(typescript: &Path) -> Result<Tools> {
     PACKAGES.ensure()?;
+    Ok(Tools { python: PACKAGES.installed()?.url, compiler: compiler(typescript)? })
+}
+
+/// The same for the compiler alone.
+pub(crate) fn compiler(typescript: &Path) -> Result<Compiler> {
     mcp_node::ensure()?;
     npm::ensure_beside(typescript, LOCK, "the TypeScript compiler (about 35 MB on disk)")?;
-    let python = PACKAGES.installed()?.url;
     let node = Path::new(&mcp_node::start()?.url).join("node");
-    Ok(Tools { python, node, tsc: typescript.join("node_modules/typescript/bin/tsc") })
+    Ok(Compiler { node, tsc: typescript.join("node_modules/typescript/bin/tsc") })
 }
 
 #[cfg(test)]

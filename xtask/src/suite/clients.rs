@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use crate::{
-    needs::clients::{Tools, ensure},
+    needs::clients::{Compiler, Tools, ensure},
     process, workspace,
 };
 
@@ -22,7 +22,7 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let tools = ensure(&typescript)?;
     let target = workspace::metadata(root)?.target_directory;
     in_python(&tools, &python, &target, binary)?;
-    in_typescript(&tools, &typescript, binary)
+    in_typescript(&tools.compiler, &typescript, binary)
 }
 
 fn in_python(tools: &Tools, directory: &Path, target: &Path, binary: &Path) -> Result<()> {
@@ -40,9 +40,9 @@ fn in_python(tools: &Tools, directory: &Path, target: &Path, binary: &Path) -> R
     process::run(python(&pip).arg(&wheels).arg("."))
 }
 
-fn in_typescript(tools: &Tools, directory: &Path, binary: &Path) -> Result<()> {
+fn in_typescript(compiler: &Compiler, directory: &Path, binary: &Path) -> Result<()> {
     let node = |args: &[&str]| {
-        let mut command = Command::new(&tools.node);
+        let mut command = Command::new(&compiler.node);
         command.current_dir(directory).args(args).env(super::BINARY, binary);
         command
     };
@@ -55,7 +55,7 @@ fn in_typescript(tools: &Tools, directory: &Path, binary: &Path) -> Result<()> {
     }
     for project in ["tsconfig.json", "tsconfig.tests.json"] {
         let mut compile = node(&[]);
-        process::run(compile.arg(&tools.tsc).args(["--project", project]))?;
+        process::run(compile.arg(&compiler.tsc).args(["--project", project]))?;
     }
     let mut test = node(&["--test", "--test-timeout", TEST_MS_MAX]);
     process::run(test.args(tests(&directory.join("build/tests"))?))

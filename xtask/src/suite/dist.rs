@@ -9,7 +9,7 @@ use super::fresh;
 use crate::{console, dist, needs, process, workspace};
 
 /// What is tried, in order: a script of `packaging/tests` for each.
-const TESTS: &[&str] = &["installer", "sbom", "wheel", "npm", "deb", "image"];
+const TESTS: &[&str] = &["installer", "sbom", "wheel", "npm", "clients", "deb", "image"];
 /// What a script says to the person who runs the tests.
 const TOLD: &str = "TOLD: ";
 
