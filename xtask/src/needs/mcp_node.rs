@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{Running, npm::Packages};
 
 /// Where tests find the directory.
-pub(super) const VARIABLE: &str = "PLENARY_TEST_MCP_NODE";
+pub(crate) const VARIABLE: &str = "PLENARY_TEST_MCP_NODE";
 
 const PACKAGES: Packages = Packages {
     variable: VARIABLE,
@@ -19,12 +19,12 @@ const PACKAGES: Packages = Packages {
 };
 
 /// Installs them when they are absent, or other releases than those wanted.
-pub(super) fn ensure() -> Result<()> {
+pub(crate) fn ensure() -> Result<()> {
     PACKAGES.ensure()
 }
 
 /// Nothing runs; tests are told where they are.
-pub(super) fn start() -> Result<Running> {
+pub(crate) fn start() -> Result<Running> {
     PACKAGES.start()
 }
 

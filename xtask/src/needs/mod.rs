@@ -11,7 +11,7 @@ pub(crate) mod browser;
 pub(crate) mod clients;
 pub(crate) mod coding_agents;
 pub(crate) mod guard;
-mod mcp_node;
+pub(crate) mod mcp_node;
 mod mcp_python;
 mod model;
 mod moto;

@@ -9,7 +9,10 @@ use std::{
 use anyhow::Result;
 
 use super::rerun;
-use crate::{needs::browser, process};
+use crate::{
+    needs::{browser, mcp_node},
+    process,
+};
 
 /// How long one file of tests may take, in ms.
 const TESTS_MS_MAX: &str = "600000";
@@ -18,9 +21,11 @@ const TESTS_MS_MAX: &str = "600000";
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let directory = root.join("tests/console");
     let node = browser::ensure(&directory)?;
+    mcp_node::ensure()?;
+    let clients = mcp_node::start()?.url;
     let with = |args: &[&str]| {
         let mut command = Command::new(&node);
-        command.current_dir(&directory).args(args).env(super::BINARY, binary);
+        command.current_dir(&directory).args(args).env(super::BINARY, binary).env(mcp_node::VARIABLE, &clients);
         command
     };
     process::run(&mut with(&["node_modules/typescript/bin/tsc", "--noEmit", "-p", "jsconfig.json"]))?;
