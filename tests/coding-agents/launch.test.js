@@ -1,0 +1,75 @@
+// `plenary claude`, `codex`, `gemini` and `qwen` with the real programs: the coding agent is connected from its first prompt on,
+// nobody clicks, and its directory stays as it was.
+// Must not know: how hooks answer.
+
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import { BINARY, House, INSTALLED } from './house.js';
+import { startModel, times } from './model.js';
+import { PROGRAM as CODEX, settle } from './codex.js';
+
+// Gemini CLI reads no settings below a directory that others may write, as that of the system is.
+process.env.TMPDIR = join(INSTALLED, '../tmp');
+mkdirSync(process.env.TMPDIR, { recursive: true });
+
+const NODE = join(INSTALLED, 'node');
+const MODULES = join(INSTALLED, 'node_modules');
+
+/** The program behind each name, one prompt for it, and what it needs beside. `begins`: it needs time for its tools. */
+const LAUNCHED = {
+  claude: {
+    program: [join(MODULES, `@anthropic-ai/claude-code-linux-${process.arch}/claude`)], args: ['-p', 'Go on', '--model', 'claude-sonnet-4-5'],
+    env: (/** @type {any} */ model) => ({ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-ant-none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }),
+  },
+  codex: {
+    program: [CODEX], args: ['exec', '--skip-git-repo-check', 'Go on'],
+    env: (/** @type {any} */ _model, /** @type {House} */ house) => ({ CODEX_HOME: join(house.home, '.codex') }),
+  },
+  gemini: {
+    program: [NODE, join(MODULES, '@google/gemini-cli/bundle/gemini.js')], args: ['-p', 'Go on', '--model', 'gemini-2.5-flash'], begins: true,
+    settings: ['.gemini/settings.json', { security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false } }],
+    env: (/** @type {any} */ model) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' }),
+  },
+  qwen: {
+    program: [NODE, join(MODULES, '@qwen-code/qwen-code/cli.js')], args: ['-p', 'Go on', '--model', 'claude-sonnet-4-5', '--auth-type', 'anthropic'],
+    settings: ['.qwen/settings.json', { security: { auth: { selectedType: 'anthropic' } }, privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }],
+    env: (/** @type {any} */ model) => ({ ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: model.url, ANTHROPIC_MODEL: 'claude-sonnet-4-5' }),
+  },
+};
+
+for (const [name, launched] of Object.entries(LAUNCHED)) {
+  test(`plenary ${name}: the agent is told at its first prompt, and answers unasked`, async () => {
+    const house = await House.begin();
+    const model = await startModel();
+    try {
+      const [bin, directory] = [house.directory('bin'), house.directory('work')];
+      house.write(join(bin, name), `#!/bin/sh\nexec ${launched.program.join(' ')} "$@"\n`);
+      chmodSync(join(bin, name), 0o755);
+      if (name === 'codex') settle(house, model, directory);
+      if ('settings' in launched) house.write(join(house.home, `${launched.settings[0]}`), JSON.stringify(launched.settings[1]));
+      const env = { PATH: `${bin}:${INSTALLED}:/usr/local/bin:/usr/bin:/bin`, ...launched.env(model, house) };
+      const bob = await house.peer('bob');
+      // Its first start makes the agent of this directory.
+      const version = await house.run(BINARY, [name, '--version'], { cwd: directory, env });
+      assert.equal(version.code, 0, version.err);
+      const me = `@nick.${name}-work`;
+      const sent = await bob.send(me, 'Word-At-Prompt');
+      if ('begins' in launched) model.plans({ call: 'list_directory', with: { dir_path: '.' }, before: () => sleep(3_000) });
+      model.plans({ call: 'send', held: 'mcp__plenary__send', with: { session_id: sent.session, text: 'Answer-One' } }, { say: 'Sent.' });
+      const ran = await house.run(BINARY, [name, ...launched.args], { cwd: directory, env, within: 90_000 });
+      assert.equal(ran.code, 0, ran.err);
+      const first = JSON.stringify(model.conversation()[0]?.body ?? '');
+      assert.equal(times(first, 'Word-At-Prompt'), 1, `before the model said anything: ${house.journal()}${ran.err}`);
+      await bob.gets('Answer-One');
+      assert.equal(await bob.state(sent, me), 'answered');
+      assert.deepEqual(Object.keys(house.files(directory)), ['./']);
+      assert.deepEqual(model.errors, []);
+    } finally {
+      await house.end();
+      model.close();
+    }
+  });
+}
