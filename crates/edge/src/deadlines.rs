@@ -54,12 +54,13 @@ struct Stall {
 }
 
 impl<'a> Deadlines<'a> {
-    pub(crate) fn new(config: &'a Config, allowance: Allowance) -> Self {
+    /// `begun` is when the connection was accepted.
+    pub(crate) fn new(config: &'a Config, allowance: Allowance, begun: Instant) -> Self {
         Self {
             config,
             waiting: GuardState::Nothing,
             heads: 0,
-            since: Instant::now(),
+            since: begun,
             octets_before: 0,
             allowance,
             stall: None,
