@@ -25,10 +25,13 @@ impl Fields {
     /// The members of a body that must be there.
     pub(crate) fn of(body: &StrictJson) -> Result<Self, Refusal> {
         // A map takes `null` for one without members.
-        match body.parse()? {
-            Value::Object(members) => Ok(Self(members)),
-            _ => Err(Refusal::malformed("invalid_body", "The body does not fit: it must be a JSON object.")),
-        }
+        let Value::Object(members) = body.parse()? else {
+            return Err(Refusal::malformed(
+                "invalid_body",
+                "The body does not fit: it must be a JSON object.",
+            ));
+        };
+        Ok(Self(members))
     }
 
     /// The members of a body that may be left out.

@@ -30,7 +30,7 @@ pub const VECTORS_OCTETS_MAX: usize = 4 << 30;
 const BATCH: usize = 16;
 /// What the vector of a passage takes from each of the two beside it: a short turn of a conversation is also found by what it
 /// replies to.
-const NEIGHBOUR_SHARE: f32 = 0.3;
+const NEIGHBOUR_SHARE: f32 = 0.15;
 
 /// The index.
 pub struct Vectors {

@@ -33,15 +33,13 @@ pub(crate) struct RunBody {
     input: Option<String>,
     /// The thread to continue; a new thread if absent or null.
     thread_id: Option<String>,
-    /// For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or `create`,
-    /// which opens it under that id, a UUID that the caller chose.
+    /// If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it under that UUID.
     if_not_exists: Option<String>,
     /// For a ResumeWithInput and a CancelRequest: the run.
     run_id: Option<String>,
     /// For a ResumeWithInput: a value for each requested key.
     request_keys: Option<Map<String, Value>>,
-    /// For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never answers the next one; if the
-    /// run does not wait for that any more, 409. Whatever the run waits for when it is absent.
+    /// For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no longer waits for it.
     event_id: Option<u64>,
     /// For a ConfigureRequest: the arguments to set; null removes an argument.
     args: Option<Map<String, Value>>,

@@ -3266,15 +3266,11 @@ class RunRequest(TypedDict):
     args: NotRequired[JsonObject | None]
     """For a ConfigureRequest: the arguments to set; null removes an argument."""
     event_id: NotRequired[int | None]
-    """For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never answers the next
-    one; if the
-    run does not wait for that any more, 409. Whatever the run waits for when it is absent.
+    """For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no longer waits for
+    it.
     """
     if_not_exists: NotRequired[str | None]
-    """For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
-    `create`,
-    which opens it under that id, a UUID that the caller chose.
-    """
+    """If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it under that UUID."""
     input: NotRequired[str | None]
     """For a ChatRequest: the text for the agent."""
     logging_level: NotRequired[str | None]

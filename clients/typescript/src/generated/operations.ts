@@ -802,8 +802,7 @@ export class ContextOperations {
   /**
    * Deposit a package.
    *
-   * Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409. 201 if it is
-   * new.
+   * Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409.
    *
    * Refused with: invalid_json, invalid_schema, unknown_member, hash_mismatch, invalid_idempotency_key,
    * missing_authorization, invalid_authorization, unauthorized, project_archived, project_not_found,
@@ -2509,10 +2508,9 @@ export class RunOperations {
   /**
    * Start, resume or cancel a run.
    *
-   * A ChatRequest starts a run, in a new thread or in `thread_id`; an active run is resumed or canceled by `run_id`.
-   * 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the RunStarted, with
-   * `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread is active at a time; the others
-   * wait.
+   * A ChatRequest starts a run, in a new thread or in `thread_id`; `run_id` resumes or cancels an active run. 202
+   * without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the RunStarted, with
+   * `wait=result` 200 and the RunCompleted or the WaitForInput. The runs of a thread are active one at a time.
    *
    * Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, forbidden,
    * agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,

@@ -3104,17 +3104,9 @@ export interface RunReport {
 export interface RunRequest {
   /** For a ConfigureRequest: the arguments to set; null removes an argument. */
   args?: JsonObject | null;
-  /**
-   * For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never answers the next one; if
-   * the
-   * run does not wait for that any more, 409. Whatever the run waits for when it is absent.
-   */
+  /** For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no longer waits for it. */
   event_id?: number | null;
-  /**
-   * For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
-   * `create`,
-   * which opens it under that id, a UUID that the caller chose.
-   */
+  /** If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it under that UUID. */
   if_not_exists?: string | null;
   /** For a ChatRequest: the text for the agent. */
   input?: string | null;

@@ -75,6 +75,7 @@ pub struct EditFacts {
 
 /// One change of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a request makes one, and nothing keeps it")]
 pub enum AgentEdit {
     /// Sets what is given.
     Configure(Settings),

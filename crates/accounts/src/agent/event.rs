@@ -15,6 +15,10 @@ use crate::{Actor, Policy, Scope, TokenDigest};
 
 /// An event of an agent. `by` is who caused it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a decision makes a few and a fold reads one at a time; nothing keeps them"
+)]
 pub enum AgentEvent {
     /// The agent came into being.
     AgentRegistered(AgentRegistered),

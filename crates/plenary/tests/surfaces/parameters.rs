@@ -153,6 +153,7 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("run.events", "thread_id", "`runs replay`, which stands beside it"),
     ("run.events_of", "stream", "it follows what goes on by itself"),
     ("run.run", "args", "`runs configure`, which stands beside it"),
+    ("run.run", "event_id", "the command answers what it has just shown, and sends it by itself"),
     ("run.run", "if_not_exists", "for programs that choose the ids of their threads, such as `acp`"),
     ("run.run", "logging_level", "for programs that debug an agent"),
     ("run.run", "run_context", "for agents that ask agents"),

@@ -35,10 +35,10 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Start, resume or cancel a run")
         .tool("runs")
         .description(
-            "A ChatRequest starts a run, in a new thread or in `thread_id`; an active run is resumed or canceled by \
-             `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and \
-             the RunStarted, with `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread \
-             is active at a time; the others wait.",
+            "A ChatRequest starts a run, in a new thread or in `thread_id`; `run_id` resumes or cancels an active run. \
+             202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the \
+             RunStarted, with `wait=result` 200 and the RunCompleted or the WaitForInput. The runs of a thread are \
+             active one at a time.",
         )
         .query::<RunQuery>()
         .request::<RunBody>()

@@ -120,7 +120,7 @@ fn said() -> Vec<Sample> {
         kind: EventKind::ArtifactGenerated,
         artifact: Some(artifact),
         members: Bytes::from_static(b"{}"),
-        ..emitted.clone()
+        ..emitted
     };
     vec![
         (

@@ -113,40 +113,6 @@ async fn a_corrected_url_is_told() {
     assert_eq!((told.len(), told[2].target.as_str()), (3, "/right"), "each state once: {told:?}");
 }
 
-/// Two agents of one owner hear of the same task, at the same URL and under the same name, each by its own configuration.
-#[tokio::test]
-async fn two_agents_of_an_owner_do_not_take_each_others_configurations() {
-    let server = config("").start().await;
-    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
-    let (other, ann) = (server.agent("@nick.other").await, server.agent("@ann.helper").await);
-    let mut sent = message("m-1", "What is new?", Value::Null);
-    sent["configuration"] = json!({"returnImmediately": true});
-    let task = rpc(&nick, "/a2a/ann.helper", "SendMessage", sent).await["result"]["task"].clone();
-    let session = task["contextId"].as_str().expect("a session");
-    nick.invite(session, &["@nick.other"]).await;
-    other.join(session).await;
-    for (who, id) in [(&nick, "mine"), (&other, "mine"), (&nick, ""), (&other, "")] {
-        let wanted = json!({"taskId": task["id"], "id": id, "url": format!("{}/{id}", receiver.url())});
-        let made = rpc(who, "/a2a/ann.helper", "CreateTaskPushNotificationConfig", wanted).await;
-        assert!(id.is_empty() || made["result"]["id"] == id, "{made}");
-    }
-    for who in [&nick, &other] {
-        let listed =
-            rpc(who, "/a2a/ann.helper", "ListTaskPushNotificationConfigs", json!({"taskId": task["id"]}))
-                .await;
-        assert_eq!(listed["result"]["configs"].as_array().map(Vec::len), Some(2), "{listed}");
-    }
-    let gone = json!({"taskId": task["id"], "id": "mine"});
-    rpc(&other, "/a2a/ann.helper", "DeleteTaskPushNotificationConfig", gone.clone()).await;
-    let kept = rpc(&nick, "/a2a/ann.helper", "GetTaskPushNotificationConfig", gone).await;
-    assert_eq!(kept["result"]["id"], "mine", "{kept}");
-    ann.join(session).await;
-    ann.say(session, "The schema.").await;
-    let mut told: Vec<_> = taken(&receiver, 3).await.into_iter().map(|call| call.target).collect();
-    told.sort();
-    assert_eq!(told, ["/", "/", "/mine"]);
-}
-
 /// A person who acts through the token of its owner has none that a configuration could end with.
 #[tokio::test]
 async fn a_person_sets_no_configuration() {

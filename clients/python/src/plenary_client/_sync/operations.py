@@ -1501,7 +1501,6 @@ class ContextOperations:
         """Deposit a package.
 
         Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409.
-        201 if it is new.
 
         Refused with: invalid_json, invalid_schema, unknown_member, hash_mismatch, invalid_idempotency_key,
         missing_authorization, invalid_authorization, unauthorized, project_archived, project_not_found,
@@ -4658,17 +4657,16 @@ class RunOperations:
     ) -> RunEvent | None:
         """Start, resume or cancel a run.
 
-        A ChatRequest starts a run, in a new thread or in `thread_id`; an active run is resumed or canceled by
-        `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and
-        the RunStarted, with `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread
-        is active at a time; the others wait.
+        A ChatRequest starts a run, in a new thread or in `thread_id`; `run_id` resumes or cancels an active
+        run. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the
+        RunStarted, with `wait=result` 200 and the RunCompleted or the WaitForInput. The runs of a thread are
+        active one at a time.
 
         args: For a ConfigureRequest: the arguments to set; null removes an argument.
-        event_id: For a ResumeWithInput: the `id` of the WaitForInput that it answers, so that it never
-        answers the next one; if the run does not wait for that any more, 409. Whatever the run waits for when
-        it is absent.
-        if_not_exists: For a request that starts a run, what happens if there is no thread `thread_id`:
-        `reject` (the default) or `create`, which opens it under that id, a UUID that the caller chose.
+        event_id: For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no
+        longer waits for it.
+        if_not_exists: If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it
+        under that UUID.
         input: For a ChatRequest: the text for the agent.
         logging_level: The logging level, as the agent defines it.
         request_keys: For a ResumeWithInput: a value for each requested key.

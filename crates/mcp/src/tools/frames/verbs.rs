@@ -100,10 +100,9 @@ impl Verb {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SendArguments {
-    /// One of the fifteen
     kind: String,
     payload: Map<String, Value>,
-    /// ~h/*, ~h/<prefix>*, ~h/<instrument>@<session> or org:<org>/members/*; your own sessions if absent
+    /// ~h/*, ~h/<prefix>*, ~h/<instrument>@<session> or org:<org>/members/*; your sessions if absent
     scope: Option<String>,
     ttl_ms: Option<u64>,
     instrument: Option<String>,

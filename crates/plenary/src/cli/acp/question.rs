@@ -286,7 +286,7 @@ mod tests {
     fn prompts_fill_a_form_in_or_decline_it() {
         let schema = json!({"type": "object", "properties": {"branch": {"type": "string"}, "depth": {"type": "integer"}},
             "required": ["branch"]});
-        let whole = asked_by_form(&schema);
+        let mut whole = asked_by_form(&schema);
         let mut question = whole.clone();
         assert_eq!(question.words(), "Which?\n\nbranch: (branch)\n\n`decline` or `cancel` gives nothing.");
         assert_eq!(question.answer_with("main"), None);
@@ -299,10 +299,7 @@ mod tests {
             json!({"branch": "main", "depth": "3"}).as_object().cloned()
         );
         assert_eq!(question.answer_with(" - "), json!({"branch": "main"}).as_object().cloned());
-        assert_eq!(
-            whole.clone().answer_with("decline"),
-            json!({"elicitation": "decline"}).as_object().cloned()
-        );
+        assert_eq!(whole.answer_with("decline"), json!({"elicitation": "decline"}).as_object().cloned());
         let mut confirmation = asked_by_form(&json!({"properties": {}}));
         assert_eq!(confirmation.words(), "Which? Answer decline or cancel, or give the values.");
         assert_eq!(confirmation.answer_with("accept"), json!({"elicitation": "accept"}).as_object().cloned());

@@ -104,8 +104,14 @@ async fn a_session_is_listed_told_and_ended_and_hands_nothing_on() {
     );
     let lasts = one["expires_at"].as_u64().expect("a time") - one["created_at"].as_u64().expect("a time");
     assert_eq!(lasts, 12 * 60 * 60 * 1_000);
-    let heard = owner.get("/watch?kinds=console.signed_in&after=0").await;
-    drop(heard);
+    let mut watch = owner.stream("/watch?kinds=console.signed_in&after=0").await;
+    let told = loop {
+        let event = watch.event().await.frame;
+        if event["kind"] == "console.signed_in" {
+            break event;
+        }
+    };
+    assert_eq!(told["data"]["session_id"], own["session_id"], "{told}");
     let (csrf, cookie) = (own["csrf"].as_str().expect("a mark").to_owned(), browser.jar.line());
     let post = |path: &str, body: &str| {
         let headers = vec![

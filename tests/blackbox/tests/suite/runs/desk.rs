@@ -33,7 +33,7 @@ impl Editor {
     }
 
     async fn open(&mut self) -> String {
-        self.ask("session/new", json!({"cwd": "/home/ann/app", "mcpServers": []})).await;
+        self.ask("session/new", json!({"cwd": "/srv/ann/app", "mcpServers": []})).await;
         self.result().await["sessionId"].as_str().expect("an id").to_owned()
     }
 
@@ -203,7 +203,7 @@ async fn a_question_of_a_canceled_turn_is_taken_back() {
 #[tokio::test]
 async fn the_directory_stays_with_ones_own_agents() {
     let server = server().await;
-    for (who, expected) in [("@acme.ann", json!("/home/ann/app")), ("@nick.ann", Value::Null)] {
+    for (who, expected) in [("@acme.ann", json!("/srv/ann/app")), ("@nick.ann", Value::Null)] {
         let who = server.agent(who).await;
         let mut editor = Editor::new(&server, &who, "@acme.coder", json!({})).await;
         let session = editor.open().await;

@@ -1,7 +1,5 @@
 //! A run that waits is a request to the people of whoever started it, and their answer goes into it.
 
-use std::time::Duration;
-
 use blackbox::{Caller, eventually};
 use serde_json::json;
 
@@ -53,7 +51,12 @@ async fn an_answer_is_not_given_to_the_next_question() {
         (state == "withdrawn").then_some(())
     };
     eventually("the first question waits no more", withdrawn).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    // Another answer, given later and with as long to undo it, counts only after the first would have.
+    let witness = nick.post("/requests", json!({"kind": "question", "title": "Which branch?"})).await.ok(201);
+    let witness = witness["request_id"].as_str().expect("an id");
+    let answer = json!({"type": "respond", "text": "main", "version": 1, "undo_seconds": 2});
+    owner.post(&at(witness, "/answer"), answer).await.ok(200);
+    assert_eq!(nick.get(&at(witness, "?wait=60")).await.ok(200)["answer"]["text"], "main");
     assert_eq!(status(&nick, &run).await["status"], "waiting");
     let stale = json!({"request_keys": {"a": "yes"}, "event_id": asked(&nick, &run).await - 2});
     assert_eq!(refused(&tell(&nick, &run, "ResumeWithInput", stale).await, 409), "run_not_active");
