@@ -52,8 +52,12 @@ pub const UNREAD_BODY_BYTES_MAX: u64 = 64 << 10;
 /// How long such a body is waited for; past it the connection closes.
 pub const UNREAD_BODY_WAIT: Duration = Duration::from_secs(1);
 
-/// Requests at the same time on a connection of HTTP/2; past it a client waits, or is refused (`REFUSED_STREAM`).
+/// Requests at the same time on a connection of HTTP/2; past it a client waits, or is refused (`REFUSED_STREAM`). Each one beside
+/// another counts as an open connection.
 pub const HTTP2_REQUESTS_MAX: u32 = 100;
+/// Requests of a connection of HTTP/2 that its client takes back within [`HTTP2_LOOK`], before they are answered; past it further
+/// ones get 429, and the connection closes.
+pub const HTTP2_ABANDONED_MAX: u32 = 200;
 /// What a client may send of one body before it is read.
 pub const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 << 10;
 /// What a client may send of all bodies of a connection before they are read.

@@ -83,7 +83,9 @@ struct CountedSocket {
     socket: Socket,
     /// What was read of it already.
     first: Vec<u8>,
-    _permit: Permit,
+    /// Told of what is written, where no guard above tells it.
+    wire: Option<Arc<Wire>>,
+    permit: Permit,
 }
 
 impl CountedSocket {
@@ -105,6 +107,14 @@ impl CountedSocket {
                 return Ok(true);
             }
         }
+    }
+
+    fn watch(&self, outcome: Poll<std::io::Result<usize>>) -> Poll<std::io::Result<usize>> {
+        if let Some(wire) = &self.wire {
+            let written = if let Poll::Ready(Ok(written)) = &outcome { *written } else { 0 };
+            wire.wrote(written, outcome.is_pending());
+        }
+        outcome
     }
 }
 
@@ -131,7 +141,9 @@ impl AsyncRead for CountedSocket {
 
 impl AsyncWrite for CountedSocket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write(cx, buf)
+        let counted = self.get_mut();
+        let outcome = Pin::new(&mut counted.socket).poll_write(cx, buf);
+        counted.watch(outcome)
     }
 
     fn poll_write_vectored(
@@ -139,7 +151,9 @@ impl AsyncWrite for CountedSocket {
         cx: &mut Context<'_>,
         bufs: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write_vectored(cx, bufs)
+        let counted = self.get_mut();
+        let outcome = Pin::new(&mut counted.socket).poll_write_vectored(cx, bufs);
+        counted.watch(outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -147,7 +161,9 @@ impl AsyncWrite for CountedSocket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
+        let counted = self.get_mut();
+        let outcome = Pin::new(&mut counted.socket).poll_flush(cx);
+        counted.watch(outcome.map_ok(|()| 0)).map_ok(drop)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
@@ -175,14 +191,18 @@ impl Ground {
 /// Serves one connection until it ends, is handed over to a WebSocket, or the server stops.
 pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &Ground) {
     let begun = Instant::now();
-    let mut socket = CountedSocket { socket, first: Vec::new(), _permit: permit };
+    let mut socket = CountedSocket { socket, first: Vec::new(), wire: None, permit };
     let opening = timeout_at(begun + ground.config.head_deadline, socket.speaks_http2());
     let opened = tokio::select! {
         opened = opening => opened,
         () = ground.stage.drained() => return,
     };
     match opened {
-        Ok(Ok(true)) => Box::pin(http2::serve(socket, peer, ground)).await,
+        Ok(Ok(true)) => {
+            let (wire, places) = (Arc::new(Wire::default()), socket.permit.places());
+            socket.wire = Some(wire.clone());
+            Box::pin(http2::serve(socket, wire, places, peer, ground)).await;
+        }
         Ok(Ok(false)) => serve_http1(socket, begun, peer, ground).await,
         // Half a head is answered, as any that comes too slowly.
         Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, peer, ground).await,

@@ -26,6 +26,7 @@ pub mod operations;
 mod origin;
 mod peer;
 pub mod ranges;
+mod reader;
 mod rebinding;
 mod routes;
 mod serving;

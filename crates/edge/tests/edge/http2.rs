@@ -14,7 +14,7 @@ use hyper::{
     client::conn::http2::{Builder, SendRequest},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use plenary_edge::{Config, StopReport, tls_config};
+use plenary_edge::{Config, StopReport, config::HTTP2_ABANDONED_MAX, tls_config};
 use rustls_pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -35,8 +35,16 @@ async fn speak<IO>(io: IO) -> (Sender, JoinHandle<hyper::Result<()>>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    speak_with_room(io, 64 << 10).await
+}
+
+/// With so much room for each answer.
+async fn speak_with_room<IO>(io: IO, bytes: u32) -> (Sender, JoinHandle<hyper::Result<()>>)
+where
+    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.initial_stream_window_size(64 << 10).initial_connection_window_size(1 << 20);
+    builder.initial_stream_window_size(bytes).initial_connection_window_size(1 << 20);
     let (sender, connection) = builder.handshake(TokioIo::new(io)).await.unwrap();
     (sender, tokio::spawn(connection))
 }
@@ -179,6 +187,58 @@ async fn who_does_not_read_is_cut() {
     let unread = send(&mut sender, get("/large")).await;
     let end = timeout(PATIENCE, connection).await.expect("the connection ends").unwrap();
     assert!(end.is_err() || unread.into_body().collect().await.is_err(), "and not well");
+}
+
+#[tokio::test]
+async fn who_has_no_room_for_a_small_answer_is_cut_too() {
+    let short = Duration::from_millis(50);
+    let server = start(Config { write_deadline: short, write_grace: short, ..Config::default() });
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut sender, connection) = speak_with_room(stream, 0).await;
+    let unread = send(&mut sender, get("/ok")).await;
+    assert_eq!(unread.status(), StatusCode::OK);
+    drop(timeout(PATIENCE, connection).await.expect("the connection ends"));
+}
+
+#[tokio::test]
+async fn who_takes_requests_back_is_refused_and_cut() {
+    let server = start(Config::default());
+    let (sender, connection) = connect(&server).await;
+    let mut begun = 0;
+    let flood = async {
+        while !sender.is_closed() {
+            let mut sender = sender.clone();
+            let mut asking = tokio::spawn(async move { sender.send_request(get("/gate")).await });
+            tokio::select! {
+                () = server.arrival() => begun += 1,
+                _ = &mut asking => {}
+            }
+            asking.abort();
+        }
+    };
+    timeout(PATIENCE, flood).await.expect("the connection ends");
+    drop(connection.await);
+    assert!((1..=2 * HTTP2_ABANDONED_MAX).contains(&begun), "{begun} were begun");
+    let (mut sender, _connection) = connect(&server).await;
+    assert_eq!(text(send(&mut sender, get("/ok")).await).await, "ok");
+}
+
+#[tokio::test]
+async fn requests_beside_each_other_count_as_connections() {
+    let server = start(Config { connections_max: 3, ..Config::default() });
+    let (mut sender, _connection) = connect(&server).await;
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        let mut sender = sender.clone();
+        waiting.push(tokio::spawn(async move { text(send(&mut sender, get("/gate")).await).await }));
+        server.arrival().await;
+    }
+    assert_eq!(send(&mut sender, get("/ok")).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+    server.gate.add_permits(3);
+    for waits in waiting {
+        assert_eq!(waits.await.unwrap(), "through");
+    }
+    assert_eq!(text(send(&mut sender, get("/ok")).await).await, "ok");
 }
 
 #[tokio::test]
