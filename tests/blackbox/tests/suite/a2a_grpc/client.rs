@@ -29,6 +29,8 @@ const BINARY: GeneralPurpose = GeneralPurpose::new(
 pub(super) struct Client {
     sender: SendRequest<Full<Bytes>>,
     token: Option<String>,
+    /// What it calls the server.
+    pub(super) authority: &'static str,
 }
 
 /// How a call ended, where it did not end well.
@@ -63,7 +65,7 @@ impl Client {
         let (sender, connection) =
             handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("HTTP/2");
         tokio::spawn(connection);
-        Self { sender, token: token.map(str::to_owned) }
+        Self { sender, token: token.map(str::to_owned), authority: "localhost" }
     }
 
     pub(super) async fn of(caller: &Caller) -> Self {
@@ -77,7 +79,8 @@ impl Client {
         headers: &[(&str, &str)],
         body: Bytes,
     ) -> (StatusCode, Messages) {
-        let mut request = Request::post(format!("http://localhost{path}")).header("te", "trailers");
+        let url = format!("http://{}{path}", self.authority);
+        let mut request = Request::post(url).header("te", "trailers");
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }

@@ -375,6 +375,24 @@ async fn what_cannot_be_read_is_refused_with_a_status() {
     assert_eq!(state(&send(&mut client, &echoed("m-2", "x")).await), COMPLETED);
 }
 
+/// Pages of other sites, and names that were made to point here, are refused over HTTP/2 as over HTTP/1.1.
+#[tokio::test]
+async fn pages_of_others_and_foreign_names_are_refused() {
+    const SEND: &str = "/lf.a2a.v1.A2AService/SendMessage";
+    let server = Server::start().await;
+    let nick = server.agent("@nick.cc").await;
+    let mut client = Client::of(&nick).await;
+    let headers =
+        [("content-type", "application/grpc"), ("a2a-version", "1.0"), ("origin", "http://evil.example")];
+    let (status, page) = client.send(SEND, &headers, framed(&echoed("m-1", "x"))).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert!(page.text().await.contains("foreign_origin"));
+    client.authority = "evil.example";
+    let (status, name) = client.send(SEND, &headers[..2], framed(&echoed("m-1", "x"))).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert!(name.text().await.contains("foreign_host"));
+}
+
 /// A quota holds as over the other bindings: ten push configurations of a task.
 #[tokio::test]
 async fn past_a_limit_resources_are_exhausted() {
