@@ -47,6 +47,7 @@ LEFT_OUT = {
     "a2a.server_card": "Agent2Agent: its own SDKs speak it",
     "a2a.keys": "Agent2Agent: its own SDKs speak it",
     "a2a.rpc": "Agent2Agent: its own SDKs speak it",
+    "a2a.grpc": "Agent2Agent: its own SDKs speak it",
     "a2a.read": "Agent2Agent: its own SDKs speak it",
     "a2a.delete": "Agent2Agent: its own SDKs speak it",
     "a2a.write": "Agent2Agent: its own SDKs speak it",

@@ -1,13 +1,16 @@
-"""The Python SDK of Agent2Agent against our server, over both bindings."""
+"""The Python SDK of Agent2Agent against our server, over its three bindings."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
+from pathlib import Path
 
+import grpc
 import httpx
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
-from a2a.client.client import Client
+from a2a.client.auth import AuthInterceptor, CredentialService
+from a2a.client.client import Client, ClientCallContext
 from a2a.types import (
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest,
@@ -23,9 +26,23 @@ from a2a.types import (
     SubscribeToTaskRequest,
     TaskPushNotificationConfig,
     TaskState,
+    a2a_pb2,
 )
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from served import Server
+
+SCHEMA = Path(__file__).parents[2] / "crates/a2a/src/grpc/a2a.binpb"
+
+
+class Token(CredentialService):
+    """The token for the scheme that a card names."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def get_credentials(self, security_scheme_name: str, context: ClientCallContext | None) -> str | None:
+        return self._token if security_scheme_name == "bearer" else None
 
 
 def said(text: str, **more: object) -> Message:
@@ -44,8 +61,15 @@ async def client(server: Server, token: str | None, binding: str, streaming: boo
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     http = httpx.AsyncClient(headers=headers, timeout=60)
     card = await A2ACardResolver(http, f"{server.url}/a2a/{agent}").get_agent_card()
-    config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding])
-    return ClientFactory(config).create(card)
+    config = ClientConfig(
+        httpx_client=http,
+        grpc_channel_factory=lambda url: grpc.aio.insecure_channel(url.removeprefix("http://")),
+        streaming=streaming,
+        supported_protocol_bindings=[binding],
+    )
+    # Over HTTP the client has the token itself.
+    interceptors = [AuthInterceptor(Token(token))] if token and binding == "GRPC" else []
+    return ClientFactory(config).create(card, interceptors)
 
 
 async def walk(server: Server, token: str, binding: str) -> None:
@@ -144,10 +168,29 @@ async def seated(server: Server, token: str, binding: str) -> None:
     assert [one.id for one in listed.tasks] == [task.id], listed
 
 
+def schema() -> None:
+    """The schema that the server reads messages by is that of the SDK, but for comments and options."""
+    theirs, ours = FileDescriptorProto(), FileDescriptorProto()
+    a2a_pb2.DESCRIPTOR.CopyToProto(theirs)
+    ours.ParseFromString(SCHEMA.read_bytes())
+    assert ours.package == theirs.package == "lf.a2a.v1"
+    for file in theirs, ours:
+        for message in file.message_type:
+            for field in message.field:
+                field.ClearField("options")
+                field.ClearField("json_name")
+        for service in file.service:
+            for method in service.method:
+                method.ClearField("options")
+    for members in "message_type", "enum_type", "service":
+        assert list(getattr(theirs, members)) == list(getattr(ours, members)), members
+
+
 async def main() -> None:
+    schema()
     with Server() as server:
         token = server.agent("@nick.laptop", policy="open")
-        for binding in ["JSONRPC", "HTTP+JSON"]:
+        for binding in ["JSONRPC", "HTTP+JSON", "GRPC"]:
             await walk(server, token, binding)
             await seated(server, token, binding)
         # A public card needs no token; of any other it is needed.

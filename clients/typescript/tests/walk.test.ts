@@ -12,6 +12,7 @@ const LEFT_OUT = new Set([
   "a2a.server_card",
   "a2a.keys",
   "a2a.rpc",
+  "a2a.grpc",
   "a2a.read",
   "a2a.write",
   "a2a.delete",

@@ -6,16 +6,35 @@ use a2a::{
     GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTasksRequest, Message, SendMessageRequest,
     SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
 };
+use plenary_telemetry::{
+    conventions::{A2A_METHOD, A2A_TASK, A2A_VERSION},
+    note, note_conversation,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::{
-    access::{AgentAccess, Backend},
+    access::{AgentAccess, Backend, VERSION},
     card::{Extent, card},
     failure::Failure,
     limits::PARTS_MAX,
     stream::Follow,
 };
+
+/// Every method.
+const METHODS: [&str; 11] = [
+    "SendMessage",
+    "SendStreamingMessage",
+    "GetTask",
+    "ListTasks",
+    "CancelTask",
+    "SubscribeToTask",
+    "GetExtendedAgentCard",
+    "CreateTaskPushNotificationConfig",
+    "GetTaskPushNotificationConfig",
+    "ListTaskPushNotificationConfigs",
+    "DeleteTaskPushNotificationConfig",
+];
 
 /// What is asked.
 pub(crate) enum Call {
@@ -47,6 +66,7 @@ pub(crate) fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {
 impl Call {
     /// A call by the name of its method.
     pub(crate) fn read(method: &str, params: Value) -> Result<Self, Failure> {
+        note_call(method, &params);
         match method {
             "SendMessage" => Ok(Self::Send(message(params)?)),
             "SendStreamingMessage" => Ok(Self::Stream(message(params)?)),
@@ -61,6 +81,20 @@ impl Call {
             "DeleteTaskPushNotificationConfig" => Ok(Self::DeletePush(read(params)?)),
             _ => Err(Failure::method("There is no such method.")),
         }
+    }
+}
+
+/// The span of a request says which call it is. What no call is named is not told: names must be few.
+fn note_call(method: &str, params: &Value) {
+    let Some(known) = METHODS.iter().find(|known| **known == method) else { return };
+    note(A2A_METHOD, || *known);
+    note(A2A_VERSION, || VERSION);
+    let text = |at: &str| params.pointer(at).and_then(Value::as_str).filter(|text| text.len() <= 64);
+    if let Some(task) = text("/id").or_else(|| text("/taskId")).or_else(|| text("/message/taskId")) {
+        note(A2A_TASK, || task.to_owned());
+    }
+    if let Some(context) = text("/message/contextId").or_else(|| text("/contextId")) {
+        note_conversation(context);
     }
 }
 

@@ -28,11 +28,19 @@ pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value
     let url = url(seen, base_url);
     let interface =
         |binding: &str| json!({"url": url, "protocolBinding": binding, "protocolVersion": VERSION});
+    let mut interfaces = vec![interface("JSONRPC"), interface("HTTP+JSON")];
+    // gRPC has no paths of its own: not behind a prefix, and the tenant is the agent.
+    if base_url.split_once("://").is_some_and(|(_, place)| !place.contains('/')) {
+        let mut grpc = interface("GRPC");
+        grpc["url"] = base_url.into();
+        grpc["tenant"] = handle.trim_start_matches('@').into();
+        interfaces.push(grpc);
+    }
     json!({
         "name": name,
         "description": description,
         "version": env!("CARGO_PKG_VERSION"),
-        "supportedInterfaces": [interface("JSONRPC"), interface("HTTP+JSON")],
+        "supportedInterfaces": interfaces,
         "provider": {"organization": seen.handle.owner(), "url": base_url},
         "capabilities": {"streaming": true, "pushNotifications": true, "extendedAgentCard": true},
         "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {
@@ -77,6 +85,10 @@ mod tests {
         assert_eq!(public["name"], "Coder");
         assert_eq!(public["description"], "Codes.");
         assert_eq!(public["supportedInterfaces"][0]["url"], "https://h/a2a/nick.coder");
+        let grpc = json!({"url": "https://h", "protocolBinding": "GRPC", "protocolVersion": VERSION, "tenant": "nick.coder"});
+        assert_eq!(public["supportedInterfaces"][2], grpc);
+        let behind = card(&seen, "https://h/below", Extent::Public);
+        assert_eq!(behind["supportedInterfaces"].as_array().unwrap().len(), 2, "no path, no gRPC");
         assert_eq!(public["skills"].as_array().unwrap().len(), 1);
         let extended = card(&seen, "https://h", Extent::Extended);
         assert_eq!(extended["description"], "Codes.\n\nAsk me.");

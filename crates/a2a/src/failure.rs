@@ -1,11 +1,15 @@
-//! The specification's errors, in the forms of both bindings (sections 3.3.2, 9.5, 11.6).
+//! The specification's errors, in the forms of all bindings (sections 3.3.2, 9.5, 10.6, 11.6).
 //! Must not know: the failed request.
+
+use std::collections::HashMap;
 
 use a2a::{error_code, error_reason};
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use plenary_kernel::{Class, Refusal};
 use serde_json::{Value, json};
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
 
 use crate::rooms::RoomRefusal;
 
@@ -88,6 +92,12 @@ impl Failure {
         Self::new(error_code::INTERNAL_ERROR, StatusCode::SERVICE_UNAVAILABLE, text)
     }
 
+    /// A request to the gRPC binding that is not gRPC.
+    pub(crate) fn not_grpc() -> Self {
+        let text = "This path speaks gRPC: HTTP/2 and `content-type: application/grpc`.";
+        Self::new(error_code::CONTENT_TYPE_NOT_SUPPORTED, StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
+    }
+
     /// What was followed broke off.
     pub(crate) fn broken_off() -> Self {
         let text = "The task could not be followed any further; read it again, or subscribe to it.";
@@ -126,9 +136,35 @@ impl Failure {
     pub(crate) fn rest_body(&self) -> Value {
         let code = self.status.as_u16();
         let error = json!({
-            "code": code, "status": rpc_status(self.status, self.code), "message": self.message, "details": self.details(),
+            "code": code, "status": self.grpc_code().0, "message": self.message, "details": self.details(),
         });
         json!({"error": error})
+    }
+
+    /// The status of the gRPC binding, with the ErrorInfo.
+    pub(crate) fn grpc(&self) -> Status {
+        let info = ErrorDetails::with_error_info(self.reason, DOMAIN, HashMap::new());
+        let is_unknown = self.code == error_code::METHOD_NOT_FOUND;
+        let code = if is_unknown { Code::Unimplemented } else { self.grpc_code().1 };
+        Status::with_error_details(code, &self.message, info)
+    }
+
+    /// The name of gRPC for the failure, and its code.
+    const fn grpc_code(&self) -> (&'static str, Code) {
+        match (self.status.as_u16(), self.code) {
+            (
+                _,
+                error_code::INVALID_PARAMS | error_code::PARSE_ERROR | error_code::CONTENT_TYPE_NOT_SUPPORTED,
+            )
+            | (400, error_code::INVALID_REQUEST) => ("INVALID_ARGUMENT", Code::InvalidArgument),
+            (400, _) => ("FAILED_PRECONDITION", Code::FailedPrecondition),
+            (401, _) => ("UNAUTHENTICATED", Code::Unauthenticated),
+            (403, _) => ("PERMISSION_DENIED", Code::PermissionDenied),
+            (404, _) => ("NOT_FOUND", Code::NotFound),
+            (413 | 429, _) => ("RESOURCE_EXHAUSTED", Code::ResourceExhausted),
+            (503, _) => ("UNAVAILABLE", Code::Unavailable),
+            _ => ("INTERNAL", Code::Internal),
+        }
     }
 
     /// The answer of the HTTP+JSON binding.
@@ -145,24 +181,6 @@ impl Failure {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
-    }
-}
-
-/// The name of gRPC for a status.
-const fn rpc_status(status: StatusCode, code: i32) -> &'static str {
-    match (status.as_u16(), code) {
-        (
-            _,
-            error_code::INVALID_PARAMS | error_code::PARSE_ERROR | error_code::CONTENT_TYPE_NOT_SUPPORTED,
-        ) => "INVALID_ARGUMENT",
-        (400, error_code::INVALID_REQUEST) => "INVALID_ARGUMENT",
-        (400, _) => "FAILED_PRECONDITION",
-        (401, _) => "UNAUTHENTICATED",
-        (403, _) => "PERMISSION_DENIED",
-        (404, _) => "NOT_FOUND",
-        (413 | 429, _) => "RESOURCE_EXHAUSTED",
-        (503, _) => "UNAVAILABLE",
-        _ => "INTERNAL",
     }
 }
 

@@ -5,6 +5,7 @@ mod access;
 mod calls;
 mod card;
 mod failure;
+mod grpc;
 mod keys;
 mod limits;
 mod openai;

@@ -15,6 +15,7 @@ use crate::{
     A2a,
     card::{Extent, card},
     failure::Failure,
+    grpc,
     keys::SET_PATH,
     openai, rest, rpc,
 };
@@ -40,6 +41,7 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
     let mut operations = card_operations();
     operations.extend(binding_operations());
+    operations.push(grpc_operation());
     operations.extend(openai::operations());
     operations
 }
@@ -83,7 +85,7 @@ fn card_operations() -> Vec<Operation<A2a>> {
     ]
 }
 
-/// The two bindings of the protocol.
+/// The bindings of the protocol that have paths for agents.
 fn binding_operations() -> Vec<Operation<A2a>> {
     let rpc_doc = doc("a2a.rpc", Method::POST, "/a2a/{agent}", "Ask an agent (A2A 1.0, JSON-RPC)")
         .description(
@@ -138,6 +140,27 @@ fn binding_operations() -> Vec<Operation<A2a>> {
         Operation::new(write_doc, rest::write),
         Operation::new(delete_doc, rest::delete),
     ]
+}
+
+/// The binding that has none.
+fn grpc_operation() -> Operation<A2a> {
+    let grpc_doc = OperationDoc::new("a2a.grpc", Method::POST, grpc::PATH, "Ask an agent (A2A 1.0, gRPC)")
+        .description(
+            "The gRPC binding of Agent2Agent 1.0, over HTTP/2: the methods of the service `lf.a2a.v1.A2AService`. `tenant` names \
+             the agent, `owner.name`; without it, it is the one that the operator has named. `a2a-version: 1.0` is required. \
+             Failures are in `grpc-status`.",
+        )
+        .auth(Auth::Any)
+        .no_tool(NO_TOOL)
+        .without_key()
+        .path_parameter::<String>("method", "A method of the service, such as `SendMessage`.")
+        .request_type("application/grpc")
+        .reply_type("application/grpc")
+        .errors(Class::Unauthenticated, &["UNAUTHENTICATED"])
+        .errors(Class::UnsupportedMedia, &["CONTENT_TYPE_NOT_SUPPORTED"])
+        .error_body::<Map<String, Value>>()
+        .answers_page();
+    Operation::new(grpc_doc, grpc::call)
 }
 
 async fn show_card(State(a2a): State<A2a>, Path(agent): Path<String>, parts: Parts) -> Response {

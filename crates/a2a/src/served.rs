@@ -32,6 +32,7 @@ const EXAMPLES: &[Example] = &[
         "a2a.write",
         || json!({"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "What changed since yesterday?"}]}}),
     ),
+    ("a2a.grpc", || json!("a message of the protocol, in a frame of gRPC")),
     openai::CHAT_EXAMPLE,
     openai::RESPONSE_EXAMPLE,
 ];

@@ -1,9 +1,10 @@
-//! A live task as Server-Sent Events of either binding (sections 9.4.2, 11.7).
+//! A live task as the events of each binding (sections 9.4.2, 10, 11.7).
 //! Must not know: the source of updates.
 
 use a2a::{StreamResponse, Task};
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::{Stream, stream::unfold};
 use plenary_log::Fault;
 use plenary_room::sse::{KEEPALIVE, Pieces, pieces};
 use serde_json::{Value, json};
@@ -45,6 +46,21 @@ impl Follow {
     pub(crate) async fn wait_until_paused(mut self) -> Result<Task, Failure> {
         while self.next().await?.is_some() {}
         Ok(self.task())
+    }
+
+    /// As the messages of a stream of gRPC; an error is the last.
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Value, Failure>> + Send {
+        unfold(Some(self), |follow| async move {
+            let mut follow = follow?;
+            loop {
+                match follow.next().await {
+                    Ok(None) => return None,
+                    Ok(Some(Update::Alive)) => {}
+                    Ok(Some(Update::Event(update))) => return Some((Ok(json!(update)), Some(follow))),
+                    Err(failure) => return Some((Err(failure), None)),
+                }
+            }
+        })
     }
 
     /// As the body of an answer; with the id of a call of JSON-RPC as its results.

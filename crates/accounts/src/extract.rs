@@ -9,6 +9,10 @@ use http::{HeaderMap, header, request::Parts};
 use plenary_edge::{Allowance, Asker, OwnPage};
 use plenary_kernel::{AgentHandle, Refusal};
 use plenary_room::{fault_refusal, house_error};
+use plenary_telemetry::{
+    conventions::{AGENT_ID, USER_ID},
+    note,
+};
 use serde::Deserialize;
 
 use crate::{
@@ -59,6 +63,9 @@ pub async fn identify(
 /// # Errors
 /// 429 or 503 `overloaded`.
 pub async fn admit(parts: &Parts, principal: Option<&Principal>) -> Result<(), Refusal> {
+    if let Some(principal) = principal {
+        note_caller(&principal.who);
+    }
     let Some(allowance) = parts.extensions.get::<Allowance>() else { return Ok(()) };
     let asker = match principal.map(|principal| &principal.who) {
         Some(TokenOwner::Operator) => Asker::Operator,
@@ -67,6 +74,18 @@ pub async fn admit(parts: &Parts, principal: Option<&Principal>) -> Result<(), R
         None => Asker::Nobody,
     };
     allowance.admit(asker).await
+}
+
+/// The span of a request says who asks.
+fn note_caller(who: &TokenOwner) {
+    match who {
+        TokenOwner::Operator => {}
+        TokenOwner::Owner(owner) => note(USER_ID, || owner.to_string()),
+        TokenOwner::Agent(agent) => {
+            note(AGENT_ID, || agent.to_string());
+            note(USER_ID, || agent.owner().to_owned());
+        }
+    }
 }
 
 /// The bearer of the request's token, whoever it is. Rejects with 401; so also an `X-ASP-Agent` that names somebody

@@ -30,6 +30,7 @@ impl Channels {
             name: format!("agent-channel.event.{}", event.kind).into(),
             kind: Kind::Internal,
             parent,
+            links: Vec::new(),
             start: begun,
             end: Instant::now(),
             attributes: vec![

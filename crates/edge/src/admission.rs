@@ -48,8 +48,11 @@ impl Admission {
 
     /// A place for one more connection from there, or `None` past a limit.
     pub(crate) fn admit(self: &Arc<Self>, from: IpAddr) -> Option<Permit> {
-        let address =
-            (self.count_loopback || !from.to_canonical().is_loopback()).then(|| network_block(from));
+        let is_counted = self.count_loopback || !from.to_canonical().is_loopback();
+        self.take(is_counted.then(|| network_block(from)))
+    }
+
+    fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Permit> {
         if let Some(address) = address {
             let mut counts = self.counts();
             let count = counts.entry(address).or_default();
@@ -81,6 +84,26 @@ impl Admission {
 
     fn counts(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.per_address.lock()
+    }
+}
+
+impl Permit {
+    /// Where more are, for requests that one connection carries beside each other.
+    pub(crate) fn places(&self) -> Places {
+        Places { admission: self.admission.clone(), address: self.address }
+    }
+}
+
+/// Places for more of one peer.
+pub(crate) struct Places {
+    admission: Arc<Admission>,
+    address: Option<IpAddr>,
+}
+
+impl Places {
+    /// One more, or `None` past a limit.
+    pub(crate) fn take(&self) -> Option<Permit> {
+        self.admission.take(self.address)
     }
 }
 
@@ -120,8 +143,9 @@ mod tests {
         assert!(admission.admit("::ffff:192.0.2.1".parse().unwrap()).is_none());
         assert!(admission.admit("192.0.2.2".parse().unwrap()).is_some());
         drop(first);
-        assert!(admission.admit(hog).is_some());
-        assert_eq!(admission.open(), 1);
+        let again = admission.admit(hog).unwrap();
+        assert!(again.places().take().is_none(), "its requests count too");
+        assert_eq!(admission.open(), 2);
     }
 
     #[test]

@@ -61,6 +61,11 @@ pub enum Asker<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedAnswer;
 
+/// An answer that stays open as long as there is something to tell, in a form that its media type does not show: a response
+/// extension. It takes a place among the live streams, as Server-Sent Events do.
+#[derive(Debug, Clone, Copy)]
+pub struct LiveStream;
+
 /// The budget of the process.
 pub(crate) struct AnswerBudget {
     shares: Shares<Payer>,
@@ -396,10 +401,12 @@ impl Drop for Waiter<'_> {
 }
 
 fn is_event_stream(response: &Response) -> bool {
-    response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    let is_marked = response.extensions().get::<LiveStream>().is_some();
+    is_marked
+        || response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 fn overloaded(full: SharesFull) -> Refusal {

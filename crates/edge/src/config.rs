@@ -52,6 +52,23 @@ pub const UNREAD_BODY_BYTES_MAX: u64 = 64 << 10;
 /// How long such a body is waited for; past it the connection closes.
 pub const UNREAD_BODY_WAIT: Duration = Duration::from_secs(1);
 
+/// Requests at the same time on a connection of HTTP/2; past it a client waits, or is refused (`REFUSED_STREAM`). Each one beside
+/// another counts as an open connection.
+pub const HTTP2_REQUESTS_MAX: u32 = 100;
+/// Requests of a connection of HTTP/2 that its client takes back within [`HTTP2_LOOK`], before they are answered; past it further
+/// ones get 429, and the connection closes.
+pub const HTTP2_ABANDONED_MAX: u32 = 200;
+/// What a client may send of one body before it is read.
+pub const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 << 10;
+/// What a client may send of all bodies of a connection before they are read.
+pub const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
+/// After how long without a sign of life a client of HTTP/2 is asked for one.
+pub const HTTP2_PING: Duration = Duration::from_secs(20);
+/// How long it has to answer; past it a close.
+pub const HTTP2_PING_WAIT: Duration = Duration::from_secs(20);
+/// How often a connection of HTTP/2 is looked at for what its client owes.
+pub const HTTP2_LOOK: Duration = Duration::from_secs(1);
+
 /// How the edge treats connections.
 #[derive(Debug, Clone)]
 pub struct Config {

@@ -1,4 +1,4 @@
-//! One connection from its first byte to its last: hyper above the guard, with deadlines.
+//! One connection from its first byte to its last: which HTTP it speaks, and hyper above the guard, with deadlines.
 //! Must not know: routes; the meaning of a request.
 
 use std::{
@@ -14,9 +14,9 @@ use std::{
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf},
     sync::Notify,
-    time::sleep_until,
+    time::{Instant, sleep_until, timeout_at},
 };
 
 use crate::{
@@ -26,22 +26,38 @@ use crate::{
     config::{CONNECTION_BUFFER_OCTETS_MAX, Config},
     deadlines::{Deadlines, Overdue},
     guard::{Guard, Wire},
+    http2::{self, PREFACE},
     metrics::OperationMetrics,
     peer::Peer,
-    serving::ServedConnection,
-    socket::Socket,
+    serving::{Door, ServedConnection},
+    socket::{Alpn, Socket},
 };
 
 /// How far the server is on its way to its end; every connection watches it.
 #[derive(Default)]
 pub(crate) struct Stage {
     now: AtomicU8,
-    changed: Notify,
+    pub(crate) changed: Notify,
 }
 
 impl Stage {
-    const DRAINING: u8 = 1;
-    const CUT: u8 = 2;
+    pub(crate) const DRAINING: u8 = 1;
+    pub(crate) const CUT: u8 = 2;
+
+    pub(crate) fn at(&self) -> u8 {
+        self.now.load(Ordering::Acquire)
+    }
+
+    /// Until no connection may begin anything.
+    async fn drained(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.at() != 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
 
     /// Connections finish the request they are at.
     pub(crate) fn drain(&self) {
@@ -59,10 +75,47 @@ impl Stage {
     }
 }
 
+/// Bytes that are read at once to see which HTTP is spoken: a head, mostly.
+const FIRST_READ_BYTES: usize = 2048;
+
 /// A socket that counts as an open connection for as long as anyone has it, also after an upgrade.
 struct CountedSocket {
     socket: Socket,
-    _permit: Permit,
+    /// What was read of it already.
+    first: Vec<u8>,
+    /// Told of what is written, where no guard above tells it.
+    wire: Option<Arc<Wire>>,
+    permit: Permit,
+}
+
+impl CountedSocket {
+    /// Reads as much as it takes to see that HTTP/2 is spoken, or is not.
+    async fn speaks_http2(&mut self) -> std::io::Result<bool> {
+        match self.socket.alpn() {
+            Alpn::Http2 => return Ok(true),
+            Alpn::Other => return Ok(false),
+            Alpn::Unknown => {}
+        }
+        self.first.reserve_exact(FIRST_READ_BYTES);
+        loop {
+            let is_over = self.socket.read_buf(&mut self.first).await? == 0;
+            let known = self.first.len().min(PREFACE.len());
+            if self.first[..known] != PREFACE[..known] || is_over {
+                return Ok(false);
+            }
+            if known == PREFACE.len() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn watch(&self, outcome: Poll<std::io::Result<usize>>) -> Poll<std::io::Result<usize>> {
+        if let Some(wire) = &self.wire {
+            let written = if let Poll::Ready(Ok(written)) = &outcome { *written } else { 0 };
+            wire.wrote(written, outcome.is_pending());
+        }
+        outcome
+    }
 }
 
 impl AsyncRead for CountedSocket {
@@ -71,13 +124,26 @@ impl AsyncRead for CountedSocket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_read(cx, buf)
+        let counted = self.get_mut();
+        if counted.first.is_empty() {
+            return Pin::new(&mut counted.socket).poll_read(cx, buf);
+        }
+        let length = counted.first.len().min(buf.remaining());
+        buf.put_slice(&counted.first[..length]);
+        if length == counted.first.len() {
+            counted.first = Vec::new();
+        } else {
+            counted.first.drain(..length);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for CountedSocket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write(cx, buf)
+        let counted = self.get_mut();
+        let outcome = Pin::new(&mut counted.socket).poll_write(cx, buf);
+        counted.watch(outcome)
     }
 
     fn poll_write_vectored(
@@ -85,7 +151,9 @@ impl AsyncWrite for CountedSocket {
         cx: &mut Context<'_>,
         bufs: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write_vectored(cx, bufs)
+        let counted = self.get_mut();
+        let outcome = Pin::new(&mut counted.socket).poll_write_vectored(cx, bufs);
+        counted.watch(outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -93,7 +161,9 @@ impl AsyncWrite for CountedSocket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
+        let counted = self.get_mut();
+        let outcome = Pin::new(&mut counted.socket).poll_flush(cx);
+        counted.watch(outcome.map_ok(|()| 0)).map_ok(drop)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
@@ -111,20 +181,42 @@ pub(crate) struct Ground {
     pub(crate) answers: Arc<AnswerBudget>,
 }
 
+impl Ground {
+    pub(crate) fn door(&self, peer: SocketAddr) -> Door {
+        let Self { router, refused, origin, .. } = self;
+        Door { router: router.clone(), peer: Peer(peer), refused: refused.clone(), origin: origin.clone() }
+    }
+}
+
 /// Serves one connection until it ends, is handed over to a WebSocket, or the server stops.
 pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &Ground) {
-    let Ground { router, config, stage, refused, origin, answers } = ground;
-    let wire = Arc::new(Wire::default());
-    let io = TokioIo::new(Guard::new(CountedSocket { socket, _permit: permit }, wire.clone()));
-    let allowance = Allowance::new(answers.clone());
-    let serving = ServedConnection {
-        router: router.clone(),
-        peer: Peer(peer),
-        wire: wire.clone(),
-        refused: refused.clone(),
-        origin: origin.clone(),
-        allowance: allowance.clone(),
+    let begun = Instant::now();
+    let mut socket = CountedSocket { socket, first: Vec::new(), wire: None, permit };
+    let opening = timeout_at(begun + ground.config.head_deadline, socket.speaks_http2());
+    let opened = tokio::select! {
+        opened = opening => opened,
+        () = ground.stage.drained() => return,
     };
+    match opened {
+        Ok(Ok(true)) => {
+            let (wire, places) = (Arc::new(Wire::default()), socket.permit.places());
+            socket.wire = Some(wire.clone());
+            Box::pin(http2::serve(socket, wire, places, peer, ground)).await;
+        }
+        Ok(Ok(false)) => serve_http1(socket, begun, peer, ground).await,
+        // Half a head is answered, as any that comes too slowly.
+        Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, peer, ground).await,
+        Ok(Err(_)) | Err(_) => {}
+    }
+}
+
+async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, ground: &Ground) {
+    let Ground { config, stage, answers, .. } = ground;
+    let wire = Arc::new(Wire::default());
+    let io = TokioIo::new(Guard::new(socket, wire.clone()));
+    let allowance = Allowance::new(answers.clone());
+    let serving =
+        ServedConnection { door: ground.door(peer), wire: wire.clone(), allowance: allowance.clone() };
     let connection = http1::Builder::new()
         // The guard and the deadlines below do this without a timer per request.
         .header_read_timeout(None)
@@ -134,7 +226,7 @@ pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, grou
     let mut connection = pin!(connection);
     let mut changed = pin!(stage.changed.notified());
     let (mut listening, mut told) = (false, false);
-    let mut deadlines = Deadlines::new(config, allowance);
+    let mut deadlines = Deadlines::new(config, allowance, begun);
     let mut alarm = pin!(sleep_until(deadlines.first()));
 
     std::future::poll_fn(|cx| {
@@ -146,7 +238,7 @@ pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, grou
                     changed.set(stage.changed.notified());
                 }
             }
-            match stage.now.load(Ordering::Acquire) {
+            match stage.at() {
                 Stage::CUT => return Poll::Ready(()),
                 Stage::DRAINING if !told => {
                     (told, listening) = (true, false);

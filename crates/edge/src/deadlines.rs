@@ -7,9 +7,9 @@ use tokio::time::{Instant, Sleep};
 
 use crate::{
     answers::Allowance,
-    config::{Config, STALL_FORGOTTEN, STALLED_BEFORE_CUT},
+    config::Config,
     guard::{GuardState, Wire},
-    stalled::Place,
+    reader::{ReadDebt, Reader},
 };
 
 /// Whose deadline has passed.
@@ -29,40 +29,20 @@ pub(crate) struct Deadlines<'a> {
     heads: u32,
     since: Instant,
     octets_before: u64,
-    allowance: Allowance,
-    stall: Option<Stall>,
+    reader: Reader,
     idle_told: bool,
 }
 
-/// Until when a peer that stalls must have read more, and when its place among those who stall is looked at again.
-#[derive(Debug, Clone, Copy)]
-struct ReadDebt {
-    by: Instant,
-    again: Option<Instant>,
-}
-
-/// A time in which the peer has not kept up with what is written to it.
-struct Stall {
-    place: Place,
-    /// Bytes written before it.
-    written_before: u64,
-    written: u64,
-    /// When the peer last took something.
-    moved: Instant,
-    /// Since when nothing waits for the peer.
-    clear: Option<Instant>,
-}
-
 impl<'a> Deadlines<'a> {
-    pub(crate) fn new(config: &'a Config, allowance: Allowance) -> Self {
+    /// `begun` is when the connection was accepted.
+    pub(crate) fn new(config: &'a Config, allowance: Allowance, begun: Instant) -> Self {
         Self {
             config,
             waiting: GuardState::Nothing,
             heads: 0,
-            since: Instant::now(),
+            since: begun,
             octets_before: 0,
-            allowance,
-            stall: None,
+            reader: Reader::new(allowance),
             idle_told: false,
         }
     }
@@ -79,12 +59,12 @@ impl<'a> Deadlines<'a> {
         mut alarm: Pin<&mut Sleep>,
         cx: &mut Context<'_>,
     ) -> Option<Overdue> {
-        if self.allowance.is_cut() {
+        if self.reader.is_cut() {
             return Some(Overdue::Output);
         }
         loop {
             let input = self.input(wire);
-            let output = self.output(wire, cx);
+            let output = self.reader.debt(self.config, wire.output(), cx);
             let next = [
                 input.map(|(at, _)| at),
                 output.map(|ReadDebt { by, again }| again.map_or(by, |at| at.min(by))),
@@ -134,47 +114,5 @@ impl<'a> Deadlines<'a> {
             }
         };
         Some((self.since + allowed, waiting))
-    }
-
-    /// When the peer must have read more: it takes something now and then, and enough of it on average. A peer that
-    /// reads a little, lets everything be written, and stalls again is one that stalls all the time.
-    fn output(&mut self, wire: &Wire, cx: &Context<'_>) -> Option<ReadDebt> {
-        if !wire.is_write_stalled() {
-            if let Some(stall) = self.stall.as_mut().filter(|stall| stall.clear.is_none()) {
-                stall.clear = Some(Instant::now());
-                self.allowance.budget().stalled.leave(stall.place);
-            }
-            return None;
-        }
-        let (now, written) = (Instant::now(), wire.written());
-        let stalled = &self.allowance.budget().stalled;
-        let stall = match &mut self.stall {
-            Some(stall) if stall.clear.is_none_or(|clear| now < clear + STALL_FORGOTTEN) => stall,
-            _ => {
-                self.allowance.wakes(cx.waker());
-                let place = stalled.enter(now, self.allowance.clone());
-                self.stall.insert(Stall { place, written_before: written, written, moved: now, clear: None })
-            }
-        };
-        if stall.clear.take().is_some() {
-            stall.place = stalled.enter(stall.place.0, self.allowance.clone());
-        }
-        if stall.written != written {
-            (stall.written, stall.moved) = (written, now);
-        }
-        let config = self.config;
-        let earned_ms = (written - stall.written_before).saturating_mul(1000)
-            / u64::from(config.write_bytes_per_s_min.max(1));
-        let average = stall.place.0 + config.write_grace + Duration::from_millis(earned_ms);
-        let again = stalled.trim().then(|| now + STALLED_BEFORE_CUT);
-        Some(ReadDebt { by: average.min(stall.moved + config.write_deadline), again })
-    }
-}
-
-impl Drop for Deadlines<'_> {
-    fn drop(&mut self) {
-        if let Some(stall) = self.stall.as_ref().filter(|stall| stall.clear.is_none()) {
-            self.allowance.budget().stalled.leave(stall.place);
-        }
     }
 }

@@ -1,5 +1,5 @@
-//! The HTTP edge: listening, strict HTTP/1.1, bodies as checked JSON, operations, and the documents generated from
-//! them.
+//! The HTTP edge: listening, strict HTTP/1.1, HTTP/2 for gRPC, bodies as checked JSON, operations, and the documents
+//! generated from them.
 //! Must not know: any protocol; a room provides its operations and its form of errors.
 
 mod admission;
@@ -12,6 +12,7 @@ mod elsewhere;
 mod error;
 mod exposed;
 mod guard;
+mod http2;
 mod inlet;
 mod lines;
 mod linger;
@@ -25,6 +26,7 @@ pub mod operations;
 mod origin;
 mod peer;
 pub mod ranges;
+mod reader;
 mod rebinding;
 mod routes;
 mod serving;
@@ -34,7 +36,7 @@ mod strict;
 mod tls;
 mod traced;
 
-pub use answers::{Allowance, Asker};
+pub use answers::{Allowance, Asker, LiveStream};
 pub use body::{JsonBody, StrictJson, read_bytes, read_json, read_stream};
 pub use config::Config;
 pub use elsewhere::see_other;

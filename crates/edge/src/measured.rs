@@ -91,11 +91,11 @@ impl<F: Future<Output = Response>> Future for MeasuredRequest<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
         let measuring = self.project();
-        let logged = measuring.traced.as_ref().map(|traced| traced.log.enter());
+        let entered = measuring.traced.as_ref().map(|traced| (traced.log.enter(), traced.scope.enter()));
         // Caught here, so that a bug is counted where it is; the future is never polled again.
         let polled = catch_unwind(AssertUnwindSafe(|| measuring.handling.poll(cx)));
         let mut response = ready!(polled.unwrap_or_else(|_| Poll::Ready(bug_response())));
-        drop(logged);
+        drop(entered);
         if *measuring.preferred {
             response.headers_mut().insert(PREFERENCE_APPLIED, HANDLING_STRICT);
         }

@@ -143,6 +143,11 @@ impl Caller {
         for name in OF_THE_REQUEST {
             headers.remove(name);
         }
+        // What is asked on the way belongs to the span of the request.
+        let own = plenary_telemetry::current().and_then(|own| own.to_string().parse().ok());
+        if let Some(own) = own {
+            headers.insert("traceparent", own);
+        }
         // What the listener noted of the connection; what the router noted of the request's path is not of this one.
         let mut extensions = Extensions::new();
         copy::<Peer>(&parts.extensions, &mut extensions);

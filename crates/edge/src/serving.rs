@@ -20,7 +20,7 @@ use axum::{
 use futures_util::{FutureExt, future::CatchUnwind};
 use http::{HeaderValue, StatusCode, header};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use plenary_kernel::Share;
+use plenary_kernel::{Refusal, Share};
 use tower::Service;
 
 use crate::{
@@ -39,42 +39,56 @@ use crate::{
 #[error("there is no room for the next piece of a streamed answer")]
 struct NoRoom;
 
-/// The service of one connection.
-pub(crate) struct ServedConnection {
+/// What stands before the router, whatever version of HTTP a request came in.
+#[derive(Clone)]
+pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) peer: Peer,
-    pub(crate) wire: Arc<Wire>,
     /// What is counted of requests that are refused before any operation is known.
     pub(crate) refused: Arc<OperationMetrics>,
     /// Which names and pages are the server's own; everything passes where nobody has said.
     pub(crate) origin: Option<Arc<Origin>>,
-    pub(crate) allowance: Allowance,
 }
 
-impl ServedConnection {
-    /// The answer to a head that the guard has refused.
-    fn refuse(&self) -> Response {
-        let response = refusal_response(&self.wire.head_fault().unwrap_or(Fault::RequestLine).refusal());
+impl Door {
+    /// The answer to a request that no operation gets to see.
+    pub(crate) fn refuse(&self, refusal: &Refusal) -> Response {
+        let response = refusal_response(refusal);
         self.refused.answered(response.status(), Duration::ZERO);
         response
     }
 
-    /// The answer to a request that a page of another site sent, or that is meant for another server.
-    fn foreign<B>(&self, request: &http::Request<B>) -> Option<Response> {
-        let origin = self.origin.as_deref()?;
-        let foreign = origin.admits(self.peer.0, request.uri(), request.headers()).err()?;
-        let response = refusal_response(&foreign.refusal());
-        self.refused.answered(response.status(), Duration::ZERO);
-        Some(response)
+    /// Hands a request to the router.
+    ///
+    /// # Errors
+    /// The answer to one that a page of another site sent, or that is meant for another server.
+    pub(crate) fn enter(
+        &self,
+        mut request: Request,
+        allowance: &Allowance,
+    ) -> Result<RouteFuture<Infallible>, Response> {
+        let origin = self.origin.as_deref();
+        allowance.begin(origin.and_then(|origin| origin.client_address(self.peer.0, request.headers())));
+        if let Some(origin) = origin {
+            let admitted = origin.admits(self.peer.0, request.uri(), request.headers());
+            admitted.map_err(|foreign| self.refuse(&foreign.refusal()))?;
+            if request.headers().contains_key(header::ORIGIN)
+                && origin.is_own(self.peer.0, request.uri(), request.headers())
+            {
+                request.extensions_mut().insert(OwnPage);
+            }
+        }
+        request.extensions_mut().insert(self.peer);
+        request.extensions_mut().insert(allowance.clone());
+        Ok(self.router.clone().call(request))
     }
 }
 
-impl ServedConnection {
-    /// Whether a page of this server sent the request.
-    fn is_own(&self, request: &Request) -> bool {
-        let origin = self.origin.as_deref().filter(|_| request.headers().contains_key(header::ORIGIN));
-        origin.is_some_and(|origin| origin.is_own(self.peer.0, request.uri(), request.headers()))
-    }
+/// The service of one connection of HTTP/1.1.
+pub(crate) struct ServedConnection {
+    pub(crate) door: Door,
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) allowance: Allowance,
 }
 
 impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
@@ -96,26 +110,19 @@ impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
             handshake,
             waits_to_be_asked,
         };
+        // The guard has refused the head.
         if request.method().as_str() == STAND_IN_METHOD {
-            return answering(AnswerSource::Answered(Some(self.refuse())));
+            let fault = self.wire.head_fault().unwrap_or(Fault::RequestLine);
+            return answering(AnswerSource::Answered(Some(self.door.refuse(&fault.refusal()))));
         }
-        let foreign = self.foreign(&request);
-        let address =
-            self.origin.as_ref().and_then(|origin| origin.client_address(self.peer.0, request.headers()));
-        allowance.begin(address);
         // An empty body costs nothing; any other is boxed by axum.
-        let mut request: Request = request.map(|body| {
+        let request: Request = request.map(|body| {
             if body.is_end_stream() { Body::empty() } else { Body::new(Inlet::new(body, wire.clone())) }
         });
-        if foreign.is_some() {
-            return answering(AnswerSource::Answered(foreign));
+        match self.door.enter(request, &allowance) {
+            Ok(routed) => answering(AnswerSource::Called(AssertUnwindSafe(routed).catch_unwind())),
+            Err(refused) => answering(AnswerSource::Answered(Some(refused))),
         }
-        if self.is_own(&request) {
-            request.extensions_mut().insert(OwnPage);
-        }
-        request.extensions_mut().insert(self.peer);
-        request.extensions_mut().insert(allowance.clone());
-        answering(AnswerSource::Called(AssertUnwindSafe(self.router.clone().call(request)).catch_unwind()))
     }
 }
 
@@ -184,7 +191,7 @@ impl AnswerFuture {
         } else {
             stream
         };
-        response.map(|body| Reply { body, wire, allowance, held, _stream: stream })
+        response.map(|body| Reply::new(body, Some(wire), allowance, held, stream))
     }
 }
 
@@ -207,14 +214,26 @@ impl Future for AnswerFuture {
     }
 }
 
-/// The body of a reply; the connection is ours until it is dropped.
+/// The body of a reply; a connection of HTTP/1.1 is ours until it is dropped.
 pub(crate) struct Reply {
     body: Body,
-    wire: Arc<Wire>,
+    wire: Option<Arc<Wire>>,
     /// None where the body is shared by all.
     allowance: Option<Allowance>,
     held: Option<Arc<BudgetShare>>,
     _stream: Option<Share<Payer>>,
+}
+
+impl Reply {
+    pub(crate) fn new(
+        body: Body,
+        wire: Option<Arc<Wire>>,
+        allowance: Option<Allowance>,
+        held: Option<Arc<BudgetShare>>,
+        stream: Option<Share<Payer>>,
+    ) -> Self {
+        Self { body, wire, allowance, held, _stream: stream }
+    }
 }
 
 impl HttpBody for Reply {
@@ -248,6 +267,8 @@ impl HttpBody for Reply {
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        self.wire.set_serving(false);
+        if let Some(wire) = &self.wire {
+            wire.set_serving(false);
+        }
     }
 }

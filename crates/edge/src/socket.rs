@@ -19,6 +19,26 @@ pub(crate) enum Socket {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+/// What TLS has agreed to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alpn {
+    Http2,
+    /// HTTP/1.1, or nothing that was named.
+    Other,
+    /// There is no TLS.
+    Unknown,
+}
+
+impl Socket {
+    pub(crate) fn alpn(&self) -> Alpn {
+        match self {
+            Self::Plain(_) => Alpn::Unknown,
+            Self::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => Alpn::Http2,
+            Self::Tls(_) => Alpn::Other,
+        }
+    }
+}
+
 macro_rules! forward {
     ($socket:expr, $inner:ident => $call:expr) => {
         match $socket.get_mut() {

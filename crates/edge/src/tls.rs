@@ -26,7 +26,8 @@ pub enum TlsFault {
     Pair(#[source] rustls::Error),
 }
 
-/// TLS 1.2 and 1.3 with the chain in `certificate` and the key in `key`, both PEM, offering HTTP/1.1.
+/// TLS 1.2 and 1.3 with the chain in `certificate` and the key in `key`, both PEM. A client that speaks HTTP/1.1 gets that; HTTP/2
+/// is for those that speak nothing else, as gRPC.
 ///
 /// # Errors
 /// What is wrong with which file.
@@ -44,6 +45,6 @@ pub fn tls_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, T
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(TlsFault::Pair)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
     Ok(Arc::new(config))
 }

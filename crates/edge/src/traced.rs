@@ -1,11 +1,11 @@
 //! One server span for each request of an operation, below the caller's span.
 //! Must not know: the operation, or where its spans go.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use axum::extract::{FromRequestParts, Request};
 use http::{Method, StatusCode, request::Parts};
-use plenary_telemetry::{FinishedSpan, Kind, OpenSpan, Spans, Status, TraceParent};
+use plenary_telemetry::{FinishedSpan, Kind, OpenSpan, SpanScope, Spans, Status, TraceParent};
 use std::convert::Infallible;
 
 /// The span that a request belongs to, as its `traceparent` says; `None` when it says nothing, and when no spans are
@@ -32,6 +32,8 @@ pub(crate) struct TracedOperation {
 pub(crate) struct TracedRequest {
     begun: OpenSpan,
     method: &'static str,
+    /// What the handler runs under, and notes of it.
+    pub(crate) scope: Arc<SpanScope>,
     /// Log lines written while the handler runs carry the trace.
     pub(crate) log: tracing::Span,
 }
@@ -53,7 +55,8 @@ impl TracedOperation {
         request.extensions_mut().insert(CallerSpan(caller));
         // At the level of errors, so that no filter that lets a line through takes its trace away.
         let log = tracing::error_span!("request", operation = self.id, trace_id = %begun.own.trace_id());
-        Some(Box::new(TracedRequest { begun, method: known(request.method()), log }))
+        let scope = SpanScope::new(begun.own.clone());
+        Some(Box::new(TracedRequest { begun, method: known(request.method()), scope, log }))
     }
 
     /// Ends the span with the head of the reply, as the metrics do.
@@ -63,6 +66,7 @@ impl TracedOperation {
             ("http.response.status_code", i64::from(status.as_u16()).into()),
         ];
         attributes.extend(self.route.map(|route| ("http.route", route.into())));
+        attributes.extend(traced.scope.take());
         if status.is_server_error() {
             attributes.push(("error.type", status.as_str().to_owned().into()));
         }
@@ -70,6 +74,7 @@ impl TracedOperation {
             name: self.id.into(),
             kind: Kind::Server,
             parent: None,
+            links: Vec::new(),
             start: traced.begun.start,
             end: Instant::now(),
             attributes,

@@ -8,7 +8,7 @@ use plenary_runs::{
     Agent, NotBegun,
     command::Request,
     decide::Rejection,
-    event::ThreadEvent,
+    event::{RunTrace, ThreadEvent},
     id::RunId,
     limits::{DEPTH_MAX, TITLE_CHARS_MAX},
     state::RunStatus,
@@ -147,6 +147,7 @@ impl Participation {
             request_type: "ChatRequest".into(),
             depth: context.depth,
             title: Some(title.chars().take(TITLE_CHARS_MAX).collect()),
+            trace: Some((Box::new(hearing.trace()), hearing.stored.at)),
             body: said.request(context),
         };
         let key = Self::key(&agent.handle, session, "hears", &context.sequence.to_string());
@@ -219,6 +220,16 @@ impl Participation {
 }
 
 impl Listener<'_> {
+    /// What the run that answers it has to do with in traces.
+    fn trace(&self) -> RunTrace {
+        RunTrace {
+            parent: None,
+            answers: self.sent.trace.clone(),
+            session: Some(self.session.to_string().into()),
+            sender: Some(self.sent.sender.clone()),
+        }
+    }
+
     fn as_heard(&self) -> HeardMessage {
         HeardMessage {
             origin: self.sent.origin,

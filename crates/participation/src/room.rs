@@ -180,7 +180,7 @@ impl Participation {
     ) -> Result<(), Fault> {
         metadata.insert("notice".into(), true.into());
         let origin = Origin { hops: acting.hops().saturating_add(1), notice: true };
-        let message = Message { content: text.into(), metadata, origin };
+        let message = Message { content: text.into(), metadata, origin, trace: None };
         self.say(acting, session, &message, key).await
     }
 

@@ -2,7 +2,7 @@
 //! Must not know: the cause of the run.
 
 use plenary_accounts::{Actor, HostedIdentity};
-use plenary_kernel::{SessionId, Version};
+use plenary_kernel::{SessionId, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_runs::{
     EventKind, FinishReason,
@@ -30,6 +30,8 @@ pub(crate) struct SessionRun {
     /// The request as it was asked.
     pub(crate) request: Request,
     pub(crate) acting: HostedIdentity,
+    /// Its span, as a `traceparent`.
+    pub(crate) trace: Option<Box<str>>,
 }
 
 impl SessionRun {
@@ -43,7 +45,7 @@ impl SessionRun {
 
     fn message(&self, content: Value, metadata: Map<String, Value>) -> Message {
         let origin = Origin { hops: self.acting.hops().saturating_add(1), notice: false };
-        Message { content, metadata, origin }
+        Message { content, metadata, origin, trace: self.trace.clone() }
     }
 }
 
@@ -91,9 +93,11 @@ impl Participation {
             hops = hops.max(Context::read(&resumed.request).map_or(0, |context| context.hops));
         }
         let acting = self.0.accounts.acting(&agent.handle, hops);
+        let trace = self.0.runs.traceparent(run.id, queued.trace.as_deref()).map(String::into_boxed_str);
+        let asked = queued.trace.map(|trace| (trace, TimestampMs(0)));
         let (request_type, depth, body) = (queued.request_type, queued.depth, queued.request);
-        let request = Request { request_type, depth, title: None, body };
-        Ok(acting.map(|acting| SessionRun { thread, run: run.clone(), context, request, acting }))
+        let request = Request { request_type, depth, title: None, trace: asked, body };
+        Ok(acting.map(|acting| SessionRun { thread, run: run.clone(), context, request, acting, trace }))
     }
 
     /// It waits for input: a message that asks.

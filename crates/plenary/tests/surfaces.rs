@@ -163,6 +163,7 @@ const COMMANDS: &[(&str, &str)] = &[
 const WITHOUT: &[(&str, &str)] = &[
     ("a2a.card", "for clients of Agent2Agent; `runs describe` shows the agent"),
     ("a2a.delete", "for clients of Agent2Agent"),
+    ("a2a.grpc", "for clients of Agent2Agent; `run` asks"),
     ("a2a.keys", "for clients of Agent2Agent that verify cards"),
     ("a2a.read", "for clients of Agent2Agent; `runs` shows the same"),
     ("a2a.rpc", "for clients of Agent2Agent; `run` asks"),

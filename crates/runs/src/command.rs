@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::{Actor, Authority};
-use plenary_kernel::{AgentHandle, OwnerName};
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     access::Gate,
-    event::Artifact,
+    event::{Artifact, RunTrace},
     id::{RunId, ThreadId},
     runner::{Event, RunEnd},
 };
@@ -54,6 +54,8 @@ pub struct Request {
     pub depth: u32,
     /// What it says, in short.
     pub title: Option<String>,
+    /// What it has to do with in traces, and when the message was sent that it answers.
+    pub trace: Option<(Box<RunTrace>, TimestampMs)>,
     /// The JSON object as it was sent.
     pub body: Bytes,
 }

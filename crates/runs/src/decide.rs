@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_engine::Decision;
-use plenary_kernel::Stamp;
+use plenary_kernel::{Stamp, TimestampMs};
 
 use crate::{
     access::may_read,
@@ -15,10 +15,10 @@ use crate::{
     },
     event::{
         EventEmitted, Interrupt, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued, RunStarted,
-        ThreadEvent,
+        RunTrace, ThreadEvent,
     },
     id::RunId,
-    limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
+    limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX, TRACE_NEAR_MS},
     runner::{EventKind, FinishReason, RunEnd},
     shares::payer_of,
     state::{RunState, RunStatus, ThreadState},
@@ -103,13 +103,23 @@ pub fn start(
     let (request_type, depth) = (command.request.request_type.clone(), command.request.depth);
     let (by, request) = (command.caller.authority.by.clone(), command.request.body.clone());
     let payer = payer_of(&command.caller).filter(|payer| by.owner().as_ref() != Some(payer));
-    let queued = RunQueued { run, by, request_type, depth, payer, opens, request };
+    let trace = traced(command.request.trace.clone(), stamp.now);
+    let queued = RunQueued { run, by, request_type, depth, payer, opens, trace, request };
     let mut events = vec![ThreadEvent::RunQueued(queued)];
     let started = state.runs.iter().all(|run| run.status.is_over());
     if started {
         events.push(ThreadEvent::RunStarted(RunStarted { run, depth, node: command.node.clone() }));
     }
     Ok(Decision::new(events, RunStart { run, thread: command.thread, started, depth }))
+}
+
+/// A message that was just sent is part of the same work, and so of one trace; an answer that comes later only points at it.
+pub(crate) fn traced(trace: Option<(Box<RunTrace>, TimestampMs)>, now: TimestampMs) -> Option<Box<RunTrace>> {
+    let (mut trace, sent) = trace?;
+    if trace.parent.is_none() && now.0.saturating_sub(sent.0) <= TRACE_NEAR_MS {
+        trace.parent = trace.answers.clone();
+    }
+    Some(trace)
 }
 
 /// Decides `ResumeRun`: only what waits is resumed, and an answer to one question is none to the next.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use plenary_accounts::Actor;
 use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -51,9 +51,29 @@ pub struct RunQueued {
     /// Of the first run: what the thread is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opens: Option<Opens>,
+    /// What it has to do with in traces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<RunTrace>>,
     /// The request as it was sent.
     #[serde(skip)]
     pub request: Bytes,
+}
+
+/// What a run has to do with in the traces of those who asked for it. Nothing is decided by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTrace {
+    /// The span that it belongs to, as a `traceparent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Box<str>>,
+    /// The span of the message that it answers, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Box<str>>,
+    /// The session that it takes part in, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<str>>,
+    /// Who sent the message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<AgentHandle>,
 }
 
 /// A thread begins.

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use plenary_kernel::{MalformedText, Stamp};
+use plenary_kernel::{MalformedText, Stamp, TimestampMs};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -47,6 +47,16 @@ macro_rules! id {
             #[must_use]
             pub fn mint(stamp: &Stamp, nth: u64) -> Self {
                 Self(minted(stamp, nth))
+            }
+            /// The id as a number.
+            #[must_use]
+            pub const fn number(self) -> u128 {
+                self.0
+            }
+            /// When it was minted.
+            #[must_use]
+            pub fn minted_at(self) -> TimestampMs {
+                TimestampMs(u64::try_from(self.0 >> 80).unwrap_or(u64::MAX))
             }
         }
         impl FromStr for $name {

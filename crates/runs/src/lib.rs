@@ -41,6 +41,7 @@ mod supervisor;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod traced;
 pub mod wire;
 
 pub use echo::Echo;

@@ -83,3 +83,6 @@ pub const THREADS_MAX: usize = 500;
 pub const THREADS_DEFAULT: usize = 100;
 /// Most deltas that a live stream holds back for the event that they follow; past it the oldest are lost.
 pub const DELTAS_HELD_MAX: usize = 256;
+/// A run that begins this long after the message that it answers is part of its trace; later it is a trace of its own that
+/// links to it.
+pub const TRACE_NEAR_MS: u64 = 60_000;

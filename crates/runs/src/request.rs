@@ -177,6 +177,7 @@ fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Resul
         request_type: kind.into(),
         depth: depth(members)?,
         title: input.as_deref().and_then(title),
+        trace: None,
         body: body.clone(),
     };
     Ok(Ask::Start { thread, request })

@@ -16,6 +16,7 @@ use plenary_engine::{ExecuteError, Executed, KeyUse, Room, Streams};
 use plenary_hub::{Cursors, Observer, Tail};
 use plenary_kernel::{Clock, Share, Version};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
+use plenary_telemetry::Spans;
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -24,7 +25,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     command::{Caller, ProgressReceipt, Request, RunStart, StartRun},
     configured::{ConfigurationRoom, ConfigureAgent, NotConfigured, RunIds},
-    decide::Rejection,
+    decide::{Rejection, traced},
     deltas::Deltas,
     enlisted::EnlistedRoom,
     enlisting::Welcome,
@@ -60,6 +61,7 @@ pub(crate) struct Inner {
     pub(crate) deltas: Deltas,
     pub(crate) carried: LocalRuns,
     pub(crate) counted: RunShares,
+    pub(crate) spans: Spans,
     /// The process is about to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -139,6 +141,7 @@ impl Runs {
         cursors: Arc<Cursors>,
         blobs: Option<Blobs>,
         (registry, quotas): (Registry, Quotas),
+        spans: Spans,
     ) -> Self {
         let deltas = Deltas::new(&log, clock.clone());
         Self(Arc::new(Inner {
@@ -157,6 +160,7 @@ impl Runs {
             deltas,
             carried: LocalRuns::default(),
             counted: RunShares::new(quotas),
+            spans,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             gauges: Gauges::default(),
@@ -264,9 +268,11 @@ impl Runs {
         let run = done.reply.run;
         if done.reply.started {
             let StartRun { caller, request, .. } = asked.command;
-            let Request { request_type, depth, body, .. } = request;
+            let Request { request_type, depth, body, trace, .. } = request;
             let by = caller.authority.by;
-            let queued = RunQueued { run, by, request_type, depth, payer: None, opens: None, request: body };
+            let trace = traced(trace, run.minted_at());
+            let queued =
+                RunQueued { run, by, request_type, depth, payer: None, opens: None, trace, request: body };
             self.carry_out(thread, run, Some(queued), share);
         } else if let Some(share) = share {
             counted.waits(run, share);

@@ -29,6 +29,7 @@ use crate::{
     runs::{Place, stream},
     shares::Payer,
     state::RunState,
+    traced::RunSpan,
 };
 
 /// What a run is ended with when the server stops.
@@ -104,7 +105,8 @@ impl Runs {
         }
         let args = self.args(agent.name()).await?;
         let request = request_of(thread, agent.name().into(), &queued, args);
-        let supervisor = Supervisor::new(self.clone(), &agent, Arc::new(request), run.last_event_id + 1);
+        let mut supervisor = Supervisor::new(self.clone(), &agent, Arc::new(request), run.last_event_id + 1);
+        supervisor.span = self.invoked(thread, &agent, &queued);
         Ok(supervisor.run(place).await)
     }
 
@@ -169,6 +171,7 @@ struct Supervisor {
     budget: Budget,
     /// When it is over whatever happens, and what it is ended with then.
     last_call: Option<(Instant, RunEnd)>,
+    span: Option<RunSpan>,
 }
 
 /// What happened.
@@ -188,7 +191,17 @@ impl Supervisor {
         // A task of its own: whatever the runner does, it is still told to stop and ended.
         let task = Task(tokio::spawn(agent.runner.clone().run(RunRequest::clone(&request), run)));
         let budget = Budget::new(agent.limits, Instant::now());
-        Self { runs, request, ears, task, next_id, resumed: Version::ZERO, budget, last_call: None }
+        Self {
+            runs,
+            request,
+            ears,
+            task,
+            next_id,
+            resumed: Version::ZERO,
+            budget,
+            last_call: None,
+            span: None,
+        }
     }
 
     async fn run(mut self, place: &Place) -> ProgressReceipt {
@@ -352,9 +365,14 @@ impl Supervisor {
         }
         let ended = over.or(ended).map(|ended| self.budget.finish(ended));
         let count = taken.len() as u64;
+        let how = ended.as_ref().map(|ended| ended.finish_reason);
         let progress = self.runs.progress(self.request.run_id, self.next_id, taken, ended);
         self.next_id += count;
-        self.runs.written(self.request.thread_id, progress).await
+        let progressed = self.runs.written(self.request.thread_id, progress).await;
+        if let (Some(how), Some(span)) = (how, self.span.take_if(|_| progressed.over)) {
+            span.end(how);
+        }
+        progressed
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Draft {
     pub origin: Option<Origin>,
     /// The files that its content names, each once.
     pub files: Vec<FileId>,
+    /// See [`crate::event::MessageSent::trace`].
+    pub trace: Option<Box<str>>,
 }
 
 /// `POST /sessions`.

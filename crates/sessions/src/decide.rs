@@ -185,6 +185,7 @@ fn message(
         sender: people.caller.handle.clone(),
         origin: draft.origin,
         names: (!files.is_empty()).then(|| Box::new(Names { at, files })),
+        trace: draft.trace,
         members: draft.members,
     })
 }

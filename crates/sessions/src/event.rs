@@ -76,6 +76,9 @@ pub struct MessageSent {
     /// The files that it is the first message of the session to name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Box<Names>>,
+    /// The span of the request that sent it, as a `traceparent`, for what answers it; never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<str>>,
     /// The members `content`, `idempotency_key`, `metadata` as JSON, without the braces around them: each value
     /// is the bytes that the sender sent.
     #[serde(skip)]

@@ -32,21 +32,25 @@ pub struct Message {
     pub metadata: Map<String, Value>,
     /// Where it comes from.
     pub origin: Origin,
+    /// The span that it comes from, as a `traceparent`.
+    pub trace: Option<Box<str>>,
 }
 
 impl Message {
     fn draft(&self) -> Draft {
         let metadata = Value::Object(self.metadata.clone());
         let members = format!(r#""content":{},"metadata":{metadata}"#, self.content);
-        Draft { members: Bytes::from(members), origin: Some(self.origin), files: Vec::new() }
+        let (origin, trace) = (Some(self.origin), self.trace.clone());
+        Draft { members: Bytes::from(members), origin, files: Vec::new(), trace }
     }
 }
 
 impl Draft {
-    /// The same as it is written when this server sends it for one of its agents.
+    /// The same as it is written when this server sends it for one of its agents, and with the span of its request.
     pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
         let origin = acting.map(|acting| Origin { hops: acting.hops().saturating_add(1), notice: false });
-        Self { origin, ..self }
+        let trace = plenary_telemetry::current().map(|own| own.to_string().into());
+        Self { origin, trace, ..self }
     }
 }
 

@@ -116,6 +116,7 @@ mod tests {
                 sender: other,
                 origin: None,
                 names: None,
+                trace: None,
                 members: bytes::Bytes::new(),
             }),
             'i' => SessionEvent::AgentInvited(AgentInvited {

@@ -313,7 +313,7 @@ fn draft(
         members.extend(b",\"metadata\":");
         members.extend(metadata.get().as_bytes());
     }
-    Ok(Draft { members: Bytes::from(members), origin: None, files })
+    Ok(Draft { members: Bytes::from(members), origin: None, files, trace: None })
 }
 
 #[cfg(test)]

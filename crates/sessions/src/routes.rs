@@ -183,7 +183,9 @@ fn caller(caller: AgentCaller) -> Caller {
 
 /// An id that can't be one is answered like one that nobody has.
 fn session(id: &str) -> Result<SessionId, SessionRefusal> {
-    id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))
+    let id: SessionId = id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))?;
+    plenary_telemetry::note_conversation(&id);
+    Ok(id)
 }
 
 /// The key of a request, for the operation and the caller.

@@ -30,6 +30,8 @@ pub struct KeptSpan {
     pub own: TraceParent,
     /// The id of the span it belongs to, 16 hexadecimal digits.
     pub parent: Option<String>,
+    /// The spans that it links to.
+    pub links: Vec<TraceParent>,
     /// Its attributes.
     pub attributes: BTreeMap<String, Value>,
     /// Whether it ended with an error.
@@ -57,6 +59,7 @@ impl MemoryCollector {
                 name: span.name.into_owned(),
                 kind: span.span_kind.into(),
                 own: TraceParent(span.span_context),
+                links: span.links.iter().map(|link| TraceParent(link.span_context.clone())).collect(),
                 parent,
                 attributes: span.attributes.into_iter().map(|pair| (pair.key.into(), pair.value)).collect(),
                 failed: matches!(span.status, opentelemetry::trace::Status::Error { .. }),
@@ -90,6 +93,7 @@ mod tests {
     fn span(name: &'static str, parent: Option<&str>) -> FinishedSpan {
         let end = Instant::now();
         FinishedSpan {
+            links: Vec::new(),
             name: name.into(),
             kind: Kind::Internal,
             parent: parent.map(|text| TraceParent::parse(text, "vendor=1").unwrap()),
@@ -98,6 +102,21 @@ mod tests {
             attributes: vec![("a", "text".into()), ("n", 7.into())],
             status: Status::Unset,
         }
+    }
+
+    #[test]
+    fn a_span_has_the_ids_of_what_it_is_of_and_its_links() {
+        let (spans, mut kept) = Spans::kept(4);
+        let number = 0x0199_aaaa_bbbb_7ccc_8ddd_eeee_ffff_0001_u128;
+        let (parent, now) = (TraceParent::parse(CALLER, ""), Instant::now());
+        let root = spans.begin_as(number, None, now).unwrap();
+        assert_eq!(root.own.to_string(), "00-0199aaaabbbb7ccc8dddeeeeffff0001-8dddeeeeffff0001-01");
+        let below = spans.begin_as(number, parent.clone(), now).unwrap();
+        assert_eq!(below.own.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-8dddeeeeffff0001-01");
+        let links: Vec<_> = parent.into_iter().collect();
+        spans.end(below, FinishedSpan { links: links.clone(), ..span("below", None) });
+        let [below] = kept.take().try_into().unwrap();
+        assert_eq!((below.parent.as_deref(), below.links), (Some("00f067aa0ba902b7"), links));
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! finished span to [`Spans::record`], which never waits and never fails. Without a collector nothing is made and
 //! nothing runs.
 
+pub mod conventions;
 mod export;
 mod fault;
 mod kept;
 mod queue;
 mod sampling;
+mod scope;
 mod settings;
 mod span;
 mod spans;
@@ -21,6 +23,7 @@ pub use fault::Fault;
 pub use kept::{KeptSpan, MemoryCollector};
 pub use opentelemetry::Value;
 pub use queue::Counts;
+pub use scope::{EnteredScope, SpanScope, current, note, note_conversation};
 pub use settings::{Configuration, Settings};
 pub use span::{FinishedSpan, Kind, Status};
 pub use spans::{OpenSpan, Spans};

@@ -16,6 +16,8 @@ pub struct FinishedSpan {
     pub kind: Kind,
     /// The span it belongs to; `None` begins a trace of its own.
     pub parent: Option<TraceParent>,
+    /// Spans that it has to do with, and does not belong to.
+    pub links: Vec<TraceParent>,
     /// When it began.
     pub start: Instant,
     /// When it ended.

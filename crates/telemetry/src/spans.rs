@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Instant};
 
 use opentelemetry::{
     InstrumentationScope, KeyValue, Value,
-    trace::{SpanContext, SpanId, TraceFlags},
+    trace::{Link, SpanContext, SpanId, TraceFlags, TraceId},
 };
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEvents, SpanLinks};
 
@@ -61,15 +61,26 @@ impl Spans {
     /// Records a span under ids of its own. Never waits: past a limit of the queue the span is dropped and counted.
     pub fn record(&self, span: FinishedSpan) {
         let Some(recorder) = &self.0 else { return };
-        let own = recorder.own(span.parent.as_ref());
+        let own = recorder.fresh(span.parent.as_ref());
         recorder.finish(&own, span);
     }
 
     /// The ids of a span that begins now; `None` when spans are off.
     #[must_use]
     pub fn begin(&self, parent: Option<TraceParent>, start: Instant) -> Option<OpenSpan> {
-        let own = self.0.as_ref()?.own(parent.as_ref());
+        let own = self.0.as_ref()?.fresh(parent.as_ref());
         Some(OpenSpan { own, parent, start })
+    }
+
+    /// The same under an id that everybody knows who knows what it is of: the span's id is the lower half of the number, and
+    /// without a parent its trace is the number.
+    #[must_use]
+    pub fn begin_as(&self, number: u128, parent: Option<TraceParent>, start: Instant) -> Option<OpenSpan> {
+        let recorder = self.0.as_ref()?;
+        let bytes = number.to_be_bytes();
+        let [.., a, b, c, d, e, f, g, h] = bytes;
+        let span = SpanId::from_bytes([a, b, c, d, e, f, g, h]);
+        Some(OpenSpan { own: recorder.own(TraceId::from_bytes(bytes), span, parent.as_ref()), parent, start })
     }
 
     /// Records a span that [`Spans::begin`] gave ids to; its `parent` and `start` are those of `begun`. Never waits.
@@ -87,13 +98,19 @@ impl Recorder {
         Self { queue, sampling, text_chars_max, ids: RandomIdGenerator::default(), scope }
     }
 
-    /// New ids, in the trace of the parent or in a new one, with the parent's `tracestate`.
-    fn own(&self, parent: Option<&TraceParent>) -> TraceParent {
+    /// New ids.
+    fn fresh(&self, parent: Option<&TraceParent>) -> TraceParent {
         let trace = parent.map_or_else(|| self.ids.new_trace_id(), |parent| parent.0.trace_id());
+        self.own(trace, self.ids.new_span_id(), parent)
+    }
+
+    /// These ids, in the trace of the parent if there is one, with the parent's `tracestate`.
+    fn own(&self, trace: TraceId, span: SpanId, parent: Option<&TraceParent>) -> TraceParent {
+        let trace = parent.map_or(trace, |parent| parent.0.trace_id());
         let taken = self.sampling.takes(trace, parent.map(TraceParent::is_sampled));
         let state = parent.map(|parent| parent.0.trace_state().clone()).unwrap_or_default();
         let flags = if taken { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
-        TraceParent(SpanContext::new(trace, self.ids.new_span_id(), flags, false, state))
+        TraceParent(SpanContext::new(trace, span, flags, false, state))
     }
 
     fn finish(&self, own: &TraceParent, span: FinishedSpan) {
@@ -101,6 +118,8 @@ impl Recorder {
             return;
         }
         let (start_time, end_time) = wall_clock(span.start, span.end);
+        let mut links = SpanLinks::default();
+        links.links = span.links.into_iter().map(|link| Link::with_context(link.0)).collect();
         let attributes =
             span.attributes.into_iter().map(|(key, value)| KeyValue::new(key, self.bounded(value))).collect();
         self.queue.push(SpanData {
@@ -114,7 +133,7 @@ impl Recorder {
             attributes,
             dropped_attributes_count: 0,
             events: SpanEvents::default(),
-            links: SpanLinks::default(),
+            links,
             status: span.status.into(),
             instrumentation_scope: self.scope.clone(),
         });

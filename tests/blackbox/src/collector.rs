@@ -59,6 +59,8 @@ pub struct Span {
     pub kind: i32,
     /// Nanoseconds since the epoch.
     pub times: (u64, u64),
+    /// The ids of the spans that it links to.
+    pub links: Vec<String>,
     /// Its attributes.
     pub attributes: BTreeMap<String, Value>,
     /// The attributes of what it came from.
@@ -217,6 +219,7 @@ fn spans_of(export: &Export) -> Vec<Span> {
                 state: span.trace_state,
                 kind: span.kind,
                 times: (span.start_time_unix_nano, span.end_time_unix_nano),
+                links: span.links.iter().map(|link| hex(&link.span_id)).collect(),
                 attributes: attributes(&span.attributes),
                 resource: resource.clone(),
                 failed: span.status.is_some_and(|status| status.code == 2),

@@ -11,9 +11,15 @@ const PYTHON: python::Packages = python::Packages {
     name: "the Python SDK of A2A, and OpenAI's client",
     variable: "PLENARY_TEST_A2A_PYTHON",
     directory: "a2a-python",
-    requirements: &["a2a-sdk==1.3.0", "openai==3.54.0", "sse-starlette==3.7.0", "uvicorn==0.54.0"],
+    requirements: &[
+        "a2a-sdk==1.3.0",
+        "grpcio==1.85.1",
+        "openai==3.54.0",
+        "sse-starlette==3.7.0",
+        "uvicorn==0.54.0",
+    ],
     constraints: include_str!("../../a2a-constraints.txt"),
-    size: "about 90 MB on disk, some seconds",
+    size: "about 110 MB on disk, some seconds",
 };
 const NODE: npm::Packages = npm::Packages {
     variable: "PLENARY_TEST_A2A_NODE",

@@ -60,10 +60,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Between a room and the programs that it runs: another kind of agent is another file here.
     ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs"]),
     // It asks the rooms through the router, as every client does; the engine has the clock.
-    ("mcp", &["kernel", "engine", "edge", "accounts", "outward"]),
+    ("mcp", &["kernel", "engine", "telemetry", "edge", "accounts", "outward"]),
     // For clients of other protocols; it asks the rooms through the router too.
     // What it tells clients of tasks is sent, signed and repeated by what sends notifications.
-    ("a2a", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "outward", "notify"]),
+    (
+        "a2a",
+        &["kernel", "log", "engine", "hub", "telemetry", "edge", "room", "accounts", "outward", "notify"],
+    ),
     // What is new for an agent, out of every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
     // Who outside vouches for people and programs; what these become here the accounts know.

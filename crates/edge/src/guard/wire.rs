@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use plenary_kernel::Share;
 
 use super::Fault;
-use crate::answers::Payer;
+use crate::{answers::Payer, reader::Written};
 
 /// What the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,19 +105,14 @@ impl Wire {
     }
 
     /// What a write came to: how many bytes the peer's buffer has taken, or none yet.
-    pub(super) fn wrote(&self, bytes: usize, is_stalled: bool) {
+    pub(crate) fn wrote(&self, bytes: usize, is_stalled: bool) {
         self.write_stalled.store(is_stalled, Relaxed);
         self.written.store(self.written.load(Relaxed).wrapping_add(bytes as u64), Relaxed);
     }
 
-    /// Whether the last write waits for the peer to read.
-    pub(crate) fn is_write_stalled(&self) -> bool {
-        self.write_stalled.load(Relaxed)
-    }
-
-    /// Bytes written so far.
-    pub(crate) fn written(&self) -> u64 {
-        self.written.load(Relaxed)
+    /// What was written so far, and whether the last write waits for the peer to read.
+    pub(crate) fn output(&self) -> Written {
+        Written { bytes: self.written.load(Relaxed), is_stalled: self.write_stalled.load(Relaxed) }
     }
 
     pub(super) fn set_head_fault(&self, fault: Fault) {

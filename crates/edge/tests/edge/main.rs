@@ -6,6 +6,7 @@
 mod deadlines;
 mod framing;
 mod harness;
+mod http2;
 mod limits;
 mod operations;
 mod shutdown;

@@ -13,13 +13,13 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::harness::{Client, request, start};
 
 /// A certificate for `localhost` and its key in files of their own.
-struct Pair {
-    certificate: PathBuf,
-    key: PathBuf,
-    der: CertificateDer<'static>,
+pub(crate) struct Pair {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+    pub(crate) der: CertificateDer<'static>,
 }
 
-fn pair(name: &str) -> Pair {
+pub(crate) fn pair(name: &str) -> Pair {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let name = format!("{name}-{}", std::process::id());
@@ -29,14 +29,15 @@ fn pair(name: &str) -> Pair {
     Pair { certificate, key, der: made.cert.der().clone() }
 }
 
-fn connector(trusted: CertificateDer<'static>) -> TlsConnector {
+pub(crate) fn connector(trusted: CertificateDer<'static>, alpn: &[&[u8]]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(trusted).unwrap();
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
     TlsConnector::from(Arc::new(config))
 }
 
@@ -47,7 +48,7 @@ async fn requests_pass_over_tls_and_the_guard_stands_behind_it() {
     let server = start(Config { tls, ..Config::default() });
     let stream = TcpStream::connect(server.address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    let mut client = Client::new(connector(pair.der).connect(name, stream).await.unwrap());
+    let mut client = Client::new(connector(pair.der, &[]).connect(name, stream).await.unwrap());
     let large = format!("\"{}\"", "x".repeat(300_000));
     for body in ["[1]", large.as_str()] {
         client.send(&request("POST", "/echo", "", body)).await;
@@ -65,7 +66,7 @@ async fn websockets_pass_over_tls() {
     let server = start(Config { tls, ..Config::default() });
     let stream = TcpStream::connect(server.address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    let stream = connector(pair.der).connect(name, stream).await.unwrap();
+    let stream = connector(pair.der, &[]).connect(name, stream).await.unwrap();
     let (mut socket, _) = tokio_tungstenite::client_async("ws://localhost/ws", stream).await.unwrap();
     socket.send(Message::text("hello")).await.unwrap();
     assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("hello"));

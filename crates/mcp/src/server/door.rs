@@ -12,12 +12,18 @@ use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header, request
 use plenary_accounts::{Credentials, MissingScope, Principal, identify};
 use plenary_edge::{Peer, read_bytes};
 use plenary_kernel::{Class, Refusal};
+use plenary_telemetry::{
+    conventions::{EXECUTE_TOOL, MCP_METHOD, OPERATION_NAME, SPAN_KIND, TOOL_NAME},
+    note,
+};
+use serde_json::Value;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{
     MESSAGE_OCTETS_MAX, Mcp, ROOM_TRIES_MAX,
     changes::{Follower, Mark},
     envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, worded},
+    handler::known_method,
     held::LeasedBody,
     metadata::challenge,
     registry::{Lease, SessionPlace},
@@ -68,6 +74,9 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         _ => bytes::Bytes::new(),
     };
     let envelope = (parts.method == Method::POST).then(|| Envelope::read(&octets)).transpose()?;
+    if let Some(envelope) = &envelope {
+        note_message(envelope);
+    }
     let begins = envelope.as_ref().map(Envelope::begins).transpose()?.unwrap_or(false);
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
     accepting(&mut parts);
@@ -121,6 +130,19 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         }
     }
     Ok(held(answer, lease, answering))
+}
+
+/// The span of a request says which method it is, and which tool.
+fn note_message(envelope: &Envelope<'_>) {
+    let method = envelope.method.as_ref().and_then(Value::as_str);
+    if let Some(method) = method.and_then(known_method) {
+        note(MCP_METHOD, || method);
+    }
+    if let Some(tool) = envelope.tool() {
+        note(OPERATION_NAME, || EXECUTE_TOOL);
+        note(SPAN_KIND, || "TOOL");
+        note(TOOL_NAME, || tool);
+    }
 }
 
 /// A place for one more session; others are closed for it.

@@ -23,6 +23,9 @@ pub(super) const REFUSED: i64 = -32_000;
 /// The member of `_meta` by which a request that stands alone names its revision.
 const REVISION: &str = "\"io.modelcontextprotocol/protocolVersion\"";
 
+/// A longer name is no tool's.
+const TOOL_NAME_BYTES_MAX: usize = 64;
+
 /// What is read of every message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope<'a> {
@@ -98,6 +101,17 @@ impl<'a> Envelope<'a> {
             ));
         }
         Ok(envelope)
+    }
+
+    /// The tool that is called, where one is; cut to what a name may be.
+    pub(super) fn tool(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let is_call = self.method.as_ref().is_some_and(|method| method == "tools/call");
+        let named: Named = serde_json::from_str(self.params.filter(|_| is_call)?.get()).ok()?;
+        (named.name.len() <= TOOL_NAME_BYTES_MAX).then_some(named.name)
     }
 
     /// The resources whose notices a request that stands alone wants: what they are now must be known before the request

@@ -66,6 +66,12 @@ const METHODS_OF_REQUESTS: [(&str, &str); 2] = [
     ("server/discover", "nothing"),
     ("subscriptions/listen", "`notifications`, an object whose `resourceSubscriptions` is a list of URIs"),
 ];
+/// A method by its name, if it is one of either era.
+pub(super) fn known_method(name: &str) -> Option<&'static str> {
+    let mut methods = METHODS.iter().chain(&METHODS_OF_SESSIONS).chain(&METHODS_OF_REQUESTS);
+    methods.find(|(known, _)| *known == name).map(|(known, _)| *known)
+}
+
 /// The trace that a request belongs to: in `_meta` as in HTTP.
 const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];
 

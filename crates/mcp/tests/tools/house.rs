@@ -106,6 +106,7 @@ impl House {
             cursors.clone(),
             blobs,
             (registry, Quotas::default()),
+            plenary_telemetry::Spans::off(),
         );
         let rooms = Rooms {
             accounts: accounts.clone(),

@@ -139,7 +139,7 @@ impl Rooms {
         let Agents { registry, quotas, parts: how, limits, part, hosted: _ } = settings.agents.clone();
         let (requests, notify) = people(settings, (&log, &clock, &accounts))?;
         let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
-        let runs = Runs::new(l, c, a, cursors.clone(), blobs, (registry, quotas));
+        let runs = Runs::new(l, c, a, cursors.clone(), blobs, (registry, quotas), telemetry.spans());
         let (carrying, attaching) = (settings.attaching.clone(), settings.attaching.clone());
         runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));
         let door = Door { attaching, accounts: accounts.clone(), runs: runs.clone() };

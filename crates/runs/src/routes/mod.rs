@@ -114,6 +114,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Which run an answer is about, and where it is reported on (wire.md D.4).
 fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
+    plenary_telemetry::note_conversation(thread);
     let values = [
         (RUN_ID, run.to_string()),
         (THREAD_ID, thread.to_string()),

@@ -8,7 +8,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_engine::{ExecuteError, Executed};
-use plenary_kernel::{Class, Version};
+use plenary_kernel::{Class, TimestampMs, Version};
 use plenary_log::Fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,6 +19,7 @@ use crate::{
     caller::RequestCaller,
     command::{CancelRun, InterruptReceipt, Request, ResumeRun, RunStart},
     decide::Rejection,
+    event::RunTrace,
     finding::VisibleThread,
     id::{RunId, ThreadId},
     limits::DEPTH_MAX,
@@ -249,6 +250,10 @@ impl Runs {
     ) -> Result<Executed<RunStart>, RunRefusal> {
         // What an agent of this server asks for by itself it can't say to be the outermost.
         request.depth = request.depth.max(asking.depth_min());
+        let parent: Option<Box<str>> = plenary_telemetry::current().map(|own| own.to_string().into());
+        request.trace = parent.map(|parent| {
+            (Box::new(RunTrace { parent: Some(parent), ..RunTrace::default() }), TimestampMs(0))
+        });
         if request.depth > DEPTH_MAX {
             return Err(request::too_deep());
         }

@@ -1,12 +1,13 @@
 //! Given, when, then: the events of a thread, a command, the decision.
 
+use plenary_kernel::TimestampMs;
 use serde_json::Map;
 
 use super::thread::{ADMITTED, Thread};
 use crate::{
-    decide::{CallerStanding, INTERRUPTED, Rejection},
-    event::{Leaves, ThreadEvent},
-    limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
+    decide::{self, CallerStanding, INTERRUPTED, Rejection},
+    event::{Leaves, RunTrace, ThreadEvent},
+    limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX, TRACE_NEAR_MS},
     runner::{Event, FinishReason, RunEnd},
     state::RunStatus,
 };
@@ -268,4 +269,19 @@ fn what_a_stopping_process_leaves_is_begun_by_the_next() {
     assert_eq!(ends(&thread)[0].2, Leaves::Waiting);
     assert!(!thread.start().started, "what waits comes first");
     assert_eq!(thread.take_over("").started, Some(second.run));
+}
+
+#[test]
+fn given_a_message_when_a_run_answers_it_soon_then_it_is_of_its_trace_and_later_only_linked() {
+    let trace = RunTrace { answers: Some("of the message".into()), ..RunTrace::default() };
+    let at = |ms: u64| {
+        decide::traced(Some((Box::new(trace.clone()), TimestampMs(1_000))), TimestampMs(ms)).unwrap()
+    };
+    assert_eq!(at(1_000 + TRACE_NEAR_MS).parent, trace.answers);
+    assert_eq!(at(1_001 + TRACE_NEAR_MS).parent, None);
+    assert_eq!(at(1_001 + TRACE_NEAR_MS).answers, trace.answers, "it points at it");
+    let asked = RunTrace { parent: Some("of the request".into()), ..RunTrace::default() };
+    let asked = decide::traced(Some((Box::new(asked.clone()), TimestampMs(0))), TimestampMs(7)).unwrap();
+    assert_eq!(asked.parent.as_deref(), Some("of the request"));
+    assert_eq!(decide::traced(None, TimestampMs(7)), None);
 }

@@ -8,7 +8,7 @@ use plenary_log::{NewEvent, StoredEvent, StreamName};
 use crate::{
     event::{
         Artifact, EventEmitted, Interrupt, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued,
-        RunStarted, ThreadEvent,
+        RunStarted, RunTrace, ThreadEvent,
     },
     id::RunId,
     runner::{EventKind, FinishReason, Role},
@@ -42,8 +42,13 @@ fn asked() -> Vec<Sample> {
         depth: 1,
         payer: None,
         opens,
+        trace: None,
         request: request.clone(),
     };
+    let parent = Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into());
+    let trace =
+        RunTrace { parent, answers: None, session: Some("s".into()), sender: Some("@a.c".parse().unwrap()) };
+    let of_trace = RunQueued { opens: None, trace: Some(Box::new(trace)), ..queued.clone() };
     let of_another = RunQueued { payer: Some("bob".parse().unwrap()), opens: None, ..queued.clone() };
     let asked = Interrupt { run, by, question: None, request };
     let answered = Interrupt { question: Some(Version(3)), ..asked.clone() };
@@ -52,6 +57,12 @@ fn asked() -> Vec<Sample> {
             ThreadEvent::RunQueued(queued),
             "RunQueued",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"opens":{"agent":"echo","created":7,"title":"hi"}}"#,
+            INPUT,
+        ),
+        (
+            ThreadEvent::RunQueued(of_trace),
+            "RunQueued",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"trace":{"parent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","session":"s","sender":"@a.c"}}"#,
             INPUT,
         ),
         (

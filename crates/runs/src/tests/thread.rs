@@ -77,6 +77,7 @@ impl Thread {
                 request_type: "ChatRequest".into(),
                 depth: 2,
                 title: Some("hi".into()),
+                trace: None,
                 body: "{\"input\":\"hi\"}".into(),
             },
             node: "0".into(),

@@ -129,6 +129,7 @@ impl House {
             cursors,
             blobs,
             (registry, Quotas::default()),
+            plenary_telemetry::Spans::off(),
         );
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(runs.clone())];
         tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));

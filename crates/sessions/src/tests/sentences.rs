@@ -22,7 +22,12 @@ pub(super) fn name(handle: &AgentHandle) -> &str {
 }
 
 pub(super) fn draft(text: &str) -> Draft {
-    Draft { members: Bytes::from(format!(r#""content":"{text}""#)), origin: None, files: Vec::new() }
+    Draft {
+        members: Bytes::from(format!(r#""content":"{text}""#)),
+        origin: None,
+        files: Vec::new(),
+        trace: None,
+    }
 }
 
 /// Says an event as a sentence.
@@ -93,6 +98,7 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
             sender: agent,
             origin: None,
             names: None,
+            trace: None,
             members: draft(text).members,
         }),
         ["invites", invitee, inline @ ..] => SessionEvent::AgentInvited(AgentInvited {

@@ -44,11 +44,22 @@ fn messages() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     ]
     .map(|(origin, names, stored)| {
         let (id, members_sent) = (ID.into(), Bytes::from_static(members.as_bytes()));
-        let sent = MessageSent { id, sender: handle("ann"), origin, names, members: members_sent };
+        let sent =
+            MessageSent { id, sender: handle("ann"), origin, names, trace: None, members: members_sent };
         let envelope = format!(r#"{{"id":"{ID}","sender":"@o.ann"{stored}}}"#);
         (SessionEvent::MessageSent(sent), "MessageSent", envelope, members)
     })
     .into()
+}
+
+/// A message with the span of its request.
+fn traced(members: &'static str) -> (SessionEvent, &'static str, String, &'static str) {
+    const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let (id, members_sent) = (ID.into(), Bytes::from_static(members.as_bytes()));
+    let (sender, trace) = (handle("ann"), Some(TRACE.into()));
+    let sent = MessageSent { id, sender, origin: None, names: None, trace, members: members_sent };
+    let envelope = format!(r#"{{"id":"{ID}","sender":"@o.ann","trace":"{TRACE}"}}"#);
+    (SessionEvent::MessageSent(sent), "MessageSent", envelope, members)
 }
 
 /// Every other event in every shape, with its kind, envelope and payload.
@@ -159,7 +170,7 @@ fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
 }
 
 fn forms() -> impl Iterator<Item = (SessionEvent, &'static str, String, &'static str)> {
-    messages().into_iter().chain(others()).chain(offers())
+    messages().into_iter().chain([traced("")]).chain(others()).chain(offers())
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn record(spans: &Spans, text: &str) {
         name: "thing.done".into(),
         kind: Kind::Internal,
         parent: None,
+        links: Vec::new(),
         start: now,
         end: now,
         attributes: vec![("text", text.to_owned().into()), ("n", Value::from(1))],

@@ -266,6 +266,8 @@ async fn a_card_is_for_those_who_may_ask_and_a_public_one_for_all() {
         let interface = json!({"url": url, "protocolBinding": binding, "protocolVersion": "1.0"});
         assert_eq!(card["supportedInterfaces"][n], interface, "{card}");
     }
+    let grpc = json!({"url": server.url(), "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": "plenary.echo"});
+    assert_eq!(card["supportedInterfaces"][2], grpc, "{card}");
     for required in [
         "name",
         "description",

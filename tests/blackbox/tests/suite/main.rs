@@ -5,6 +5,7 @@
 //! before it.
 
 mod a2a;
+mod a2a_grpc;
 mod a2a_push;
 mod blocks;
 mod channels;

@@ -23,8 +23,13 @@ impl Phoenix {
 
     /// A server whose spans go to the project.
     async fn server(&self) -> Server {
+        self.server_with("").await
+    }
+
+    async fn server_with(&self, config: &str) -> Server {
         let resource = format!("openinference.project.name={}", self.project);
-        Server::builder().spans_to(&self.url).env("OTEL_RESOURCE_ATTRIBUTES", &resource).start().await
+        let builder = Server::builder().config(config).spans_to(&self.url);
+        builder.env("OTEL_RESOURCE_ATTRIBUTES", &resource).start().await
     }
 
     /// A list of the project; empty as long as Phoenix does not know it.
@@ -124,4 +129,57 @@ async fn requests_are_spans_in_phoenix() {
     assert_eq!(span["attributes"]["http.route"], "/sessions", "{span}");
     assert_eq!(span["attributes"]["http.response.status_code"], 200, "{span}");
     assert_eq!(span["status_code"], "UNSET", "{span}");
+}
+
+/// Agents that answer a message, and each other, are one session there, and one trace whose spans are the graph of agents.
+#[tokio::test]
+async fn the_turns_of_agents_are_one_session_and_a_graph_in_phoenix() {
+    let Asked::Yes(url) = Asked::phoenix() else { return };
+    let phoenix = Phoenix::at(url);
+    let agent = |name: &str| {
+        format!(
+            "[agents.{name}]\nowner = \"acme\"\npolicy = \"open\"\nkind = \"echo\"\nanswers = \"always\"\nhops_max = 2\n"
+        )
+    };
+    let server = phoenix.server_with(&[agent("one"), agent("two")].concat()).await;
+    let nick = server.agent("@nick.ann").await;
+    let session = nick.open(json!({"invite": ["@acme.one", "@acme.two"]})).await["session_id"].clone();
+    let session = session.as_str().expect("a session");
+    for handle in ["@acme.one", "@acme.two"] {
+        eventually("it joins", || async {
+            (nick.status_of(session, handle).await == "joined").then_some(())
+        })
+        .await;
+    }
+    nick.say(session, "ping").await;
+    let turns = eventually("Phoenix shows four turns", || async {
+        let mut spans = phoenix.list("spans").await;
+        spans.retain(|span| span["name"].as_str().is_some_and(|name| name.starts_with("invoke_agent ")));
+        (spans.len() >= 4).then_some(spans)
+    })
+    .await;
+    assert_eq!((turns.len(), traces(&turns).len()), (4, 1), "one trace: {turns:?}");
+    let edges: BTreeSet<_> = turns
+        .iter()
+        .map(|turn| {
+            assert_eq!(turn["span_kind"], "AGENT", "{turn}");
+            assert_eq!(turn["attributes"]["session.id"], session, "{turn}");
+            let text = |name: &str| turn["attributes"][name].as_str().map(str::to_owned);
+            (text("graph.node.parent_id"), text("graph.node.id"))
+        })
+        .collect();
+    let edge = |from: &str, to: &str| (Some(from.to_owned()), Some(to.to_owned()));
+    let expected = [
+        edge("@nick.ann", "@acme.one"),
+        edge("@nick.ann", "@acme.two"),
+        edge("@acme.one", "@acme.two"),
+        edge("@acme.two", "@acme.one"),
+    ];
+    assert_eq!(edges, BTreeSet::from(expected), "{turns:?}");
+    let sessions = phoenix.list("sessions").await;
+    let shown = sessions.iter().find(|shown| shown["session_id"] == session);
+    let listed = shown.and_then(|shown| shown["traces"].as_array()).expect("the session has traces");
+    let listed: BTreeSet<_> =
+        listed.iter().filter_map(|trace| trace["trace_id"].as_str().map(str::to_owned)).collect();
+    assert!(listed.is_superset(&traces(&turns)), "{sessions:?}");
 }

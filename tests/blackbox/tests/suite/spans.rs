@@ -23,8 +23,16 @@ async fn an_operation_is_a_span_below_its_caller() {
     assert_eq!((span.kind, span.failed), (2, false), "a server's span, and no error");
     assert_eq!(
         json!(span.attributes),
-        json!({"http.request.method": "POST", "http.route": "/sessions/{id}/messages", "http.response.status_code": 201}),
-        "and nothing else: no path, no query, no handle"
+        json!({
+            "http.request.method": "POST",
+            "http.route": "/sessions/{id}/messages",
+            "http.response.status_code": 201,
+            "gen_ai.agent.id": alice.handle,
+            "user.id": alice.handle[1..].split('.').next(),
+            "gen_ai.conversation.id": id,
+            "session.id": id,
+        }),
+        "and nothing else: no path, no query, no text"
     );
     assert_eq!(span.resource["service.name"], "plenary");
     let (start, end) = span.times;
@@ -96,7 +104,8 @@ async fn every_operation_of_every_protocol_is_a_span() {
     assert!(spans.iter().all(|span| !span.failed), "{spans:?}");
 }
 
-/// Contents, topics, keys, tokens and tickets are in no span, and neither are paths or queries.
+/// Contents, topics, keys, tokens and tickets are in no span, and neither are paths or queries. Who asks, and in which
+/// conversation, is.
 #[tokio::test]
 async fn nothing_private_is_in_a_span() {
     const CANARY: &str = "canary-71c2-please-never-export-me";
@@ -113,7 +122,7 @@ async fn nothing_private_is_in_a_span() {
     server.stop().await;
     let exports = collector.exports();
     assert!(!exports.is_empty());
-    for secret in [CANARY, alice.token(), bob.token(), server.operator().token(), &id, "alice"] {
+    for secret in [CANARY, alice.token(), bob.token(), server.operator().token()] {
         let found = exports
             .iter()
             .any(|export| export.octets.windows(secret.len()).any(|window| window == secret.as_bytes()));
@@ -152,4 +161,84 @@ async fn ch_35_an_event_of_a_channel_is_a_span_with_what_was_said() {
     collector.one("agent-channel.event.comms").await;
     let events = collector.spans().into_iter().filter(|span| span.name.starts_with("agent-channel.event."));
     assert_eq!(events.count(), 2);
+}
+
+/// A run is an agent that was invoked, below the request that began it, whatever protocol that came by.
+#[tokio::test]
+async fn a_run_is_an_invoked_agent_in_the_trace_of_its_request() {
+    let collector = Collector::start().await;
+    let server = Server::builder().spans_to(&collector.url()).start().await;
+    let nick = server.agent("@nick.cc").await;
+    let caller = [("traceparent", CALLER)];
+    let body = json!({"type": "ChatRequest", "input": "please do not export me"});
+    let begun = nick.call("POST", "/agent/plenary.echo/run?wait=result", &caller, Some(&body)).await;
+    let thread = begun.header("x-thread-id").expect("a thread").to_owned();
+    let run = begun.header("x-run-id").expect("a run").to_owned();
+    begun.ok(200);
+    let (asked, span) = (collector.one("run.run").await, collector.one("invoke_agent @plenary.echo").await);
+    assert_eq!((asked.parent.as_str(), asked.trace.as_str()), (&CALLER[36..52], &CALLER[3..35]));
+    assert_eq!((span.parent.as_str(), span.trace.as_str()), (asked.id.as_str(), &CALLER[3..35]));
+    assert_eq!(span.id, run.replace('-', "")[16..], "whoever knows the run knows its span");
+    assert_eq!((span.kind, span.failed, span.links.len()), (1, false, 0));
+    assert_eq!(asked.attributes["gen_ai.conversation.id"], thread);
+    assert_eq!(
+        json!(span.attributes),
+        json!({
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.provider.name": "plenary",
+            "gen_ai.agent.id": "@plenary.echo",
+            "gen_ai.agent.name": "@plenary.echo",
+            "gen_ai.conversation.id": thread,
+            "session.id": thread,
+            "openinference.span.kind": "AGENT",
+            "graph.node.id": "@plenary.echo",
+            "graph.node.parent_id": "@nick.cc",
+            "user.id": "nick",
+        }),
+        "and nothing of what was said"
+    );
+}
+
+/// A call of Agent2Agent or of a tool says what it is, and what it causes is below it.
+#[tokio::test]
+async fn calls_of_other_protocols_are_one_trace_with_what_they_cause() {
+    let collector = Collector::start().await;
+    let server = Server::builder().spans_to(&collector.url()).start().await;
+    let nick = server.agent("@nick.cc").await;
+    let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hello"}]});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}});
+    let headers = [("a2a-version", "1.0"), ("traceparent", CALLER)];
+    nick.call("POST", "/a2a/plenary.echo", &headers, Some(&call)).await.ok(200);
+    let (asked, span) = (collector.one("a2a.rpc").await, collector.one("invoke_agent @plenary.echo").await);
+    assert_eq!((asked.trace.as_str(), span.trace.as_str()), (&CALLER[3..35], &CALLER[3..35]));
+    let method = (&asked.attributes["a2a.method.name"], &asked.attributes["a2a.protocol.version"]);
+    assert_eq!(method, (&json!("SendMessage"), &json!("1.0")));
+    // Up from the agent is the run's request, and above that the call.
+    let spans = collector.spans();
+    let request = spans.iter().find(|above| above.id == span.parent).expect("the request of the run");
+    assert_eq!(request.parent, asked.id, "{request:?}");
+
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "whoami", "arguments": {},
+        "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {}}}});
+    let headers = [
+        ("Accept", "application/json, text/event-stream"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "whoami"),
+    ];
+    nick.call("POST", "/mcp", &headers, Some(&body)).await.ok(200);
+    let tool = collector.one("mcp.post").await;
+    for (name, value) in [
+        ("mcp.method.name", "tools/call"),
+        ("gen_ai.tool.name", "whoami"),
+        ("gen_ai.operation.name", "execute_tool"),
+        ("openinference.span.kind", "TOOL"),
+        ("gen_ai.agent.id", "@nick.cc"),
+    ] {
+        assert_eq!(tool.attributes[name], value, "{tool:?}");
+    }
+    let below = collector.spans().into_iter().find(|span| span.parent == tool.id);
+    assert_eq!(below.expect("what the tool asked").trace, tool.trace);
 }

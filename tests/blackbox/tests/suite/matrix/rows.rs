@@ -354,6 +354,8 @@ fn foreign() -> Vec<Row> {
         row("a2a.read", TASKS, Rule::Hidden(OUTSIDE)).query("?A2A-Version=1.0"),
         row("a2a.delete", TASKS, Rule::Hidden(OUTSIDE)).query("?A2A-Version=1.0"),
         row("a2a.write", TASKS, Rule::Hidden(OUTSIDE)).body(|_| json!({"message": {}})),
+        // Which agent is asked is in the message; what is no gRPC says nothing of any.
+        row("a2a.grpc", &[("method", Tasks)], Rule::OfBearers),
         row("openai.models", &[], Rule::OfBearers),
         row("openai.model", &[("model", Hosted)], Rule::Hidden(OUTSIDE)),
         row("openai.chat", &[], Rule::Hidden(OUTSIDE)).body(|real| {

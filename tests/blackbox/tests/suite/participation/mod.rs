@@ -9,3 +9,4 @@ mod loops;
 mod speak;
 mod switch;
 mod tools;
+mod traced;

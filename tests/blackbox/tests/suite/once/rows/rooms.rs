@@ -289,6 +289,13 @@ impl Scene {
                 (json!({}), Value::Null),
             ),
             row(
+                "a2a.grpc",
+                EachTime("a message has an id of its own, which is the key of what it begins"),
+                bob,
+                ("POST", "/lf.a2a.v1.A2AService/SendMessage"),
+                (json!({}), Value::Null),
+            ),
+            row(
                 "openai.chat",
                 EachTime("the API knows no key"),
                 bob,

@@ -1,0 +1,106 @@
+//! A peer as the reader of what is written to it: it must take something now and then, and enough of it on average.
+//! Must not know: what is written, or the effect of a missed deadline.
+
+use std::{
+    task::{Context, Waker},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::{
+    answers::Allowance,
+    config::{Config, STALL_FORGOTTEN, STALLED_BEFORE_CUT},
+    stalled::Place,
+};
+
+/// What was written so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Written {
+    pub(crate) bytes: u64,
+    /// Whether the last of it waits for the peer.
+    pub(crate) is_stalled: bool,
+}
+
+/// Until when a peer that stalls must have read more, and when its place among those who stall is looked at again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadDebt {
+    pub(crate) by: Instant,
+    pub(crate) again: Option<Instant>,
+}
+
+/// The reader of one connection, or of one answer on it.
+pub(crate) struct Reader {
+    allowance: Allowance,
+    stall: Option<Stall>,
+}
+
+/// A time in which the peer has not kept up with what is written to it.
+struct Stall {
+    place: Place,
+    /// Bytes written before it.
+    written_before: u64,
+    written: u64,
+    /// When the peer last took something.
+    moved: Instant,
+    /// Since when nothing waits for the peer.
+    clear: Option<Instant>,
+}
+
+impl Reader {
+    pub(crate) const fn new(allowance: Allowance) -> Self {
+        Self { allowance, stall: None }
+    }
+
+    /// Whether others need the room that its answers take.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.allowance.is_cut()
+    }
+
+    /// Whether it is cut, or is past its deadline, for those that look now and then.
+    pub(crate) fn is_overdue(&mut self, config: &Config, written: Written) -> bool {
+        let debt = self.debt(config, written, &Context::from_waker(Waker::noop()));
+        self.is_cut() || debt.is_some_and(|debt| debt.by <= Instant::now())
+    }
+
+    /// When the peer must have read more. A peer that reads a little, lets everything be written, and stalls again is one
+    /// that stalls all the time.
+    pub(crate) fn debt(&mut self, config: &Config, written: Written, cx: &Context<'_>) -> Option<ReadDebt> {
+        let stalled = &self.allowance.budget().stalled;
+        if !written.is_stalled {
+            if let Some(stall) = self.stall.as_mut().filter(|stall| stall.clear.is_none()) {
+                stall.clear = Some(Instant::now());
+                stalled.leave(stall.place);
+            }
+            return None;
+        }
+        let (now, written) = (Instant::now(), written.bytes);
+        let stall = match &mut self.stall {
+            Some(stall) if stall.clear.is_none_or(|clear| now < clear + STALL_FORGOTTEN) => stall,
+            _ => {
+                self.allowance.wakes(cx.waker());
+                let place = stalled.enter(now, self.allowance.clone());
+                self.stall.insert(Stall { place, written_before: written, written, moved: now, clear: None })
+            }
+        };
+        if stall.clear.take().is_some() {
+            stall.place = stalled.enter(stall.place.0, self.allowance.clone());
+        }
+        if stall.written != written {
+            (stall.written, stall.moved) = (written, now);
+        }
+        let earned_ms = (written - stall.written_before).saturating_mul(1000)
+            / u64::from(config.write_bytes_per_s_min.max(1));
+        let average = stall.place.0 + config.write_grace + Duration::from_millis(earned_ms);
+        let again = stalled.trim().then(|| now + STALLED_BEFORE_CUT);
+        Some(ReadDebt { by: average.min(stall.moved + config.write_deadline), again })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(stall) = self.stall.as_ref().filter(|stall| stall.clear.is_none()) {
+            self.allowance.budget().stalled.leave(stall.place);
+        }
+    }
+}

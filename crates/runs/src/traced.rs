@@ -1,0 +1,96 @@
+//! One span for each run, from its beginning to its end: an agent that was invoked, and by whom. Its id follows from the
+//! run's, so that whoever knows the run knows the span.
+//! Must not know: where spans go.
+
+use std::time::Instant;
+
+use plenary_accounts::Actor;
+use plenary_telemetry::{
+    FinishedSpan, Kind, OpenSpan, Status, TraceParent, Value,
+    conventions::{
+        AGENT_ID, AGENT_NAME, CONVERSATION_ID, ERROR_TYPE, GRAPH_NODE, GRAPH_PARENT, INVOKE_AGENT,
+        OPERATION_NAME, PROVIDER, PROVIDER_NAME, SESSION_ID, SPAN_KIND, USER_ID,
+    },
+};
+
+use crate::{
+    Runs,
+    event::{RunQueued, RunTrace},
+    id::{RunId, ThreadId},
+    registry::Agent,
+    runner::FinishReason,
+};
+
+/// The span of a run that goes on.
+pub(crate) struct RunSpan {
+    runs: Runs,
+    begun: OpenSpan,
+    span: FinishedSpan,
+}
+
+fn parsed(traceparent: Option<&str>) -> Option<TraceParent> {
+    TraceParent::parse(traceparent?, "")
+}
+
+impl Runs {
+    fn begun(&self, run: RunId, trace: Option<&RunTrace>, start: Instant) -> Option<OpenSpan> {
+        let parent = parsed(trace.and_then(|trace| trace.parent.as_deref()));
+        self.0.spans.begin_as(run.number(), parent, start)
+    }
+
+    /// The span of a run as a `traceparent`, for what the run says elsewhere; `None` where no spans are recorded.
+    #[must_use]
+    pub fn traceparent(&self, run: RunId, trace: Option<&RunTrace>) -> Option<String> {
+        Some(self.begun(run, trace, Instant::now())?.own.to_string())
+    }
+
+    /// Begins the span of a run that is carried out here.
+    pub(crate) fn invoked(&self, thread: ThreadId, agent: &Agent, queued: &RunQueued) -> Option<RunSpan> {
+        let trace = queued.trace.as_deref();
+        let begun = self.begun(queued.run, trace, Instant::now())?;
+        let agent = agent.handle.as_str();
+        let session = trace.and_then(|trace| trace.session.as_deref());
+        let conversation = session.map_or_else(|| thread.to_string(), str::to_owned);
+        let caller = match (trace.and_then(|trace| trace.sender.as_ref()), &queued.by) {
+            (Some(sender), _) => Some(sender.clone()),
+            (None, Actor::Agent(by)) => Some(by.clone()),
+            (None, Actor::Operator | Actor::Seed | Actor::Owner(_)) => None,
+        };
+        let mut attributes: Vec<(&'static str, Value)> = vec![
+            (OPERATION_NAME, INVOKE_AGENT.into()),
+            (PROVIDER_NAME, PROVIDER.into()),
+            (AGENT_ID, agent.to_owned().into()),
+            (AGENT_NAME, agent.to_owned().into()),
+            (CONVERSATION_ID, conversation.clone().into()),
+            (SESSION_ID, conversation.into()),
+            (SPAN_KIND, "AGENT".into()),
+            (GRAPH_NODE, agent.to_owned().into()),
+        ];
+        attributes.extend(queued.by.owner().map(|owner| (USER_ID, owner.to_string().into())));
+        attributes.extend(caller.map(|caller| (GRAPH_PARENT, caller.to_string().into())));
+        let span = FinishedSpan {
+            name: format!("{INVOKE_AGENT} {agent}").into(),
+            kind: Kind::Internal,
+            parent: None,
+            links: parsed(trace.and_then(|trace| trace.answers.as_deref())).into_iter().collect(),
+            start: begun.start,
+            end: begun.start,
+            attributes,
+            status: Status::Unset,
+        };
+        Some(RunSpan { runs: self.clone(), begun, span })
+    }
+}
+
+impl RunSpan {
+    /// The run is over. What went wrong is in the log, and not here.
+    pub(crate) fn end(self, how: FinishReason) {
+        let Self { runs, begun, mut span } = self;
+        span.end = Instant::now();
+        if how == FinishReason::Error {
+            span.status = Status::Error;
+            span.attributes.push((ERROR_TYPE, "run_failed".into()));
+        }
+        runs.0.spans.end(begun, span);
+    }
+}

@@ -1,0 +1,125 @@
+//! The span that the code of this moment runs under: what others begin below it, and what is worth knowing of it.
+//! Must not know: what a span is of.
+
+use std::{cell::RefCell, sync::Arc};
+
+use opentelemetry::Value;
+use parking_lot::Mutex;
+
+use crate::{
+    TraceParent,
+    conventions::{CONVERSATION_ID, SESSION_ID},
+};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<SpanScope>>> = const { RefCell::new(None) };
+}
+
+/// Most attributes that are noted of one span; past it they are left out.
+const NOTES_MAX: usize = 16;
+
+/// A span that is open, while the work under it is polled.
+#[derive(Debug)]
+pub struct SpanScope {
+    own: TraceParent,
+    notes: Mutex<Vec<(&'static str, Value)>>,
+}
+
+/// The span is the current one of this thread until this is dropped.
+#[derive(Debug)]
+pub struct EnteredScope(Option<Arc<SpanScope>>);
+
+impl SpanScope {
+    /// That of a span with these ids.
+    #[must_use]
+    pub fn new(own: TraceParent) -> Arc<Self> {
+        Arc::new(Self { own, notes: Mutex::default() })
+    }
+
+    /// Makes it the current one.
+    #[must_use]
+    pub fn enter(self: &Arc<Self>) -> EnteredScope {
+        EnteredScope(CURRENT.replace(Some(self.clone())))
+    }
+
+    /// What was noted.
+    #[must_use]
+    pub fn take(&self) -> Vec<(&'static str, Value)> {
+        std::mem::take(&mut self.notes.lock())
+    }
+}
+
+impl Drop for EnteredScope {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// The span that this code runs under; `None` where none is recorded.
+#[must_use]
+pub fn current() -> Option<TraceParent> {
+    CURRENT.with_borrow(|scope| scope.as_ref().map(|scope| scope.own.clone()))
+}
+
+/// Notes an attribute of the current span; the last value of a name counts. The value is made only where there is a span.
+pub fn note<V: Into<Value>>(name: &'static str, value: impl FnOnce() -> V) {
+    CURRENT.with_borrow(|scope| {
+        let Some(scope) = scope else { return };
+        let value = value().into();
+        let mut notes = scope.notes.lock();
+        notes.retain(|(known, _)| *known != name);
+        if notes.len() < NOTES_MAX {
+            notes.push((name, value));
+        }
+    });
+}
+
+/// Notes the conversation that the current span belongs to: a session, a thread, a channel.
+pub fn note_conversation(id: impl std::fmt::Display) {
+    note(CONVERSATION_ID, || id.to_string());
+    note(SESSION_ID, || id.to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(text: &str) -> Arc<SpanScope> {
+        SpanScope::new(TraceParent::parse(text, "").unwrap())
+    }
+
+    #[test]
+    fn what_is_noted_belongs_to_the_innermost_span_and_the_outer_one_comes_back() {
+        note("lost", unreachable_value);
+        let outer = span("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        let inner = span("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b8-01");
+        {
+            let _outer = outer.enter();
+            note("a", || "1");
+            {
+                let _inner = inner.enter();
+                note("a", || "2");
+                assert_eq!(current(), Some(inner.own.clone()));
+            }
+            note("a", || "3");
+            assert_eq!(current(), Some(outer.own.clone()));
+        }
+        assert_eq!(current(), None);
+        assert_eq!((outer.take(), inner.take()), (vec![("a", "3".into())], vec![("a", "2".into())]));
+    }
+
+    fn unreachable_value() -> Value {
+        panic!("nobody records it")
+    }
+
+    #[test]
+    fn past_the_limit_notes_are_left_out() {
+        const NAMES: [&str; 18] =
+            ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"];
+        let scope = span("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        let entered = scope.enter();
+        NAMES.into_iter().for_each(|name| note(name, || "1"));
+        drop(entered);
+        assert_eq!(scope.take().len(), NOTES_MAX);
+    }
+}
