@@ -1,4 +1,4 @@
-//! What a search needs in PostgreSQL, in tables beside the log: the index of words, and vectors of models.
+//! What a search needs in PostgreSQL, in tables beside the log: indexes of words, and vectors of models.
 //! Must not know: any protocol.
 
 mod changes;
@@ -9,7 +9,7 @@ mod vectors;
 use plenary_log_postgres::tables::Trouble;
 use plenary_retrieval::Fault;
 
-pub use self::{index::open_index, vectors::open_archive};
+pub use self::{index::{Tables, open_index}, vectors::open_archive};
 
 fn unavailable(trouble: Trouble) -> Fault {
     Fault::Unavailable(trouble.fault().to_string())

@@ -14,7 +14,7 @@ pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "conte
 
 /// What a protocol room may build on.
 const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "room", "accounts"];
+    &["kernel", "log", "retrieval", "engine", "hub", "indexing", "blobs", "telemetry", "edge", "room", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] = &[
@@ -50,11 +50,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log"]),
+    // From the log into an index of it.
+    ("indexing", &["kernel", "log", "hub", "retrieval"]),
     ("outward", &[]),
     ("blobs", &["outward"]),
     ("telemetry", &["kernel", "outward"]),
     ("edge", &["kernel", "telemetry"]),
-    ("room", &["kernel", "log", "engine", "hub", "edge"]),
+    ("room", &["kernel", "log", "retrieval", "engine", "hub", "edge"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
@@ -66,6 +68,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("a2a", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "outward", "notify"]),
     // What is new for an agent, out of every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
+    // What was said anywhere, found by its words; what anybody may read of it the rooms know.
+    ("search", &["kernel", "log", "retrieval", "hub", "indexing", "edge", "room", "accounts"]),
     // Who outside vouches for people and programs; what these become here the accounts know.
     ("issuers", &["kernel", "accounts", "outward"]),
     // What people look at; what the rooms tell of their events they bring along.
