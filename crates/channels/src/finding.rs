@@ -83,11 +83,7 @@ impl Findable for Channels {
         Box::pin(ready(Ok(change(event))))
     }
 
-    fn shelves<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        max: usize,
-    ) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let owner = Actor::from(searcher).owner();
             let who = owner.map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());

@@ -11,8 +11,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, Teller,
+    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Teller,
 };
 use serde_json::json;
 

@@ -11,8 +11,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, Task, Teller, Turn,
+    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Task, Teller, Turn,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -147,12 +147,15 @@ mod tests {
         let recent = Recent::default();
         assert_eq!((after(&recent, 0, 9), recent.lag()), (None, 1));
         assert!(!push(&recent, &[event(11, "sessions.session", 1)]));
-        assert!(push(&recent, &[
-            event(12, "context.package", 1),
-            event(13, "t.t", 1),
-            event(14, "context.package", 1),
-            event(15, "t.t", 1),
-        ]));
+        assert!(push(
+            &recent,
+            &[
+                event(12, "context.package", 1),
+                event(13, "t.t", 1),
+                event(14, "context.package", 1),
+                event(15, "t.t", 1),
+            ]
+        ));
         assert_eq!(after(&recent, 9, 9), None, "nobody has seen 10");
         assert_eq!(after(&recent, 10, 9), Some((vec![12, 14], 15)));
         assert_eq!(

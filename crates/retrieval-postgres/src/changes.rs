@@ -69,7 +69,8 @@ pub(crate) async fn put(
         })
         .collect();
     let mut counts = BTreeMap::<String, Counts>::new();
-    take_out((&transaction, tables), &last.keys().map(String::as_str).collect::<Vec<_>>(), &mut counts).await?;
+    take_out((&transaction, tables), &last.keys().map(String::as_str).collect::<Vec<_>>(), &mut counts)
+        .await?;
     let documents: Vec<Document> = last.into_values().flatten().collect();
     for some in documents.chunks(DOCUMENTS_PER_STATEMENT) {
         put_in((&transaction, tables), some, &mut counts).await?;

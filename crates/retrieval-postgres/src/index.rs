@@ -58,11 +58,7 @@ struct PostgresIndex {
 ///
 /// # Errors
 /// As [`plenary_log_postgres::open`].
-pub async fn open_index(
-    url: &str,
-    options: &Options,
-    tables: Tables,
-) -> Result<Arc<dyn Index>, OpenError> {
+pub async fn open_index(url: &str, options: &Options, tables: Tables) -> Result<Arc<dyn Index>, OpenError> {
     let target = Arc::new(Target::new(url, options)?);
     let searching = Pool::of(target.clone(), SEARCHING_CONNECTIONS, Purpose::Searching, tables.statements());
     let lock = format!("plenary {tables} {}", target.schema());

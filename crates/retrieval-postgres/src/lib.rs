@@ -9,7 +9,10 @@ mod vectors;
 use plenary_log_postgres::tables::Trouble;
 use plenary_retrieval::Fault;
 
-pub use self::{index::{Tables, open_index}, vectors::open_archive};
+pub use self::{
+    index::{Tables, open_index},
+    vectors::open_archive,
+};
 
 fn unavailable(trouble: Trouble) -> Fault {
     Fault::Unavailable(trouble.fault().to_string())

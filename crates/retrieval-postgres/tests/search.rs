@@ -58,8 +58,7 @@ fn the_index_of_everything_has_tables_of_its_own() {
     server::run(async {
         let place = Postgres(server::Place::new());
         let packages = conformance::Place::open(&place).await;
-        let everything =
-            open_index(&server::url(), &place.0.options(), Tables::Everything).await.unwrap();
+        let everything = open_index(&server::url(), &place.0.options(), Tables::Everything).await.unwrap();
         assert!(packages.leads().await.unwrap() && everything.leads().await.unwrap());
         everything.put(vec![Change::Put(document())], Position(0), Position(7)).await.unwrap();
         let (query, scope) = (Query::read("login").unwrap(), Scope::project("p"));

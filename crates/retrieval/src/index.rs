@@ -58,7 +58,8 @@ impl Scope {
     /// Whether a document that was made then is in the window.
     #[must_use]
     pub fn has_time(&self, made_ms: i64) -> bool {
-        self.since_ms.is_none_or(|since| made_ms >= since) && self.until_ms.is_none_or(|until| made_ms < until)
+        self.since_ms.is_none_or(|since| made_ms >= since)
+            && self.until_ms.is_none_or(|until| made_ms < until)
     }
 
     /// One project, drafts included.

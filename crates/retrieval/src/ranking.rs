@@ -57,7 +57,8 @@ impl<'a> Competition<'a> {
         let when = When::read(self.query.text());
         let newest = self.documents.iter().map(|(made, _)| *made).max().unwrap_or_default();
         let scored = self.documents.iter().zip(self.evidence.shares()).map(|((made, meaning), share)| {
-            let words = (PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole) / (PASSAGE_SHARE + WHOLE_SHARE);
+            let words =
+                (PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole) / (PASSAGE_SHARE + WHOLE_SHARE);
             let date = when.map(|when| when.fit(*made, newest));
             let by_meaning = |meaning: f64| MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * words;
             let total = meaning.map_or(words, by_meaning) + TIME_SHARE * date.unwrap_or_default();

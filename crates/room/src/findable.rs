@@ -94,11 +94,7 @@ pub trait Findable: Send + Sync + 'static {
     fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>>;
 
     /// Where somebody may look, the newest first, at most so many.
-    fn shelves<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        max: usize,
-    ) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>>;
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>>;
 
     /// A thing by its id, for whoever may read it now. The right is decided before the thing is read.
     fn read<'a>(

@@ -77,7 +77,8 @@ impl Runs {
         let Some((thread, version)) = indexed_at::<ThreadId>(id) else { return Ok(None) };
         let state = self.fresh(thread).await?;
         let Some((name, agent)) = self.read_at(&Actor::from(searcher), &state) else { return Ok(None) };
-        let Some(stored) = self.log().read_stream(&stream(thread), Version(version.0 - 1), 1).await?.pop() else {
+        let Some(stored) = self.log().read_stream(&stream(thread), Version(version.0 - 1), 1).await?.pop()
+        else {
             return Ok(None);
         };
         let event = ThreadEvent::decode(&stored)?;
@@ -124,11 +125,7 @@ impl Findable for Runs {
         Box::pin(ready(Ok(change(event))))
     }
 
-    fn shelves<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        max: usize,
-    ) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let mut threads = match searcher {
                 Searcher::Operator => self.opened(THREADS, "").await?,

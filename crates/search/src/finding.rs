@@ -114,9 +114,8 @@ impl Search {
         for room in self.0.sources.rooms.iter().filter(|room| wanted.has_room(room.room())) {
             let mut shelves = room.shelves(searcher, SHELVES_MAX).await?;
             shelves.retain(|shelf| {
-                let reads = |scope: &TokenScope| {
-                    scope.reads(room.room(), shelf.session.as_deref(), &shelf.projects)
-                };
+                let reads =
+                    |scope: &TokenScope| scope.reads(room.room(), shelf.session.as_deref(), &shelf.projects);
                 scope.is_none_or(reads)
             });
             everything.projects.extend(shelves.iter().map(|shelf| within(room.room(), &shelf.name)));
@@ -211,7 +210,8 @@ mod tests {
     }
 
     fn wanted(query: &[(&str, &str)]) -> Wanted {
-        let pairs: Vec<_> = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let pairs: Vec<_> =
+            query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Wanted::read(&pairs).unwrap()
     }
 

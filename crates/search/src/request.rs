@@ -67,25 +67,29 @@ fn one<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>,
 impl Wanted {
     /// Reads the parameters of a request.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self, Refusal> {
-        let text = one(pairs, "q")?.filter(|q| (QUERY_CHARS_MIN..=QUERY_CHARS_MAX).contains(&q.chars().count()));
+        let text =
+            one(pairs, "q")?.filter(|q| (QUERY_CHARS_MIN..=QUERY_CHARS_MAX).contains(&q.chars().count()));
         let wrong = || {
             let text = format!("q must be a text of {QUERY_CHARS_MIN} to {QUERY_CHARS_MAX} characters.");
             malformed("invalid_query", text)
         };
         let query = text.and_then(|text| Query::read(text).ok()).ok_or_else(wrong)?;
         let who = one(pairs, "who")?.map(str::parse::<Actor>).transpose();
-        let who = who
-            .map_err(|_| malformed("invalid_handle", "who must be @owner.name, ~owner or operator."))?;
+        let who =
+            who.map_err(|_| malformed("invalid_handle", "who must be @owner.name, ~owner or operator."))?;
         let limit = match one(pairs, "limit")? {
             None => FOUND_DEFAULT,
             Some(text) => {
-                let wrong = || malformed("invalid_limit", format!("limit must be a number from 1 to {FOUND_PAGE_MAX}."));
+                let wrong = || {
+                    malformed("invalid_limit", format!("limit must be a number from 1 to {FOUND_PAGE_MAX}."))
+                };
                 text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit)).ok_or_else(wrong)?
             }
         };
         let cursor = one(pairs, "cursor")?.map(str::parse::<Cursor>).transpose();
-        let cursor =
-            cursor.map_err(|()| malformed("invalid_cursor", "cursor must be the next_cursor of the page before."))?;
+        let cursor = cursor.map_err(|()| {
+            malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+        })?;
         let (since_ms, until_ms) = (moment(pairs, "since", 0)?, moment(pairs, "until", DAY_MS)?);
         Ok(Self { query, rooms: rooms(pairs)?, who, since_ms, until_ms, limit, cursor })
     }
@@ -125,13 +129,15 @@ mod tests {
     use super::*;
 
     fn read(query: &[(&str, &str)]) -> Result<Wanted, &'static str> {
-        let pairs: Vec<_> = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let pairs: Vec<_> =
+            query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Wanted::read(&pairs).map_err(|refusal| refusal.code)
     }
 
     #[test]
     fn a_query_says_each_thing_once_and_rooms_as_often_as_it_likes() {
-        let wanted = read(&[("q", "red door"), ("room", "sessions,channels"), ("room", "runs"), ("x", "y")]).unwrap();
+        let wanted =
+            read(&[("q", "red door"), ("room", "sessions,channels"), ("room", "runs"), ("x", "y")]).unwrap();
         assert!(wanted.has_room("runs") && wanted.has_room("channels") && !wanted.has_room("context"));
         assert!(!wanted.has_agents());
         let wanted = read(&[("q", "red door")]).unwrap();

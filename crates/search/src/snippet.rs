@@ -62,7 +62,8 @@ mod tests {
         let body = format!("{far}\n\nÄ: the red doors are locked.\n\n{far}");
         let found = of("red door", &[(Kind::Title, "Red"), (Kind::Body, &body)]);
         let chars: Vec<char> = found.text.chars().collect();
-        let marked: Vec<String> = found.matches.iter().map(|[from, to]| chars[*from..*to].iter().collect()).collect();
+        let marked: Vec<String> =
+            found.matches.iter().map(|[from, to]| chars[*from..*to].iter().collect()).collect();
         assert_eq!(marked, ["red", "doors"], "{found:?}");
         assert!(chars.len() <= SNIPPET_CHARS_MAX);
     }

@@ -9,9 +9,7 @@ use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
-use plenary_room::{
-    Findable, FoundThing, Reference, Searcher, Shelf, WordIndex, body, indexed, indexed_at,
-};
+use plenary_room::{Findable, FoundThing, Reference, Searcher, Shelf, WordIndex, body, indexed, indexed_at};
 
 use crate::{
     Sessions,
@@ -70,12 +68,19 @@ impl Sessions {
         };
         Ok(Some(FoundThing {
             kind: "message",
-            path: format!("{base}/sessions/{session}/events?after_sequence={}&limit=1", number.saturating_sub(1)),
+            path: format!(
+                "{base}/sessions/{session}/events?after_sequence={}&limit=1",
+                number.saturating_sub(1)
+            ),
             about: state.created.as_ref().and_then(|created| created.topic.clone()),
             by: Some(sent.sender.to_string()),
             at_ms: stored.at.ms(),
             sections: body(plain(&sent)),
-            reference: Reference { session_id: Some(session), sequence: Some(number), ..Reference::default() },
+            reference: Reference {
+                session_id: Some(session),
+                sequence: Some(number),
+                ..Reference::default()
+            },
         }))
     }
 }
@@ -105,11 +110,7 @@ impl Findable for Sessions {
         Box::pin(ready(Ok(change(event))))
     }
 
-    fn shelves<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        max: usize,
-    ) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let ids = match searcher {
                 Searcher::Agent(me) => self.ids_of(me, None, Order::Descending, max).await?,

@@ -66,7 +66,11 @@ impl Sessions {
     }
 
     /// The newest ids alone, the newest first.
-    pub(crate) async fn newest_ids(&self, owner: Option<&OwnerName>, most: usize) -> Result<Vec<String>, Fault> {
+    pub(crate) async fn newest_ids(
+        &self,
+        owner: Option<&OwnerName>,
+        most: usize,
+    ) -> Result<Vec<String>, Fault> {
         Ok(self.newest_owned(owner, None, most).await?.into_keys().rev().collect())
     }
 

@@ -130,9 +130,7 @@ impl Search {
     fn takes(&self, members: &[u8]) -> bool {
         let braced = [b"{", members, b"}"].concat();
         let Ok(SearchedMessage { content }) = serde_json::from_slice(&braced) else { return false };
-        let is_in = |said: &str| {
-            said.to_lowercase().contains(&self.text) || self.query.coverage(said) >= 1.0
-        };
+        let is_in = |said: &str| said.to_lowercase().contains(&self.text) || self.query.coverage(said) >= 1.0;
         match &content {
             Value::String(said) => is_in(said),
             Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).any(is_in),
@@ -278,9 +276,8 @@ impl Sessions {
             if page.is_full() {
                 return Ok(Some(version.next()));
             }
-            let is_brought = version == FIRST
-                && last < FIRST
-                && self.brings_first(&stream, &participant, page).await?;
+            let is_brought =
+                version == FIRST && last < FIRST && self.brings_first(&stream, &participant, page).await?;
             if version <= last || is_brought {
                 let stored = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?;
                 page.looked_at(&stored);

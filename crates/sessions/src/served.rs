@@ -13,8 +13,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Glancer, Mount, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, Teller, Turn, house_error,
+    Description, Example, Findable, Glancer, Mount, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Teller, Turn, house_error,
 };
 use serde_json::json;
 

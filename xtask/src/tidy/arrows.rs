@@ -13,8 +13,19 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs", "requests"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "retrieval", "engine", "hub", "indexing", "blobs", "telemetry", "edge", "room", "accounts"];
+const BELOW_PROTOCOLS: &[&str] = &[
+    "kernel",
+    "log",
+    "retrieval",
+    "engine",
+    "hub",
+    "indexing",
+    "blobs",
+    "telemetry",
+    "edge",
+    "room",
+    "accounts",
+];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] = &[
@@ -73,7 +84,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Who outside vouches for people and programs; what these become here the accounts know.
     ("issuers", &["kernel", "accounts", "outward"]),
     // What people look at; what the rooms tell of their events they bring along.
-    ("console", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "issuers"]),
+    ("console", &["kernel", "log", "retrieval", "engine", "hub", "edge", "room", "accounts", "issuers"]),
     // A person lets a client speak as an agent; what that means the accounts know.
     ("oauth", &["kernel", "log", "edge", "room", "accounts", "issuers", "outward"]),
     // Between two rooms: agents that the server runs take part in sessions.
@@ -99,7 +110,20 @@ const IN_TESTS: &[(&str, &[&str])] = &[
     // Tools are tested on the rooms that answer them.
     (
         "mcp",
-        &["log", "hub", "blobs", "telemetry", "sessions", "frames", "channels", "context", "runs", "inbox"],
+        &[
+            "log",
+            "hub",
+            "blobs",
+            "telemetry",
+            "room",
+            "sessions",
+            "frames",
+            "channels",
+            "context",
+            "runs",
+            "inbox",
+            "search",
+        ],
     ),
 ];
 

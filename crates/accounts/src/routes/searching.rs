@@ -80,8 +80,7 @@ pub async fn find_agents(
     let place = cursor(place)?.unwrap_or_default();
     let viewer = viewer(accounts, principal).await?;
     let show = |known: &KnownAgent| (has(known, text) && viewer.sees(known)).then(|| FoundAgent::from(known));
-    let (agents, next) =
-        look_through(accounts, "", place, (limit, looked_at_max), |_| true, show).await?;
+    let (agents, next) = look_through(accounts, "", place, (limit, looked_at_max), |_| true, show).await?;
     Ok((agents, next.map(|place| place.to_string())))
 }
 

@@ -15,10 +15,8 @@ use serde_json::Value;
 use super::documents::sections;
 use crate::{
     Context,
-    attribution::is_own,
     fact::{event::FactEvent, room::FactRoom},
     index::CURRENT,
-    lifecycle::Status,
     moment::Moment,
     naming::{ambiguous, reference},
 };
@@ -58,9 +56,6 @@ impl Context {
         }
         let Some(held) = self.held(id).await?.filter(|held| held.is_sound) else { return Ok(None) };
         let present = &held.present;
-        if present.status == Status::Draft && !is_own(by, &present.created_by.id) {
-            return Ok(None);
-        }
         let package: Value = serde_json::from_str(&held.text).unwrap_or_default();
         let text = |name: &str| package[name].as_str().map(str::to_owned);
         let (project_id, package_id) = (self.named_for(by, key, &project).await?, text("package_id"));
@@ -126,11 +121,7 @@ impl Findable for Context {
         })
     }
 
-    fn shelves<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        max: usize,
-    ) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let by = Actor::from(searcher);
             let visible = self.visible(&by, max).await?;

@@ -51,8 +51,9 @@ impl Context {
         scope: &Scope,
         limit: usize,
     ) -> Result<Vec<Hit>, Failure> {
-        let lexical =
-            |limit| async move { self.search().index().search(query, scope, limit).await.map_err(unavailable) };
+        let lexical = |limit| async move {
+            self.search().index().search(query, scope, limit).await.map_err(unavailable)
+        };
         let missing = |capability| Failure::Rejected(Rejection::NotImplemented(capability));
         match (ranking, self.working()) {
             (None | Some(Ranking::Lexical), None) | (Some(Ranking::Lexical), Some(_)) => {

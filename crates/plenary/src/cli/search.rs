@@ -64,7 +64,11 @@ pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> 
     context.answer(&reply, |page| {
         let out = context.out;
         for agent in &page.agents {
-            out.line(&format!("{} {}", out.paint(Style::Bold, &clean(&agent.id)), clean(&agent.display_name)))?;
+            out.line(&format!(
+                "{} {}",
+                out.paint(Style::Bold, &clean(&agent.id)),
+                clean(&agent.display_name)
+            ))?;
         }
         for hit in &page.hits {
             out.line(&shown(out, hit))?;
@@ -117,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_hit_is_shown_on_lines_of_its_own_whatever_is_in_it() {
-        let snippet = Snippet { text: "Ä red\ndoor\u{7}".to_owned(), matches: vec![[2, 5], [6, 10], [90, 99]] };
+        let snippet =
+            Snippet { text: "Ä red\ndoor\u{7}".to_owned(), matches: vec![[2, 5], [6, 10], [90, 99]] };
         let hit = Hit {
             room: "sessions".to_owned(),
             kind: "message".to_owned(),
@@ -127,8 +132,7 @@ mod tests {
             at: "2026-01-31T00:00:00.000Z".to_owned(),
             snippet,
         };
-        let lines: Vec<String> =
-            shown(Out::new(false, true), &hit).lines().map(str::to_owned).collect();
+        let lines: Vec<String> = shown(Out::new(false, true), &hit).lines().map(str::to_owned).collect();
         assert_eq!(lines[0], "2026-01-31T00:00:00.000Z sessions.message @a.b · Doors");
         assert!(lines[1].starts_with("  Ä red door"), "{lines:?}");
         assert_eq!(lines[2], "  /sessions/x/events");

@@ -169,8 +169,8 @@ impl Rooms {
         };
         let mut served: Vec<Arc<dyn ServedRoom>> = ROOMS.iter().map(|entry| (entry.served)(&built)).collect();
         let BuiltRooms { accounts, sessions, frames, runs, console, a2a, .. } = built;
-        let found_in = served.iter().filter_map(|room| room.findable()).collect();
-        let search = Search::new(log.clone(), accounts.clone(), everything, found_in);
+        let found_in: Vec<_> = served.iter().filter_map(|room| room.findable()).collect();
+        let search = Search::new(log.clone(), accounts.clone(), everything, found_in.clone());
         sessions.set_words(Arc::new(search.words()));
         served.push(Arc::new(search));
         let sources = served.iter().filter_map(|room| room.news()).collect();
@@ -180,7 +180,7 @@ impl Rooms {
         served.push(Arc::new(inbox));
         let tellers = served.iter().filter_map(|room| room.teller()).collect();
         let glancers = served.iter().filter_map(|room| room.glancer()).collect();
-        console.begin(tellers, glancers).await.context("reading where the log stands")?;
+        console.begin(tellers, glancers, found_in).await.context("reading where the log stands")?;
         Ok(Self { log, accounts, runs, console, a2a, presence, cursors, served })
     }
 }

@@ -73,7 +73,12 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
     let Some(directory) = &settings.data else {
         let open = || plenary_retrieval_sqlite::open_memory().context("opening the search index");
         let (index, everything) = (open()?, open()?);
-        return Ok(Store { opened: plenary_log::open_memory(), closing: StoreClose(None), index, everything });
+        return Ok(Store {
+            opened: plenary_log::open_memory(),
+            closing: StoreClose(None),
+            index,
+            everything,
+        });
     };
     let directory = directory.clone();
     let opening = move || {
@@ -99,7 +104,8 @@ async fn replica(cluster: &Cluster, directory: &Path) -> anyhow::Result<Store> {
         privacy::close(&data, &DIRECTORIES, &FILES)?;
         indexes(&data)
     };
-    let (index, everything) = tokio::task::spawn_blocking(opening).await.context("opening the search index")??;
+    let (index, everything) =
+        tokio::task::spawn_blocking(opening).await.context("opening the search index")??;
     let journals = Journals { log: Arc::new(log), signals: Arc::new(signals) };
     let opened =
         plenary_log_cluster::open(directory, journals, plenary_log_cluster::Options::default()).await;

@@ -23,6 +23,7 @@ mod delivery;
 mod edge;
 mod ending;
 mod everyday;
+mod everything;
 mod files;
 mod formerly;
 mod frames;
