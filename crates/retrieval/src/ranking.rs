@@ -34,36 +34,38 @@ pub struct Score {
 pub struct Competition<'a> {
     query: &'a Query,
     evidence: Evidence<'a>,
-    documents: Vec<(i64, Option<f64>)>,
+    made_ms: Vec<i64>,
 }
 
 impl<'a> Competition<'a> {
     /// For no document yet.
     #[must_use]
     pub fn new(query: &'a Query) -> Self {
-        Self { query, evidence: Evidence::new(query), documents: Vec::new() }
+        Self { query, evidence: Evidence::new(query), made_ms: Vec::new() }
     }
 
-    /// One document more: what it says, when it was made in milliseconds since 1970, and how alike it is in meaning. Either
-    /// all have a meaning or none.
-    pub fn add(&mut self, sections: &[Section], made_ms: i64, meaning: Option<f64>) {
+    /// One document more: what it says, and when it was made in milliseconds since 1970.
+    pub fn add(&mut self, sections: &[Section], made_ms: i64) {
         self.evidence.add(sections, &day(made_ms));
-        self.documents.push((made_ms, meaning));
+        self.made_ms.push(made_ms);
     }
 
-    /// Of each document, in their order.
+    /// Of each document, in their order; `meaning` says in the same order how alike each is in meaning, and has nothing where no
+    /// model was asked.
     #[must_use]
-    pub fn scores(&self) -> Vec<Score> {
+    pub fn scores(&self, meaning: &[f64]) -> Vec<Score> {
         let when = When::read(self.query.text());
-        let newest = self.documents.iter().map(|(made, _)| *made).max().unwrap_or_default();
-        let scored = self.documents.iter().zip(self.evidence.shares()).map(|((made, meaning), share)| {
-            let words =
-                (PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole) / (PASSAGE_SHARE + WHOLE_SHARE);
-            let date = when.map(|when| when.fit(*made, newest));
-            let by_meaning = |meaning: f64| MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * words;
-            let total = meaning.map_or(words, by_meaning) + TIME_SHARE * date.unwrap_or_default();
-            Score { total, words, meaning: *meaning, date }
-        });
+        let newest = self.made_ms.iter().copied().max().unwrap_or_default();
+        let scored =
+            self.made_ms.iter().zip(self.evidence.shares()).enumerate().map(|(nth, (made, share))| {
+                let words = (PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole)
+                    / (PASSAGE_SHARE + WHOLE_SHARE);
+                let date = when.map(|when| when.fit(*made, newest));
+                let meaning = meaning.get(nth).copied();
+                let by_meaning = |meaning: f64| MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * words;
+                let total = meaning.map_or(words, by_meaning) + TIME_SHARE * date.unwrap_or_default();
+                Score { total, words, meaning, date }
+            });
         scored.collect()
     }
 }
@@ -73,29 +75,30 @@ mod tests {
     use super::*;
     use crate::Kind;
 
-    fn scores(query: &str, documents: &[(&str, i64, Option<f64>)]) -> Vec<Score> {
+    fn scores(query: &str, documents: &[(&str, i64)], meaning: &[f64]) -> Vec<Score> {
         let query = Query::read(query).unwrap();
         let mut competition = Competition::new(&query);
-        for (text, made_ms, meaning) in documents {
-            competition.add(&[Section { kind: Kind::Body, text: (*text).to_owned() }], *made_ms, *meaning);
+        for (text, made_ms) in documents {
+            competition.add(&[Section { kind: Kind::Body, text: (*text).to_owned() }], *made_ms);
         }
-        competition.scores()
+        competition.scores(meaning)
     }
 
     #[test]
     fn meaning_counts_more_than_words_and_without_it_words_are_all() {
-        let found = scores("red door", &[("a red door", 0, Some(0.1)), ("a crimson gate", 0, Some(0.9))]);
+        let documents = [("a red door", 0), ("a crimson gate", 0)];
+        let found = scores("red door", &documents, &[0.1, 0.9]);
         assert!(found[1].total > found[0].total && found[0].words > found[1].words, "{found:?}");
-        let found = scores("red door", &[("a red door", 0, None), ("a crimson gate", 0, None)]);
+        let found = scores("red door", &documents, &[]);
         assert!((found[0].total - found[0].words).abs() < 1e-9 && found[1].total == 0.0, "{found:?}");
     }
 
     #[test]
     fn the_day_counts_where_the_query_names_one() {
         let may = plenary_kernel::rfc3339::parse("2023-05-07T12:00:00Z").unwrap();
-        let documents = [("a red door", may, None), ("a red door", may + 90 * 86_400_000, None)];
-        let found = scores("red door on 7 May 2023", &documents);
+        let documents = [("a red door", may), ("a red door", may + 90 * 86_400_000)];
+        let found = scores("red door on 7 May 2023", &documents, &[]);
         assert!(found[0].total > found[1].total && found[0].date > found[1].date, "{found:?}");
-        assert_eq!(scores("red door", &documents)[0].date, None);
+        assert_eq!(scores("red door", &documents, &[])[0].date, None);
     }
 }

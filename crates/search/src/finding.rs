@@ -12,7 +12,7 @@ use plenary_retrieval::{Competition, HITS_MAX, Hit, Scope, Score, fuse};
 use plenary_room::{Findable, FoundThing, Searcher};
 
 use crate::{
-    LOOKED_AT_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
+    COMPARED_MAX, LOOKED_AT_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
     request::Wanted,
     snippet::snippet,
     wire::{FoundHit, Why},
@@ -86,12 +86,12 @@ impl Search {
         let hits = fuse(&rankings.lists, max);
         let mut candidates = self.read(searcher, wanted, &hits).await?;
         let mut competition = Competition::new(&wanted.query);
-        let usual = rankings.meaning.as_ref().map(|near| usual(near.values().copied().collect()));
         for candidate in &candidates {
-            let near = rankings.meaning.as_ref().and_then(|near| near.get(&candidate.id).copied());
-            competition.add(&candidate.thing.sections, candidate.thing.at_ms, near.or(usual));
+            competition.add(&candidate.thing.sections, candidate.thing.at_ms);
         }
-        for (candidate, score) in candidates.iter_mut().zip(competition.scores()) {
+        let by_words = competition.scores(&[]);
+        let meaning = self.meaning(wanted, rankings.meaning, &candidates, &by_words).await;
+        for (candidate, score) in candidates.iter_mut().zip(competition.scores(&meaning)) {
             candidate.score = score;
         }
         candidates.sort_by(|a, b| {
@@ -99,6 +99,33 @@ impl Search {
             b.score.total.total_cmp(&a.score.total).then(newer).then_with(|| a.id.cmp(&b.id))
         });
         Ok(Found { candidates, is_complete })
+    }
+
+    /// How alike in meaning each of the candidates is; nothing where no model answers. Those that are nearest by their words
+    /// and have no vectors are compared now; what is left counts as near as most.
+    async fn meaning(
+        &self,
+        wanted: &Wanted,
+        known: Option<HashMap<String, f64>>,
+        candidates: &[Candidate],
+        by_words: &[Score],
+    ) -> Vec<f64> {
+        let Some(semantic) = self.0.semantic.as_ref().filter(|semantic| semantic.works()) else {
+            return Vec::new();
+        };
+        let mut near = known.unwrap_or_default();
+        let mut others: Vec<usize> =
+            (0..candidates.len()).filter(|nth| !near.contains_key(&candidates[*nth].id)).collect();
+        others.sort_by(|a, b| by_words[*b].total.total_cmp(&by_words[*a].total));
+        others.truncate(COMPARED_MAX);
+        let texts: Vec<String> =
+            others.iter().map(|nth| snippet(&wanted.query, &candidates[*nth].thing.sections).text).collect();
+        if !texts.is_empty() {
+            let Ok(alike) = semantic.likeness(&wanted.query, texts).await else { return Vec::new() };
+            near.extend(others.iter().map(|nth| candidates[*nth].id.clone()).zip(alike));
+        }
+        let usual = usual(near.values().copied().collect());
+        candidates.iter().map(|candidate| near.get(&candidate.id).copied().unwrap_or(usual)).collect()
     }
 
     /// What the indexes say of the shelves that somebody may look in and that its token reaches.

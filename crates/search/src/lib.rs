@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 use plenary_accounts::Accounts;
 use plenary_indexing::Source;
 use plenary_log::{Fault, Log, StoredEvent};
-use plenary_retrieval::{Change, Index};
+use plenary_retrieval::{Change, Index, Semantic};
 use plenary_room::Findable;
 
 pub use routes::operations;
@@ -35,6 +35,8 @@ pub const RANKED_MAX: usize = 200;
 pub const RANKED_BYTES_MAX: usize = 8 << 20;
 /// Things of each ranking that are looked at, so that some may be left out: they are another author's, or may not be read.
 pub const LOOKED_AT_MAX: usize = 2 * RANKED_MAX;
+/// Things without vectors that are compared with a query by their snippets, those that are nearest by their words.
+pub const COMPARED_MAX: usize = 20;
 /// Reads of things that go on at the same time for one search.
 pub const READS_AT_ONCE: usize = 16;
 /// Most characters of a snippet.
@@ -50,6 +52,8 @@ struct Inner {
     accounts: Accounts,
     log: Log,
     words: Words,
+    /// Where there is a model.
+    semantic: Option<Arc<dyn Semantic>>,
     sources: Sources,
 }
 
@@ -61,15 +65,20 @@ struct Sources {
 }
 
 impl Search {
-    /// A search in these rooms by an index of their words.
+    /// A search in these rooms by an index of their words; with a model, also by how alike things are in meaning.
     #[must_use]
-    pub fn new(log: Log, accounts: Accounts, index: Arc<dyn Index>, rooms: Vec<Arc<dyn Findable>>) -> Self {
+    pub fn new(
+        log: Log,
+        accounts: Accounts,
+        (index, semantic): (Arc<dyn Index>, Option<Arc<dyn Semantic>>),
+        rooms: Vec<Arc<dyn Findable>>,
+    ) -> Self {
         let categories = rooms.iter().enumerate();
         let by_category: HashMap<_, _> = categories
             .flat_map(|(nth, room)| room.categories().iter().map(move |category| (*category, nth)))
             .collect();
         let words = Words::new(log.clone(), index, by_category.keys().copied().collect());
-        Self(Arc::new(Inner { accounts, log, words, sources: Sources { rooms, by_category } }))
+        Self(Arc::new(Inner { accounts, log, words, semantic, sources: Sources { rooms, by_category } }))
     }
 
     /// The index alone, for rooms that ask it for their own things.

@@ -104,19 +104,20 @@ impl Context {
         let unknown = unknown.map_or(0.0, |hit| hit.score);
         meant.truncate(most);
         let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
-        let (mut found, mut competition) = (Vec::with_capacity(candidates.len()), Competition::new(query));
+        let mut competition = Competition::new(query);
+        let (mut found, mut meaning) = (Vec::with_capacity(candidates.len()), Vec::new());
         for chunk in candidates.chunks(READS_AT_ONCE) {
             let reads =
                 chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
             for (hit, held) in try_join_all(reads).await? {
                 let Some(held) = held else { continue };
                 let package = serde_json::from_str(&held.text).unwrap_or_default();
-                let meaning = near.get(&hit.id).copied().unwrap_or(unknown);
-                competition.add(&sections(&package), held.present.created_at.ms(), Some(meaning));
+                competition.add(&sections(&package), held.present.created_at.ms());
+                meaning.push(near.get(&hit.id).copied().unwrap_or(unknown));
                 found.push(hit.clone());
             }
         }
-        for (hit, score) in found.iter_mut().zip(competition.scores()) {
+        for (hit, score) in found.iter_mut().zip(competition.scores(&meaning)) {
             hit.score = score.total;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));

@@ -117,6 +117,7 @@ impl Rooms {
         telemetry: &Telemetry,
     ) -> anyhow::Result<Self> {
         let RoomInputs { log, operator, indexes, everything } = opening;
+        let semantic = indexes.semantic.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (accounts, issuers) = accounts(settings, (&log, &clock), operator).await?;
         let presence = Arc::new(Presence::default());
@@ -170,7 +171,7 @@ impl Rooms {
         let mut served: Vec<Arc<dyn ServedRoom>> = ROOMS.iter().map(|entry| (entry.served)(&built)).collect();
         let BuiltRooms { accounts, sessions, frames, runs, console, a2a, .. } = built;
         let found_in: Vec<_> = served.iter().filter_map(|room| room.findable()).collect();
-        let search = Search::new(log.clone(), accounts.clone(), everything, found_in.clone());
+        let search = Search::new(log.clone(), accounts.clone(), (everything, semantic), found_in.clone());
         sessions.set_words(Arc::new(search.words()));
         served.push(Arc::new(search));
         let sources = served.iter().filter_map(|room| room.news()).collect();
