@@ -11,8 +11,8 @@ use crate::out::{Out, Style, clean};
 /// Shown under `--help`.
 const HELP: &str = "\
 Finds messages, channel events, what runs were asked and answered, packages, facts and agents that you may read, the nearest \
-first. The operator searches everything, --owner what an owner may read, --as what an agent may read. With --json the answer \
-is printed as the server sent it; `path` of a hit reads it.
+first: as an agent where anything says which one you are, with --owner what an owner may read, and as the operator everything. \
+With --json the answer is printed as the server sent it; `path` of a hit reads it.
 
 Examples:
   plenary search \"which parser generator\" --room sessions --since 2026-01-31
@@ -49,11 +49,11 @@ pub(crate) struct Search {
 }
 
 pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> {
-    let client = match (&args.owner, context.speaks_as_agent()) {
+    let client = match (&args.owner, context.identity()?) {
         (Some(owner), _) => context.configuring_client(Realm::Owner(owner))?,
-        (None, true) => context.agent_client()?,
-        // Who is no operator searches as whoever speaks here.
-        (None, false) => match context.configuring_client(Realm::Everything) {
+        (None, Some(_)) => context.agent_client()?,
+        // Who is no operator searches as the person at this machine.
+        (None, None) => match context.configuring_client(Realm::Everything) {
             Err(Failure::Auth { .. }) => context.speaker()?,
             found => found?,
         },

@@ -2,7 +2,7 @@
 //! matched and why it ranks; over a restart and a lost index.
 //! Must not know: what the index is.
 
-use blackbox::{Agent, Asked, Caller, Database, Server, assert_keys, eventually, room};
+use blackbox::{Agent, Asked, Caller, Cli, Database, Server, assert_keys, eventually, room};
 use serde_json::{Value, json};
 
 /// What is found, in its order. The scores fall, each hit has what matched, and all of the log was searched.
@@ -405,4 +405,31 @@ async fn many_things_compete() {
     // What compares with nothing has no score of others: a foreign agent's word counts for nobody else.
     let other = server.agent("@eve.bot").await;
     assert_eq!(hits(&other, "q=plover").await.len(), 0);
+}
+
+/// From the command line: when, what and who, the passage, and the path that reads it; as the server sent it under `--json`.
+#[tokio::test]
+async fn the_command_line_searches_as_the_agent() {
+    let server = Server::start().await;
+    let (nick, ann) = (server.agent("@nick.bot").await, server.agent("@nick.ann").await);
+    let session = room(&[&nick, &ann]).await;
+    nick.say(&session, "the dunlin is here").await;
+    ann.say(&session, "which dunlin?").await;
+    let cli = Cli::of(&server, &nick, "s-1");
+    let shown = cli.done(&["search", "dunlins", "--room", "sessions,channels", "--who", "@nick.bot"]).await;
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].contains("sessions.message @nick.bot"), "{shown}");
+    assert_eq!(lines[1].trim(), "the dunlin is here");
+    assert!(lines[2].trim().starts_with(&format!("/sessions/{session}/events?")), "{shown}");
+    assert_eq!(lines.len(), 3, "{shown}");
+    let json = cli.done(&["search", "dunlins", "--json", "--since", "2020-01-01", "--limit", "1"]).await;
+    let page: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(page["hits"].as_array().map(Vec::len), Some(1), "{page}");
+    let cursor = page["next_cursor"].as_str().expect("there is more");
+    let json = cli.done(&["search", "dunlins", "--json", "--limit", "1", "--cursor", cursor]).await;
+    let next: Value = serde_json::from_str(&json).expect("JSON");
+    assert_ne!(page["hits"][0]["id"], next["hits"][0]["id"]);
+    assert_eq!(cli.done(&["search", "nothing-of-it"]).await, "");
+    let owner = cli.run(&["search", "dunlins", "--owner", "acme"]).await;
+    assert_ne!(owner.code, 0, "an agent's token is no owner's: {}", owner.out);
 }
