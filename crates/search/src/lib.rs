@@ -65,12 +65,13 @@ struct Sources {
 }
 
 impl Search {
-    /// A search in these rooms by an index of their words; with a model, also by how alike things are in meaning.
+    /// A search in these rooms by an index of their words; with a model, also by how alike things are in meaning. Without an
+    /// index only what the rooms have indexes of is found.
     #[must_use]
     pub fn new(
         log: Log,
         accounts: Accounts,
-        (index, semantic): (Arc<dyn Index>, Option<Arc<dyn Semantic>>),
+        (index, semantic): (Option<Arc<dyn Index>>, Option<Arc<dyn Semantic>>),
         rooms: Vec<Arc<dyn Findable>>,
     ) -> Self {
         let categories = rooms.iter().enumerate();
@@ -89,7 +90,9 @@ impl Search {
 
     /// Keeps the index up with the log until it is closed.
     pub async fn index(&self) {
-        self.0.words.follower().keep_up(&self.0.log, &self.0.sources).await;
+        if let Some(follower) = self.0.words.follower() {
+            follower.keep_up(&self.0.log, &self.0.sources).await;
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use plenary_edge::{Metrics, RegistryFault};
 use plenary_hub::Observer;
+use plenary_indexing::unavailable;
 use plenary_log::{Fault, StoredEvent};
 use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,9 @@ use crate::{Search, operations, routes::routes};
 
 impl Observer for Search {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        self.0.words.follower().committed(events);
+        if let Some(follower) = self.0.words.follower() {
+            follower.committed(events);
+        }
         Box::pin(ready(()))
     }
 }
@@ -39,8 +42,10 @@ impl ServedRoom for Search {
     }
 
     fn register(&self, metrics: &Metrics) {
-        let lag = "Events not yet indexed for the search over everything";
-        metrics.register("search_everything_lag_events", lag, self.0.words.follower().lag().clone());
+        if let Some(follower) = self.0.words.follower() {
+            let lag = "Events not yet indexed for the search over everything";
+            metrics.register("search_everything_lag_events", lag, follower.lag().clone());
+        }
     }
 
     fn serving(&self, _stop: CancellationToken) -> Option<Task> {
@@ -51,8 +56,10 @@ impl ServedRoom for Search {
 
     fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
         Box::pin(async {
-            let closed = self.0.words.follower().close().await;
-            closed.map_err(|fault| Fault::Unavailable(fault.to_string()))
+            match self.0.words.follower() {
+                Some(follower) => follower.close().await.map_err(unavailable),
+                None => Ok(()),
+            }
         })
     }
 }

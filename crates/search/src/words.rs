@@ -1,4 +1,4 @@
-//! The index of everything, and how far it is.
+//! The index of everything, where there is one, and how far it is.
 //! Must not know: who asks, and what that one may read.
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -17,30 +17,34 @@ pub struct Words(Arc<Inner>);
 
 struct Inner {
     log: Log,
-    follower: Follower,
+    follower: Option<Follower>,
 }
 
 impl Words {
-    pub(crate) fn new(log: Log, index: Arc<dyn Index>, categories: BTreeSet<&'static str>) -> Self {
+    pub(crate) fn new(log: Log, index: Option<Arc<dyn Index>>, categories: BTreeSet<&'static str>) -> Self {
         let holds = move |stream: &StreamName| categories.contains(stream.category());
-        Self(Arc::new(Inner { log, follower: Follower::new(index, holds, CHANGES_MAX) }))
+        let follower = index.map(|index| Follower::new(index, holds, CHANGES_MAX));
+        Self(Arc::new(Inner { log, follower }))
     }
 
-    pub(crate) fn follower(&self) -> &Follower {
-        &self.0.follower
+    pub(crate) fn follower(&self) -> Option<&Follower> {
+        self.0.follower.as_ref()
     }
 
     /// Waits until the index has what was committed before; false where it takes too long.
     pub(crate) async fn is_fresh(&self) -> Result<bool, Fault> {
+        let Some(follower) = self.follower() else { return Ok(true) };
         let head = self.0.log.head().await?;
-        Ok(self.follower().until(head, FRESH_WITHIN).await)
+        Ok(follower.until(head, FRESH_WITHIN).await)
     }
 
     pub(crate) async fn search(&self, query: &Query, scope: &Scope, max: usize) -> Result<Vec<Hit>, Fault> {
-        if scope.projects.is_empty() {
-            return Ok(Vec::new());
+        match self.follower() {
+            Some(follower) if !scope.projects.is_empty() => {
+                follower.index().search(query, scope, max).await.map_err(unavailable)
+            }
+            Some(_) | None => Ok(Vec::new()),
         }
-        self.follower().index().search(query, scope, max).await.map_err(unavailable)
     }
 }
 
@@ -55,7 +59,8 @@ impl WordIndex for Words {
             let is_fresh = self.is_fresh().await?;
             let projects = shelves.iter().map(|name| within(room, name)).collect();
             let hits = self.search(query, &Scope { projects, ..Scope::default() }, HITS_MAX).await?;
-            let is_whole = is_fresh && !query.words().is_empty() && hits.len() < HITS_MAX;
+            let is_whole =
+                self.follower().is_some() && is_fresh && !query.words().is_empty() && hits.len() < HITS_MAX;
             let prefix = within(room, "");
             let ids = hits.iter().filter_map(|hit| hit.id.strip_prefix(&prefix)).map(str::to_owned);
             Ok(Matches { ids: ids.collect(), is_whole })

@@ -92,8 +92,8 @@ pub(super) struct RoomInputs {
     pub(super) log: Log,
     pub(super) operator: TokenDigest,
     pub(super) indexes: Indexes,
-    /// The index of everything that is not a package.
-    pub(super) everything: Arc<dyn Index>,
+    /// The index of everything that is not a package, where there is one.
+    pub(super) everything: Option<Arc<dyn Index>>,
 }
 
 /// The rooms of a server, and what they share.

@@ -47,14 +47,26 @@ pub(crate) struct Store {
     pub(crate) closing: StoreClose,
     /// The index of packages.
     pub(crate) index: Arc<dyn Index>,
-    /// The index of everything else.
-    pub(crate) everything: Arc<dyn Index>,
+    /// The index of everything else, if there is to be one.
+    pub(crate) everything: Option<Arc<dyn Index>>,
 }
 
-/// The indexes of a data directory: of packages, and of everything else.
-fn indexes(data: &Path) -> anyhow::Result<(Arc<dyn Index>, Arc<dyn Index>)> {
+/// The index of packages, and that of everything else.
+type Indexes = (Arc<dyn Index>, Option<Arc<dyn Index>>);
+
+/// Those of a data directory. Of one that is not to be nothing is left.
+fn indexes(data: &Path, has_everything: bool) -> anyhow::Result<Indexes> {
     let open = |name| plenary_retrieval_sqlite::open(&data.join(name)).context("opening the search index");
-    Ok((open(SEARCH)?, open(EVERYTHING)?))
+    let everything: Option<Arc<dyn Index>> = match has_everything {
+        true => Some(open(EVERYTHING)?),
+        false => {
+            let removed = std::fs::remove_dir_all(data.join(EVERYTHING));
+            let is_gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+            removed.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })?;
+            None
+        }
+    };
+    Ok((open(SEARCH)?, everything))
 }
 
 pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
@@ -64,15 +76,20 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
         let opened = opened.context("opening the PostgreSQL store")?;
         let open = |shelf| plenary_retrieval_postgres::open_index(url, &options, shelf);
         let index = open(Tables::Packages).await.context("opening the search index in PostgreSQL")?;
-        let everything = open(Tables::Everything).await.context("opening the search index in PostgreSQL")?;
+        let everything = match settings.search_everything {
+            true => Some(open(Tables::Everything).await.context("opening the search index in PostgreSQL")?),
+            false => None,
+        };
         return Ok(Store { opened, closing: StoreClose(None), index, everything });
     }
     if let (Some(cluster), Some(directory)) = (&settings.cluster, &settings.data) {
-        return replica(cluster, directory).await;
+        return replica(cluster, directory, settings.search_everything).await;
     }
     let Some(directory) = &settings.data else {
-        let open = || plenary_retrieval_sqlite::open_memory().context("opening the search index");
-        let (index, everything) = (open()?, open()?);
+        let open = || -> anyhow::Result<Arc<dyn Index>> {
+            Ok(plenary_retrieval_sqlite::open_memory().context("opening the search index")?)
+        };
+        let (index, everything) = (open()?, settings.search_everything.then(open).transpose()?);
         return Ok(Store {
             opened: plenary_log::open_memory(),
             closing: StoreClose(None),
@@ -80,12 +97,12 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
             everything,
         });
     };
-    let directory = directory.clone();
+    let (directory, has_everything) = (directory.clone(), settings.search_everything);
     let opening = move || {
         privacy::close(&directory, &DIRECTORIES, &FILES)?;
         let opened = plenary_log_sqlite::open(&directory, plenary_log_sqlite::Options::default());
         let opened = opened.with_context(|| format!("opening the store in {}", directory.display()))?;
-        Ok::<_, anyhow::Error>((opened, indexes(&directory)?))
+        Ok::<_, anyhow::Error>((opened, indexes(&directory, has_everything)?))
     };
     let ((opened, closing), (index, everything)) =
         tokio::task::spawn_blocking(opening).await.context("opening the store")??;
@@ -93,7 +110,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
 }
 
 /// A node of a cluster: its replica of the log, and its own index of it.
-async fn replica(cluster: &Cluster, directory: &Path) -> anyhow::Result<Store> {
+async fn replica(cluster: &Cluster, directory: &Path, has_everything: bool) -> anyhow::Result<Store> {
     let nats =
         Nats::connect(&cluster.servers, cluster.options()).await.context("connecting to the cluster")?;
     let log = nats.journal(LOG, Retention::Forever).await.context("opening the journal of the log")?;
@@ -102,7 +119,7 @@ async fn replica(cluster: &Cluster, directory: &Path) -> anyhow::Result<Store> {
     let data = directory.to_owned();
     let opening = move || {
         privacy::close(&data, &DIRECTORIES, &FILES)?;
-        indexes(&data)
+        indexes(&data, has_everything)
     };
     let (index, everything) =
         tokio::task::spawn_blocking(opening).await.context("opening the search index")??;
