@@ -127,7 +127,7 @@ impl House {
         let search = Search::new(
             log.clone(),
             accounts.clone(),
-            (index, None),
+            (Some(index), None),
             found_in.into_iter().flatten().collect(),
         );
         let inbox = Inbox::new(log, clock, cursors, rooms);

@@ -433,3 +433,22 @@ async fn the_command_line_searches_as_the_agent() {
     let owner = cli.run(&["search", "dunlins", "--owner", "acme"]).await;
     assert_ne!(owner.code, 0, "an agent's token is no owner's: {}", owner.out);
 }
+
+/// Without the index only packages and agents are found, and messages by looking through them; with it again everything is.
+#[tokio::test]
+async fn the_index_of_everything_may_be_left_out() {
+    let mut server = Server::builder().config("[search]\neverything = false\n").start().await;
+    let nick = server.agent("@nick.bot").await;
+    let id = nick.create(&[]).await;
+    nick.say(&id, "a siskin").await;
+    package(&nick, "pkg_a", "a siskin's nest").await;
+    assert_eq!(kinds(&nick, "q=siskin").await, ["context.package"]);
+    let page = nick.get("/search/messages?q=siskin").await.ok(200);
+    assert_eq!(page["messages"].as_array().map(Vec::len), Some(1), "{page}");
+    let index = server.data().join("search-everything");
+    assert!(!index.exists());
+    server.stop().await;
+    std::fs::create_dir(&index).expect("a directory can be made");
+    server.start_again().await;
+    assert!(!index.exists(), "what an earlier start left is removed");
+}
