@@ -128,7 +128,7 @@ mod tests {
             kind: "K".into(),
             form: 1,
             at: TimestampMs(0),
-            envelope: bytes::Bytes::new(),
+            envelope: "".into(),
             payload: vec![0; octets].into(),
         }
     }

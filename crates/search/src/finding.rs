@@ -2,14 +2,14 @@
 //! read competes.
 //! Must not know: HTTP.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
 use plenary_accounts::Scope as TokenScope;
 use plenary_kernel::{TimestampMs, rfc3339::Utc};
 use plenary_log::Fault;
 use plenary_retrieval::{Competition, HITS_MAX, Hit, Scope, Score, fuse};
-use plenary_room::{Findable, FoundThing, Searcher};
+use plenary_room::{FoundThing, Searcher};
 
 use crate::{
     COMPARED_MAX, LOOKED_AT_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
@@ -191,11 +191,12 @@ impl Search {
 
     async fn read_one(&self, searcher: &Searcher, id: &str) -> Result<Option<Candidate>, Fault> {
         let Some((name, rest)) = id.split_once('/') else { return Ok(None) };
-        let room = self.0.sources.rooms.iter().find(|room| room.room() == name);
-        let Some(room) = room.map(Arc::clone) else { return Ok(None) };
+        let Some(room) = self.0.sources.rooms.iter().find(|room| room.room() == name) else {
+            return Ok(None);
+        };
         let read = room.read(searcher, rest).await;
         let thing = Fault::past_damage(read, "a damaged thing is left out of a search")?.flatten();
-        let room = Findable::room(&*room);
+        let room = room.room();
         Ok(thing.map(|thing| Candidate { id: id.to_owned(), room, thing, score: Score::default() }))
     }
 }
