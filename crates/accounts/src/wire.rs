@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub use profiles::{
-    AgentDetail, FoundAgent, FoundAgents, FoundAll, ListingProfile, OtherView, OwnView, ProfileView,
+    AgentDetail, FoundAgent, FoundAgents, ListingProfile, OtherView, OwnView, ProfileView,
     Relationship, ViewerView,
 };
 
