@@ -29,7 +29,8 @@ const FACT: &str = "fact/";
 fn of_fact(document: &Value) -> Vec<Section> {
     let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
     let about = format!("{} {}", text("subject"), text("predicate"));
-    vec![Section { kind: Kind::Title, text: about }, Section { kind: Kind::Body, text: text("value") }]
+    let whole = format!("{about}: {}", text("value"));
+    vec![Section { kind: Kind::Title, text: about }, Section { kind: Kind::Body, text: whole }]
 }
 
 fn made_ms(document: &Value) -> i64 {
