@@ -10,9 +10,9 @@ use crate::{
 
 /// What meaning counts, and beside it the query's words in one passage and in the whole document. Other shares near these
 /// found as much.
-const MEANING_SHARE: f64 = 0.6;
-const PASSAGE_SHARE: f64 = 0.16;
-const WHOLE_SHARE: f64 = 0.24;
+const MEANING_SHARE: f64 = 0.68;
+const PASSAGE_SHARE: f64 = 0.13;
+const WHOLE_SHARE: f64 = 0.19;
 /// What a document gets in addition that goes with the time that a query names.
 const TIME_SHARE: f64 = 0.05;
 
