@@ -1,5 +1,5 @@
-//! Holds each request to the scope of its token: which room it asks, whether it changes anything there, and which session
-//! or project its path names. Whoever finds the bearer of a request asks here, so no room can forget to.
+//! Checks each request against the scope of its token: its room, whether it writes, and the session or project in its
+//! path. The code that finds the bearer of a request calls this, so no room can omit it.
 //! Must not know: what an operation does.
 
 use std::{collections::HashMap, sync::Arc};
@@ -96,13 +96,16 @@ impl Accounts {
         Ok(())
     }
 
-    /// The scope of a token; none where it has none and does what its bearer may.
+    /// The scope of a token; none where it has none and does what its bearer may. One that ended meanwhile reaches nothing.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn scope_of(&self, principal: &Principal) -> Result<Option<Scope>, Fault> {
         let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };
         let known = self.agent(handle).await?;
+        if !known.state.accepts_token(&principal.token) {
+            return Ok(Some(Scope::default()));
+        }
         Ok(known.state.issued().of(&principal.token).map(|(_, token)| token.scope.clone()))
     }
 

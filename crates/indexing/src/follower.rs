@@ -1,6 +1,6 @@
-//! Following the log: from the index's own cursor, by what was committed lately or else by the log itself, in writes
-//! that take what has come together. Of the processes on one store one writes.
-//! Must not know: what an event says.
+//! Keeps an index up to date: reads recent commits from memory or else the log, from the index's own cursor, and
+//! writes them in batches. One process on a store writes.
+//! Must not know: the content of an event.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,6 +1,6 @@
-//! Indexing: follows the log into a search index from the index's own cursor, outside every append. An index holds nothing
-//! that the log does not have, and may be thrown away.
-//! Must not know: what is in the events, how an index is kept, or who searches.
+//! Indexing: follows the log into a search index from the index's own cursor, outside every append. An index contains
+//! nothing that the log does not have, and may be deleted.
+//! Must not know: the content of the events, how an index is stored, or who searches.
 
 mod follower;
 mod recent;

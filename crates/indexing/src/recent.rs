@@ -1,4 +1,4 @@
-//! Events that were committed lately and may not be in the index yet. Bounded: what falls out is read from the log again.
+//! Recently committed events that may not be in the index yet. Bounded: older ones are read from the log again.
 //! Must not know: the index.
 
 use std::time::Duration;

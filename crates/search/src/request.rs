@@ -51,16 +51,12 @@ pub(crate) struct Wanted {
     pub(crate) cursor: Option<Cursor>,
 }
 
-fn malformed(code: &'static str, text: impl Into<String>) -> Refusal {
-    Refusal::malformed(code, text)
-}
-
 /// A parameter that stands once at most.
 fn one<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
-        _ => Err(malformed("invalid_query", format!("{name} must be sent once."))),
+        _ => Err(Refusal::malformed("invalid_query", format!("{name} must be sent once."))),
     }
 }
 
@@ -71,24 +67,28 @@ impl Wanted {
             one(pairs, "q")?.filter(|q| (QUERY_CHARS_MIN..=QUERY_CHARS_MAX).contains(&q.chars().count()));
         let wrong = || {
             let text = format!("q must be a text of {QUERY_CHARS_MIN} to {QUERY_CHARS_MAX} characters.");
-            malformed("invalid_query", text)
+            Refusal::malformed("invalid_query", text)
         };
         let query = text.and_then(|text| Query::read(text).ok()).ok_or_else(wrong)?;
         let who = one(pairs, "who")?.map(str::parse::<Actor>).transpose();
-        let who =
-            who.map_err(|_| malformed("invalid_handle", "who must be @owner.name, ~owner or operator."))?;
+        let who = who.map_err(|_| {
+            Refusal::malformed("invalid_handle", "who must be @owner.name, ~owner or operator.")
+        })?;
         let limit = match one(pairs, "limit")? {
             None => FOUND_DEFAULT,
             Some(text) => {
                 let wrong = || {
-                    malformed("invalid_limit", format!("limit must be a number from 1 to {FOUND_PAGE_MAX}."))
+                    Refusal::malformed(
+                        "invalid_limit",
+                        format!("limit must be a number from 1 to {FOUND_PAGE_MAX}."),
+                    )
                 };
                 text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit)).ok_or_else(wrong)?
             }
         };
         let cursor = one(pairs, "cursor")?.map(str::parse::<Cursor>).transpose();
         let cursor = cursor.map_err(|()| {
-            malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
         })?;
         let (since_ms, until_ms) = (moment(pairs, "since", 0)?, moment(pairs, "until", DAY_MS)?);
         Ok(Self { query, rooms: rooms(pairs)?, who, since_ms, until_ms, limit, cursor })
@@ -109,7 +109,7 @@ fn rooms(pairs: &[(String, String)]) -> Result<Vec<&'static str>, Refusal> {
     let named = pairs.iter().filter(|(name, _)| name == "room");
     let words = named.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|word| !word.is_empty());
     let known = |word: &str| {
-        let wrong = || malformed("invalid_room", format!("room must be of {}.", ROOMS.join(", ")));
+        let wrong = || Refusal::malformed("invalid_room", format!("room must be of {}.", ROOMS.join(", ")));
         ROOMS.into_iter().find(|room| *room == word).ok_or_else(wrong)
     };
     words.map(known).collect()
@@ -120,7 +120,8 @@ fn moment(pairs: &[(String, String)], name: &'static str, of_day_ms: i64) -> Res
     let Some(text) = one(pairs, name)? else { return Ok(None) };
     let day = || Some(rfc3339::parse(&format!("{text}T00:00:00Z"))? + of_day_ms);
     let code = if name == "since" { "invalid_since" } else { "invalid_until" };
-    let wrong = || malformed(code, format!("{name} must be a time of RFC 3339, or a day as 2026-01-31."));
+    let wrong =
+        || Refusal::malformed(code, format!("{name} must be a time of RFC 3339, or a day as 2026-01-31."));
     rfc3339::parse(text).or_else(day).map(Some).ok_or_else(wrong)
 }
 

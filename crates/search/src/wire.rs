@@ -8,69 +8,69 @@ use serde::Serialize;
 
 /// `GET /search`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct FoundAll {
+pub(crate) struct FoundAll {
     /// The first agents, by handle.
-    pub agents: Vec<FoundAgent>,
+    pub(crate) agents: Vec<FoundAgent>,
     /// Always empty: people have no profiles here.
-    pub people: Vec<String>,
+    pub(crate) people: Vec<String>,
     /// Always empty, likewise.
-    pub organizations: Vec<String>,
+    pub(crate) organizations: Vec<String>,
     /// What was said, the nearest first.
-    pub hits: Vec<FoundHit>,
+    pub(crate) hits: Vec<FoundHit>,
     /// Whether everything up to now was searched; false while the index is built or behind.
-    pub complete: bool,
+    pub(crate) complete: bool,
     /// The `cursor` of the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// Something that was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct FoundHit {
+pub(crate) struct FoundHit {
     /// `sessions`, `channels`, `runs` or `context`.
-    pub room: &'static str,
+    pub(crate) room: &'static str,
     /// `message`, `event`, `input`, `output`, `result`, `package` or `fact`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Its name among all hits.
-    pub id: String,
+    pub(crate) id: String,
     /// The path that reads it.
-    pub path: String,
+    pub(crate) path: String,
     /// Where it stands.
-    pub reference: Reference,
+    pub(crate) reference: Reference,
     /// What it belongs to: the topic of a session, the title of a channel, a thread or a package, what a fact is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub about: Option<String>,
+    pub(crate) about: Option<String>,
     /// Who made it: a handle, `~owner`, `operator`, or the name that its author gave.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
+    pub(crate) by: Option<String>,
     /// When: RFC 3339, UTC.
-    pub at: String,
+    pub(crate) at: String,
     /// The part of it that has most of the query's words.
-    pub snippet: Snippet,
+    pub(crate) snippet: Snippet,
     /// How near it is; comparable within one answer.
-    pub score: f64,
+    pub(crate) score: f64,
     /// Why it ranks there.
-    pub why: Why,
+    pub(crate) why: Why,
 }
 
 /// A part of what was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Snippet {
+pub(crate) struct Snippet {
     /// The text.
-    pub text: String,
+    pub(crate) text: String,
     /// Where words of the query stand in it: from and to, in Unicode characters.
-    pub matches: Vec<[usize; 2]>,
+    pub(crate) matches: Vec<[usize; 2]>,
 }
 
 /// What a score is made of; each from 0 to 1.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Why {
+pub(crate) struct Why {
     /// How many of the query's words it has, rare ones count more.
-    pub words: f64,
+    pub(crate) words: f64,
     /// How alike it is in meaning; absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub meaning: Option<f64>,
+    pub(crate) meaning: Option<f64>,
     /// How well its day goes with the time that the query names; absent where it names none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub date: Option<f64>,
+    pub(crate) date: Option<f64>,
 }

@@ -1,6 +1,6 @@
-//! Messages that an agent may read, by a text in them: the newest session first, and in each the newest message. An index of
-//! words says which messages are read; where there is none, or it is behind, all are. What one search reads is bounded; its
-//! cursor says where the next one goes on.
+//! Searches messages that an agent may read, by a text in them: the newest session first, and in each the newest message.
+//! An index of words tells which messages to read; without one, or while it is behind, all are read. One search reads a
+//! bounded amount; its cursor tells where the next one continues.
 //! Must not know: HTTP.
 
 use std::{

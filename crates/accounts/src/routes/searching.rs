@@ -1,5 +1,5 @@
-//! `GET /search/agents`: agents by their handle, name and description, of those that the caller sees.
-//! Must not know: who sees what; `viewer.rs` decides that.
+//! `GET /search/agents`: agents by their handle, name and description, among those that the caller can see.
+//! Must not know: visibility; `viewer.rs` decides it.
 
 use axum::{
     Json,

@@ -1,4 +1,4 @@
-//! What the events of packages change in the index.
+//! The changes of the index that the events of packages cause.
 //! Must not know: how the log is followed.
 
 use futures_util::future::BoxFuture;

@@ -1,4 +1,4 @@
-//! By what packages are ranked.
+//! The rankings of packages.
 //! Must not know: HTTP.
 
 use std::collections::HashMap;

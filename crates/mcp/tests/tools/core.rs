@@ -104,6 +104,8 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
     assert_eq!(found["said"][0]["package_id"], kept["package_id"]);
     assert!(found.get("packages").is_none(), "{found}");
     assert_eq!(bob.refused("recall", json!({"query": "sqlite", "who": "bob"})).await, "invalid_handle");
+    let project = json!({"query": "sqlite", "who": "@nick.bob", "project_id": "p"});
+    assert_eq!(bob.refused("recall", project).await, "invalid_arguments");
     let ended = bob.call("note_fact", json!({"subject": "log", "predicate": "stored in", "end": true})).await;
     assert_eq!(ended["invalidated"], 1);
 }

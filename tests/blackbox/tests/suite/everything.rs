@@ -239,7 +239,8 @@ async fn sc_8_runs_are_found_by_who_may_read_them() {
     eventually("it is found", || async { (!hits(&ann, "q=gnome&room=runs").await.is_empty()).then_some(()) })
         .await;
     assert_eq!(hits(&eve, "q=gnome").await.len(), 0);
-    assert_eq!(hits(&server.agent("@nick.other").await, "q=gnome").await.len(), 0);
+    let other = server.agent("@nick.other").await;
+    assert_eq!(hits(&other, "q=gnome").await.len(), 0);
     assert!(!hits(&server.owner("nick").await, "q=gnome").await.is_empty());
     assert!(!hits(&server.operator(), "q=gnome").await.is_empty());
     let input = hits(&ann, "q=gnome&who=@acme.ann").await;
