@@ -57,10 +57,10 @@ async fn fact(who: &Caller, value: &str) {
 async fn package(who: &Agent, id: &str, body: &str) {
     let package = json!({
         "package_id": id, "project_id": "p", "relay_version": "0.1", "title": "Parser", "status": "complete",
-        "package_type": "milestone", "review_type": "none", "created_at": "2026-04-18T20:00:00Z",
+        "package_type": "standard", "review_type": "none", "created_at": "2026-04-18T20:00:00Z",
         "created_by": {"id": who.handle, "type": "agent"}, "content_md": body,
     });
-    who.post("/v1/packages", package).await.ok(201);
+    who.post("/v1/projects/p/packages", package).await.ok(201);
 }
 
 const ECHO: &str = "[agents.echo]\nowner = \"nick\"\npolicy = \"open\"\nkind = \"echo\"\n";
