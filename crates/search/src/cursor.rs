@@ -1,5 +1,5 @@
-//! Where a page of a search ended: so many hits were shown, and the agents went on behind one. Pure.
-//! Must not know: what is searched.
+//! The end of a page of a search: the number of hits that were shown, and the place in the agents. Pure.
+//! Must not know: the search.
 
 use std::{fmt, str::FromStr};
 

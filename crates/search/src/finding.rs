@@ -1,5 +1,4 @@
-//! Finding: the indexes say what may have to do with a query, each thing is read as whoever searches may read it, and what was
-//! read competes.
+//! One search: the indexes return candidates, each is read as the caller may read it, and those that were read are ranked.
 //! Must not know: HTTP.
 
 use std::collections::HashMap;

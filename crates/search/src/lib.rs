@@ -1,6 +1,6 @@
 //! One search over everything: messages of sessions, events of channels, inputs and results of runs, packages, facts and
-//! agents, each as whoever searches may read it now. The index follows the log; it decides nothing.
-//! Must not know: what a room lets whom read, or how an index is kept.
+//! agents, each as the caller may read it now. The index follows the log and decides nothing.
+//! Must not know: the access rules of a room, or how an index is stored.
 
 mod cursor;
 mod finding;

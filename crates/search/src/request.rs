@@ -1,5 +1,5 @@
 //! The query of `GET /search`, checked.
-//! Must not know: what is found.
+//! Must not know: the results.
 
 use plenary_accounts::{
     Actor,

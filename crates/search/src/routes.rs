@@ -1,5 +1,5 @@
-//! `GET /search`: what was said anywhere and who is there, of what the caller may read.
-//! Must not know: how it is found.
+//! `GET /search`: what was said anywhere, and agents, as far as the caller may read them.
+//! Must not know: how they are found.
 
 use axum::{
     Json, Router,

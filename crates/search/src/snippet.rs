@@ -1,5 +1,5 @@
-//! The part of a thing that shows best why it was found. Pure.
-//! Must not know: where the thing is from.
+//! The passage of a text with most of the query's words. Pure.
+//! Must not know: the source of the text.
 
 use plenary_retrieval::{Kind, Query, Section, passages};
 

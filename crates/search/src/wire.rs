@@ -1,5 +1,5 @@
-//! What a search answers.
-//! Must not know: how a thing was found.
+//! The answer of a search.
+//! Must not know: how a hit was found.
 
 use plenary_accounts::wire::FoundAgent;
 use plenary_room::Reference;

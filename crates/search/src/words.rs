@@ -1,5 +1,5 @@
-//! The index of everything, where there is one, and how far it is.
-//! Must not know: who asks, and what that one may read.
+//! The index of everything, if there is one, and its progress.
+//! Must not know: the caller, and what it may read.
 
 use std::{collections::BTreeSet, sync::Arc};
 

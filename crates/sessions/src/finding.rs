@@ -1,6 +1,6 @@
-//! Messages as they are found by their words: the index holds those of every session, and each is read by what its reader
+//! Messages in the search over everything: the index contains those of every session, and each is read by what its reader
 //! may read of the session now.
-//! Must not know: how near a message is to a query.
+//! Must not know: how hits are ranked.
 
 use std::sync::Arc;
 

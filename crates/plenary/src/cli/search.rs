@@ -1,5 +1,5 @@
-//! `plenary search`: what was said anywhere, found by its words.
-//! Must not know: how near a thing is to a query.
+//! `plenary search`: searches what was said anywhere.
+//! Must not know: how hits are ranked.
 
 use clap::Args;
 use plenary_client::search::{Hit, SearchQuery, Snippet};

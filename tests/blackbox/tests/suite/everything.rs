@@ -1,6 +1,6 @@
-//! `GET /search` over everything: what was said anywhere, for whoever may read it now, and nothing else; where it stands, what
-//! matched and why it ranks; over a restart and a lost index.
-//! Must not know: what the index is.
+//! `GET /search` over everything: only what the caller may read now is found, with its path, what matched and the reasons of
+//! its rank; also after a restart and without the index.
+//! Must not know: how the index is stored.
 
 use blackbox::{Agent, Asked, Caller, Cli, Database, Server, assert_keys, eventually, room};
 use serde_json::{Value, json};
@@ -406,6 +406,23 @@ async fn many_things_compete() {
     // What compares with nothing has no score of others: a foreign agent's word counts for nobody else.
     let other = server.agent("@eve.bot").await;
     assert_eq!(hits(&other, "q=plover").await.len(), 0);
+}
+
+/// One search covers the newest 500 sessions; `GET /search/messages` goes further back.
+#[tokio::test]
+async fn only_the_newest_sessions_are_searched() {
+    let server = Server::start().await;
+    let nick = server.agent("@nick.bot").await;
+    let oldest = nick.create(&[]).await;
+    nick.say(&oldest, "a dodo").await;
+    for _ in 0..499 {
+        nick.create(&[]).await;
+    }
+    assert_eq!(texts(&nick, "q=dodo").await, ["a dodo"]);
+    nick.create(&[]).await;
+    assert_eq!(texts(&nick, "q=dodo").await, [""; 0]);
+    let page = nick.get("/search/messages?q=dodo").await.ok(200);
+    assert_eq!(page["messages"].as_array().map(Vec::len), Some(1), "{page}");
 }
 
 /// From the command line: when, what and who, the passage, and the path that reads it; as the server sent it under `--json`.
