@@ -175,11 +175,11 @@ impl Search {
         for chunk in hits.chunks(READS_AT_ONCE) {
             let reads = chunk.iter().map(|hit| self.read_one(searcher, &hit.id));
             for candidate in try_join_all(reads).await?.into_iter().flatten() {
-                if !is_wanted(wanted, &candidate.thing) {
-                    continue;
-                }
+                // What others wrote counts too: it was read.
                 bytes += candidate.thing.sections.iter().map(|section| section.text.len()).sum::<usize>();
-                candidates.push(candidate);
+                if is_wanted(wanted, &candidate.thing) {
+                    candidates.push(candidate);
+                }
                 if candidates.len() == RANKED_MAX || bytes >= RANKED_BYTES_MAX {
                     return Ok(candidates);
                 }

@@ -31,7 +31,7 @@ pub const QUERY_CHARS_MAX: usize = 1_000;
 pub const SHELVES_MAX: usize = 500;
 /// Things that compete for one query; those behind them are not found.
 pub const RANKED_MAX: usize = 200;
-/// Bytes of text of the things that compete; the one that goes past it is the last.
+/// Bytes of text that one search reads; the thing that goes past it is the last.
 pub const RANKED_BYTES_MAX: usize = 8 << 20;
 /// Things of each ranking that are looked at, so that some may be left out: they are another author's, or may not be read.
 pub const LOOKED_AT_MAX: usize = 2 * RANKED_MAX;
