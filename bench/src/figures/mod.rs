@@ -33,7 +33,7 @@ pub(crate) use growth::Grown;
 /// Every figure; `limits` are the bare ones that no other shows.
 const FIGURES: &[&str] = &[
     "limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P15", "P16",
-    "P17", "P18",
+    "P17", "P18", "P19",
 ];
 
 /// Measures what was asked for.
@@ -89,6 +89,7 @@ async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Ro
         "P16" => Box::pin(tools::measure(bench)).await,
         "P17" => Box::pin(hook::measure(bench)).await,
         "P18" => Box::pin(slow::measure(bench)).await,
+        "P19" => Box::pin(send::p19(bench)).await,
         _ => bail!("no figure {id}"),
     }
 }

@@ -1,10 +1,17 @@
-//! P1 to P3: how many messages a second are acknowledged, and so on disk.
+//! P1 to P3: how many messages a second are acknowledged, and so on disk. P19: what the index of everything costs them.
 //! Must not know: how long one takes.
 
-use anyhow::Result;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
 
 use crate::{
     bench::Bench,
+    load::{one, request},
+    process::OPERATOR,
     report::{Goal, Row, Series, Unit},
     world::World,
 };
@@ -13,6 +20,9 @@ use crate::{
 pub(super) const PUBLISHERS: usize = 64;
 /// Connected readers of the hot session.
 const HOT_READERS: usize = 5;
+
+/// How long the index may be behind after a round.
+const INDEXED_WITHIN: Duration = Duration::from_secs(120);
 
 /// Limit and subject in turns.
 #[derive(Debug, Default)]
@@ -97,6 +107,42 @@ pub(super) async fn p3(bench: &mut Bench) -> Result<Vec<Row>> {
     let turns = turns(bench, &mut bare, &mut world, PUBLISHERS).await?;
     let what = "send in one hot session, 64 publishers, 5 connected readers".to_owned();
     Ok(vec![turns.row("P3", what, "sqlwal, 64", 0.60)])
+}
+
+/// P19: P1 with and without the index of everything, and how long that one takes to have what came.
+pub(super) async fn p19(bench: &mut Bench) -> Result<Vec<Row>> {
+    let config = bench.scratch().join("no-search.toml");
+    std::fs::write(&config, "[search]\neverything = false\n")?;
+    let config = config.to_str().context("a path in UTF-8")?.to_owned();
+    let (without, server) = (bench.server_with(&["--config", &config])?, bench.server()?);
+    let mut plain = World::sessions(&[without.address()], "s", PUBLISHERS).await?;
+    let mut world = World::sessions(&[server.address()], "s", PUBLISHERS).await?;
+    let (mut turns, mut behind) = (Turns::default(), Series::default());
+    for _ in 0..bench.sizes.rounds {
+        turns.take(bench, &mut plain, &mut world, PUBLISHERS).await?;
+        let begin = Instant::now();
+        while !is_indexed(server.address()).await? {
+            ensure!(begin.elapsed() < INDEXED_WITHIN, "the index does not catch up");
+        }
+        behind.0.push(begin.elapsed().as_secs_f64() * 1e3);
+    }
+    let what = "P1 with the index of everything, against without it".to_owned();
+    let behind = Row {
+        id: "P19",
+        what: "until that index has all that was sent in the window".to_owned(),
+        unit: Unit::Millis,
+        figure: behind,
+        limit: None,
+        goal: Goal::None,
+        note: String::new(),
+    };
+    Ok(vec![turns.row("P19", what, "the server, without it", 0.85), behind])
+}
+
+/// Whether a search finds everything up to now; waits for it a little.
+async fn is_indexed(server: SocketAddr) -> Result<bool> {
+    let body = one(server, &request("GET", "/search?q=nothing-of-it&limit=1", OPERATOR, b"")).await?;
+    Ok(serde_json::from_slice::<serde_json::Value>(&body)?["complete"] == true)
 }
 
 async fn turns(bench: &Bench, limit: &mut World, subject: &mut World, active: usize) -> Result<Turns> {

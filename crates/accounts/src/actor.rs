@@ -4,6 +4,7 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 use plenary_kernel::{AgentHandle, MalformedText, OwnerName, SovereignHandle};
+use plenary_room::Searcher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::TokenDigest;
@@ -112,6 +113,26 @@ impl From<TokenOwner> for Actor {
             TokenOwner::Operator => Self::Operator,
             TokenOwner::Owner(owner) => Self::Owner(owner),
             TokenOwner::Agent(agent) => Self::Agent(agent),
+        }
+    }
+}
+
+impl From<&TokenOwner> for Searcher {
+    fn from(who: &TokenOwner) -> Self {
+        match who {
+            TokenOwner::Operator => Self::Operator,
+            TokenOwner::Owner(owner) => Self::Owner(owner.clone()),
+            TokenOwner::Agent(agent) => Self::Agent(agent.clone()),
+        }
+    }
+}
+
+impl From<&Searcher> for Actor {
+    fn from(searcher: &Searcher) -> Self {
+        match searcher {
+            Searcher::Operator => Self::Operator,
+            Searcher::Owner(owner) => Self::Owner(owner.clone()),
+            Searcher::Agent(agent) => Self::Agent(agent.clone()),
         }
     }
 }

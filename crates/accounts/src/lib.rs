@@ -77,7 +77,7 @@ pub use org::OrgRoom;
 pub use owner::OwnerRoom;
 pub use person::person_of;
 pub use rejection::Rejection;
-pub use routes::{ReachableQuery, operations, overseen, reachable_by, reached_by};
+pub use routes::{ReachableQuery, find_agents, operations, overseen, reachable_by, reached_by};
 pub use scope::{Access, SCOPED_ROOMS, Scope};
 pub use scoping::MissingScope;
 pub use seed::{Seed, SeedError, SeedReport};

@@ -23,6 +23,7 @@ use crate::Accounts;
 
 pub use agents::overseen;
 pub use reachable::{ReachableQuery, reachable_by, reached_by};
+pub use searching::find_agents;
 
 /// Why models do not get what is under `/_admin`.
 const PROVISIONING: &str = "only owners and operators create and configure accounts";

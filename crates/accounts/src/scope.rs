@@ -96,6 +96,14 @@ impl Scope {
         }
     }
 
+    /// Whether it admits reading in a room, in this session and in the project that goes by one of these names where the room
+    /// has such: for what shows things of several rooms at once.
+    #[must_use]
+    pub fn reads(&self, room: &str, session: Option<&str>, projects: &[String]) -> bool {
+        let demand = |project| Demand { room, access: Access::Read, session, project };
+        self.admits(&demand(None)) || projects.iter().any(|project| self.admits(&demand(Some(project))))
+    }
+
     /// Whether whoever has this one may hand out the other one.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
@@ -276,6 +284,19 @@ mod tests {
             assert!(!named(room, Some("a"), Some("p")), "{room}");
         }
         assert!(held.admits(&demand("accounts", Access::Read)));
+    }
+
+    #[test]
+    fn a_search_shows_of_each_room_what_a_request_there_would() {
+        let project = ["nick:p".to_owned(), "p".to_owned()];
+        let all = scope("read");
+        assert!(all.reads("sessions", Some("a"), &[]) && all.reads("context", None, &project));
+        let held = scope("read session:a project:p");
+        assert!(held.reads("sessions", Some("a"), &[]) && !held.reads("sessions", Some("b"), &[]));
+        assert!(held.reads("context", None, &project) && !held.reads("context", None, &["q".to_owned()]));
+        assert!(!held.reads("channels", None, &[]) && !held.reads("runs", None, &[]));
+        let room = scope("accounts:read channels:read");
+        assert!(room.reads("channels", None, &[]) && !room.reads("sessions", Some("a"), &[]));
     }
 
     #[test]

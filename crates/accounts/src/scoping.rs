@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use plenary_edge::OperationDoc;
 use plenary_kernel::Refusal;
+use plenary_log::Fault;
 use plenary_room::fault_refusal;
 
 use crate::{
@@ -93,6 +94,19 @@ impl Accounts {
         }
         self.note_token_use(&principal.token).await;
         Ok(())
+    }
+
+    /// The scope of a token; none where it has none and does what its bearer may. One that ended meanwhile reaches nothing.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn scope_of(&self, principal: &Principal) -> Result<Option<Scope>, Fault> {
+        let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };
+        let known = self.agent(handle).await?;
+        if !known.state.accepts_token(&principal.token) {
+            return Ok(Some(Scope::default()));
+        }
+        Ok(known.state.issued().of(&principal.token).map(|(_, token)| token.scope.clone()))
     }
 
     fn asks(&self, parts: &Parts) -> Option<OperationDemand> {

@@ -19,8 +19,8 @@ use crate::{
 };
 
 pub use profiles::{
-    AgentDetail, FoundAgent, FoundAgents, FoundAll, ListingProfile, OtherView, OwnView, ProfileView,
-    Relationship, ViewerView,
+    AgentDetail, FoundAgent, FoundAgents, ListingProfile, OtherView, OwnView, ProfileView, Relationship,
+    ViewerView,
 };
 
 pub(crate) use tokens::TokenRequest;

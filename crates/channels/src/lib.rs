@@ -8,6 +8,7 @@ pub mod command;
 pub mod decide;
 mod entering;
 pub mod event;
+mod finding;
 pub mod id;
 pub mod key;
 pub mod lint;

@@ -11,8 +11,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, Teller,
+    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Teller,
 };
 use serde_json::json;
 
@@ -55,6 +55,10 @@ impl ServedRoom for Channels {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn findable(&self) -> Option<Arc<dyn Findable>> {
         Some(Arc::new(self.clone()))
     }
 

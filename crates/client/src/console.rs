@@ -80,6 +80,8 @@ pub struct WatchQuery {
     pub kinds: Option<String>,
     /// Agents.
     pub agents: Option<String>,
+    /// Words, all of which an event has.
+    pub q: Option<String>,
 }
 
 impl Client {
@@ -118,7 +120,8 @@ impl Client {
     /// Follows everything that the caller may see, over every break of the stream, behind a cursor where one is given.
     #[must_use]
     pub fn watch(&self, query: &WatchQuery, after: Option<String>, options: StreamOptions) -> ContextStream {
-        let named = [("rooms", &query.rooms), ("kinds", &query.kinds), ("agents", &query.agents)];
+        let named =
+            [("rooms", &query.rooms), ("kinds", &query.kinds), ("agents", &query.agents), ("q", &query.q)];
         let mut path = "/watch".to_owned();
         for (name, value) in named {
             let Some(value) = value else { continue };

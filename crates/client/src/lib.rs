@@ -27,6 +27,7 @@ mod reply;
 pub mod requests;
 mod retry;
 pub mod runs;
+pub mod search;
 mod secret;
 pub mod sessions;
 pub mod transfer;

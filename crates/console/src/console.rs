@@ -14,7 +14,7 @@ use plenary_engine::Streams;
 use plenary_issuers::Issuers;
 use plenary_kernel::{Clock, Position, TimestampMs};
 use plenary_log::{Fault, HighWater, Log, StreamName};
-use plenary_room::{Glancer, Teller};
+use plenary_room::{Findable, Glancer, Teller};
 use ring::hmac;
 use tokio::sync::OnceCell;
 
@@ -46,6 +46,7 @@ pub(crate) struct Inner {
 struct RoomReaders {
     tellers: Vec<Arc<dyn Teller>>,
     glancers: Vec<Arc<dyn Glancer>>,
+    findables: Vec<Arc<dyn Findable>>,
 }
 
 impl Console {
@@ -77,8 +78,9 @@ impl Console {
         &self,
         tellers: Vec<Arc<dyn Teller>>,
         glancers: Vec<Arc<dyn Glancer>>,
+        findables: Vec<Arc<dyn Findable>>,
     ) -> Result<(), Fault> {
-        let _ = self.0.around.set(RoomReaders { tellers, glancers });
+        let _ = self.0.around.set(RoomReaders { tellers, glancers, findables });
         self.0.handed.raise(self.0.log.head().await?);
         Ok(())
     }
@@ -107,6 +109,11 @@ impl Console {
     /// Who tells of a stream.
     pub(crate) fn teller(&self, stream: &StreamName) -> Option<&Arc<dyn Teller>> {
         self.0.around.get()?.tellers.iter().find(|teller| teller.tells_of(stream))
+    }
+    /// In which room the events of a stream are found by their words.
+    pub(crate) fn findable(&self, stream: &StreamName) -> Option<&Arc<dyn Findable>> {
+        let is_its = |room: &&Arc<dyn Findable>| room.categories().contains(&stream.category());
+        self.0.around.get()?.findables.iter().find(is_its)
     }
     /// Who knows of agents.
     pub(crate) fn glancers(&self) -> &[Arc<dyn Glancer>] {

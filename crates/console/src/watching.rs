@@ -9,7 +9,8 @@ use plenary_accounts::{AccountEvent, Principal, TokenOwner, Watch, recheck};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Position, Version};
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
-use plenary_room::{BURST_OCTETS, Onlooker, OnlookerEvent, sse::Pieces};
+use plenary_retrieval::{Change, Query};
+use plenary_room::{BURST_OCTETS, Onlooker, OnlookerEvent, sse::Pieces, texts};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -29,6 +30,8 @@ pub(crate) struct WatchFilter {
     pub(crate) rooms: Vec<String>,
     pub(crate) kinds: Vec<String>,
     pub(crate) agents: Vec<AgentHandle>,
+    /// Only what has all of its words.
+    pub(crate) query: Option<Query>,
 }
 
 impl WatchFilter {
@@ -152,7 +155,25 @@ impl Watcher {
             Err(fault) => return Err(fault),
         };
         let may_know = self.onlooker.as_ref().is_none_or(|onlooker| (told.audience)(onlooker));
-        Ok((may_know && self.wanted.has(&told)).then(|| shown(event, teller.room(), told)))
+        let is_wanted = may_know && self.wanted.has(&told) && self.has_words(event, &told).await?;
+        Ok(is_wanted.then(|| shown(event, teller.room(), told)))
+    }
+
+    /// Whether an event has all words that are asked for: in what a search finds it by, or else in what is told of it.
+    async fn has_words(&self, event: &StoredEvent, told: &OnlookerEvent) -> Result<bool, Fault> {
+        let Some(query) = &self.wanted.query else { return Ok(true) };
+        let change = match self.console.findable(&event.stream) {
+            Some(room) => room.change(event).await?,
+            None => None,
+        };
+        let text = match change {
+            Some(Change::Put(document)) => {
+                let texts: Vec<String> = document.sections.into_iter().map(|section| section.text).collect();
+                texts.join("\n")
+            }
+            Some(Change::Delete(_)) | None => texts(&told.data),
+        };
+        Ok(query.coverage(&text) >= 1.0)
     }
 }
 
@@ -204,6 +225,7 @@ mod tests {
             rooms: vec!["sessions".into()],
             kinds: vec!["session.message".into(), "run".into()],
             agents: vec!["@a.b".parse().unwrap()],
+            query: None,
         };
         assert!(wanted.has_room("sessions") && !wanted.has_room("runs"));
         assert!(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use plenary_accounts::{Accounts, TokenDigest, Watchers};
 use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
 use plenary_engine::{ExecuteError, Room, Streams};
+use plenary_indexing::Follower;
 use plenary_kernel::{Clock, limits::READ_ROWS_MAX};
 use plenary_log::{ExceededQuota, Fault, Log, StoredEvent};
 use prometheus_client::metrics::gauge::Gauge;
@@ -33,7 +34,7 @@ use crate::{
     },
     quotas::{Quotas, UnderWay},
     rejection::Rejection,
-    search::{Indexes, Search, SemanticSearch},
+    search::{self, Indexes, SemanticSearch},
     session::{
         command::{EndSession, StartSession},
         room::{OnSession, SessionRoom},
@@ -105,7 +106,7 @@ struct Inner {
     packages: Streams<PackageRoom>,
     facts: Streams<FactRoom>,
     sessions: Streams<SessionRoom>,
-    search: Search,
+    search: Follower,
     meaning: Option<SemanticSearch>,
     activity: Streams<ActivityRoom>,
     blob_states: Streams<BlobRoom>,
@@ -138,7 +139,7 @@ impl Context {
             blob_states: Streams::new(log, clock),
             blobs,
             watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
-            search: Search::new(lexical),
+            search: search::words(lexical),
             meaning: semantic.map(SemanticSearch::new),
             under_way: UnderWay::new(config.quotas),
             config,
@@ -178,7 +179,7 @@ impl Context {
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         self.0.projects.clock()
     }
-    pub(crate) fn search(&self) -> &Search {
+    pub(crate) fn search(&self) -> &Follower {
         &self.0.search
     }
     /// How many events are to be looked at before all packages are found.

@@ -48,18 +48,12 @@ pub const SNIPPETS_MAX: usize = 200;
 pub const SNIPPET_CHARACTERS: usize = 400;
 /// Projects of a digest over all projects; the rest is left out, and the summary says so.
 pub const DIGEST_PROJECTS_MAX: usize = 200;
-/// Changes of the search index that one write takes together; the rest goes into the next one.
-pub const SEARCH_CHANGES_MAX: usize = 4_096;
 /// Changes that one write of the index by meaning takes together; each may need vectors of up to 64 parts.
 pub const SEMANTIC_CHANGES_MAX: usize = 16;
 /// Packages that compete where words and meaning rank together; those behind them are not found.
 pub const HYBRID_CANDIDATES_MAX: usize = 200;
 /// So many times the hits that are wanted are taken from each ranking before two become one.
 pub const CANDIDATES_FACTOR: usize = 3;
-/// Bytes of packages that one write takes together; the one that goes past it is the last.
-pub const SEARCH_OCTETS_MAX: usize = 16 << 20;
-/// Bytes of packages that are kept for the index; older ones are read from the log again.
-pub const SEARCH_RECENT_OCTETS_MAX: usize = 16 << 20;
 /// Bytes of the projects in one answer, past which the rest is left out; `x-truncated` then says so.
 pub const PROJECTS_LISTED_BYTES_MAX: usize = 4 << 20;
 /// Reads of packages that go on at the same time for one answer.

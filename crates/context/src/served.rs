@@ -11,8 +11,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, Task, Teller, Turn,
+    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Task, Teller, Turn,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -96,6 +96,10 @@ impl ServedRoom for Context {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn findable(&self) -> Option<Arc<dyn Findable>> {
         Some(Arc::new(self.clone()))
     }
 

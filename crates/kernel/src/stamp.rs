@@ -11,6 +11,12 @@ use crate::rfc3339::Utc;
 pub struct TimestampMs(pub u64);
 
 impl TimestampMs {
+    /// The same as a signed number, as times before 1970 need it.
+    #[must_use]
+    pub fn ms(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
+    }
+
     /// RFC 3339 in UTC with milliseconds: `2026-11-21T04:07:33.125Z`.
     #[must_use]
     pub fn rfc3339(self) -> String {

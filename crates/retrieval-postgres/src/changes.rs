@@ -9,14 +9,16 @@ use plenary_log_postgres::tables::{Trouble, place, stored, text};
 use plenary_retrieval::{Change, Document, Lexemes, PutOutcome, WEIGHTS, Weight, Word};
 use tokio_postgres::{Client, Transaction};
 
+use crate::Tables;
+
 /// Documents of one statement.
 const DOCUMENTS_PER_STATEMENT: usize = 256;
 /// How often a word counts in sections of one weight.
 const COUNT_MAX: u32 = 24;
 
 /// Empties an index whose words are of another form.
-pub(crate) async fn of_form(client: &mut Client, form: i32) -> Result<(), Trouble> {
-    let state = client.query_one("SELECT form, cursor FROM search_state", &[]).await?;
+pub(crate) async fn of_form(client: &mut Client, tables: Tables, form: i32) -> Result<(), Trouble> {
+    let state = client.query_one(&format!("SELECT form, cursor FROM {tables}_state"), &[]).await?;
     let (found, cursor): (i32, i64) = (state.try_get(0)?, state.try_get(1)?);
     if found == form {
         return Ok(());
@@ -24,14 +26,15 @@ pub(crate) async fn of_form(client: &mut Client, form: i32) -> Result<(), Troubl
     if cursor > 0 {
         tracing::warn!(found, form, "the search index has another format and is rebuilt from the log");
     }
-    clear(client, form).await
+    clear(client, tables, form).await
 }
 
 /// Takes everything out.
-pub(crate) async fn clear(client: &mut Client, form: i32) -> Result<(), Trouble> {
+pub(crate) async fn clear(client: &mut Client, tables: Tables, form: i32) -> Result<(), Trouble> {
     let transaction = client.transaction().await?;
-    transaction.batch_execute("TRUNCATE search_documents, search_projects").await?;
-    transaction.execute("UPDATE search_state SET form = $1, cursor = 0, documents = 0", &[&form]).await?;
+    transaction.batch_execute(&format!("TRUNCATE {tables}_documents, {tables}_projects")).await?;
+    let sql = format!("UPDATE {tables}_state SET form = $1, cursor = 0, documents = 0");
+    transaction.execute(&sql, &[&form]).await?;
     Ok(transaction.commit().await?)
 }
 
@@ -45,12 +48,13 @@ struct Counts {
 /// Writes changes, if the cursor stands where it should.
 pub(crate) async fn put(
     client: &mut Client,
+    tables: Tables,
     changes: Vec<Change>,
     from: Position,
     to: Position,
 ) -> Result<PutOutcome, Trouble> {
     let transaction = client.transaction().await?;
-    let state = transaction.query_one("SELECT cursor FROM search_state FOR UPDATE", &[]).await?;
+    let state = transaction.query_one(&format!("SELECT cursor FROM {tables}_state FOR UPDATE"), &[]).await?;
     let stands = Position(place(state.try_get(0)?)?);
     if stands != from {
         transaction.rollback().await?;
@@ -65,34 +69,37 @@ pub(crate) async fn put(
         })
         .collect();
     let mut counts = BTreeMap::<String, Counts>::new();
-    take_out(&transaction, &last.keys().map(String::as_str).collect::<Vec<_>>(), &mut counts).await?;
+    take_out((&transaction, tables), &last.keys().map(String::as_str).collect::<Vec<_>>(), &mut counts)
+        .await?;
     let documents: Vec<Document> = last.into_values().flatten().collect();
     for some in documents.chunks(DOCUMENTS_PER_STATEMENT) {
-        put_in(&transaction, some, &mut counts).await?;
+        put_in((&transaction, tables), some, &mut counts).await?;
     }
     let projects: Vec<&String> = counts.keys().collect();
     let more: Vec<i64> = counts.values().map(|counts| counts.documents).collect();
     let longer: Vec<i64> = counts.values().map(|counts| counts.length).collect();
-    let sql = "INSERT INTO search_projects AS p (project, documents, length) \
+    let sql = format!(
+        "INSERT INTO {tables}_projects AS p (project, documents, length) \
         SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) \
         ON CONFLICT (project) DO UPDATE SET documents = p.documents + excluded.documents, \
-        length = p.length + excluded.length";
-    transaction.execute(sql, &[&projects, &more, &longer]).await?;
+        length = p.length + excluded.length"
+    );
+    transaction.execute(&sql, &[&projects, &more, &longer]).await?;
     let all: i64 = more.iter().sum();
-    let sql = "UPDATE search_state SET cursor = $1, documents = documents + $2";
-    transaction.execute(sql, &[&stored(to.0), &all]).await?;
+    let sql = format!("UPDATE {tables}_state SET cursor = $1, documents = documents + $2");
+    transaction.execute(&sql, &[&stored(to.0), &all]).await?;
     transaction.commit().await?;
     Ok(PutOutcome::Done)
 }
 
 async fn take_out(
-    transaction: &Transaction<'_>,
+    (transaction, tables): (&Transaction<'_>, Tables),
     ids: &[&str],
     counts: &mut BTreeMap<String, Counts>,
 ) -> Result<(), Trouble> {
     let ids: Vec<_> = ids.iter().map(|id| text::stored(id)).collect();
-    let sql = "DELETE FROM search_documents WHERE id = ANY($1) RETURNING project, length";
-    for gone in transaction.query(sql, &[&ids]).await? {
+    let sql = format!("DELETE FROM {tables}_documents WHERE id = ANY($1) RETURNING project, length");
+    for gone in transaction.query(&sql, &[&ids]).await? {
         let counts = counts.entry(gone.try_get(0)?).or_default();
         counts.documents -= 1;
         counts.length -= gone.try_get::<_, i64>(1)?;
@@ -101,7 +108,7 @@ async fn take_out(
 }
 
 async fn put_in(
-    transaction: &Transaction<'_>,
+    (transaction, tables): (&Transaction<'_>, Tables),
     documents: &[Document],
     counts: &mut BTreeMap<String, Counts>,
 ) -> Result<(), Trouble> {
@@ -117,10 +124,12 @@ async fn put_in(
         counts.documents += 1;
         counts.length += length;
     }
-    let sql = "INSERT INTO search_documents (id, project, created_at_ms, is_draft, length, words) \
+    let sql = format!(
+        "INSERT INTO {tables}_documents (id, project, created_at_ms, is_draft, length, words) \
         SELECT id, project, at, draft, length, words::tsvector FROM unnest($1::text[], $2::text[], $3::bigint[], \
-        $4::boolean[], $5::bigint[], $6::text[]) AS d (id, project, at, draft, length, words)";
-    transaction.execute(sql, &[&ids, &projects, &times, &drafts, &lengths, &words]).await?;
+        $4::boolean[], $5::bigint[], $6::text[]) AS d (id, project, at, draft, length, words)"
+    );
+    transaction.execute(&sql, &[&ids, &projects, &times, &drafts, &lengths, &words]).await?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 //! unnoticed loss of the lock does no harm.
 //! Must not know: the content of documents.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use plenary_kernel::Position;
 use plenary_log_postgres::{
@@ -20,23 +20,52 @@ const FORM: i32 = 1;
 /// Connections that serve searches.
 const SEARCHING_CONNECTIONS: usize = 2;
 
-/// The index of one store.
+/// Which tables an index has: those of packages, or those of everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tables {
+    /// Of packages.
+    Packages,
+    /// Of everything else.
+    Everything,
+}
+
+impl Tables {
+    const fn statements(self) -> &'static [&'static str] {
+        match self {
+            Self::Packages => querying::PACKAGES,
+            Self::Everything => querying::EVERYTHING,
+        }
+    }
+}
+
+/// What their names begin with.
+impl fmt::Display for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Packages => "search",
+            Self::Everything => "everything",
+        })
+    }
+}
+
+/// An index of one store.
 struct PostgresIndex {
+    tables: Tables,
     searching: Pool,
     lead: Lead,
 }
 
-/// Opens the search index of a store that was opened before.
+/// Opens a search index of a store that was opened before.
 ///
 /// # Errors
 /// As [`plenary_log_postgres::open`].
-pub async fn open_index(url: &str, options: &Options) -> Result<Arc<dyn Index>, OpenError> {
+pub async fn open_index(url: &str, options: &Options, tables: Tables) -> Result<Arc<dyn Index>, OpenError> {
     let target = Arc::new(Target::new(url, options)?);
-    let searching = Pool::of(target.clone(), SEARCHING_CONNECTIONS, Purpose::Searching, querying::STATEMENTS);
-    let lock = format!("plenary search {}", target.schema());
+    let searching = Pool::of(target.clone(), SEARCHING_CONNECTIONS, Purpose::Searching, tables.statements());
+    let lock = format!("plenary {tables} {}", target.schema());
     let lead = Lead::new(target, Purpose::Indexing, lock);
-    lead.write(async |client: &mut Client| changes::of_form(client, FORM).await).await?;
-    Ok(Arc::new(PostgresIndex { searching, lead }))
+    lead.write(async |client: &mut Client| changes::of_form(client, tables, FORM).await).await?;
+    Ok(Arc::new(PostgresIndex { tables, searching, lead }))
 }
 
 impl Index for PostgresIndex {
@@ -61,14 +90,14 @@ impl Index for PostgresIndex {
 
     fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, PutOutcome> {
         Box::pin(async move {
-            let put = async |client: &mut Client| changes::put(client, changes, from, to).await;
+            let put = async |client: &mut Client| changes::put(client, self.tables, changes, from, to).await;
             self.lead.write(put).await.map_err(unavailable)
         })
     }
 
     fn clear(&self) -> Answer<'_, ()> {
         Box::pin(async {
-            let clear = async |client: &mut Client| changes::clear(client, FORM).await;
+            let clear = async |client: &mut Client| changes::clear(client, self.tables, FORM).await;
             self.lead.write(clear).await.map_err(unavailable)
         })
     }

@@ -1,4 +1,4 @@
-//! Search in PostgreSQL, in tables beside the log: the word index, and the vectors of models.
+//! Search in PostgreSQL, in tables beside the log: the word indexes, and the vectors of models.
 //! Must not know: any protocol.
 
 mod changes;
@@ -9,7 +9,10 @@ mod vectors;
 use plenary_log_postgres::tables::Trouble;
 use plenary_retrieval::Fault;
 
-pub use self::{index::open_index, vectors::open_archive};
+pub use self::{
+    index::{Tables, open_index},
+    vectors::open_archive,
+};
 
 fn unavailable(trouble: Trouble) -> Fault {
     Fault::Unavailable(trouble.fault().to_string())

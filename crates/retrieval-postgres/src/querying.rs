@@ -7,42 +7,60 @@ use plenary_retrieval::{COMMON_DOCUMENTS_MIN, COMMON_SHARE, Fault, Hit, Query, S
 /// Documents that one search looks at; of more, which ones is left to the server.
 const LOOKED_AT_MAX: u64 = 50_000;
 
-/// What a searching session prepares.
-pub(crate) const STATEMENTS: &[&str] = &[SEARCH, "SELECT cursor, documents FROM search_state", COMMON];
+/// What a searching session prepares, by the tables that it searches.
+///
+/// Of the first `tf` rises with every place of a word and stays below 1; the rest is BM25 with b = 0.75, and with a k1 that
+/// suits it. The last says how many documents of a sample there are, and how many of them have each word.
+macro_rules! statements {
+    ($tables:literal) => {
+        &[
+            concat!(
+        "WITH scope AS ( \
+        SELECT greatest(sum(documents), 1)::float8 AS documents, \
+        greatest(sum(length), 1)::float8 / greatest(sum(documents), 1)::float8 AS usual \
+        FROM ",
+        $tables,
+        "_projects WHERE project = ANY($1)), \
+        hits AS MATERIALIZED ( \
+        SELECT id, created_at_ms, length, words FROM ",
+        $tables,
+        "_documents \
+        WHERE words @@ $2::text::tsquery AND project = ANY($1) \
+        AND ($4::bigint IS NULL OR created_at_ms >= $4) AND ($8::bigint IS NULL OR created_at_ms < $8) \
+        AND NOT ($5::boolean AND is_draft) LIMIT $7::bigint), \
+        asked AS MATERIALIZED (SELECT nth, word::tsquery AS word FROM unnest($3::text[]) WITH ORDINALITY AS w (word, nth)), \
+        found AS MATERIALIZED ( \
+        SELECT hits.id, hits.created_at_ms, hits.length, asked.nth, \
+        ts_rank('{0.2, 0.4, 0.6, 1.0}', hits.words, asked.word)::float8 AS tf \
+        FROM hits JOIN asked ON hits.words @@ asked.word), \
+        known AS MATERIALIZED ( \
+        SELECT nth, ln(1 + (greatest(min(scope.documents) - count(*), 0) + 0.5) / (count(*) + 0.5)) AS idf \
+        FROM found, scope GROUP BY nth) \
+        SELECT found.id, sum(known.idf * found.tf * 1.3 \
+        / (found.tf + 0.3 * (0.25 + 0.75 * found.length / scope.usual))) AS score \
+        FROM found JOIN known ON known.nth = found.nth CROSS JOIN scope \
+        GROUP BY found.id, found.created_at_ms ORDER BY score DESC, found.created_at_ms DESC, found.id LIMIT $6::bigint"
+    ),
+            concat!("SELECT cursor, documents FROM ", $tables, "_state"),
+            concat!(
+        "WITH sample AS MATERIALIZED ( \
+        SELECT words FROM ",
+        $tables,
+        "_documents WHERE project = ANY($1) LIMIT $3::bigint) \
+        SELECT word, count(*) FILTER (WHERE sample.words @@ word::tsquery), count(*) \
+        FROM unnest($2::text[]) AS w (word), sample GROUP BY word"
+    ),
+        ]
+    };
+}
+pub(crate) const PACKAGES: &[&str] = statements!("search");
+pub(crate) const EVERYTHING: &[&str] = statements!("everything");
 const NEAREST: usize = 0;
 /// The place of the statement that says how far the index is.
 pub(crate) const EXTENT: usize = 1;
 const COMMON_WORDS: usize = 2;
 /// Documents in which words are counted to see which are common.
 const SAMPLE: u64 = 200;
-
-/// `tf` rises with every place of a word and stays below 1; the rest is BM25 with b = 0.75, and with a k1 that suits it.
-const SEARCH: &str = "WITH scope AS ( \
-        SELECT greatest(sum(documents), 1)::float8 AS documents, \
-            greatest(sum(length), 1)::float8 / greatest(sum(documents), 1)::float8 AS usual \
-        FROM search_projects WHERE project = ANY($1)), \
-    hits AS MATERIALIZED ( \
-        SELECT id, created_at_ms, length, words FROM search_documents \
-        WHERE words @@ $2::text::tsquery AND project = ANY($1) \
-            AND ($4::bigint IS NULL OR created_at_ms >= $4) AND NOT ($5::boolean AND is_draft) LIMIT $7::bigint), \
-    asked AS MATERIALIZED (SELECT nth, word::tsquery AS word FROM unnest($3::text[]) WITH ORDINALITY AS w (word, nth)), \
-    found AS MATERIALIZED ( \
-        SELECT hits.id, hits.created_at_ms, hits.length, asked.nth, \
-            ts_rank('{0.2, 0.4, 0.6, 1.0}', hits.words, asked.word)::float8 AS tf \
-        FROM hits JOIN asked ON hits.words @@ asked.word), \
-    known AS MATERIALIZED ( \
-        SELECT nth, ln(1 + (greatest(min(scope.documents) - count(*), 0) + 0.5) / (count(*) + 0.5)) AS idf \
-        FROM found, scope GROUP BY nth) \
-    SELECT found.id, sum(known.idf * found.tf * 1.3 \
-        / (found.tf + 0.3 * (0.25 + 0.75 * found.length / scope.usual))) AS score \
-    FROM found JOIN known ON known.nth = found.nth CROSS JOIN scope \
-    GROUP BY found.id, found.created_at_ms ORDER BY score DESC, found.created_at_ms DESC, found.id LIMIT $6::bigint";
-
-/// How many documents of a sample there are, and how many of them have each word.
-const COMMON: &str = "WITH sample AS MATERIALIZED ( \
-        SELECT words FROM search_documents WHERE project = ANY($1) LIMIT $3::bigint) \
-    SELECT word, count(*) FILTER (WHERE sample.words @@ word::tsquery), count(*) \
-    FROM unnest($2::text[]) AS w (word), sample GROUP BY word";
 
 /// Words of the query that nearly all documents of the scope's projects have.
 pub(crate) async fn common(pool: &Pool, query: &Query, scope: &Scope) -> Result<Vec<String>, Fault> {
@@ -86,7 +104,16 @@ pub(crate) async fn search(
     let rows = pool
         .ask(
             NEAREST,
-            &[&projects, &any, &words, &scope.since_ms, &scope.without_drafts, &most, &stored(LOOKED_AT_MAX)],
+            &[
+                &projects,
+                &any,
+                &words,
+                &scope.since_ms,
+                &scope.without_drafts,
+                &most,
+                &stored(LOOKED_AT_MAX),
+                &scope.until_ms,
+            ],
         )
         .await
         .map_err(|fault| Fault::Unavailable(fault.to_string()))?;

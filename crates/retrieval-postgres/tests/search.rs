@@ -7,8 +7,8 @@ mod server;
 use std::sync::Arc;
 
 use plenary_kernel::Position;
-use plenary_retrieval::{Change, Document, Extent, Index, Kind, Section, conformance};
-use plenary_retrieval_postgres::open_index;
+use plenary_retrieval::{Change, Document, Extent, Index, Kind, Query, Scope, Section, conformance};
+use plenary_retrieval_postgres::{Tables, open_index};
 
 struct Postgres(server::Place);
 
@@ -21,7 +21,7 @@ impl conformance::Place for Postgres {
     }
     async fn open(&self) -> Arc<dyn Index> {
         drop(self.0.open().await);
-        open_index(&server::url(), &self.0.options()).await.unwrap()
+        open_index(&server::url(), &self.0.options(), Tables::Packages).await.unwrap()
     }
 }
 
@@ -50,6 +50,23 @@ fn an_index_of_another_form_is_emptied() {
         place.0.admin().await.batch_execute("UPDATE search_state SET form = 99").await.unwrap();
         let index = conformance::Place::open(&place).await;
         assert_eq!(index.extent().await.unwrap(), Extent::default());
+    });
+}
+
+#[test]
+fn the_index_of_everything_has_tables_of_its_own() {
+    server::run(async {
+        let place = Postgres(server::Place::new());
+        let packages = conformance::Place::open(&place).await;
+        let everything = open_index(&server::url(), &place.0.options(), Tables::Everything).await.unwrap();
+        assert!(packages.leads().await.unwrap() && everything.leads().await.unwrap());
+        everything.put(vec![Change::Put(document())], Position(0), Position(7)).await.unwrap();
+        let (query, scope) = (Query::read("login").unwrap(), Scope::project("p"));
+        assert_eq!(everything.search(&query, &scope, 9).await.unwrap().len(), 1);
+        assert_eq!(packages.extent().await.unwrap(), Extent::default());
+        assert!(packages.search(&query, &scope, 9).await.unwrap().is_empty());
+        everything.clear().await.unwrap();
+        assert_eq!(everything.extent().await.unwrap(), Extent::default());
     });
 }
 

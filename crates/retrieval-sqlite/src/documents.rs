@@ -47,9 +47,7 @@ impl Entry {
     }
 
     pub(crate) fn is_in(self, scope: &Scope) -> bool {
-        self.is_live()
-            && scope.since_ms.is_none_or(|since| self.created_at_ms >= since)
-            && !(scope.without_drafts && self.is_draft)
+        self.is_live() && scope.has_time(self.created_at_ms) && !(scope.without_drafts && self.is_draft)
     }
 
     pub(crate) fn length(self) -> u32 {

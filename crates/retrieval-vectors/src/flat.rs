@@ -163,8 +163,7 @@ fn keep_best(found: &mut Vec<(Best, &StoredVector)>, limit: usize) {
 
 impl StoredVector {
     fn is_in(&self, scope: &Scope) -> bool {
-        scope.since_ms.is_none_or(|since| self.created_at_ms >= since)
-            && !(scope.without_drafts && self.is_draft)
+        scope.has_time(self.created_at_ms) && !(scope.without_drafts && self.is_draft)
     }
 }
 

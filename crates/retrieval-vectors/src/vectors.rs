@@ -239,6 +239,24 @@ impl Vectors {
         Ok(())
     }
 
+    async fn compare(&self, query: &Query, texts: Vec<String>) -> Result<Vec<f64>, Fault> {
+        if !self.health.works() {
+            return Err(Fault::Unavailable("the model does not work".into()));
+        }
+        let asked = timeout(QUERY_TIME_MAX, async {
+            let wanted = self.embed(Purpose::Query, vec![query.text().to_owned()]).await?;
+            Ok((wanted, self.embed(Purpose::Document, texts).await?))
+        });
+        let (wanted, vectors) =
+            asked.await.map_err(|_| Fault::Unavailable("the model did not answer in time".into()))??;
+        let wanted = wanted.first().map(Vec::as_slice).unwrap_or_default();
+        let alike = |vector: &Vec<f32>| {
+            let product: f32 = vector.iter().zip(wanted).map(|(one, other)| one * other).sum();
+            f64::from(product).clamp(0.0, 1.0)
+        };
+        Ok(vectors.iter().map(alike).collect())
+    }
+
     async fn find(&self, query: &Query, scope: &Scope, limit: usize) -> Result<Vec<PartHit>, Fault> {
         if !self.health.works() && !self.health.may_try() {
             return Err(Fault::Unavailable("the model does not work".into()));
@@ -363,6 +381,10 @@ impl Semantic for Vectors {
 
     fn nearest<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<PartHit>> {
         Box::pin(self.find(query, scope, limit))
+    }
+
+    fn likeness<'a>(&'a self, query: &'a Query, texts: Vec<String>) -> Answer<'a, Vec<f64>> {
+        Box::pin(self.compare(query, texts))
     }
 }
 

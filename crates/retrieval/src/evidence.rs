@@ -17,7 +17,7 @@ const LENGTH_SHARE: f64 = 0.75;
 
 /// Documents that compete for a query.
 #[derive(Debug)]
-pub struct Evidence<'a> {
+pub(crate) struct Evidence<'a> {
     query: &'a Query,
     documents: Vec<Document>,
 }
@@ -35,23 +35,22 @@ struct Document {
 
 /// What part of a query's words a document has, from 0 to 1 and by how rare they are among those that compete.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Share {
+pub(crate) struct Share {
     /// Together in its best passage; a long document is not better for having more of them.
-    pub passage: f64,
+    pub(crate) passage: f64,
     /// In all of it, as BM25 weighs them, of the most that they could weigh.
-    pub whole: f64,
+    pub(crate) whole: f64,
 }
 
 impl<'a> Evidence<'a> {
     /// For no document yet.
-    #[must_use]
-    pub fn new(query: &'a Query) -> Self {
+    pub(crate) fn new(query: &'a Query) -> Self {
         Self { query, documents: Vec::new() }
     }
 
     /// One document more, and what its text need not say of it, as when it was made. Title, and what is known, belong to
     /// each passage.
-    pub fn add(&mut self, sections: &[Section], known: &str) {
+    pub(crate) fn add(&mut self, sections: &[Section], known: &str) {
         let mut document = Document { counts: vec![0; self.query.words().len()], ..Document::default() };
         let mut everywhere = found(self.query, known, &mut |_| {});
         for title in sections.iter().filter(|section| section.kind == Kind::Title) {
@@ -70,8 +69,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Of each document, in their order.
-    #[must_use]
-    pub fn shares(&self) -> Vec<Share> {
+    pub(crate) fn shares(&self) -> Vec<Share> {
         let (passages, wholes) = (self.of_passages(), self.of_wholes());
         passages.into_iter().zip(wholes).map(|(passage, whole)| Share { passage, whole }).collect()
     }

@@ -48,11 +48,20 @@ pub struct Scope {
     pub projects: BTreeSet<String>,
     /// Not older than this, in milliseconds since 1970.
     pub since_ms: Option<i64>,
+    /// Older than this, likewise.
+    pub until_ms: Option<i64>,
     /// Whether drafts are left out.
     pub without_drafts: bool,
 }
 
 impl Scope {
+    /// Whether a document that was made then is in the window.
+    #[must_use]
+    pub fn has_time(&self, made_ms: i64) -> bool {
+        self.since_ms.is_none_or(|since| made_ms >= since)
+            && self.until_ms.is_none_or(|until| made_ms < until)
+    }
+
     /// One project, drafts included.
     #[must_use]
     pub fn project(project: &str) -> Self {

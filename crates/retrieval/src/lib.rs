@@ -14,18 +14,20 @@ mod lexemes;
 mod parts;
 mod passages;
 mod query;
+mod ranking;
 mod semantic;
 mod turns;
+mod when;
 
 pub use archive::{Additions, Archive, ArchivedDocument, Mark};
 pub use document::{Change, Document, Kind, Section};
-pub use evidence::{Evidence, Share};
 pub use fusion::{RANK_CONSTANT, fuse};
 pub use index::{Answer, COMMON_DOCUMENTS_MIN, COMMON_SHARE, Extent, Fault, Hit, Index, PutOutcome, Scope};
 pub use lexemes::{Lexemes, WEIGHTS, Weight, Word};
 pub use parts::{PART_CHARACTERS_MAX, PARTS_FORM, PARTS_MAX, Part, parts};
 pub use passages::passages;
 pub use query::{Query, QueryFault};
+pub use ranking::{Competition, Score};
 pub use semantic::{PartHit, Semantic};
 
 /// Longest query, in bytes; past it [`QueryFault::TooLong`].

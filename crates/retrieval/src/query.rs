@@ -1,6 +1,8 @@
 //! A query: the words of a text, any of them. Text of users is never query syntax.
 //! Must not know: the searched documents.
 
+use std::ops::Range;
+
 use crate::{
     QUERY_OCTETS_MAX, QUERY_WORDS_MAX,
     analysis::{Purpose, words},
@@ -77,6 +79,33 @@ impl Query {
         Self { text: text.join(" "), words: left }
     }
 
+    /// Where a text has words of the query, whatever their form: each in bytes, in their order.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut begin = None;
+        let ends = text.char_indices().map(|(at, c)| (at, c.is_alphanumeric()));
+        for (at, is_of_word) in ends.chain([(text.len(), false)]) {
+            match begin {
+                None if is_of_word => begin = Some(at),
+                Some(from) if !is_of_word => {
+                    begin = None;
+                    if self.has(&text[from..at]) {
+                        found.push(from..at);
+                    }
+                }
+                None | Some(_) => {}
+            }
+        }
+        found
+    }
+
+    fn has(&self, text: &str) -> bool {
+        let mut has = false;
+        words(text, Purpose::Document, &mut |word| has |= self.words.iter().any(|wanted| wanted == word));
+        has
+    }
+
     /// What part of its words a text has, from 0 to 1.
     #[must_use]
     pub fn coverage(&self, text: &str) -> f64 {
@@ -124,6 +153,15 @@ mod tests {
         let names = Query::read("Caroline and Melanie").unwrap();
         assert_eq!(names.without(&common), names);
         assert_eq!(query.without(&[]), query);
+    }
+
+    #[test]
+    fn what_matches_is_marked_whatever_its_form() {
+        let query = Query::read("fix failing logins").unwrap();
+        let text = "Über: LOGIN fails, refixed; fix_login";
+        let marked: Vec<&str> = query.matches(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(marked, ["LOGIN", "fails", "fix", "login"]);
+        assert!(query.matches("").is_empty() && query.matches("nothing of it").is_empty());
     }
 
     #[test]

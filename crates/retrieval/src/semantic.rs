@@ -23,4 +23,6 @@ pub trait Semantic: Index {
     fn probe(&self) -> Answer<'_, ()>;
     /// The nearest part of each of the nearest documents, the nearest first.
     fn nearest<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<PartHit>>;
+    /// How alike in meaning texts are to a query, each from 0 to 1 and in their order: for what the index has no vectors of.
+    fn likeness<'a>(&'a self, query: &'a Query, texts: Vec<String>) -> Answer<'a, Vec<f64>>;
 }

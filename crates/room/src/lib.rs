@@ -2,6 +2,7 @@
 //! refusals.
 //! Must not know: accounts, or any protocol.
 
+mod findable;
 mod glance;
 mod kind;
 mod live;
@@ -12,6 +13,9 @@ pub mod sse;
 mod told;
 mod watching;
 
+pub use findable::{
+    Findable, FoundThing, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, texts,
+};
 pub use glance::{AttentionGlance, CodingGlance, Glance, Glancer, Glances};
 pub use kind::Kind;
 pub use live::{Catchup, LiveSource, live};

@@ -34,6 +34,7 @@ mod room;
 mod routes;
 pub mod runner;
 mod runs;
+mod searching;
 mod served;
 mod shares;
 pub mod state;

@@ -13,8 +13,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Glancer, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, Task, Teller, Turn,
+    Description, Example, Findable, Glancer, Kind, Mount, News, NewsSource, Reference, RoomDescription,
+    Senders, ServedRoom, StreamOfNews, Task, Teller, Turn,
 };
 use serde_json::json;
 
@@ -65,6 +65,10 @@ impl ServedRoom for Runs {
     }
 
     fn glancer(&self) -> Option<Arc<dyn Glancer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn findable(&self) -> Option<Arc<dyn Findable>> {
         Some(Arc::new(self.clone()))
     }
 

@@ -7,6 +7,7 @@ mod content;
 pub mod decide;
 pub mod event;
 pub mod files;
+mod finding;
 mod glancing;
 mod inside;
 pub mod news;

@@ -66,6 +66,15 @@ impl Sessions {
         Ok(OwnedSessionList { sessions, next_cursor: last.filter(|_| more) })
     }
 
+    /// The newest ids alone, the newest first.
+    pub(crate) async fn newest_ids(
+        &self,
+        owner: Option<&OwnerName>,
+        most: usize,
+    ) -> Result<Vec<String>, Fault> {
+        Ok(self.newest_owned(owner, None, most).await?.into_keys().rev().collect())
+    }
+
     /// The newest ids with the agents that have each. Of an agent no more is read than may be among them.
     async fn newest_owned(
         &self,

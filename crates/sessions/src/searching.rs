@@ -1,12 +1,19 @@
-//! Searches messages that an agent may read, by a text in them: the newest session first, and in each the newest
-//! message. One search reads a bounded amount; its cursor tells where the next one continues.
+//! Searches messages that an agent may read, by a text in them: the newest session first, and in each the newest message.
+//! An index of words tells which messages to read; without one, or while it is behind, all are read. One search reads a
+//! bounded amount; its cursor tells where the next one continues.
 //! Must not know: HTTP.
 
-use std::{fmt, str::FromStr};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    str::FromStr,
+};
 
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version, limits::PAGE_BYTES_MAX};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
+use plenary_retrieval::Query;
+use plenary_room::indexed_at;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
@@ -14,6 +21,7 @@ use serde_json::{Value, value::RawValue};
 use crate::{
     Sessions,
     event::{MessageSent, SessionEvent},
+    finding::ROOM,
     room::SessionRoom,
     state::Participant,
     views::ReadError,
@@ -46,6 +54,8 @@ pub(crate) struct FoundMessages {
 pub(crate) struct Search {
     /// The text, in lower case.
     pub(crate) text: String,
+    /// The words of it.
+    pub(crate) query: Query,
     /// How many messages.
     pub(crate) limit: usize,
     /// Only in this session.
@@ -115,16 +125,28 @@ struct SearchedMessage {
     content: Value,
 }
 
-/// Whether a message's text has this one, which is in lower case.
-fn has(members: &[u8], text: &str) -> bool {
-    let braced = [b"{", members, b"}"].concat();
-    let Ok(SearchedMessage { content }) = serde_json::from_slice(&braced) else { return false };
-    let is_in = |said: &str| said.to_lowercase().contains(text);
-    match &content {
-        Value::String(said) => is_in(said),
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).any(is_in),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+impl Search {
+    /// Whether a message's text has this one, or all of its words in whatever form.
+    fn takes(&self, members: &[u8]) -> bool {
+        let braced = [b"{", members, b"}"].concat();
+        let Ok(SearchedMessage { content }) = serde_json::from_slice(&braced) else { return false };
+        let is_in = |said: &str| said.to_lowercase().contains(&self.text) || self.query.coverage(said) >= 1.0;
+        match &content {
+            Value::String(said) => is_in(said),
+            Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).any(is_in),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        }
     }
+}
+
+/// The messages that the index has for a search, by their sessions.
+type Candidates = HashMap<SessionId, BTreeSet<Version>>;
+
+/// A session that is searched, as the one who searches sees it.
+struct Part {
+    participant: Participant,
+    /// The last version that it may read.
+    last: Version,
 }
 
 impl Sessions {
@@ -138,7 +160,7 @@ impl Sessions {
             bytes_left: BYTES_LOOKED_AT_MAX,
         };
         let mut place = search.place.clone();
-        let (mut behind, mut looked) = (None, 0);
+        let (mut behind, mut looked, mut is_indexed) = (None, 0, true);
         loop {
             let ids = match (&place, &search.session) {
                 (Some(place), _) => vec![place.session.clone()],
@@ -146,10 +168,18 @@ impl Sessions {
                 (None, None) => self.newest_behind(me, behind.as_ref()).await?,
             };
             let Some(last) = ids.last().cloned() else { break };
+            let candidates = if is_indexed { self.candidates(me, &ids, search).await? } else { None };
+            // Where it has too much, or is behind, what follows is looked through without asking again.
+            is_indexed = candidates.is_some();
             for id in ids {
                 let before = place.take().map(|place| place.before);
                 looked += 1;
-                let ended = self.search_session(me, &id, before, search, &mut page).await;
+                let known = candidates.as_ref().map(|known| known.get(&id));
+                let ended = match known {
+                    Some(None) => Ok(None),
+                    Some(Some(known)) => self.search_among(me, &id, (before, known), search, &mut page).await,
+                    None => self.search_session(me, &id, before, search, &mut page).await,
+                };
                 let ended = Fault::past_damage(ended, "a damaged session is left out of a search")?.flatten();
                 let at_end = looked == SESSIONS_LOOKED_AT_MAX || page.is_full();
                 let next = ended.or_else(|| at_end.then_some(FIRST));
@@ -176,20 +206,45 @@ impl Sessions {
         ids.into_iter().map(read).collect()
     }
 
-    /// Looks through one session from `before` backwards; where to go on, if the page ended within.
-    async fn search_session(
+    /// Which messages of sessions have a word of the search; none where the index can't say so of all of them.
+    async fn candidates(
+        &self,
+        me: &AgentHandle,
+        ids: &[SessionId],
+        search: &Search,
+    ) -> Result<Option<Candidates>, Fault> {
+        let Some(words) = self.0.words.get() else { return Ok(None) };
+        let mut shelves = BTreeSet::new();
+        for id in ids {
+            // Of a session of others the index is not asked: how long that takes would tell of it.
+            if self.takes_part(me, id).await? {
+                shelves.insert(id.to_string());
+            }
+        }
+        let found = words.matches(ROOM, &search.query, shelves).await?;
+        if !found.is_whole {
+            return Ok(None);
+        }
+        let mut candidates = Candidates::new();
+        for (session, version) in found.ids.iter().filter_map(|id| indexed_at(id)) {
+            candidates.entry(session).or_default().insert(version);
+        }
+        Ok(Some(candidates))
+    }
+
+    /// A session, if it is searched for whoever searches.
+    async fn part(
         &self,
         me: &AgentHandle,
         id: &SessionId,
-        before: Option<Version>,
         search: &Search,
         page: &mut Page,
-    ) -> Result<Option<Version>, Fault> {
+    ) -> Result<Option<Part>, Fault> {
         if !self.takes_part(me, id).await? {
             return Ok(None);
         }
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(participant) = state.participant(me) else { return Ok(None) };
+        let Some(participant) = state.participant(me).cloned() else { return Ok(None) };
         if search.counterpart.is_some() {
             // What an agent may read beyond where its reading ended is read one by one.
             page.events_left = page.events_left.saturating_sub(participant.glimpses.len());
@@ -199,10 +254,54 @@ impl Sessions {
         {
             return Ok(None);
         }
-        let stream = SessionRoom::stream(id.as_str());
         let last = if participant.stay.is_some() { head } else { participant.frozen.min(head) };
+        Ok(Some(Part { participant, last }))
+    }
+
+    /// Looks at what the index has of one session from `before` backwards; where to go on, if the page ended within.
+    async fn search_among(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        (before, known): (Option<Version>, &BTreeSet<Version>),
+        search: &Search,
+        page: &mut Page,
+    ) -> Result<Option<Version>, Fault> {
+        let Some(Part { participant, last }) = self.part(me, id, search, page).await? else {
+            return Ok(None);
+        };
+        let stream = SessionRoom::stream(id.as_str());
+        let before = before.unwrap_or(Version(u64::MAX)).max(FIRST);
+        for version in known.range(FIRST..before).rev().copied() {
+            if page.is_full() {
+                return Ok(Some(version.next()));
+            }
+            let is_brought =
+                version == FIRST && last < FIRST && self.brings_first(&stream, &participant, page).await?;
+            if version <= last || is_brought {
+                let stored = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?;
+                page.looked_at(&stored);
+                page.take(id, search, &stored)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks through one session from `before` backwards; where to go on, if the page ended within.
+    async fn search_session(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        before: Option<Version>,
+        search: &Search,
+        page: &mut Page,
+    ) -> Result<Option<Version>, Fault> {
+        let Some(Part { participant, last }) = self.part(me, id, search, page).await? else {
+            return Ok(None);
+        };
+        let stream = SessionRoom::stream(id.as_str());
         let mut before = before.unwrap_or(Version(u64::MAX));
-        if before > FIRST && last < FIRST && self.brings_first(&stream, participant, page).await? {
+        if before > FIRST && last < FIRST && self.brings_first(&stream, &participant, page).await? {
             let first = self.log().read_stream(&stream, Version(FIRST.0 - 1), 1).await?;
             page.take(id, search, &first)?;
         }
@@ -257,7 +356,7 @@ impl Page {
             else {
                 continue;
             };
-            if has(&members, &search.text) {
+            if search.takes(&members) {
                 let text = format!("{{{}}}", wire::message(id, stored, &message, &sender)?);
                 self.bytes += text.len();
                 let raw = RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?;
@@ -285,8 +384,20 @@ mod tests {
             (r#""content":[{"type":"file","url":"https://a/überraschung"}]"#, false),
             (r#""content":"no","metadata":{"text":"überraschung"}"#, false),
         ] {
-            assert_eq!(has(members.as_bytes(), "überraschung"), found, "{members}");
+            assert_eq!(search("überraschung").takes(members.as_bytes()), found, "{members}");
         }
+    }
+
+    fn search(text: &str) -> Search {
+        let query = Query::read(text).unwrap();
+        Search { text: text.to_owned(), query, limit: 1, session: None, counterpart: None, place: None }
+    }
+
+    #[test]
+    fn all_words_in_whatever_form_are_as_good_as_the_text_itself() {
+        let takes = |text: &str| search(text).takes(br#""content":"The parsers failed, twice""#);
+        assert!(takes("rsers fai") && takes("failing parser") && takes("parser"));
+        assert!(!takes("failing parser thrice") && !takes("??"));
     }
 
     #[test]

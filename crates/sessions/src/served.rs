@@ -13,8 +13,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Glancer, Mount, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, Teller, Turn, house_error,
+    Description, Example, Findable, Glancer, Mount, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Teller, Turn, house_error,
 };
 use serde_json::json;
 
@@ -92,6 +92,10 @@ impl ServedRoom for Sessions {
     }
 
     fn glancer(&self) -> Option<Arc<dyn Glancer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn findable(&self) -> Option<Arc<dyn Findable>> {
         Some(Arc::new(self.clone()))
     }
 

@@ -15,6 +15,7 @@ use plenary_kernel::{
     AgentHandle, Clock, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
 };
 use plenary_log::{Fault, Log, Order};
+use plenary_room::WordIndex;
 use quick_cache::sync::Cache;
 use tokio::sync::OnceCell;
 
@@ -83,6 +84,8 @@ pub(crate) struct Inner {
     newest: OnceCell<AtomicU64>,
     /// Who is known to take or have taken part in what.
     parts: Cache<(AgentHandle, SessionId), ()>,
+    /// Where messages are found by their words; looked through where there is no index.
+    pub(crate) words: OnceLock<Arc<dyn WordIndex>>,
 }
 
 impl Sessions {
@@ -113,6 +116,7 @@ impl Sessions {
             reads: Reads::default(),
             newest: OnceCell::new(),
             parts: Cache::new(PARTS_KNOWN_MAX),
+            words: OnceLock::new(),
         }))
     }
 

@@ -13,8 +13,19 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs", "requests"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "room", "accounts"];
+const BELOW_PROTOCOLS: &[&str] = &[
+    "kernel",
+    "log",
+    "retrieval",
+    "engine",
+    "hub",
+    "indexing",
+    "blobs",
+    "telemetry",
+    "edge",
+    "room",
+    "accounts",
+];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] = &[
@@ -50,11 +61,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log"]),
+    // From the log into an index of it.
+    ("indexing", &["kernel", "log", "hub", "retrieval"]),
     ("outward", &[]),
     ("blobs", &["outward"]),
     ("telemetry", &["kernel", "outward"]),
     ("edge", &["kernel", "telemetry"]),
-    ("room", &["kernel", "log", "engine", "hub", "edge"]),
+    ("room", &["kernel", "log", "retrieval", "engine", "hub", "edge"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
@@ -69,10 +82,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     // What is new for an agent, out of every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
+    // What was said anywhere, found by its words; what anybody may read of it the rooms know.
+    ("search", &["kernel", "log", "retrieval", "hub", "indexing", "edge", "room", "accounts"]),
     // Who outside vouches for people and programs; what these become here the accounts know.
     ("issuers", &["kernel", "accounts", "outward"]),
     // What people look at; what the rooms tell of their events they bring along.
-    ("console", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "issuers"]),
+    ("console", &["kernel", "log", "retrieval", "engine", "hub", "edge", "room", "accounts", "issuers"]),
     // A person lets a client speak as an agent; what that means the accounts know.
     ("oauth", &["kernel", "log", "edge", "room", "accounts", "issuers", "outward"]),
     // Between two rooms: agents that the server runs take part in sessions.
@@ -98,7 +113,20 @@ const IN_TESTS: &[(&str, &[&str])] = &[
     // Tools are tested on the rooms that answer them.
     (
         "mcp",
-        &["log", "hub", "blobs", "telemetry", "sessions", "frames", "channels", "context", "runs", "inbox"],
+        &[
+            "log",
+            "hub",
+            "blobs",
+            "telemetry",
+            "room",
+            "sessions",
+            "frames",
+            "channels",
+            "context",
+            "runs",
+            "inbox",
+            "search",
+        ],
     ),
 ];
 

@@ -960,12 +960,45 @@ class FoundAll(TypedDict):
     """`GET /search`."""
     agents: List[FoundAgent]
     """The first agents, by handle."""
+    complete: bool
+    """Whether everything up to now was searched; false while the index is built or behind."""
+    hits: List[FoundHit]
+    """What was said, the nearest first."""
     next_cursor: NotRequired[str | None]
     """The `cursor` of the next page; absent at the end."""
     organizations: List[str]
     """Always empty, likewise."""
     people: List[str]
     """Always empty: people have no profiles here."""
+
+
+
+class FoundHit(TypedDict):
+    """Something that was found."""
+    about: NotRequired[str | None]
+    """What it belongs to: the topic of a session, the title of a channel, a thread or a package, what a fact is
+    about.
+    """
+    at: str
+    """When: RFC 3339, UTC."""
+    by: NotRequired[str | None]
+    """Who made it: a handle, `~owner`, `operator`, or the name that its author gave."""
+    id: str
+    """Its name among all hits."""
+    kind: str
+    """`message`, `event`, `input`, `output`, `result`, `package` or `fact`."""
+    path: str
+    """The path that reads it."""
+    reference: Reference
+    """Where it stands."""
+    room: str
+    """`sessions`, `channels`, `runs` or `context`."""
+    score: float
+    """How near it is; comparable within one answer."""
+    snippet: Snippet2
+    """The part of it that has most of the query's words."""
+    why: Why
+    """Why it ranks there."""
 
 
 
@@ -3470,6 +3503,15 @@ class Snippet(TypedDict):
 
 
 
+class Snippet2(TypedDict):
+    """A part of what was found."""
+    matches: List[List[int]]
+    """Where words of the query stand in it: from and to, in Unicode characters."""
+    text: str
+    """The text."""
+
+
+
 class SnoozeRequest(TypedDict):
     """The body of `POST /requests/{id}/snooze`."""
     until: int
@@ -3755,6 +3797,17 @@ class WhoIsThere(TypedDict):
     """News that it has not seen; of one's own owner's alone."""
 
 
+
+class Why(TypedDict):
+    """What a score is made of; each from 0 to 1."""
+    date: NotRequired[float | None]
+    """How well its day goes with the time that the query names; absent where it names none."""
+    meaning: NotRequired[float | None]
+    """How alike it is in meaning; absent without a model."""
+    words: float
+    """How many of the query's words it has, rare ones count more."""
+
+
 ErrorCode = Literal[
     "AGENT_NOT_FOUND",
     "INVALID_PARAMS",
@@ -3870,6 +3923,7 @@ ErrorCode = Literal[
     "invalid_request_metadata",
     "invalid_role",
     "invalid_roles",
+    "invalid_room",
     "invalid_rooms",
     "invalid_rule",
     "invalid_run_context",

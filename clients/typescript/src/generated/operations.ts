@@ -2623,30 +2623,40 @@ export class SearchOperations {
   }
 
   /**
-   * Search the agents that the caller may see, in one response.
+   * Search everything that the caller may read.
    *
-   * Agents whose handle, display name or description contains the text, ignoring case.
+   * Messages, channel events, runs, packages and facts by their words (and meaning, where there is a model), the
+   * nearest first; agents whose handle, name or description contains the text. What the caller may not read is not
+   * found.
    *
-   * Refused with: invalid_query, invalid_limit, invalid_cursor, missing_authorization, invalid_authorization,
-   * too_many_searches.
+   * Refused with: invalid_query, invalid_room, invalid_handle, invalid_since, invalid_until, invalid_limit,
+   * invalid_cursor, missing_authorization, invalid_authorization, overloaded, too_many_searches.
    */
   async all(
     options: {
       /** The `next_cursor` of the previous page. */
       cursor?: string;
-      /** Maximum number; 20 when absent, at most 50. */
+      /** Maximum number of hits, and of agents; 20 when absent, at most 50. */
       limit?: number;
-      /** What to search for, 2 to 100 characters. */
+      /** What to search for, 2 to 1000 characters. */
       q: string;
+      /** Only in these rooms, with commas between or sent several times: agents, sessions, channels, runs, context. */
+      room?: string;
+      /** Not older than this: RFC 3339 UTC, or a day. */
+      since?: string;
+      /** Older than this: RFC 3339 UTC, or up to the end of a day. */
+      until?: string;
+      /** Only what this one made: `@owner.name`, `~owner` or `operator`. */
+      who?: string;
     } & CallOptions,
   ): Promise<types.FoundAll> {
-    return (await this.transport.call("search.all", "GET", "/search", "json", "read", { ...options, query: { cursor: options.cursor, limit: options.limit, q: options.q } })) as types.FoundAll;
+    return (await this.transport.call("search.all", "GET", "/search", "json", "read", { ...options, query: { cursor: options.cursor, limit: options.limit, q: options.q, room: options.room, since: options.since, until: options.until, who: options.who } })) as types.FoundAll;
   }
 
   /**
    * Search the messages that you may read.
    *
-   * Messages whose text has this one, whatever its case; the newest session first.
+   * Messages whose text has this one or all of its words, whatever their case and form; the newest session first.
    *
    * Refused with: invalid_query, invalid_limit, invalid_cursor, invalid_handle, overloaded, too_many_searches.
    */

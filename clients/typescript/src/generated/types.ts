@@ -903,12 +903,42 @@ export interface FoundAgents {
 export interface FoundAll {
   /** The first agents, by handle. */
   agents: FoundAgent[];
+  /** Whether everything up to now was searched; false while the index is built or behind. */
+  complete: boolean;
+  /** What was said, the nearest first. */
+  hits: FoundHit[];
   /** The `cursor` of the next page; absent at the end. */
   next_cursor?: string | null;
   /** Always empty, likewise. */
   organizations: string[];
   /** Always empty: people have no profiles here. */
   people: string[];
+}
+
+/** Something that was found. */
+export interface FoundHit {
+  /** What it belongs to: the topic of a session, the title of a channel, a thread or a package, what a fact is about. */
+  about?: string | null;
+  /** When: RFC 3339, UTC. */
+  at: string;
+  /** Who made it: a handle, `~owner`, `operator`, or the name that its author gave. */
+  by?: string | null;
+  /** Its name among all hits. */
+  id: string;
+  /** `message`, `event`, `input`, `output`, `result`, `package` or `fact`. */
+  kind: string;
+  /** The path that reads it. */
+  path: string;
+  /** Where it stands. */
+  reference: Reference;
+  /** `sessions`, `channels`, `runs` or `context`. */
+  room: string;
+  /** How near it is; comparable within one answer. */
+  score: number;
+  /** The part of it that has most of the query's words. */
+  snippet: Snippet2;
+  /** Why it ranks there. */
+  why: Why;
 }
 
 /** `GET /search/messages`. */
@@ -3293,6 +3323,14 @@ export interface Snippet {
   score: number;
 }
 
+/** A part of what was found. */
+export interface Snippet2 {
+  /** Where words of the query stand in it: from and to, in Unicode characters. */
+  matches: number[][];
+  /** The text. */
+  text: string;
+}
+
 /** The body of `POST /requests/{id}/snooze`. */
 export interface SnoozeRequest {
   /** The time until which it is postponed. */
@@ -3560,6 +3598,16 @@ export interface WhoIsThere {
   unread?: number | null;
 }
 
+/** What a score is made of; each from 0 to 1. */
+export interface Why {
+  /** How well its day goes with the time that the query names; absent where it names none. */
+  date?: number | null;
+  /** How alike it is in meaning; absent without a model. */
+  meaning?: number | null;
+  /** How many of the query's words it has, rare ones count more. */
+  words: number;
+}
+
 /** Codes of refusals; a newer server may have more. */
 export type ErrorCode =
   | "AGENT_NOT_FOUND"
@@ -3676,6 +3724,7 @@ export type ErrorCode =
   | "invalid_request_metadata"
   | "invalid_role"
   | "invalid_roles"
+  | "invalid_room"
   | "invalid_rooms"
   | "invalid_rule"
   | "invalid_run_context"

@@ -1,5 +1,4 @@
-//! `GET /search/agents` and `GET /search`: agents by their handle, name and description, among those that the caller
-//! can see.
+//! `GET /search/agents`: agents by their handle, name and description, among those that the caller can see.
 //! Must not know: visibility; `viewer.rs` decides it.
 
 use axum::{
@@ -14,15 +13,15 @@ use serde::Deserialize;
 
 use super::{
     profiles::viewer,
-    reachable::look_through,
+    reachable::{Place, look_through},
     request::{cursor, limit},
 };
 use crate::{
     Accounts, Caller, KnownAgent, Principal, Profile,
     answer::AccountRefusal,
     fields::searched_text,
-    limits::{AGENTS_LOOKED_AT_MAX, AGENTS_SEARCHED_MAX, FOUND_DEFAULT, FOUND_PAGE_MAX},
-    wire::{FoundAgent, FoundAgents, FoundAll},
+    limits::{AGENTS_LOOKED_AT_MAX, FOUND_DEFAULT, FOUND_PAGE_MAX},
+    wire::{FoundAgent, FoundAgents},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -30,25 +29,24 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = |id, path, summary| {
-        OperationDoc::new(id, Method::GET, path, summary)
-            .description("Agents whose handle, display name or description contains the text, ignoring case.")
-            .auth(Auth::Any)
-            .query::<AgentsQuery>()
-            .errors(Class::Malformed, super::BAD_PAGE)
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-            .errors(Class::TooMany, &["too_many_searches"])
-    };
-    let agents = doc("search.agents", "/search/agents", "Search the agents that the caller may see")
-        .action("sessions", "me")
-        .reply::<FoundAgents>();
-    let all = doc("search.all", "/search", "Search the agents that the caller may see, in one response")
-        .no_tool("search.agents finds the same agents")
-        .reply::<FoundAll>();
-    vec![Operation::new(agents, search_agents), Operation::new(all, search_all)]
+    let agents = OperationDoc::new(
+        "search.agents",
+        Method::GET,
+        "/search/agents",
+        "Search the agents that the caller may see",
+    )
+    .description("Agents whose handle, display name or description contains the text, ignoring case.")
+    .action("sessions", "me")
+    .auth(Auth::Any)
+    .query::<AgentsQuery>()
+    .reply::<FoundAgents>()
+    .errors(Class::Malformed, super::BAD_PAGE)
+    .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+    .errors(Class::TooMany, &["too_many_searches"]);
+    vec![Operation::new(agents, search_agents)]
 }
 
-/// The query of `GET /search/agents` and `GET /search`.
+/// The query of `GET /search/agents`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AgentsQuery {
     /// What to search for, 2 to 100 characters.
@@ -67,41 +65,36 @@ fn has(known: &KnownAgent, text: &str) -> bool {
     known.handle.as_str().contains(text) || said.into_iter().any(|said| said.to_lowercase().contains(text))
 }
 
-type SearchQuery = Result<Query<AgentsQuery>, QueryRejection>;
-
-async fn search(
+/// A page of the agents that somebody sees and that have a text, which is in lower case, and the `cursor` of the next page.
+/// The page looks at no more than `looked_at_max` agents. For rooms that search for more than agents.
+///
+/// # Errors
+/// For a cursor that can't be read, and what the store says.
+pub async fn find_agents(
     accounts: &Accounts,
     principal: Principal,
-    query: SearchQuery,
-    looked_at_max: usize,
-) -> Result<FoundAgents, AccountRefusal> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let text = searched_text(query.q.as_deref())?;
-    let most = (limit(query.limit.as_deref(), FOUND_DEFAULT, FOUND_PAGE_MAX)?, looked_at_max);
-    let place = cursor(query.cursor.as_deref())?.unwrap_or_default();
-    let _share = accounts.search_share(&principal.who)?;
+    text: &str,
+    (limit, looked_at_max): (usize, usize),
+    place: Option<&str>,
+) -> Result<(Vec<FoundAgent>, Option<String>), AccountRefusal> {
+    let place = cursor(place)?.unwrap_or_default();
     let viewer = viewer(accounts, principal).await?;
-    let show =
-        |known: &KnownAgent| (has(known, &text) && viewer.sees(known)).then(|| FoundAgent::from(known));
-    let (agents, next) = look_through(accounts, "", place, most, |_| true, show).await?;
-    Ok(FoundAgents { agents, next_cursor: next.map(|place| place.to_string()) })
+    let show = |known: &KnownAgent| (has(known, text) && viewer.sees(known)).then(|| FoundAgent::from(known));
+    let (agents, next) = look_through(accounts, "", place, (limit, looked_at_max), |_| true, show).await?;
+    Ok((agents, next.map(|place| place.to_string())))
 }
 
 async fn search_agents(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: SearchQuery,
+    query: Result<Query<AgentsQuery>, QueryRejection>,
 ) -> Result<Json<FoundAgents>, AccountRefusal> {
-    Ok(Json(search(&accounts, principal, query, AGENTS_LOOKED_AT_MAX).await?))
-}
-
-/// Clients of other servers know no cursor here, so that more is looked at for the one answer that they ask for.
-async fn search_all(
-    State(accounts): State<Accounts>,
-    Caller(principal): Caller,
-    query: SearchQuery,
-) -> Result<Json<FoundAll>, AccountRefusal> {
-    let FoundAgents { agents, next_cursor } =
-        search(&accounts, principal, query, AGENTS_SEARCHED_MAX).await?;
-    Ok(Json(FoundAll { agents, people: Vec::new(), organizations: Vec::new(), next_cursor }))
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    let text = searched_text(query.q.as_deref())?;
+    let most = (limit(query.limit.as_deref(), FOUND_DEFAULT, FOUND_PAGE_MAX)?, AGENTS_LOOKED_AT_MAX);
+    let place = query.cursor.as_deref();
+    cursor::<Place>(place)?;
+    let _share = accounts.search_share(&principal.who)?;
+    let (agents, next_cursor) = find_agents(&accounts, principal, &text, most, place).await?;
+    Ok(Json(FoundAgents { agents, next_cursor }))
 }

@@ -159,17 +159,3 @@ pub struct FoundAgents {
     /// The `cursor` of the next page; null at the end. A page may have fewer agents than `limit`, or none.
     pub next_cursor: Option<String>,
 }
-
-/// `GET /search`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FoundAll {
-    /// The first agents, by handle.
-    pub agents: Vec<FoundAgent>,
-    /// Always empty: people have no profiles here.
-    pub people: Vec<String>,
-    /// Always empty, likewise.
-    pub organizations: Vec<String>,
-    /// The `cursor` of the next page; absent at the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}

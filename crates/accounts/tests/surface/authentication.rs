@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use http::Request;
+use plenary_accounts::Scope;
 
 use crate::house::{Answer, House, OPERATOR};
 
@@ -127,4 +128,20 @@ async fn a_chosen_token_serves_one_bearer_after_another() {
     house.post(OPERATOR, "/_admin/agents/@alice.bot/rotate-token", "").await.ok(200);
     house.agent("@bob.bot", r#""token":"shared-secret-0000""#).await;
     assert_eq!(house.get("shared-secret-0000", "/agents/me").await.ok(200)["handle"], "@bob.bot");
+}
+
+#[tokio::test]
+async fn a_token_that_ended_meanwhile_has_the_scope_of_nothing() {
+    let house = House::new();
+    let own = house.agent("@alice.bot", "").await;
+    let bearer = house.accounts.authenticate(&own).await.unwrap().unwrap();
+    assert_eq!(house.accounts.scope_of(&bearer).await.unwrap(), None);
+    let read: Scope = "read".parse().unwrap();
+    let (below, _) = house.accounts.narrow(&bearer, read.clone(), 60_000).await.unwrap();
+    let below = house.accounts.authenticate(below.expose()).await.unwrap().unwrap();
+    assert_eq!(house.accounts.scope_of(&below).await.unwrap(), Some(read));
+    house.call(OPERATOR, "DELETE", "/_admin/agents/@alice.bot", "").await;
+    for ended in [bearer, below] {
+        assert_eq!(house.accounts.scope_of(&ended).await.unwrap(), Some(Scope::default()));
+    }
 }

@@ -10,6 +10,7 @@ use plenary_accounts::{Credentials, Follower, Principal, TokenOwner, identify};
 use plenary_edge::{Auth, Operation, OperationDoc, refusal_response};
 use plenary_kernel::{AgentHandle, Class, Position, Refusal};
 use plenary_log::PageSize;
+use plenary_retrieval::Query as Words;
 use plenary_room::{CannotWatch, sse::pieces};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,6 +35,8 @@ struct WatchQuery {
     kinds: Option<String>,
     /// Only events that concern one of these agents, separated by commas.
     agents: Option<String>,
+    /// Only events that have all of these words, in whatever form.
+    q: Option<String>,
     /// Events after this cursor; new events only when absent; `Last-Event-ID` overrides it.
     after: Option<String>,
 }
@@ -132,7 +135,9 @@ fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
     let agents = names(query.agents.as_deref(), "invalid_agents")?;
     let agents = agents.iter().map(|agent| agent.parse::<AgentHandle>()).collect::<Result<_, _>>();
     let agents = agents.map_err(|wrong| Refusal::malformed("invalid_agents", format!("agents: {wrong}.")))?;
-    Ok(WatchFilter { rooms, kinds, agents })
+    let wrong = |fault| Refusal::malformed("invalid_query", format!("q: {fault}."));
+    let query = query.q.as_deref().map(Words::read).transpose().map_err(wrong)?;
+    Ok(WatchFilter { rooms, kinds, agents, query })
 }
 
 fn names(text: Option<&str>, code: &'static str) -> Result<Vec<String>, Refusal> {

@@ -39,33 +39,6 @@ pub(super) fn document(id: &str, package: &[u8], status: Status, created_at: Mom
     }
 }
 
-const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
-pub(super) const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
-
-/// The day of a moment in the words that questions have for it.
-pub(super) fn day(at: Moment) -> String {
-    let date = &at.in_ms()[..10];
-    let nth = |text: &str| text.parse::<usize>().unwrap_or_default();
-    let month = MONTHS.get(nth(&date[5..7]).wrapping_sub(1)).unwrap_or(&"");
-    // The first day of 1970 was a Thursday.
-    let weekday = usize::try_from(at.ms().div_euclid(DAY_MS).rem_euclid(7)).unwrap_or_default();
-    format!("{date} {} {} {month} {}", WEEKDAYS[weekday], nth(&date[8..]), &date[..4])
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -94,17 +67,5 @@ mod tests {
         assert_eq!(seen, expected);
         assert_eq!((document.project.as_str(), document.is_draft), ("p", true));
         assert_eq!(document.created_at_ms, 1_776_542_400_500);
-    }
-
-    #[test]
-    fn a_day_has_its_words() {
-        for (at, words) in [
-            ("2025-05-11T10:00:00Z", "2025-05-11 Sunday 11 May 2025"),
-            ("1970-01-01T00:00:00Z", "1970-01-01 Thursday 1 January 1970"),
-            ("1969-12-31T23:59:59Z", "1969-12-31 Wednesday 31 December 1969"),
-            ("2024-02-29T00:00:00.5Z", "2024-02-29 Thursday 29 February 2024"),
-        ] {
-            assert_eq!(day(Moment::parse(at).unwrap()), words);
-        }
     }
 }

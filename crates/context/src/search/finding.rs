@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
+use plenary_indexing::unavailable;
 use plenary_log::Fault;
 use plenary_retrieval::{HITS_MAX, PartHit, Query, Scope, parts};
 use serde_json::Value;
 
-use super::{Ranking, documents::sections, following::unavailable};
+use super::{Ranking, documents::sections};
 use crate::{
     Context, Failure,
     focus::{self, Snippet},
@@ -67,12 +68,11 @@ impl Context {
         max: usize,
     ) -> Result<Vec<Snippet>, Fault> {
         let search = self.search();
-        search.recent.until(self.log().head().await?).await;
-        let mut ids = search.recent.waiting(FOCUS_WAITING_MAX);
+        let mut ids = search.waiting(self.log().head().await?, FOCUS_WAITING_MAX).await;
         ids.retain(|id| id.split_once('/').is_some_and(|(project, _)| projects.contains(project)));
-        let scope = Scope { projects, since_ms: Some(since.ms()), without_drafts: true };
+        let scope = Scope { projects, since_ms: Some(since.ms()), until_ms: None, without_drafts: true };
         let (hits, near) = tokio::join!(
-            search.index.search(query, &scope, FOCUS_PACKAGES_MAX),
+            search.index().search(query, &scope, FOCUS_PACKAGES_MAX),
             self.parts_near(query, &scope, FOCUS_PACKAGES_MAX)
         );
         let hits = hits.map_err(unavailable)?;

@@ -3,21 +3,19 @@
 //! Must not know: how an index is stored.
 
 mod documents;
+mod everything;
 mod finding;
 mod following;
 mod ranking;
-mod recent;
-mod when;
 
 use std::sync::Arc;
 
-use plenary_log::StoredEvent;
-use plenary_retrieval::{Fault, Index, Semantic};
-use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::watch;
+use plenary_engine::Room as _;
+use plenary_indexing::{CHANGES_MAX, Follower};
+use plenary_log::StreamName;
+use plenary_retrieval::{Index, Semantic};
 
-use self::recent::Recent;
-use crate::limits::{SEARCH_CHANGES_MAX, SEMANTIC_CHANGES_MAX};
+use crate::{limits::SEMANTIC_CHANGES_MAX, package::room::PackageRoom};
 
 pub(crate) use self::ranking::Ranking;
 
@@ -41,61 +39,24 @@ impl From<Arc<dyn Index>> for Indexes {
     }
 }
 
+fn is_package(stream: &StreamName) -> bool {
+    stream.category() == PackageRoom::CATEGORY
+}
+
+/// Follows the packages into an index of words.
+pub(crate) fn words(index: Arc<dyn Index>) -> Follower {
+    Follower::new(index, is_package, CHANGES_MAX)
+}
+
 /// The index by meaning, which follows the log by itself: it is slower, and holds nothing up.
 pub(crate) struct SemanticSearch {
-    pub(crate) search: Search,
+    pub(crate) search: Follower,
     pub(crate) semantic: Arc<dyn Semantic>,
 }
 
 impl SemanticSearch {
     pub(crate) fn new(semantic: Arc<dyn Semantic>) -> Self {
         let index: Arc<dyn Index> = semantic.clone();
-        Self { search: Search::bounded(index, SEMANTIC_CHANGES_MAX), semantic }
-    }
-}
-
-/// The index of this room, and what is still to go into it.
-pub(crate) struct Search {
-    index: Arc<dyn Index>,
-    recent: Recent,
-    /// Changes that one write takes together.
-    changes_max: usize,
-    /// How many events are to be looked at before all packages are found.
-    lag: Gauge,
-    closing: watch::Sender<bool>,
-}
-
-impl Search {
-    pub(crate) fn new(index: Arc<dyn Index>) -> Self {
-        Self::bounded(index, SEARCH_CHANGES_MAX)
-    }
-
-    fn bounded(index: Arc<dyn Index>, changes_max: usize) -> Self {
-        let (recent, lag, closing) = (Recent::default(), Gauge::default(), watch::Sender::new(false));
-        let search = Self { index, recent, changes_max, lag, closing };
-        search.count();
-        search
-    }
-
-    /// Takes note of committed events. Never waits.
-    pub(crate) fn committed(&self, events: &[StoredEvent]) {
-        if self.recent.push(events) {
-            self.count();
-        }
-    }
-
-    fn count(&self) {
-        self.lag.set(i64::try_from(self.recent.lag()).unwrap_or(i64::MAX));
-    }
-
-    /// How many events are to be looked at before all packages are found.
-    pub(crate) fn lag(&self) -> &Gauge {
-        &self.lag
-    }
-
-    /// Ends the following and closes the index. What was not put there is read from the log at the next start.
-    pub(crate) async fn close(&self) -> Result<(), Fault> {
-        self.closing.send_replace(true);
-        self.index.close().await
+        Self { search: Follower::new(index, is_package, SEMANTIC_CHANGES_MAX), semantic }
     }
 }

@@ -4,28 +4,16 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
+use plenary_indexing::unavailable;
 use plenary_log::Fault;
-use plenary_retrieval::{Evidence, HITS_MAX, Hit, PartHit, Query, Scope, fuse};
+use plenary_retrieval::{Competition, HITS_MAX, Hit, PartHit, Query, Scope, fuse};
 
-use super::{
-    SemanticSearch,
-    documents::{day, sections},
-    following::unavailable,
-    when::When,
-};
+use super::{SemanticSearch, documents::sections};
 use crate::{
     Context, Failure,
     limits::{CANDIDATES_FACTOR, HYBRID_CANDIDATES_MAX, READS_AT_ONCE},
     rejection::Rejection,
 };
-
-/// What meaning counts, and beside it the query's words in one passage and in the whole package. Other shares near these
-/// found as much (docs/decisions/0012).
-const MEANING_SHARE: f64 = 0.68;
-const PASSAGE_SHARE: f64 = 0.13;
-const WHOLE_SHARE: f64 = 0.19;
-/// What a package gets in addition that goes with the time that a query names.
-const TIME_SHARE: f64 = 0.05;
 
 /// What nearness is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +51,9 @@ impl Context {
         scope: &Scope,
         limit: usize,
     ) -> Result<Vec<Hit>, Failure> {
-        let lexical =
-            |limit| async move { self.search().index.search(query, scope, limit).await.map_err(unavailable) };
+        let lexical = |limit| async move {
+            self.search().index().search(query, scope, limit).await.map_err(unavailable)
+        };
         let missing = |capability| Failure::Rejected(Rejection::NotImplemented(capability));
         match (ranking, self.working()) {
             (None | Some(Ranking::Lexical), None) | (Some(Ranking::Lexical), Some(_)) => {
@@ -95,7 +84,7 @@ impl Context {
     /// The query without words that nearly every document has: a vector of a name is near to all who have it. All of it while
     /// the index does not say.
     async fn telling(&self, query: &Query, scope: &Scope) -> Query {
-        let common = self.search().index.common(query, scope).await.unwrap_or_default();
+        let common = self.search().index().common(query, scope).await.unwrap_or_default();
         query.without(&common)
     }
 
@@ -115,27 +104,21 @@ impl Context {
         let unknown = unknown.map_or(0.0, |hit| hit.score);
         meant.truncate(most);
         let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
-        let (mut found, mut evidence) = (Vec::with_capacity(candidates.len()), Evidence::new(query));
-        let mut made = Vec::with_capacity(candidates.len());
+        let mut competition = Competition::new(query);
+        let (mut found, mut meaning) = (Vec::with_capacity(candidates.len()), Vec::new());
         for chunk in candidates.chunks(READS_AT_ONCE) {
             let reads =
                 chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
             for (hit, held) in try_join_all(reads).await? {
                 let Some(held) = held else { continue };
                 let package = serde_json::from_str(&held.text).unwrap_or_default();
-                evidence.add(&sections(&package), &day(held.present.created_at));
-                let meaning = near.get(&hit.id).copied().unwrap_or(unknown);
-                found.push(Hit { id: hit.id.clone(), score: MEANING_SHARE * meaning });
-                made.push(held.present.created_at.ms());
+                competition.add(&sections(&package), held.present.created_at.ms());
+                meaning.push(near.get(&hit.id).copied().unwrap_or(unknown));
+                found.push(hit.clone());
             }
         }
-        for (hit, share) in found.iter_mut().zip(evidence.shares()) {
-            hit.score += PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole;
-        }
-        if let (Some(when), Some(newest)) = (When::read(query.text()), made.iter().copied().max()) {
-            for (hit, made) in found.iter_mut().zip(made) {
-                hit.score += TIME_SHARE * when.fit(made, newest);
-            }
+        for (hit, score) in found.iter_mut().zip(competition.scores(&meaning)) {
+            hit.score = score.total;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
@@ -151,6 +134,13 @@ impl Context {
             }
             None => Vec::new(),
         }
+    }
+
+    /// Documents that are near to a query by meaning; none while there is no model.
+    pub(super) async fn meant(&self, query: &Query, scope: &Scope, limit: usize) -> Option<Vec<Hit>> {
+        let meaning = self.working()?;
+        let query = self.telling(query, scope).await;
+        meaning.semantic.search(&query, scope, limit).await.ok()
     }
 
     /// Asks a model that does not work whether it does now.

@@ -24,7 +24,9 @@ use plenary_mcp::{
     tool::{CallOutcome, Tools},
     tools,
 };
+use plenary_room::ServedRoom as _;
 use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runs};
+use plenary_search::Search;
 use plenary_sessions::Sessions;
 use plenary_telemetry::Telemetry;
 use serde_json::{Value, json};
@@ -50,6 +52,7 @@ struct Parts {
     context: Context,
     runs: Runs,
     inbox: Inbox,
+    search: Search,
 }
 
 /// An agent with tools.
@@ -120,14 +123,23 @@ impl House {
                 Arc::new(runs.clone()),
             ],
         };
+        let found_in = [sessions.findable(), channels.findable(), context.findable(), runs.findable()];
+        let index = plenary_retrieval_sqlite::open_memory().unwrap();
+        let search = Search::new(
+            log.clone(),
+            accounts.clone(),
+            (Some(index), None),
+            found_in.into_iter().flatten().collect(),
+        );
         let inbox = Inbox::new(log, clock, cursors, rooms);
         inbox.begin().await.unwrap();
-        Self::of(Parts { accounts, sessions, frames, channels, context, runs, inbox }, opened.feed, presence)
+        let parts = Parts { accounts, sessions, frames, channels, context, runs, inbox, search };
+        Self::of(parts, opened.feed, presence)
     }
 
     /// The rooms begin to hear of what is committed, and are asked through one router.
     fn of(parts: Parts, feed: Feed, presence: Arc<Presence>) -> Self {
-        let Parts { accounts, sessions, frames, channels, context, runs, inbox } = parts;
+        let Parts { accounts, sessions, frames, channels, context, runs, inbox, search } = parts;
         let observers: Vec<Arc<dyn Observer>> = vec![
             Arc::new(accounts.clone()),
             Arc::new(sessions.clone()),
@@ -135,6 +147,7 @@ impl House {
             Arc::new(frames.clone()),
             Arc::new(context.clone()),
             Arc::new(runs.clone()),
+            Arc::new(search.clone()),
             Arc::new(inbox.clone()),
         ];
         tokio::spawn(dispatch(feed, presence, observers));
@@ -142,6 +155,8 @@ impl House {
         tokio::spawn(runs.running());
         let indexed = context.clone();
         tokio::spawn(async move { indexed.index().await });
+        let everything = search.clone();
+        tokio::spawn(async move { everything.index().await });
         let metrics = Metrics::new();
         let router = plenary_edge::routes(plenary_accounts::operations(), &metrics)
             .unwrap()
@@ -151,7 +166,8 @@ impl House {
             .merge(plenary_frames::routes(frames, &metrics).unwrap())
             .merge(plenary_context::routes(context, &metrics).unwrap())
             .merge(plenary_runs::routes(runs, &metrics).unwrap())
-            .merge(plenary_inbox::routes(inbox, &metrics).unwrap());
+            .merge(plenary_inbox::routes(inbox, &metrics).unwrap())
+            .merge(plenary_edge::routes(plenary_search::operations(), &metrics).unwrap().with_state(search));
         let router = with_fallbacks(router, &metrics);
         let requests = Arc::new(AtomicUsize::new(0));
         let made = requests.clone();
@@ -197,6 +213,7 @@ pub(crate) fn docs() -> Vec<OperationDoc> {
     let mut docs = Vec::new();
     docs.extend(plenary_accounts::operations::<Accounts>().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_sessions::operations().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_search::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_frames::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_channels::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_context::operations().iter().map(|operation| operation.doc().clone()));

@@ -16,7 +16,7 @@ pub(crate) struct Group {
 pub(crate) const GROUPS: &[Group] = &[
     Group {
         title: "Talk",
-        commands: &["send", "reply", "ask", "who", "inbox", "attention", "watch", "message"],
+        commands: &["send", "reply", "ask", "who", "inbox", "attention", "search", "watch", "message"],
         example: "plenary send @nick.claude-parser \"The schema changed: see db/schema.sql\"",
     },
     Group {

@@ -42,6 +42,7 @@ mod say;
 mod scoped;
 #[cfg(test)]
 mod scratch;
+mod search;
 mod session;
 mod settings;
 mod shell;
@@ -235,6 +236,8 @@ pub(crate) enum Command {
     Status,
     /// Print a link that signs a browser in to the console once
     Console(console::Console),
+    /// Search what was said anywhere: messages, channels, runs, packages, facts, agents
+    Search(search::Search),
     /// Follow all events that the caller may see, one line each
     Watch(watch::Watch),
     /// Tokens saved on this machine: add, remove, list
@@ -344,6 +347,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Mcp(args) => wait(mcp::run(context, args)),
         Command::Acp(args) => wait(acp::run(context, args)),
         Command::Console(args) => wait(console::run(context, args)),
+        Command::Search(args) => wait(search::run(context, args)),
         Command::Watch(args) => wait(watch::run(context, args)),
         Command::Status => wait(status::run(context)),
     }

@@ -35,6 +35,9 @@ pub(crate) struct Watch {
     /// Only events that concern these agents, separated by commas
     #[arg(long)]
     agents: Option<String>,
+    /// Only events that have all of these words, in whatever form
+    #[arg(long)]
+    words: Option<String>,
     /// Start after this cursor; 0 starts at the beginning [default: only new events]
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
@@ -54,7 +57,7 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
         },
     };
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
-    let query = WatchQuery { rooms: args.rooms, kinds: args.kinds, agents: args.agents };
+    let query = WatchQuery { rooms: args.rooms, kinds: args.kinds, agents: args.agents, q: args.words };
     let mut stream = client.watch(&query, args.after, options);
     let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
     let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);

@@ -59,11 +59,12 @@ impl Server {
     /// Opens the store, finishes what a crash left, applies the seed, and listens.
     pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
-        let store::Store { opened, closing, index } = store::open(&settings).await?;
+        let store::Store { opened, closing, index, everything } = store::open(&settings).await?;
         let semantic = model::open(&settings).await?;
         opened.log.ledger().limit(settings.quota.stored());
         let operator = TokenDigest::of(operator.secret());
-        let opening = RoomInputs { log: opened.log, operator, indexes: Indexes { lexical: index, semantic } };
+        let indexes = Indexes { lexical: index, semantic };
+        let opening = RoomInputs { log: opened.log, operator, indexes, everything };
         let rooms = Rooms::build(&settings, opening, &telemetry).await?;
 
         usage::count(&rooms).await?;

@@ -26,8 +26,10 @@ use plenary_outward::{
 };
 use plenary_participation::Participation;
 use plenary_requests::Requests;
+use plenary_retrieval::Index;
 use plenary_room::{RoomDescription, ServedRoom};
 use plenary_runs::Runs;
+use plenary_search::Search;
 use plenary_sessions::Sessions;
 use plenary_sources::Sources;
 use plenary_telemetry::Telemetry;
@@ -42,7 +44,7 @@ pub(super) struct Entry {
     served: fn(&BuiltRooms) -> Arc<dyn ServedRoom>,
 }
 
-/// Every room but the inbox, in the order in which they are described, told of events, resumed and ended. Accounts come
+/// Every room but the search and the inbox, in the order in which they are described, told of events, resumed and ended. Accounts come
 /// first: whoever looks at an account again must see what has changed.
 const ROOMS: &[Entry] = &[
     Entry { about: Accounts::about, served: |built| Arc::new(built.accounts.clone()) },
@@ -63,8 +65,8 @@ const ROOMS: &[Entry] = &[
 
 /// What is said of every room before any is built.
 pub(super) fn about() -> Vec<RoomDescription> {
-    // The inbox is a view over the others and comes last: what it says was handed out, every room has.
-    ROOMS.iter().map(|entry| (entry.about)()).chain([Inbox::about()]).collect()
+    // The search and the inbox are views over the others. The inbox comes last: what it says was handed out, every room has.
+    ROOMS.iter().map(|entry| (entry.about)()).chain([Search::about(), Inbox::about()]).collect()
 }
 
 /// The rooms as they were built.
@@ -90,6 +92,8 @@ pub(super) struct RoomInputs {
     pub(super) log: Log,
     pub(super) operator: TokenDigest,
     pub(super) indexes: Indexes,
+    /// The index of everything that is not a package, where there is one.
+    pub(super) everything: Option<Arc<dyn Index>>,
 }
 
 /// The rooms of a server, and what they share.
@@ -112,7 +116,8 @@ impl Rooms {
         opening: RoomInputs,
         telemetry: &Telemetry,
     ) -> anyhow::Result<Self> {
-        let RoomInputs { log, operator, indexes } = opening;
+        let RoomInputs { log, operator, indexes, everything } = opening;
+        let semantic = indexes.semantic.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (accounts, issuers) = accounts(settings, (&log, &clock), operator).await?;
         let presence = Arc::new(Presence::default());
@@ -165,6 +170,10 @@ impl Rooms {
         };
         let mut served: Vec<Arc<dyn ServedRoom>> = ROOMS.iter().map(|entry| (entry.served)(&built)).collect();
         let BuiltRooms { accounts, sessions, frames, runs, console, a2a, .. } = built;
+        let found_in: Vec<_> = served.iter().filter_map(|room| room.findable()).collect();
+        let search = Search::new(log.clone(), accounts.clone(), (everything, semantic), found_in.clone());
+        sessions.set_words(Arc::new(search.words()));
+        served.push(Arc::new(search));
         let sources = served.iter().filter_map(|room| room.news()).collect();
         let below = plenary_inbox::Rooms { accounts: accounts.clone(), sessions, frames, sources };
         let inbox = Inbox::new(log.clone(), clock, cursors.clone(), below);
@@ -172,7 +181,7 @@ impl Rooms {
         served.push(Arc::new(inbox));
         let tellers = served.iter().filter_map(|room| room.teller()).collect();
         let glancers = served.iter().filter_map(|room| room.glancer()).collect();
-        console.begin(tellers, glancers).await.context("reading where the log stands")?;
+        console.begin(tellers, glancers, found_in).await.context("reading where the log stands")?;
         Ok(Self { log, accounts, runs, console, a2a, presence, cursors, served })
     }
 }

@@ -72,6 +72,8 @@ pub(crate) struct Settings {
     pub(crate) connections_per_address_max: Option<usize>,
     /// Whether `/metrics` is for everybody, and not only for this machine and the operator.
     pub(crate) metrics_open: bool,
+    /// Whether what is said is indexed beside packages.
+    pub(crate) search_everything: bool,
     /// Whether documents of OAuth clients are fetched also from private addresses, and over `http`.
     pub(crate) private_clients: bool,
     /// Who outside this server vouches for people and programs.
@@ -119,6 +121,7 @@ struct File {
     files: FilesTable,
     notify: NotifyTable,
     metrics: MetricsTable,
+    search: SearchTable,
     oauth: OAuthTable,
     issuers: BTreeMap<String, IssuerTable>,
     channels: ChannelsTable,
@@ -143,6 +146,19 @@ struct OAuthTable {
 #[serde(deny_unknown_fields, default)]
 struct MetricsTable {
     open: bool,
+}
+
+/// `[search]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SearchTable {
+    everything: bool,
+}
+
+impl Default for SearchTable {
+    fn default() -> Self {
+        Self { everything: true }
+    }
 }
 
 /// `[channels]`.
@@ -268,6 +284,7 @@ impl Settings {
             connections_max: None,
             connections_per_address_max: None,
             metrics_open: false,
+            search_everything: true,
             private_clients: false,
             issuers: ConfiguredIssuers::default(),
             trusted_proxies: Vec::new(),
@@ -337,6 +354,7 @@ impl Settings {
             connections_max: file.connections_max,
             connections_per_address_max: file.connections_per_address_max,
             metrics_open: file.metrics.open,
+            search_everything: file.search.everything,
             private_clients: file.oauth.private_clients,
             issuers,
             trusted_proxies: trusted(&file.trusted_proxies)?,

@@ -8,6 +8,7 @@ use plenary_journal::jetstream::{Nats, Retention};
 use plenary_log::OpenedLog;
 use plenary_log_cluster::Journals;
 use plenary_retrieval::Index;
+use plenary_retrieval_postgres::Tables;
 
 use super::{
     Settings,
@@ -30,20 +31,42 @@ impl StoreClose {
     }
 }
 
-/// The search index's directory in the data directory.
+/// The directories of the search indexes in the data directory: of packages, and of everything else.
 const SEARCH: &str = "search";
+const EVERYTHING: &str = "search-everything";
 /// The contents' directory in the data directory, where they are kept there.
 pub(super) const BLOBS: &str = "blobs";
 
 /// What a data directory holds that others must not read; the database closes its own files.
-const DIRECTORIES: [&str; 2] = [SEARCH, BLOBS];
+const DIRECTORIES: [&str; 3] = [SEARCH, EVERYTHING, BLOBS];
 const FILES: [&str; 1] = [VECTORS];
 
 /// A store that was opened.
 pub(crate) struct Store {
     pub(crate) opened: OpenedLog,
     pub(crate) closing: StoreClose,
+    /// The index of packages.
     pub(crate) index: Arc<dyn Index>,
+    /// The index of everything else, if there is to be one.
+    pub(crate) everything: Option<Arc<dyn Index>>,
+}
+
+/// The index of packages, and that of everything else.
+type Indexes = (Arc<dyn Index>, Option<Arc<dyn Index>>);
+
+/// Those of a data directory. Of one that is not to be nothing is left.
+fn indexes(data: &Path, has_everything: bool) -> anyhow::Result<Indexes> {
+    let open = |name| plenary_retrieval_sqlite::open(&data.join(name)).context("opening the search index");
+    let everything: Option<Arc<dyn Index>> = match has_everything {
+        true => Some(open(EVERYTHING)?),
+        false => {
+            let removed = std::fs::remove_dir_all(data.join(EVERYTHING));
+            let is_gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+            removed.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })?;
+            None
+        }
+    };
+    Ok((open(SEARCH)?, everything))
 }
 
 pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
@@ -51,32 +74,43 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
         let options = plenary_log_postgres::Options::default();
         let opened = plenary_log_postgres::open(url, options.clone()).await;
         let opened = opened.context("opening the PostgreSQL store")?;
-        let index = plenary_retrieval_postgres::open_index(url, &options).await;
-        let index = index.context("opening the search index in PostgreSQL")?;
-        return Ok(Store { opened, closing: StoreClose(None), index });
+        let open = |shelf| plenary_retrieval_postgres::open_index(url, &options, shelf);
+        let index = open(Tables::Packages).await.context("opening the search index in PostgreSQL")?;
+        let everything = match settings.search_everything {
+            true => Some(open(Tables::Everything).await.context("opening the search index in PostgreSQL")?),
+            false => None,
+        };
+        return Ok(Store { opened, closing: StoreClose(None), index, everything });
     }
     if let (Some(cluster), Some(directory)) = (&settings.cluster, &settings.data) {
-        return replica(cluster, directory).await;
+        return replica(cluster, directory, settings.search_everything).await;
     }
     let Some(directory) = &settings.data else {
-        let index = plenary_retrieval_sqlite::open_memory().context("opening the search index")?;
-        return Ok(Store { opened: plenary_log::open_memory(), closing: StoreClose(None), index });
+        let open = || -> anyhow::Result<Arc<dyn Index>> {
+            Ok(plenary_retrieval_sqlite::open_memory().context("opening the search index")?)
+        };
+        let (index, everything) = (open()?, settings.search_everything.then(open).transpose()?);
+        return Ok(Store {
+            opened: plenary_log::open_memory(),
+            closing: StoreClose(None),
+            index,
+            everything,
+        });
     };
-    let directory = directory.clone();
+    let (directory, has_everything) = (directory.clone(), settings.search_everything);
     let opening = move || {
         privacy::close(&directory, &DIRECTORIES, &FILES)?;
         let opened = plenary_log_sqlite::open(&directory, plenary_log_sqlite::Options::default());
         let opened = opened.with_context(|| format!("opening the store in {}", directory.display()))?;
-        let index = plenary_retrieval_sqlite::open(&directory.join(SEARCH));
-        Ok::<_, anyhow::Error>((opened, index.context("opening the search index")?))
+        Ok::<_, anyhow::Error>((opened, indexes(&directory, has_everything)?))
     };
-    let ((opened, closing), index) =
+    let ((opened, closing), (index, everything)) =
         tokio::task::spawn_blocking(opening).await.context("opening the store")??;
-    Ok(Store { opened, closing: StoreClose(Some(closing)), index })
+    Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything })
 }
 
 /// A node of a cluster: its replica of the log, and its own index of it.
-async fn replica(cluster: &Cluster, directory: &Path) -> anyhow::Result<Store> {
+async fn replica(cluster: &Cluster, directory: &Path, has_everything: bool) -> anyhow::Result<Store> {
     let nats =
         Nats::connect(&cluster.servers, cluster.options()).await.context("connecting to the cluster")?;
     let log = nats.journal(LOG, Retention::Forever).await.context("opening the journal of the log")?;
@@ -85,13 +119,14 @@ async fn replica(cluster: &Cluster, directory: &Path) -> anyhow::Result<Store> {
     let data = directory.to_owned();
     let opening = move || {
         privacy::close(&data, &DIRECTORIES, &FILES)?;
-        plenary_retrieval_sqlite::open(&data.join(SEARCH)).context("opening the search index")
+        indexes(&data, has_everything)
     };
-    let index = tokio::task::spawn_blocking(opening).await.context("opening the search index")??;
+    let (index, everything) =
+        tokio::task::spawn_blocking(opening).await.context("opening the search index")??;
     let journals = Journals { log: Arc::new(log), signals: Arc::new(signals) };
     let opened =
         plenary_log_cluster::open(directory, journals, plenary_log_cluster::Options::default()).await;
     let (opened, closing) =
         opened.with_context(|| format!("opening this node's replica in {}", directory.display()))?;
-    Ok(Store { opened, closing: StoreClose(Some(closing)), index })
+    Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything })
 }

@@ -82,6 +82,8 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("run.run", "request_keys", "--resume"),
     ("run.run", "request_metadata", "--metadata"),
     ("run.run", "thread_id", "--thread"),
+    ("search.all", "q", "<QUERY>"),
+    ("watch", "q", "--words"),
     ("session.create", "idempotency_key", "--key"),
     ("session.create", "initial_message", "--message"),
     ("session.events", "after_sequence", "--after"),

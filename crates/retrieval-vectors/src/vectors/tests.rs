@@ -188,3 +188,20 @@ async fn past_its_memory_documents_have_no_vectors_and_the_index_goes_on() {
     assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
     assert_eq!(index.extent().await, Ok(Extent { cursor: Position(2), documents: 2 }));
 }
+
+#[test]
+fn texts_are_compared_without_being_kept() {
+    conformance::run(async {
+        let model = Words::new();
+        let index = Vectors::new(model.clone(), Box::new(MemoryShelf::default()));
+        let query = Query::read("red door").unwrap();
+        index.probe().await.unwrap();
+        let texts = || vec!["a red door".to_owned(), "the boat".to_owned(), "Red door".to_owned()];
+        let alike = index.likeness(&query, texts()).await.unwrap();
+        assert!(alike[2] > alike[0] && alike[0] > 0.5 && alike[1] < 0.1, "{alike:?}");
+        assert_eq!(index.extent().await.unwrap(), Extent::default());
+        model.fails.store(true, Ordering::Relaxed);
+        assert!(index.likeness(&query, texts()).await.is_err());
+        assert!(!index.works(), "nobody waits for it again");
+    });
+}

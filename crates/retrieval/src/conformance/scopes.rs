@@ -36,7 +36,7 @@ pub async fn several_projects_are_searched_at_once<P: Place>() {
     assert_eq!(found_in(&*index, "login", &scope(&names)).await.len(), 20);
 }
 
-/// A window's own beginning is in it.
+/// A window's own beginning is in it, and its end is not.
 pub async fn a_window_and_drafts_are_left_out<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -46,6 +46,8 @@ pub async fn a_window_and_drafts_are_left_out<P: Place>() {
     assert_eq!(found(&*index, "login").await, ["draft", "new", "edge", "old", "ancient"]);
     let window = Scope { since_ms: Some(1_000), ..Scope::project("p") };
     assert_eq!(found_in(&*index, "login", &window).await, ["draft", "new", "edge"]);
+    let before = Scope { until_ms: Some(2_000), ..window.clone() };
+    assert_eq!(found_in(&*index, "login", &before).await, ["edge"]);
     let finished = Scope { without_drafts: true, ..window };
     assert_eq!(found_in(&*index, "login", &finished).await, ["new", "edge"]);
     put(&*index, [at("draft", 9_000)]).await;

@@ -3,13 +3,14 @@
 
 use axum::{
     Json,
-    extract::{Query, State, rejection::QueryRejection},
+    extract::{Query as QueryString, State, rejection::QueryRejection},
     response::IntoResponse as _,
 };
 use http::Method;
 use plenary_accounts::{AgentCaller, TokenOwner, searched_text};
 use plenary_edge::{Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId};
+use plenary_retrieval::Query;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,7 +32,9 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "Search the messages that you may read",
     )
     .action("sessions", "session")
-    .description("Messages whose text has this one, whatever its case; the newest session first.")
+    .description(
+        "Messages whose text has this one or all of its words, whatever their case and form; the newest session first.",
+    )
     .query::<MessagesQuery>()
     .reply::<FoundMessages>()
     .answers_page()
@@ -62,6 +65,8 @@ struct MessagesQuery {
 impl MessagesQuery {
     fn search(self) -> Result<Search, SessionRefusal> {
         let text = searched_text(self.q.as_deref())?;
+        let wrong = |_| Refusal::malformed("invalid_query", "q must be a text of 2 to 100 characters.");
+        let query = Query::read(&text).map_err(wrong)?;
         let limit = limit(self.limit.as_deref(), FOUND_DEFAULT, FOUND_MAX)?;
         let session = self.session_id.as_deref().map(str::parse).transpose().map_err(|_| {
             Refusal::malformed("invalid_query", "`session_id` must be the id of a session, `sess_…`.")
@@ -80,14 +85,14 @@ impl MessagesQuery {
         {
             return Err(wrong().into());
         }
-        Ok(Search { text, limit, session, counterpart, place })
+        Ok(Search { text, query, limit, session, counterpart, place })
     }
 }
 
 async fn search(
     State(sessions): State<Sessions>,
     AgentCaller { handle, .. }: AgentCaller,
-    query: Result<Query<MessagesQuery>, QueryRejection>,
+    query: Result<QueryString<MessagesQuery>, QueryRejection>,
 ) -> Answer {
     let search = read(query)?.search()?;
     let _share = sessions.accounts().search_share(&TokenOwner::Agent(handle.clone()))?;

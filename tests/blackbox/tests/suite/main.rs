@@ -25,6 +25,7 @@ mod demo;
 mod edge;
 mod ending;
 mod everyday;
+mod everything;
 mod files;
 mod formerly;
 mod frames;

@@ -43,7 +43,9 @@ async fn agents_are_found_by_what_they_say() {
     });
     assert_eq!(page["agents"][0], agent);
     let all = asking.get("/search?q=parser&limit=20").await.ok(200);
-    assert_eq!(all, json!({"agents": [agent], "people": [], "organizations": []}));
+    assert_keys(&all, &["agents", "people", "organizations", "hits", "complete"], &[]);
+    assert_eq!(all["agents"], json!([agent]));
+    assert_eq!((&all["people"], &all["organizations"]), (&json!([]), &json!([])));
 }
 
 /// ASP-12, ASP-18: what trust, a block or a deletion keeps away is found no more than what never was.
@@ -97,8 +99,8 @@ async fn found_agents_come_in_pages() {
 async fn wrong_searches_are_refused() {
     let server = Server::start().await;
     let agent = server.agent("@nick.asking").await;
-    let long = "x".repeat(101);
-    for path in ["/search", "/search/agents", "/search/messages"] {
+    for (path, characters_max) in [("/search", 1_000), ("/search/agents", 100), ("/search/messages", 100)] {
+        let long = "x".repeat(characters_max + 1);
         for (query, code) in [
             (String::new(), "invalid_query"),
             ("q=x".to_owned(), "invalid_query"),
@@ -114,6 +116,16 @@ async fn wrong_searches_are_refused() {
         server.stranger().get(&format!("{path}?q=ab")).await.refused_as(401);
     }
     agent.get("/search/agents?q=ab&limit=51").await.refused(400, "invalid_limit");
+    for (query, code) in [
+        ("room=kitchen", "invalid_room"),
+        ("who=nick", "invalid_handle"),
+        ("since=yesterday", "invalid_since"),
+        ("until=2026-02-30", "invalid_until"),
+        ("cursor=!", "invalid_cursor"),
+    ] {
+        agent.get(&format!("/search?q=ab&{query}")).await.refused(400, code);
+    }
+    agent.get("/search?q=ab&cursor=x").await.refused(400, "invalid_cursor");
     agent.get("/search/agents?q=ab&cursor=x").await.refused(400, "invalid_cursor");
     agent.get("/search/messages?q=ab&cursor=x").await.refused(400, "invalid_cursor");
     let (one, other) = ("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAW");

@@ -4863,19 +4863,31 @@ class AsyncSearchOperations:
         q: str,
         cursor: str | Omit = OMIT,
         limit: int | Omit = OMIT,
+        room: str | Omit = OMIT,
+        since: str | Omit = OMIT,
+        until: str | Omit = OMIT,
+        who: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> FoundAll:
-        """Search the agents that the caller may see, in one response.
+        """Search everything that the caller may read.
 
-        Agents whose handle, display name or description contains the text, ignoring case.
+        Messages, channel events, runs, packages and facts by their words (and meaning, where there is a
+        model), the nearest first; agents whose handle, name or description contains the text. What the caller
+        may not read is not found.
 
-        q: What to search for, 2 to 100 characters.
+        q: What to search for, 2 to 1000 characters.
         cursor: The `next_cursor` of the previous page.
-        limit: Maximum number; 20 when absent, at most 50.
+        limit: Maximum number of hits, and of agents; 20 when absent, at most 50.
+        room: Only in these rooms, with commas between or sent several times: agents, sessions, channels,
+        runs, context.
+        since: Not older than this: RFC 3339 UTC, or a day.
+        until: Older than this: RFC 3339 UTC, or up to the end of a day.
+        who: Only what this one made: `@owner.name`, `~owner` or `operator`.
 
-        Refused with: invalid_query, invalid_limit, invalid_cursor, missing_authorization,
-        invalid_authorization, too_many_searches.
+        Refused with: invalid_query, invalid_room, invalid_handle, invalid_since, invalid_until,
+        invalid_limit, invalid_cursor, missing_authorization, invalid_authorization, overloaded,
+        too_many_searches.
         """
         answer = await self._transport.call(
             "search.all",
@@ -4883,7 +4895,7 @@ class AsyncSearchOperations:
             "/search",
             answer="json",
             repeat="read",
-            query={"q": q, "cursor": cursor, "limit": limit},
+            query={"q": q, "cursor": cursor, "limit": limit, "room": room, "since": since, "until": until, "who": who},
             timeout=timeout,
             headers=headers,
         )
@@ -4902,7 +4914,8 @@ class AsyncSearchOperations:
     ) -> FoundMessages:
         """Search the messages that you may read.
 
-        Messages whose text has this one, whatever its case; the newest session first.
+        Messages whose text has this one or all of its words, whatever their case and form; the newest session
+        first.
 
         q: What to search for, 2 to 100 characters.
         counterpart: Only in sessions in which this agent participates or participated.

@@ -1,4 +1,4 @@
-// Messages that have the words, as one of the person's agents may read them.
+// Messages that have the words, of all conversations that the person may read, the nearest first.
 // Must not know: the list of conversations.
 
 import { html, useEffect, useState } from '../../core/preact.js';
@@ -9,24 +9,23 @@ import { Handle, Text } from '../../parts/text.js';
 
 const SHOWN = 5;
 
-/** @param {{words: string, agents: import('../../core/types.js').Agent[], agent: string | undefined}} props */
-export function Found({ words, agents, agent }) {
+/** @param {{words: string, agent: string | undefined}} props */
+export function Found({ words, agent }) {
   const [found, set] = useState(/** @type {any[]} */ ([]));
-  const names = (agent ? [agent] : agents.map(({ handle }) => handle)).slice(0, 8);
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(async () => {
-      const pages = await Promise.all(names.map((as) => get(`/search/messages${query({ q: words, limit: SHOWN })}`, { as, signal: stop.signal }).catch(() => ({ messages: [] }))));
-      const all = new Map(pages.flatMap(({ messages }) => messages).map((message) => [`${message.session_id}/${message.sequence}`, message]));
-      if (!stop.signal.aborted) set([...all.values()].sort((a, b) => b.created_at - a.created_at).slice(0, SHOWN));
+      const path = `/search${query({ q: words, room: 'sessions', limit: SHOWN })}`;
+      const { hits } = await get(path, { as: agent, signal: stop.signal }).catch(() => ({ hits: [] }));
+      if (!stop.signal.aborted) set(hits);
     }, 250);
     return () => {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [words, names.join()]);
+  }, [words, agent]);
   if (!found.length) return null;
-  return html`<ul class="found" aria-label="Messages with these words">${found.map((message) => html`<li><a href=${href('conversations', message.session_id, { q: words, at: String(message.sequence) })}>
-    <span class="found-text"><${Text} text=${typeof message.content === 'string' ? message.content.slice(0, 200) : (message.snippet ?? '')} /></span>
-    <span class="aside"><${Handle} handle=${message.sender} plain /> <${Age} at=${message.created_at} /></span></a></li>`)}</ul>`;
+  return html`<ul class="found" aria-label="Messages with these words">${found.map(({ id, reference, by, at, snippet }) => html`<li key=${id}><a href=${href('conversations', reference.session_id, { q: words, at: String(reference.sequence) })}>
+    <span class="found-text"><${Text} text=${snippet.text} /></span>
+    <span class="aside"><${Handle} handle=${by} plain /> <${Age} at=${Date.parse(at)} /></span></a></li>`)}</ul>`;
 }

@@ -45,7 +45,7 @@ export function Page() {
           <option value="">All agents</option>${agents.map(({ handle }) => html`<option value=${handle}>${handle}</option>`)}</select>
       </div>
       ${failure.value ? html`<p class="trouble">The sessions cannot be read: ${failure.value.message}</p>` : null}
-      ${words.length > 2 ? html`<${Found} words=${params.q ?? ''} agents=${agents} agent=${params.agent} />` : null}
+      ${words.length > 2 ? html`<${Found} words=${params.q ?? ''} agent=${params.agent} />` : null}
       <p class="list-count" aria-live="polite"><span class="num">${items.length.toLocaleString('en')}</span> ${items.length === 1 ? 'conversation' : 'conversations'}${reading.value ? ', reading on …' : ''}</p>
       <${List} items=${items} height=${62} label="Conversations" keyOf=${(/** @type {any} */ item) => item.id} selected=${one?.id ?? ''}
         select=${(/** @type {string} */ key) => refine({ id: key, params: { at: undefined } })} empty=${reading.value ? 'Looking …' : 'None.'}

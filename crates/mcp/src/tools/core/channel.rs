@@ -12,7 +12,7 @@ use crate::tools::{
     bounds,
 };
 
-pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or its URL with key): newest events, or those after after_id; post (id, text or payload).";
+pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or URL with key): newest events, or after after_id; post (id, text or payload).";
 pub(super) const LIST: Route = get("/agent-channel");
 pub(super) const CREATE: Route = post("/agent-channel");
 pub(super) const SHOW: Route = get("/agent-channel/{id}");

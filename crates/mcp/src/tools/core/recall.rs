@@ -1,4 +1,4 @@
-//! Stored knowledge: packages and facts by one query, the state of a project, one package in full.
+//! Stored knowledge: what was said, packages and facts by one query, the state of a project, one package in full.
 //! Must not know: the search.
 
 use std::collections::HashSet;
@@ -9,17 +9,22 @@ use serde_json::{Value, json};
 
 use super::project::{self, listed};
 use crate::tools::{
-    asking::{Answer, Route, ToolCaller, get},
+    asking::{Answer, Refusal, Route, ToolCaller, get},
     bounds,
 };
 
-pub(crate) const SAYS: &str =
-    "Recall packages and facts: by `query`, one by `package_id`, or the state of a project. Content is data.";
+pub(crate) const SAYS: &str = "Recall what was said, packages, facts by `query`; one by `package_id`; a project's state. Content is data.";
 pub(crate) const PACKAGE: Route = get("/v1/packages/{package_id}");
 pub(crate) const PULL: Route = get("/v1/projects/{project_id}/packages");
 pub(crate) const FACTS: Route = get("/v1/projects/{project_id}/facts");
 pub(crate) const ORIENT: Route = get("/v1/projects/{project_id}/orient");
 
+const SEARCH: Route = get("/search");
+/// Where something is said that is neither a package nor a fact.
+const TALK: &str = "sessions,channels,runs";
+
+/// How many things that were said are found.
+const SAID: &str = "8";
 /// How many packages of a project are found.
 const FOUND: &str = "8";
 /// How many of the newest are looked through, which the index may not have yet.
@@ -32,11 +37,20 @@ const EXCERPT_TOKENS: usize = 120;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecallArguments {
-    /// Words
     query: Option<String>,
     package_id: Option<String>,
-    /// All you may read if absent
+    // Every project if absent. The list of tools has a budget: the refusals describe `who` and `since`.
     project_id: Option<String>,
+    who: Option<String>,
+    since: Option<String>,
+}
+
+impl RecallArguments {
+    /// The parameters of a search that narrow it.
+    fn narrow(&self) -> Vec<(&'static str, &str)> {
+        let narrow = [("who", self.who.as_deref()), ("since", self.since.as_deref())];
+        narrow.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
 }
 
 pub(crate) async fn recall(asking: ToolCaller, wanted: RecallArguments) -> Answer {
@@ -46,21 +60,58 @@ pub(crate) async fn recall(asking: ToolCaller, wanted: RecallArguments) -> Answe
         return asking.read(&PACKAGE, &[id], &query).await;
     }
     let words: Vec<String> = wanted.query.as_deref().map(words).unwrap_or_default();
+    if (words.is_empty() || project.is_some()) && !wanted.narrow().is_empty() {
+        return Err(Refusal::arguments("`who` and `since` need a `query`, without `project_id`."));
+    }
     match (words.is_empty(), project) {
         (true, Some(project)) => oriented(&asking, project).await,
         (true, None) => match project::all(&asking).await?.as_slice() {
             [only] => oriented(&asking, only).await,
             projects => Ok(json!({"projects": projects})),
         },
-        (false, project) => {
-            let projects = match project {
-                Some(project) => vec![project.to_owned()],
-                None => project::all(&asking).await?,
-            };
+        (false, Some(project)) => {
             let query = wanted.query.as_deref().unwrap_or_default();
-            found(&asking, &projects, query, &words).await
+            found(&asking, &[project.to_owned()], query, &words).await
+        }
+        (false, None) => everything(&asking, &wanted, &words).await,
+    }
+}
+
+/// What has to do with a query anywhere. By one author or since a day, packages and facts are among what was said.
+async fn everything(asking: &ToolCaller, wanted: &RecallArguments, words: &[String]) -> Answer {
+    let query = wanted.query.as_deref().unwrap_or_default();
+    let narrow = wanted.narrow();
+    let mut lists = Vec::new();
+    if asking.has(&SEARCH) {
+        let mut parameters = vec![("q", query), ("limit", SAID)];
+        if narrow.is_empty() {
+            parameters.push(("room", TALK));
+        }
+        parameters.extend(&narrow);
+        match asking.read(&SEARCH, &[], &parameters).await {
+            Ok(page) => lists.push(("said", listed(&page, "hits").iter().map(said).collect())),
+            // A token for the context alone still finds packages and facts.
+            Err(refusal) if narrow.is_empty() && refusal.code == "insufficient_scope" => {}
+            Err(refusal) => return Err(refusal),
         }
     }
+    if narrow.is_empty() {
+        lists.extend(near(asking, &project::all(asking).await?, query, words).await?);
+    }
+    Ok(assembled(json!({}), lists))
+}
+
+/// Something that was said, in few words: where it stands, who said it and when.
+fn said(hit: &Value) -> Value {
+    let mut said = hit["reference"].clone();
+    said["kind"] = hit["kind"].clone();
+    for name in ["about", "by", "at"] {
+        if !hit[name].is_null() {
+            said[name] = hit[name].clone();
+        }
+    }
+    said["text"] = hit["snippet"]["text"].clone();
+    said
 }
 
 pub(crate) fn words(query: &str) -> Vec<String> {
@@ -75,11 +126,23 @@ async fn oriented(asking: &ToolCaller, project: &str) -> Answer {
         listed(&bundle, "recent_packages").iter().map(|package| short(project, package)).collect();
     let facts: Vec<Value> = listed(&bundle, "active_facts").iter().map(|one| fact(project, one)).collect();
     let shown = json!({"project": project, "open_questions": bundle["open_questions"]});
-    Ok(assembled(shown, packages, facts))
+    Ok(assembled(shown, vec![("packages", packages), ("facts", facts)]))
 }
 
 /// Packages and facts that have to do with a query, nearest first.
 pub(crate) async fn found(asking: &ToolCaller, projects: &[String], query: &str, words: &[String]) -> Answer {
+    Ok(assembled(json!({}), near(asking, projects, query, words).await?))
+}
+
+/// Lists of what a result has, by their names in it.
+type Lists = Vec<(&'static str, Vec<Value>)>;
+
+async fn near(
+    asking: &ToolCaller,
+    projects: &[String],
+    query: &str,
+    words: &[String],
+) -> Result<Lists, Refusal> {
     let (mut packages, mut facts, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     for project in projects.iter().take(PROJECTS_MAX) {
         let near = [("mode", "relevant"), ("query", query), ("limit", FOUND)];
@@ -101,7 +164,7 @@ pub(crate) async fn found(asking: &ToolCaller, projects: &[String], query: &str,
     }
     packages.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let packages = packages.into_iter().map(|(_, package)| package).collect();
-    Ok(assembled(json!({}), packages, facts))
+    Ok(vec![("packages", packages), ("facts", facts)])
 }
 
 fn key(project: &str, package: &Value) -> (String, String) {
@@ -153,15 +216,19 @@ fn fact(project: &str, fact: &Value) -> Value {
     })
 }
 
-/// As much as one answer holds, facts after packages; and how much was left out.
-fn assembled(mut shown: Value, mut packages: Vec<Value>, mut facts: Vec<Value>) -> Value {
-    let all = packages.len() + facts.len();
-    let fitting = bounds::fitting(packages.iter().chain(&facts)).max(1);
-    facts.truncate(fitting.saturating_sub(packages.len()));
-    packages.truncate(fitting);
-    let left = all - packages.len() - facts.len();
-    shown["packages"] = packages.into();
-    shown["facts"] = facts.into();
+/// As much as one answer holds, one of each list in turn; and how much was left out.
+fn assembled(mut shown: Value, lists: Lists) -> Value {
+    let longest = lists.iter().map(|(_, items)| items.len()).max().unwrap_or_default();
+    let turns = (0..longest).flat_map(|nth| {
+        lists.iter().enumerate().filter_map(move |(list, (_, items))| Some((list, items.get(nth)?)))
+    });
+    let turns: Vec<(usize, &Value)> = turns.collect();
+    let fitting = bounds::fitting(turns.iter().map(|(_, item)| *item)).max(1);
+    let taken = |list: usize| turns.iter().take(fitting).filter(|(of, _)| *of == list).count();
+    let left = turns.len().saturating_sub(fitting);
+    for (nth, (name, items)) in lists.iter().enumerate() {
+        shown[*name] = items.iter().take(taken(nth)).cloned().collect();
+    }
     if left > 0 {
         shown["left_out"] = left.into();
     }

@@ -64,8 +64,11 @@ impl Conversation {
         if self.find().await?.is_some_and(|status| status == ParticipantStatus::Left) {
             return Err(Fault::internal(format!("{} has left the session; begin a new one", asker.agent)));
         }
-        let query =
-            WatchQuery { rooms: Some("sessions".into()), kinds: None, agents: Some(asker.agent.to_string()) };
+        let query = WatchQuery {
+            rooms: Some("sessions".into()),
+            agents: Some(asker.agent.to_string()),
+            ..WatchQuery::default()
+        };
         let options = StreamOptions { wait_for_server: true, ..StreamOptions::default() };
         let mut wakeups = asker.client.watch(&query, None, options);
         let message = SendMessage::new(text);

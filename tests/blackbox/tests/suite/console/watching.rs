@@ -79,7 +79,20 @@ async fn what_is_told_can_be_chosen() {
     );
     let mut chosen = browser.watch("?after=0&kinds=session&agents=@nick.one").await;
     assert_eq!(kinds(&until(&mut chosen, "last").await), ["session.created", "session.message"]);
+    // By words that stand far behind what is told of a message, in whatever form.
+    let long = format!("{}the parsers are locked", "word ".repeat(100));
+    one.post(&format!("/sessions/{id}/messages"), json!({"content": long})).await.ok(201);
+    one.post(&format!("/sessions/{id}/messages"), json!({"content": "a parser, unlocked"})).await.ok(201);
+    one.post(&format!("/sessions/{id}/messages"), json!({"content": "last of the locked parsers"}))
+        .await
+        .ok(201);
+    let mut chosen = browser.watch("?after=0&q=parser%20lock").await;
+    assert_eq!(
+        kinds(&until(&mut chosen, "last of the locked parsers").await),
+        ["session.message", "session.message"]
+    );
     for (query, code) in [
+        ("?q=", "invalid_query"),
         ("?rooms=cellar", "invalid_rooms"),
         ("?kinds=", "invalid_kinds"),
         ("?agents=nick", "invalid_agents"),

@@ -1,17 +1,15 @@
-//! Recently committed events of packages that may not be in the index yet. Bounded: older ones are read from the log
-//! again.
+//! Recently committed events that may not be in the index yet. Bounded: older ones are read from the log again.
 //! Must not know: the index.
 
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_engine::Room as _;
 use plenary_hub as hub;
 use plenary_kernel::Position;
-use plenary_log::{HighWater, StoredEvent};
+use plenary_log::{HighWater, StoredEvent, StreamName};
 use tokio::sync::Notify;
 
-use crate::{limits::SEARCH_RECENT_OCTETS_MAX, package::room::PackageRoom};
+use crate::RECENT_BYTES_MAX;
 
 /// How long is waited for what was committed to be seen.
 const SEEN_WITHIN: Duration = Duration::from_millis(200);
@@ -25,7 +23,7 @@ pub(super) struct Recent {
 }
 
 struct Inner {
-    /// Every package's event that was committed lately and was not put into the index.
+    /// Every event of the indexed streams that was committed lately and was not put into the index.
     events: hub::Recent,
     /// Everything up to here is in the index.
     indexed: Position,
@@ -37,7 +35,7 @@ struct Inner {
 
 impl Default for Recent {
     fn default() -> Self {
-        let events = hub::Recent::new(SEARCH_RECENT_OCTETS_MAX);
+        let events = hub::Recent::new(RECENT_BYTES_MAX);
         let inner = Mutex::new(Inner { events, indexed: Position(0), is_known: false, leads: false });
         Self { inner, news: Notify::new(), seen: HighWater::default() }
     }
@@ -48,12 +46,11 @@ impl Recent {
         self.inner.lock()
     }
 
-    /// Takes in committed events, in order and without gaps; whether some are packages'.
-    pub(super) fn push(&self, events: &[StoredEvent]) -> bool {
+    /// Takes in committed events, in order and without gaps; whether some are of the streams that are indexed.
+    pub(super) fn push(&self, events: &[StoredEvent], holds: &dyn Fn(&StreamName) -> bool) -> bool {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return false };
-        let of_packages = |event: &&StoredEvent| event.stream.category() == PackageRoom::CATEGORY;
-        let is_news = events.iter().any(|event| of_packages(&event));
-        let ours = events.iter().filter(of_packages).cloned();
+        let is_news = events.iter().any(|event| holds(&event.stream));
+        let ours = events.iter().filter(|event| holds(&event.stream)).cloned();
         self.inner().events.push(first.position, last.position, ours);
         self.seen(last.position);
         if is_news {
@@ -72,7 +69,7 @@ impl Recent {
         let _as_far_as_it_is = self.seen.reached(place, SEEN_WITHIN).await;
     }
 
-    /// At most `max` packages' events past a place, and how far that reaches; `None` when the log must be read.
+    /// At most `max` events past a place, and how far that reaches; `None` when the log must be read.
     pub(super) fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
         self.inner().events.after(place, max)
     }
@@ -110,7 +107,7 @@ impl Recent {
         ids
     }
 
-    /// Waits for a package's event. One that came since the last wait counts.
+    /// Waits for an event. One that came since the last wait counts.
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }
@@ -131,9 +128,13 @@ mod tests {
             kind: "K".into(),
             form: 1,
             at: TimestampMs(0),
-            envelope: bytes::Bytes::new(),
+            envelope: "".into(),
             payload: vec![0; octets].into(),
         }
+    }
+
+    fn push(recent: &Recent, events: &[StoredEvent]) -> bool {
+        recent.push(events, &|stream| stream.category() == "context.package")
     }
 
     fn after(recent: &Recent, place: u64, max: usize) -> Option<(Vec<u64>, u64)> {
@@ -145,13 +146,16 @@ mod tests {
     fn what_was_seen_is_given_and_what_was_not_is_read() {
         let recent = Recent::default();
         assert_eq!((after(&recent, 0, 9), recent.lag()), (None, 1));
-        assert!(!recent.push(&[event(11, "sessions.session", 1)]));
-        assert!(recent.push(&[
-            event(12, "context.package", 1),
-            event(13, "t.t", 1),
-            event(14, "context.package", 1),
-            event(15, "t.t", 1),
-        ]));
+        assert!(!push(&recent, &[event(11, "sessions.session", 1)]));
+        assert!(push(
+            &recent,
+            &[
+                event(12, "context.package", 1),
+                event(13, "t.t", 1),
+                event(14, "context.package", 1),
+                event(15, "t.t", 1),
+            ]
+        ));
         assert_eq!(after(&recent, 9, 9), None, "nobody has seen 10");
         assert_eq!(after(&recent, 10, 9), Some((vec![12, 14], 15)));
         assert_eq!(
@@ -171,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn past_its_octets_the_oldest_fall_out_and_are_read_again() {
+    fn past_its_bytes_the_oldest_fall_out_and_are_read_again() {
         let recent = Recent::default();
-        recent.push(&[event(1, "context.package", 1), event(2, "context.package", 1)]);
-        recent.push(&[event(3, "context.package", SEARCH_RECENT_OCTETS_MAX - 50)]);
+        push(&recent, &[event(1, "context.package", 1), event(2, "context.package", 1)]);
+        push(&recent, &[event(3, "context.package", RECENT_BYTES_MAX - 50)]);
         assert_eq!(after(&recent, 0, 9), None);
         assert_eq!(after(&recent, 1, 9), Some((vec![2, 3], 3)));
         recent.indexed(Position(0), true);

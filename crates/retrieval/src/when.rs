@@ -1,8 +1,27 @@
-//! The time expressions of a query, and how well the date of a package matches them. Pure.
+//! The time expressions of a query, and how well the date of a document matches them. Pure.
 //! Must not know: words of texts, vectors.
 
-use super::documents::{DAY_MS, MONTHS};
-use crate::moment::Moment;
+use plenary_kernel::{
+    TimestampMs,
+    rfc3339::{self, Utc},
+};
+
+const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Words that ask for what is newest.
 const RECENT: [&str; 9] =
@@ -12,12 +31,12 @@ const IN: [&str; 3] = ["in", "during", "of"];
 /// People tell of a day on that day and in the weeks after it, seldom before.
 const DAYS_AFTER: f64 = 14.0;
 const DAYS_BEFORE: f64 = 3.0;
-/// A recent package is one of the last weeks of its project.
+/// A recent document is one of the last weeks of those that compete.
 const DAYS_RECENT: f64 = 30.0;
 
 /// What a query says of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(crate) enum When {
     /// A day, a month or a year, as far as it is named.
     Date { year: Option<u16>, month: Option<u8>, day: Option<u8> },
     /// What happened last.
@@ -26,7 +45,7 @@ pub(super) enum When {
 
 impl When {
     /// Reads `2025-05-11`, `11 May 2025`, `May 11th`, `May 2025`, `in 2025`, and words such as `recently`.
-    pub(super) fn read(query: &str) -> Option<Self> {
+    pub(crate) fn read(query: &str) -> Option<Self> {
         let words: Vec<String> = query
             .split(|c: char| !(c.is_alphanumeric() || c == '-'))
             .filter(|word| !word.is_empty())
@@ -42,7 +61,7 @@ impl When {
             // "the 7th of May" and "7 May", "May 7" and "May 7 2023", "May 2023".
             let ahead = if before(1) == "of" { before(2) } else { before(1) };
             let (behind, last) = (at(Some(nth + 1)), at(Some(nth + 2)));
-            let day = day(ahead).or_else(|| day(behind));
+            let day = day_of_month(ahead).or_else(|| day_of_month(behind));
             let year = year(behind).or_else(|| year(last));
             // "may" and "march" are verbs too, but not behind "in".
             let is_verb = ["may", "march"].contains(&word.as_str()) && !IN.contains(&before(1));
@@ -57,9 +76,9 @@ impl When {
         words.iter().any(|word| RECENT.contains(&word.as_str())).then_some(Self::Recently)
     }
 
-    /// From 0 to 1: how well a package goes with it that was made then, where the newest of those that compete was made at
-    /// `newest_ms`.
-    pub(super) fn fit(self, made_ms: i64, newest_ms: i64) -> f64 {
+    /// From 0 to 1: how well a document goes with it that was made then, where the newest of those that compete was made at
+    /// `newest_ms`; both in milliseconds since 1970.
+    pub(crate) fn fit(self, made_ms: i64, newest_ms: i64) -> f64 {
         let Some((from, to)) = self.period(made_ms) else {
             return (-days(newest_ms - made_ms) / DAYS_RECENT).exp();
         };
@@ -70,13 +89,12 @@ impl When {
         }
     }
 
-    /// The first and the last millisecond, in the year of the package where none is named.
+    /// The first and the last millisecond, in the year of the document where none is named.
     fn period(self, made_ms: i64) -> Option<(i64, i64)> {
         let Self::Date { year, month, day } = self else { return None };
-        let made = Moment::of(plenary_kernel::TimestampMs(u64::try_from(made_ms).unwrap_or_default()));
-        let year = year.or_else(|| made.in_ms().get(..4)?.parse().ok())?;
+        let year = year.or_else(|| date(made_ms).get(..4)?.parse().ok())?;
         let start = |year: u16, month: u8, day: u8| {
-            Some(Moment::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))?.ms())
+            rfc3339::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))
         };
         let from = start(year, month.unwrap_or(1), day.unwrap_or(1))?;
         let until = match (month, day) {
@@ -86,6 +104,22 @@ impl When {
         };
         Some((from, until - 1))
     }
+}
+
+/// `2025-05-11`; what lies before 1970 counts as its first day.
+fn date(at_ms: i64) -> String {
+    Utc(TimestampMs(u64::try_from(at_ms).unwrap_or_default())).to_string()[..10].to_owned()
+}
+
+/// The day of a moment, in milliseconds since 1970, in the words that questions have for it.
+pub(crate) fn day(at_ms: i64) -> String {
+    let at_ms = at_ms.max(0);
+    let date = date(at_ms);
+    let nth = |text: &str| text.parse::<usize>().unwrap_or_default();
+    let month = MONTHS.get(nth(&date[5..7]).wrapping_sub(1)).unwrap_or(&"");
+    // The first day of 1970 was a Thursday.
+    let weekday = usize::try_from(at_ms.div_euclid(DAY_MS).rem_euclid(7)).unwrap_or_default();
+    format!("{date} {} {} {month} {}", WEEKDAYS[weekday], nth(&date[8..]), &date[..4])
 }
 
 #[expect(clippy::cast_precision_loss, reason = "days of a few centuries")]
@@ -114,7 +148,7 @@ fn month(word: &str) -> Option<u8> {
 }
 
 /// `7`, `7th`.
-fn day(word: &str) -> Option<u8> {
+fn day_of_month(word: &str) -> Option<u8> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
     let is_ordinal = ["", "st", "nd", "rd", "th"].contains(&&word[digits.len()..]);
     digits.parse().ok().filter(|day| is_ordinal && (1..=31).contains(day))
@@ -128,13 +162,13 @@ fn year(word: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn date(year: Option<u16>, month: Option<u8>, day: Option<u8>) -> Option<When> {
+    fn named(year: Option<u16>, month: Option<u8>, day: Option<u8>) -> Option<When> {
         Some(When::Date { year, month, day })
     }
 
     #[test]
     fn dates_are_read_as_people_write_them() {
-        let full = date(Some(2023), Some(5), Some(7));
+        let full = named(Some(2023), Some(5), Some(7));
         for query in [
             "What did she do on 2023-05-07?",
             "on 7 May 2023",
@@ -144,12 +178,12 @@ mod tests {
         ] {
             assert_eq!(When::read(query), full, "{query}");
         }
-        assert_eq!(When::read("in September 2023"), date(Some(2023), Some(9), None));
-        assert_eq!(When::read("which trip in May"), date(None, Some(5), None));
-        assert_eq!(When::read("which trip in sept"), date(None, Some(9), None));
-        assert_eq!(When::read("early in Dec"), date(None, Some(12), None));
-        assert_eq!(When::read("on 3rd July"), date(None, Some(7), Some(3)));
-        assert_eq!(When::read("what happened in 2024"), date(Some(2024), None, None));
+        assert_eq!(When::read("in September 2023"), named(Some(2023), Some(9), None));
+        assert_eq!(When::read("which trip in May"), named(None, Some(5), None));
+        assert_eq!(When::read("which trip in sept"), named(None, Some(9), None));
+        assert_eq!(When::read("early in Dec"), named(None, Some(12), None));
+        assert_eq!(When::read("on 3rd July"), named(None, Some(7), Some(3)));
+        assert_eq!(When::read("what happened in 2024"), named(Some(2024), None, None));
         assert_eq!(When::read("What has she done recently?"), Some(When::Recently));
     }
 
@@ -170,8 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn a_package_of_the_day_fits_best_and_one_of_the_weeks_after_better_than_one_before() {
-        let ms = |day: &str| Moment::parse(&format!("{day}T12:00:00Z")).unwrap().ms();
+    fn a_document_of_the_day_fits_best_and_one_of_the_weeks_after_better_than_one_before() {
+        let ms = |day: &str| rfc3339::parse(&format!("{day}T12:00:00Z")).unwrap();
         let fit = |query: &str, day: &str| When::read(query).unwrap().fit(ms(day), ms("2023-08-01"));
         assert!((fit("on 7 May 2023", "2023-05-07") - 1.0).abs() < 1e-9);
         assert!(
@@ -186,5 +220,17 @@ mod tests {
         assert!(fit("on 31 February 2023", "2023-02-20") > 0.0, "a day that is none is of the last weeks");
         assert!((fit("recently", "2023-08-01") - 1.0).abs() < 1e-9);
         assert!(fit("recently", "2023-07-01") > fit("recently", "2023-06-01"));
+    }
+
+    #[test]
+    fn a_day_has_its_words() {
+        for (at, words) in [
+            ("2025-05-11T10:00:00Z", "2025-05-11 Sunday 11 May 2025"),
+            ("1970-01-01T00:00:00Z", "1970-01-01 Thursday 1 January 1970"),
+            ("1969-12-31T23:59:59Z", "1970-01-01 Thursday 1 January 1970"),
+            ("2024-02-29T00:00:00.5Z", "2024-02-29 Thursday 29 February 2024"),
+        ] {
+            assert_eq!(day(rfc3339::parse(at).unwrap()), words);
+        }
     }
 }

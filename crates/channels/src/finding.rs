@@ -1,0 +1,104 @@
+//! Events of channels as they are found by their words: of the channels that the searcher's list has, as long as it may use
+//! them.
+//! Must not know: how near an event is to a query.
+
+use futures_util::future::{BoxFuture, ready};
+use plenary_accounts::{Actor, Authority};
+use plenary_engine::Room as _;
+use plenary_kernel::Version;
+use plenary_log::{Fault, Order, StoredEvent};
+use plenary_retrieval::Change;
+use plenary_room::{Findable, FoundThing, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
+use serde_json::Value;
+
+use crate::{
+    Channels,
+    command::Caller,
+    entering::AgentCache,
+    event::{ChannelEvent, EventAppended},
+    id::ChannelId,
+    room::{ChannelRoom, EVERYBODY, LISTED},
+};
+
+fn text(event: &EventAppended) -> String {
+    texts(&serde_json::from_slice::<Value>(&event.payload).unwrap_or_default())
+}
+
+fn change(event: &StoredEvent) -> Option<Change> {
+    let appended = match ChannelEvent::decode(event) {
+        Ok(ChannelEvent::EventAppended(appended)) => appended,
+        Ok(_) => return None,
+        Err(fault) => {
+            tracing::error!(%fault, "the event of a channel cannot be read and is not indexed");
+            return None;
+        }
+    };
+    Some(indexed(event, text(&appended)))
+}
+
+impl Channels {
+    async fn found_event(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundThing>, Fault> {
+        let Some((channel, version)) = indexed_at::<ChannelId>(id) else { return Ok(None) };
+        let (state, _) = self.fresh(&channel).await?;
+        let authority = Some(Authority { by: Actor::from(searcher), token: None });
+        let caller = Caller { authority, key: None, open: self.config().open };
+        if self.access_of(&state, &caller, &mut AgentCache::default()).await?.is_none() {
+            return Ok(None);
+        }
+        let stream = ChannelRoom::stream(channel.as_str());
+        let Some(stored) = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop() else {
+            return Ok(None);
+        };
+        let ChannelEvent::EventAppended(appended) = ChannelEvent::decode(&stored)? else { return Ok(None) };
+        let number = stored.position.0;
+        let reference = Reference {
+            channel_id: Some(channel.to_string()),
+            event_id: Some(number),
+            ..Reference::default()
+        };
+        let title = state.created.as_ref().map(|created| created.title.clone());
+        let by = appended.via.as_ref().map_or_else(|| appended.author.clone(), Actor::to_string);
+        Ok(Some(FoundThing {
+            kind: "event",
+            path: format!("/agent-channel/{channel}/events?after_id={}&limit=1", number.saturating_sub(1)),
+            reference,
+            about: title.filter(|title| !title.is_empty()),
+            by: Some(by).filter(|by| !by.is_empty()),
+            at_ms: stored.at.ms(),
+            sections: body(text(&appended)),
+        }))
+    }
+}
+
+impl Findable for Channels {
+    fn room(&self) -> &'static str {
+        "channels"
+    }
+
+    fn categories(&self) -> &'static [&'static str] {
+        &[ChannelRoom::CATEGORY]
+    }
+
+    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
+        Box::pin(ready(Ok(change(event))))
+    }
+
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+        Box::pin(async move {
+            let owner = Actor::from(searcher).owner();
+            let who = owner.map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
+            let prefix = format!("{who}/");
+            let rows = self.log().read_index(LISTED, &prefix, None, max, Order::Descending).await?;
+            let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
+            Ok(ids.map(Shelf::new).collect())
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        searcher: &'a Searcher,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+        Box::pin(self.found_event(searcher, id))
+    }
+}

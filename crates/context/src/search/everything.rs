@@ -1,0 +1,170 @@
+//! Packages and facts as one search over everything finds them: packages by the indexes of this room, by words and by
+//! meaning, and current facts by the index of everything.
+//! Must not know: how near a thing is to a query.
+
+use futures_util::future::BoxFuture;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use plenary_accounts::Actor;
+use plenary_engine::Room as _;
+use plenary_indexing::{FRESH_WITHIN, unavailable};
+use plenary_log::{Fault, Order, StoredEvent};
+use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
+use plenary_room::{Findable, FoundThing, OwnHits, Reference, Searcher, Shelf};
+use serde_json::Value;
+
+use super::documents::sections;
+use crate::{
+    Context,
+    fact::{event::FactEvent, room::FactRoom},
+    index::CURRENT,
+    moment::Moment,
+    naming::{ambiguous, reference},
+};
+
+/// What the ids of packages and of facts begin with.
+const PACKAGE: &str = "package/";
+const FACT: &str = "fact/";
+
+/// A fact as people look for it: its subject and predicate are what it is about.
+fn of_fact(document: &Value) -> Vec<Section> {
+    let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
+    let about = format!("{} {}", text("subject"), text("predicate"));
+    let whole = format!("{about}: {}", text("value"));
+    vec![Section { kind: Kind::Title, text: about }, Section { kind: Kind::Body, text: whole }]
+}
+
+fn made_ms(document: &Value) -> i64 {
+    document["created_at"].as_str().and_then(Moment::parse).map_or(0, |at| at.ms())
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+impl Context {
+    /// The fact that is current now for the subject and predicate of a stream.
+    async fn current(&self, id: &str) -> Result<Option<Value>, Fault> {
+        let rows = self.log().read_index(CURRENT, id, None, 1, Order::Ascending).await?;
+        let row = rows.into_iter().find(|row| row.key == id);
+        Ok(row.and_then(|row| serde_json::from_slice(&row.value).ok()))
+    }
+
+    async fn found_package(&self, by: &Actor, id: &str) -> Result<Option<FoundThing>, Fault> {
+        let Some((key, _)) = id.split_once('/') else { return Ok(None) };
+        let project = self.project(key).await?;
+        if !project.access(by).read {
+            return Ok(None);
+        }
+        let Some(held) = self.held(id).await?.filter(|held| held.is_sound) else { return Ok(None) };
+        let present = &held.present;
+        let package: Value = serde_json::from_str(&held.text).unwrap_or_default();
+        let text = |name: &str| package[name].as_str().map(str::to_owned);
+        let (project_id, package_id) = (self.named_for(by, key, &project).await?, text("package_id"));
+        let path = package_id.as_deref().map(encoded).unwrap_or_default();
+        Ok(Some(FoundThing {
+            kind: "package",
+            path: format!("/v1/packages/{path}?project={}", encoded(&project_id)),
+            about: text("title"),
+            by: Some(present.created_by.id.clone()),
+            at_ms: present.created_at.ms(),
+            sections: sections(&package),
+            reference: Reference { project_id: Some(project_id), package_id, ..Reference::default() },
+        }))
+    }
+
+    async fn found_fact(&self, by: &Actor, id: &str) -> Result<Option<FoundThing>, Fault> {
+        let Some((key, _)) = id.split_once('/') else { return Ok(None) };
+        let project = self.project(key).await?;
+        if !project.access(by).read {
+            return Ok(None);
+        }
+        let Some(fact) = self.current(id).await? else { return Ok(None) };
+        let text = |name: &str| fact[name].as_str().unwrap_or_default();
+        let project_id = self.named_for(by, key, &project).await?;
+        let (subject, predicate) = (encoded(text("subject")), encoded(text("predicate")));
+        let path =
+            format!("/v1/projects/{}/facts?subject={subject}&predicate={predicate}", encoded(&project_id));
+        Ok(Some(FoundThing {
+            kind: "fact",
+            path,
+            about: Some(format!("{} {}", text("subject"), text("predicate"))),
+            by: fact["asserted_by"]["id"].as_str().map(str::to_owned),
+            at_ms: made_ms(&fact),
+            sections: of_fact(&fact),
+            reference: Reference { project_id: Some(project_id), ..Reference::default() },
+        }))
+    }
+}
+
+impl Findable for Context {
+    fn room(&self) -> &'static str {
+        "context"
+    }
+
+    fn categories(&self) -> &'static [&'static str] {
+        &[FactRoom::CATEGORY]
+    }
+
+    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
+        Box::pin(async move {
+            if let Err(fault) = FactEvent::decode(event) {
+                tracing::error!(%fault, "the event of a fact cannot be read and is not indexed");
+                return Ok(None);
+            }
+            // Whatever happened to it: what is current now is what is found.
+            let id = event.stream.id();
+            let found = format!("{FACT}{id}");
+            let Some(fact) = self.current(id).await? else { return Ok(Some(Change::Delete(found))) };
+            let project = id.split_once('/').map_or(id, |(project, _)| project).to_owned();
+            let sections = of_fact(&fact);
+            let created_at_ms = made_ms(&fact);
+            Ok(Some(Change::Put(Document { id: found, project, created_at_ms, is_draft: false, sections })))
+        })
+    }
+
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+        Box::pin(async move {
+            let by = Actor::from(searcher);
+            let visible = self.visible(&by, max).await?;
+            let mut others = ambiguous(&by, &visible);
+            let shelves = visible.iter().map(|(key, state)| {
+                let plain = others.remove(key.as_str()).is_none().then(|| state.project_id.clone());
+                let projects = plain.into_iter().chain([reference(state)]).collect();
+                Shelf { projects, ..Shelf::new(key.clone()) }
+            });
+            Ok(shelves.collect())
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        searcher: &'a Searcher,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+        Box::pin(async move {
+            let by = Actor::from(searcher);
+            match (id.strip_prefix(PACKAGE), id.strip_prefix(FACT)) {
+                (Some(id), _) => self.found_package(&by, id).await,
+                (_, Some(id)) => self.found_fact(&by, id).await,
+                (None, None) => Ok(None),
+            }
+        })
+    }
+
+    fn own_hits<'a>(
+        &'a self,
+        query: &'a Query,
+        scope: Scope,
+        max: usize,
+    ) -> BoxFuture<'a, Result<OwnHits, Fault>> {
+        Box::pin(async move {
+            self.search().until(self.log().head().await?, FRESH_WITHIN).await;
+            let named = |hits: Vec<Hit>| -> Vec<Hit> {
+                hits.into_iter().map(|hit| Hit { id: format!("{PACKAGE}{}", hit.id), ..hit }).collect()
+            };
+            let words = async { self.search().index().search(query, &scope, max).await.map_err(unavailable) };
+            let (words, meaning) = tokio::join!(words, self.meant(query, &scope, max));
+            Ok(OwnHits { words: named(words?), meaning: meaning.map(named) })
+        })
+    }
+}

@@ -1,0 +1,270 @@
+//! Keeps an index up to date: reads recent commits from memory or else the log, from the index's own cursor, and
+//! writes them in batches. One process on a store writes.
+//! Must not know: the content of an event.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use plenary_kernel::Position;
+use plenary_log::{Fault, Log, PageSize, StoredEvent, StreamName};
+use plenary_retrieval::{Change, Index, PutOutcome};
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+use crate::{BATCH_BYTES_MAX, recent::Recent};
+
+/// The least time between two writes, while there is little to write.
+const SPACING: Duration = Duration::from_millis(200);
+/// The same while somebody waits for the index.
+const HURRIED_SPACING: Duration = Duration::from_millis(20);
+/// How often a process that does not write looks how far the index is and whether it is to write now.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The same while somebody waits for the index.
+const HURRY_EVERY: Duration = Duration::from_millis(50);
+/// How long nothing is tried after a fault.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Events without changes after which the cursor is moved all the same, so that the next start need not read them.
+const ADVANCE_EVENTS: u64 = 10_000;
+
+/// Whose events are indexed.
+pub trait Source: Send + Sync {
+    /// What an event changes in the index. What can't be read is reported by the source, and changes nothing.
+    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>>;
+}
+
+/// What is to be written, and how far it reaches.
+struct Batch {
+    changes: Vec<Change>,
+    bytes: usize,
+    until: Position,
+}
+
+impl Batch {
+    fn from(until: Position) -> Self {
+        Self { changes: Vec::new(), bytes: 0, until }
+    }
+    fn is_full(&self, changes_max: usize) -> bool {
+        self.changes.len() >= changes_max || self.bytes >= BATCH_BYTES_MAX
+    }
+}
+
+/// Which streams an index is made of.
+type Holds = Box<dyn Fn(&StreamName) -> bool + Send + Sync>;
+
+/// An index, and what is still to go into it.
+pub struct Follower {
+    index: Arc<dyn Index>,
+    holds: Holds,
+    recent: Recent,
+    /// Changes that one write takes together.
+    changes_max: usize,
+    /// How many events are to be looked at before everything is found.
+    lag: Gauge,
+    /// Everything up to here is in the index, as far as this process knows.
+    indexed: watch::Sender<Position>,
+    /// Somebody waits for the index.
+    hurry: Notify,
+    closing: watch::Sender<bool>,
+}
+
+impl Follower {
+    /// Follows the streams that `holds` names into an index, in writes of at most so many changes.
+    pub fn new(
+        index: Arc<dyn Index>,
+        holds: impl Fn(&StreamName) -> bool + Send + Sync + 'static,
+        changes_max: usize,
+    ) -> Self {
+        let follower = Self {
+            index,
+            holds: Box::new(holds),
+            recent: Recent::default(),
+            changes_max,
+            lag: Gauge::default(),
+            indexed: watch::Sender::new(Position::ZERO),
+            hurry: Notify::new(),
+            closing: watch::Sender::new(false),
+        };
+        follower.count();
+        follower
+    }
+
+    /// The index.
+    #[must_use]
+    pub fn index(&self) -> &Arc<dyn Index> {
+        &self.index
+    }
+
+    /// Takes note of committed events. Never waits.
+    pub fn committed(&self, events: &[StoredEvent]) {
+        if self.recent.push(events, &self.holds) {
+            self.count();
+        }
+    }
+
+    fn count(&self) {
+        self.lag.set(i64::try_from(self.recent.lag()).unwrap_or(i64::MAX));
+    }
+
+    /// How many events are to be looked at before everything is found.
+    #[must_use]
+    pub fn lag(&self) -> &Gauge {
+        &self.lag
+    }
+
+    /// Waits until this process has seen the log up to a place, but not for long; the ids of at most `max` streams that may
+    /// not be in the index yet, the newest first.
+    pub async fn waiting(&self, place: Position, max: usize) -> Vec<String> {
+        self.recent.until(place).await;
+        self.recent.waiting(max)
+    }
+
+    /// Waits until everything up to a place is in the index; false where it is not `within` a time.
+    pub async fn until(&self, place: Position, within: Duration) -> bool {
+        let mut indexed = self.indexed.subscribe();
+        let reached = async {
+            self.recent.until(place).await;
+            loop {
+                if *indexed.borrow_and_update() >= place {
+                    return;
+                }
+                self.hurry.notify_one();
+                let _either = timeout(HURRY_EVERY, indexed.changed()).await;
+            }
+        };
+        timeout(within, reached).await.is_ok()
+    }
+
+    /// Ends the following and closes the index. What was not put there is read from the log at the next start.
+    ///
+    /// # Errors
+    /// What the index says.
+    pub async fn close(&self) -> Result<(), plenary_retrieval::Fault> {
+        self.closing.send_replace(true);
+        self.index.close().await
+    }
+
+    /// Keeps the index up with the log until it is closed. A fault is tried again.
+    pub async fn keep_up(&self, log: &Log, source: &dyn Source) {
+        let mut closing = self.closing.subscribe();
+        let following = async {
+            let mut said = String::new();
+            loop {
+                if let Err(fault) = self.follow(log, source).await {
+                    // A model may be away for hours: the same trouble is said once.
+                    let trouble = fault.to_string();
+                    if trouble != said {
+                        tracing::warn!(%fault, "the search index cannot follow the log; it is tried again");
+                    }
+                    said = trouble;
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        tokio::select! {
+            _ = closing.wait_for(|closing| *closing) => {}
+            () = following => {}
+        }
+    }
+
+    async fn follow(&self, log: &Log, source: &dyn Source) -> Result<(), Fault> {
+        loop {
+            let is_ours = self.index.leads().await.map_err(unavailable)?;
+            let stands = self.index.extent().await.map_err(unavailable)?.cursor;
+            self.reached(stands, is_ours);
+            if !is_ours {
+                let _either = timeout(LOOK_EVERY, self.hurry.notified()).await;
+                continue;
+            }
+            let head = log.head().await?;
+            self.recent.seen(head);
+            if stands > head {
+                tracing::warn!(%stands, "the search index is ahead of the log and is rebuilt from it");
+                self.index.clear().await.map_err(unavailable)?;
+                continue;
+            }
+            self.write(log, source, stands).await?;
+        }
+    }
+
+    /// Writes until somebody else does.
+    async fn write(&self, log: &Log, source: &dyn Source, mut stands: Position) -> Result<(), Fault> {
+        let (mut batch, mut size) = (Batch::from(stands), PageSize::default());
+        loop {
+            let began = Instant::now();
+            self.gather((log, source), &mut batch, &mut size).await?;
+            if !self.index.leads().await.map_err(unavailable)? {
+                return Ok(());
+            }
+            let is_far = batch.until.0 - stands.0 >= ADVANCE_EVENTS;
+            if batch.changes.is_empty() && !is_far {
+                self.reached(batch.until, true);
+                // Nothing came, or the time has come to look whether this process still leads.
+                tokio::select! {
+                    _either = timeout(LOOK_EVERY, self.recent.news()) => {}
+                    () = self.hurry.notified() => {}
+                }
+                continue;
+            }
+            let (is_full, until) = (batch.is_full(self.changes_max), batch.until);
+            let written = self.index.put(batch.changes, stands, until).await.map_err(unavailable)?;
+            let PutOutcome::Done = written else { return Ok(()) };
+            stands = until;
+            batch = Batch::from(until);
+            self.reached(until, true);
+            if !is_full {
+                sleep_until(began + HURRIED_SPACING).await;
+                tokio::select! {
+                    () = sleep_until(began + SPACING) => {}
+                    () = self.hurry.notified() => {}
+                }
+            }
+        }
+    }
+
+    /// Reads until there is no more, or enough.
+    async fn gather(
+        &self,
+        (log, source): (&Log, &dyn Source),
+        batch: &mut Batch,
+        size: &mut PageSize,
+    ) -> Result<(), Fault> {
+        while !batch.is_full(self.changes_max) {
+            let lately = self.recent.after(batch.until, self.changes_max);
+            let (events, until) = match lately {
+                Some(found) => found,
+                None => {
+                    let (page, until) = log.read_past_damage(batch.until, size.events()).await?;
+                    size.learn(&page);
+                    (page, until)
+                }
+            };
+            if until == batch.until {
+                return Ok(());
+            }
+            for event in events.iter().filter(|event| (self.holds)(&event.stream)) {
+                if let Some(change) = source.change(event).await? {
+                    batch.bytes += event.payload.len();
+                    batch.changes.push(change);
+                }
+            }
+            batch.until = until;
+        }
+        Ok(())
+    }
+
+    fn reached(&self, place: Position, leads: bool) {
+        self.recent.indexed(place, leads);
+        self.indexed.send_replace(place);
+        self.count();
+    }
+}
+
+/// What the index says as a fault of the store.
+#[must_use]
+pub fn unavailable(fault: plenary_retrieval::Fault) -> Fault {
+    let plenary_retrieval::Fault::Unavailable(text) = fault;
+    Fault::Unavailable(text)
+}

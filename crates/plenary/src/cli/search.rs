@@ -1,0 +1,140 @@
+//! `plenary search`: searches what was said anywhere.
+//! Must not know: how hits are ranked.
+
+use clap::Args;
+use plenary_client::search::{Hit, SearchQuery, Snippet};
+use plenary_kernel::OwnerName;
+
+use super::{context::Context, failure::Failure, identity::Realm};
+use crate::out::{Out, Style, clean};
+
+/// Shown under `--help`.
+const HELP: &str = "\
+Finds messages, channel events, what runs were asked and answered, packages, facts and agents that you may read, the nearest \
+first: as an agent where anything says which one you are, with --owner what an owner may read, and as the operator everything. \
+With --json the answer is printed as the server sent it; `path` of a hit reads it.
+
+Examples:
+  plenary search \"which parser generator\" --room sessions --since 2026-01-31
+  plenary search deadlock --who @nick.claude-parser --json";
+
+/// What to search for.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Search {
+    /// The words to search for
+    #[arg(value_name = "QUERY")]
+    q: String,
+    /// Only in these rooms, separated by commas: agents, sessions, channels, runs, context
+    #[arg(long, value_delimiter = ',')]
+    room: Vec<String>,
+    /// Only what this one made: @owner.name, ~owner or operator
+    #[arg(long)]
+    who: Option<String>,
+    /// Not older than this day or time (RFC 3339, UTC)
+    #[arg(long)]
+    since: Option<String>,
+    /// Not newer than this day, or older than this time
+    #[arg(long)]
+    until: Option<String>,
+    /// Maximum number of hits [default: 20]
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Go on behind this cursor, which the page before ended with
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Search as this owner, e.g. `nick`
+    #[arg(long)]
+    owner: Option<OwnerName>,
+}
+
+pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> {
+    let client = match (&args.owner, context.identity()?) {
+        (Some(owner), _) => context.configuring_client(Realm::Owner(owner))?,
+        (None, Some(_)) => context.agent_client()?,
+        // Who is no operator searches as the person at this machine.
+        (None, None) => match context.configuring_client(Realm::Everything) {
+            Err(Failure::Auth { .. }) => context.speaker()?,
+            found => found?,
+        },
+    };
+    let Search { q, room, who, since, until, limit, cursor, owner: _ } = args;
+    let query = SearchQuery { q, rooms: room, who, since, until, limit };
+    let reply = client.search(&query, cursor.as_deref()).await?;
+    context.answer(&reply, |page| {
+        let out = context.out;
+        for agent in &page.agents {
+            out.line(&format!(
+                "{} {}",
+                out.paint(Style::Bold, &clean(&agent.id)),
+                clean(&agent.display_name)
+            ))?;
+        }
+        for hit in &page.hits {
+            out.line(&shown(out, hit))?;
+        }
+        if page.agents.is_empty() && page.hits.is_empty() {
+            out.note("nothing was found");
+        }
+        if !page.complete {
+            out.note("the index is behind, so some of it may be missing; search again in a moment");
+        }
+        if let Some(cursor) = &page.next_cursor {
+            out.note(&format!("more: --cursor '{}'", clean(cursor)));
+        }
+        Ok(())
+    })
+}
+
+/// When, what, who, in what, and below it the part that matched and the path that reads it.
+fn shown(out: Out, hit: &Hit) -> String {
+    let about = hit.about.as_deref().map(|about| format!(" · {}", clean(about))).unwrap_or_default();
+    format!(
+        "{} {} {}{about}\n  {}\n  {}",
+        out.paint(Style::Dim, &clean(&hit.at)),
+        out.paint(Style::Green, &clean(&format!("{}.{}", hit.room, hit.kind))),
+        out.paint(Style::Bold, &clean(hit.by.as_deref().unwrap_or("-"))),
+        marked(out, &hit.snippet),
+        out.paint(Style::Dim, &clean(&hit.path)),
+    )
+}
+
+/// The part that matched on one line, its words of the query in bold.
+fn marked(out: Out, snippet: &Snippet) -> String {
+    let chars: Vec<char> = snippet.text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+    let text = |from: usize, to: usize| {
+        clean(&chars.get(from..to).unwrap_or_default().iter().collect::<String>()).into_owned()
+    };
+    let (mut line, mut at) = (String::new(), 0);
+    for [from, to] in &snippet.matches {
+        line.push_str(&text(at, *from));
+        line.push_str(&out.paint(Style::Bold, &text(*from, *to)));
+        at = *to;
+    }
+    line.push_str(&text(at, chars.len()));
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_is_shown_on_lines_of_its_own_whatever_is_in_it() {
+        let snippet =
+            Snippet { text: "Ä red\ndoor\u{7}".to_owned(), matches: vec![[2, 5], [6, 10], [90, 99]] };
+        let hit = Hit {
+            room: "sessions".to_owned(),
+            kind: "message".to_owned(),
+            path: "/sessions/x/events".to_owned(),
+            about: Some("Doors".to_owned()),
+            by: Some("@a.b".to_owned()),
+            at: "2026-01-31T00:00:00.000Z".to_owned(),
+            snippet,
+        };
+        let lines: Vec<String> = shown(Out::new(false, true), &hit).lines().map(str::to_owned).collect();
+        assert_eq!(lines[0], "2026-01-31T00:00:00.000Z sessions.message @a.b · Doors");
+        assert!(lines[1].starts_with("  Ä red door"), "{lines:?}");
+        assert_eq!(lines[2], "  /sessions/x/events");
+    }
+}

@@ -1,0 +1,104 @@
+//! What documents that compete for a query are worth: how alike they are in meaning, how many of the query's words they
+//! have, and how well their day goes with a time that the query names (docs/decisions/0012). Pure.
+//! Must not know: how the documents were found.
+
+use crate::{
+    Query, Section,
+    evidence::Evidence,
+    when::{When, day},
+};
+
+/// What meaning counts, and beside it the query's words in one passage and in the whole document. Other shares near these
+/// found as much.
+const MEANING_SHARE: f64 = 0.68;
+const PASSAGE_SHARE: f64 = 0.13;
+const WHOLE_SHARE: f64 = 0.19;
+/// What a document gets in addition that goes with the time that a query names.
+const TIME_SHARE: f64 = 0.05;
+
+/// What a document is worth, and why.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Score {
+    /// All of it together.
+    pub total: f64,
+    /// For the query's words, from 0 to 1.
+    pub words: f64,
+    /// How alike it is in meaning, from 0 to 1; none where no model was asked.
+    pub meaning: Option<f64>,
+    /// How well its day goes with the time that the query names, from 0 to 1; none where it names none.
+    pub date: Option<f64>,
+}
+
+/// Documents that compete.
+#[derive(Debug)]
+pub struct Competition<'a> {
+    query: &'a Query,
+    evidence: Evidence<'a>,
+    made_ms: Vec<i64>,
+}
+
+impl<'a> Competition<'a> {
+    /// For no document yet.
+    #[must_use]
+    pub fn new(query: &'a Query) -> Self {
+        Self { query, evidence: Evidence::new(query), made_ms: Vec::new() }
+    }
+
+    /// One document more: what it says, and when it was made in milliseconds since 1970.
+    pub fn add(&mut self, sections: &[Section], made_ms: i64) {
+        self.evidence.add(sections, &day(made_ms));
+        self.made_ms.push(made_ms);
+    }
+
+    /// Of each document, in their order; `meaning` says in the same order how alike each is in meaning, and has nothing where no
+    /// model was asked.
+    #[must_use]
+    pub fn scores(&self, meaning: &[f64]) -> Vec<Score> {
+        let when = When::read(self.query.text());
+        let newest = self.made_ms.iter().copied().max().unwrap_or_default();
+        let scored =
+            self.made_ms.iter().zip(self.evidence.shares()).enumerate().map(|(nth, (made, share))| {
+                let words = (PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole)
+                    / (PASSAGE_SHARE + WHOLE_SHARE);
+                let date = when.map(|when| when.fit(*made, newest));
+                let meaning = meaning.get(nth).copied();
+                let by_meaning = |meaning: f64| MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * words;
+                let total = meaning.map_or(words, by_meaning) + TIME_SHARE * date.unwrap_or_default();
+                Score { total, words, meaning, date }
+            });
+        scored.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    fn scores(query: &str, documents: &[(&str, i64)], meaning: &[f64]) -> Vec<Score> {
+        let query = Query::read(query).unwrap();
+        let mut competition = Competition::new(&query);
+        for (text, made_ms) in documents {
+            competition.add(&[Section { kind: Kind::Body, text: (*text).to_owned() }], *made_ms);
+        }
+        competition.scores(meaning)
+    }
+
+    #[test]
+    fn meaning_counts_more_than_words_and_without_it_words_are_all() {
+        let documents = [("a red door", 0), ("a crimson gate", 0)];
+        let found = scores("red door", &documents, &[0.1, 0.9]);
+        assert!(found[1].total > found[0].total && found[0].words > found[1].words, "{found:?}");
+        let found = scores("red door", &documents, &[]);
+        assert!((found[0].total - found[0].words).abs() < 1e-9 && found[1].total == 0.0, "{found:?}");
+    }
+
+    #[test]
+    fn the_day_counts_where_the_query_names_one() {
+        let may = plenary_kernel::rfc3339::parse("2023-05-07T12:00:00Z").unwrap();
+        let documents = [("a red door", may), ("a red door", may + 90 * 86_400_000)];
+        let found = scores("red door on 7 May 2023", &documents, &[]);
+        assert!(found[0].total > found[1].total && found[0].date > found[1].date, "{found:?}");
+        assert_eq!(scores("red door", &documents, &[])[0].date, None);
+    }
+}

@@ -1,0 +1,155 @@
+//! What was asked of agents and what they answered, as it is found by its words: for whoever may read the thread.
+//! Must not know: how near it is to a query.
+
+use futures_util::future::{BoxFuture, ready};
+use plenary_accounts::Actor;
+use plenary_engine::Room as _;
+use plenary_kernel::{Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent};
+use plenary_retrieval::Change;
+use plenary_room::{Findable, FoundThing, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
+use serde_json::Value;
+
+use crate::{
+    Runs,
+    access::may_read,
+    event::ThreadEvent,
+    id::ThreadId,
+    registry::handle_of,
+    room::{OPENED, THREADS, ThreadRoom},
+    runner::EventKind,
+    runs::stream,
+    state::ThreadState,
+};
+
+/// The kind of a text in a run, who said it where the event knows, and the text.
+type Said = (&'static str, Option<Actor>, String);
+
+/// What an event says that people look for: the input, what the agent put out, its result.
+fn said(event: &ThreadEvent) -> Option<Said> {
+    let input = |bytes: &[u8]| {
+        let request: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        texts(request.get("input").or_else(|| request.get("args")).unwrap_or(&request))
+    };
+    let (kind, by, text) = match event {
+        ThreadEvent::RunQueued(event) => ("input", Some(event.by.clone()), input(&event.request)),
+        ThreadEvent::RunResumed(event) => ("input", Some(event.by.clone()), input(&event.request)),
+        ThreadEvent::EventEmitted(event) if event.kind == EventKind::TextOutput => {
+            let members: Value = serde_json::from_slice(&event.members).unwrap_or_default();
+            ("output", None, texts(&members["content"]))
+        }
+        ThreadEvent::RunCompleted(event) => {
+            let result = std::str::from_utf8(&event.result).unwrap_or_default();
+            let text = serde_json::from_str(result).map_or_else(|_| result.to_owned(), |value| texts(&value));
+            ("result", None, text)
+        }
+        ThreadEvent::RunStarted(_)
+        | ThreadEvent::EventEmitted(_)
+        | ThreadEvent::CancelRequested(_)
+        | ThreadEvent::QueuedRunCanceled(_) => return None,
+    };
+    (!text.trim().is_empty()).then_some((kind, by, text))
+}
+
+fn change(event: &StoredEvent) -> Option<Change> {
+    let decoded = match ThreadEvent::decode(event) {
+        Ok(decoded) => decoded,
+        Err(fault) => {
+            tracing::error!(%fault, "the event of a run cannot be read and is not indexed");
+            return None;
+        }
+    };
+    let (_, _, text) = said(&decoded)?;
+    Some(indexed(event, text))
+}
+
+impl Runs {
+    /// The agent of a thread as its path names it, if somebody may read the thread there.
+    fn read_at(&self, by: &Actor, state: &ThreadState) -> Option<(String, Actor)> {
+        let opened = state.opened.as_ref()?;
+        let by_handle = || handle_of(&opened.agent).and_then(|handle| self.agents().of(&handle));
+        let agent = self.agents().get(&opened.agent).or_else(by_handle)?;
+        let is_readable = agent.goes_by(&opened.agent) && may_read(by, &opened.by, &agent.owner());
+        is_readable.then(|| (agent.name().to_owned(), Actor::Agent(agent.handle.clone())))
+    }
+
+    async fn found_text(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundThing>, Fault> {
+        let Some((thread, version)) = indexed_at::<ThreadId>(id) else { return Ok(None) };
+        let state = self.fresh(thread).await?;
+        let Some((name, agent)) = self.read_at(&Actor::from(searcher), &state) else { return Ok(None) };
+        let Some(stored) = self.log().read_stream(&stream(thread), Version(version.0 - 1), 1).await?.pop()
+        else {
+            return Ok(None);
+        };
+        let event = ThreadEvent::decode(&stored)?;
+        let Some((kind, by, text)) = said(&event) else { return Ok(None) };
+        let run = event.run().to_string();
+        Ok(Some(FoundThing {
+            kind,
+            path: format!("/agent/{name}/runs/{run}"),
+            about: state.opened.as_ref().and_then(|opened| opened.title.clone()),
+            by: Some(by.unwrap_or(agent).to_string()),
+            at_ms: stored.at.ms(),
+            sections: body(text),
+            reference: Reference {
+                agent: Some(name),
+                run_id: Some(run),
+                thread_id: Some(thread.to_string()),
+                ..Reference::default()
+            },
+        }))
+    }
+
+    /// Threads that an index has behind a prefix, each with when it was opened.
+    async fn opened(&self, index: &'static str, prefix: &str) -> Result<Vec<(String, String)>, Fault> {
+        let rows = self.log().read_index(index, prefix, None, READ_ROWS_MAX, Order::Descending).await?;
+        let named = |key: &str| {
+            let mut parts = key.rsplit('/');
+            let (id, at) = (parts.next()?, parts.next()?);
+            Some((at.to_owned(), id.to_owned()))
+        };
+        Ok(rows.iter().filter_map(|row| named(&row.key)).collect())
+    }
+}
+
+impl Findable for Runs {
+    fn room(&self) -> &'static str {
+        "runs"
+    }
+
+    fn categories(&self) -> &'static [&'static str] {
+        &[ThreadRoom::CATEGORY]
+    }
+
+    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
+        Box::pin(ready(Ok(change(event))))
+    }
+
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+        Box::pin(async move {
+            let mut threads = match searcher {
+                Searcher::Operator => self.opened(THREADS, "").await?,
+                Searcher::Owner(_) | Searcher::Agent(_) => {
+                    self.opened(OPENED, &format!("{}/", Actor::from(searcher))).await?
+                }
+            };
+            if let Searcher::Owner(owner) = searcher {
+                for agent in self.agents().all().iter().filter(|agent| agent.owner() == *owner) {
+                    threads.extend(self.opened(THREADS, &format!("{}/", agent.name())).await?);
+                }
+            }
+            threads.sort_unstable_by(|a, b| b.cmp(a));
+            threads.dedup();
+            threads.truncate(max);
+            Ok(threads.into_iter().map(|(_, id)| Shelf::new(id)).collect())
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        searcher: &'a Searcher,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+        Box::pin(self.found_text(searcher, id))
+    }
+}

@@ -1,0 +1,279 @@
+//! One search: the indexes return candidates, each is read as the caller may read it, and those that were read are ranked.
+//! Must not know: HTTP.
+
+use std::collections::HashMap;
+
+use futures_util::future::try_join_all;
+use plenary_accounts::Scope as TokenScope;
+use plenary_kernel::{TimestampMs, rfc3339::Utc};
+use plenary_log::Fault;
+use plenary_retrieval::{Competition, HITS_MAX, Hit, Scope, Score, fuse};
+use plenary_room::{FoundThing, Searcher};
+
+use crate::{
+    COMPARED_MAX, LOOKED_AT_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
+    request::Wanted,
+    snippet::snippet,
+    wire::{FoundHit, Why},
+    within,
+};
+
+/// A thing that competes.
+struct Candidate {
+    id: String,
+    room: &'static str,
+    thing: FoundThing,
+    score: Score,
+}
+
+/// Everything that was found, the nearest first.
+pub(crate) struct Found {
+    candidates: Vec<Candidate>,
+    /// Whether the index had everything when it was asked.
+    pub(crate) is_complete: bool,
+}
+
+impl Found {
+    /// The hits of a page, and whether more stand behind it.
+    pub(crate) fn page(&self, wanted: &Wanted, shown: usize) -> (Vec<FoundHit>, bool) {
+        let rest = self.candidates.get(shown..).unwrap_or_default();
+        let page = rest.iter().take(wanted.limit).map(|candidate| candidate.hit(wanted));
+        (page.collect(), rest.len() > wanted.limit)
+    }
+}
+
+impl Candidate {
+    fn hit(&self, wanted: &Wanted) -> FoundHit {
+        let Score { total, words, meaning, date } = self.score;
+        let FoundThing { kind, path, reference, about, by, at_ms, sections } = &self.thing;
+        FoundHit {
+            room: self.room,
+            kind,
+            id: self.id.clone(),
+            path: path.clone(),
+            reference: reference.clone(),
+            about: about.clone(),
+            by: by.clone(),
+            at: Utc(TimestampMs(u64::try_from(*at_ms).unwrap_or_default())).to_string(),
+            snippet: snippet(&wanted.query, sections),
+            score: total,
+            why: Why { words, meaning, date },
+        }
+    }
+}
+
+/// What the indexes say.
+#[derive(Default)]
+struct Rankings {
+    lists: Vec<Vec<Hit>>,
+    /// How alike things are in meaning; none where no model was asked.
+    meaning: Option<HashMap<String, f64>>,
+}
+
+impl Search {
+    /// What somebody finds. `scope` is that of its token, if it has one.
+    pub(crate) async fn find(
+        &self,
+        searcher: &Searcher,
+        scope: Option<&TokenScope>,
+        wanted: &Wanted,
+    ) -> Result<Found, Fault> {
+        // Of others' things many may stand before those of one author.
+        let max = if wanted.who.is_some() { HITS_MAX } else { LOOKED_AT_MAX };
+        let is_complete = self.0.words.is_fresh().await?;
+        let rankings = self.rankings(searcher, scope, wanted, max).await?;
+        let hits = fuse(&rankings.lists, max);
+        let mut candidates = self.read(searcher, wanted, &hits).await?;
+        let mut competition = Competition::new(&wanted.query);
+        for candidate in &candidates {
+            competition.add(&candidate.thing.sections, candidate.thing.at_ms);
+        }
+        let by_words = competition.scores(&[]);
+        let meaning = self.meaning(wanted, rankings.meaning, &candidates, &by_words).await;
+        for (candidate, score) in candidates.iter_mut().zip(competition.scores(&meaning)) {
+            candidate.score = score;
+        }
+        candidates.sort_by(|a, b| {
+            let newer = b.thing.at_ms.cmp(&a.thing.at_ms);
+            b.score.total.total_cmp(&a.score.total).then(newer).then_with(|| a.id.cmp(&b.id))
+        });
+        Ok(Found { candidates, is_complete })
+    }
+
+    /// How alike in meaning each of the candidates is; nothing where no model answers. Those that are nearest by their words
+    /// and have no vectors are compared now; what is left counts as near as most.
+    async fn meaning(
+        &self,
+        wanted: &Wanted,
+        known: Option<HashMap<String, f64>>,
+        candidates: &[Candidate],
+        by_words: &[Score],
+    ) -> Vec<f64> {
+        let Some(semantic) = self.0.semantic.as_ref().filter(|semantic| semantic.works()) else {
+            return Vec::new();
+        };
+        let mut near = known.unwrap_or_default();
+        let mut others: Vec<usize> =
+            (0..candidates.len()).filter(|nth| !near.contains_key(&candidates[*nth].id)).collect();
+        others.sort_by(|a, b| by_words[*b].total.total_cmp(&by_words[*a].total));
+        others.truncate(COMPARED_MAX);
+        let texts: Vec<String> =
+            others.iter().map(|nth| snippet(&wanted.query, &candidates[*nth].thing.sections).text).collect();
+        if !texts.is_empty() {
+            let Ok(alike) = semantic.likeness(&wanted.query, texts).await else { return Vec::new() };
+            near.extend(others.iter().map(|nth| candidates[*nth].id.clone()).zip(alike));
+        }
+        let usual = usual(near.values().copied().collect());
+        candidates.iter().map(|candidate| near.get(&candidate.id).copied().unwrap_or(usual)).collect()
+    }
+
+    /// What the indexes say of the shelves that somebody may look in and that its token reaches.
+    async fn rankings(
+        &self,
+        searcher: &Searcher,
+        scope: Option<&TokenScope>,
+        wanted: &Wanted,
+        max: usize,
+    ) -> Result<Rankings, Fault> {
+        let window = Scope { since_ms: wanted.since_ms, until_ms: wanted.until_ms, ..Scope::default() };
+        let (mut rankings, mut everything) = (Rankings::default(), window.clone());
+        for room in self.0.sources.rooms.iter().filter(|room| wanted.has_room(room.room())) {
+            let mut shelves = room.shelves(searcher, SHELVES_MAX).await?;
+            shelves.retain(|shelf| {
+                let reads =
+                    |scope: &TokenScope| scope.reads(room.room(), shelf.session.as_deref(), &shelf.projects);
+                scope.is_none_or(reads)
+            });
+            everything.projects.extend(shelves.iter().map(|shelf| within(room.room(), &shelf.name)));
+            if shelves.is_empty() {
+                continue;
+            }
+            let projects = shelves.into_iter().map(|shelf| shelf.name).collect();
+            let own = room.own_hits(&wanted.query, Scope { projects, ..window.clone() }, max).await?;
+            let named = |hits: Vec<Hit>| -> Vec<Hit> {
+                hits.into_iter().map(|hit| Hit { id: within(room.room(), &hit.id), ..hit }).collect()
+            };
+            rankings.lists.push(named(own.words));
+            if let Some(meaning) = own.meaning.map(named) {
+                let near = rankings.meaning.get_or_insert_default();
+                near.extend(meaning.iter().map(|hit| (hit.id.clone(), hit.score)));
+                rankings.lists.push(meaning);
+            }
+        }
+        rankings.lists.push(self.0.words.search(&wanted.query, &everything, max).await?);
+        Ok(rankings)
+    }
+
+    /// Reads what was found, as whoever searches may read it now; what it may not read was not found.
+    async fn read(
+        &self,
+        searcher: &Searcher,
+        wanted: &Wanted,
+        hits: &[Hit],
+    ) -> Result<Vec<Candidate>, Fault> {
+        let (mut candidates, mut bytes) = (Vec::new(), 0);
+        for chunk in hits.chunks(READS_AT_ONCE) {
+            let reads = chunk.iter().map(|hit| self.read_one(searcher, &hit.id));
+            for candidate in try_join_all(reads).await?.into_iter().flatten() {
+                // What others wrote counts too: it was read.
+                bytes += candidate.thing.sections.iter().map(|section| section.text.len()).sum::<usize>();
+                if is_wanted(wanted, &candidate.thing) {
+                    candidates.push(candidate);
+                }
+                if candidates.len() == RANKED_MAX || bytes >= RANKED_BYTES_MAX {
+                    return Ok(candidates);
+                }
+            }
+        }
+        Ok(candidates)
+    }
+
+    async fn read_one(&self, searcher: &Searcher, id: &str) -> Result<Option<Candidate>, Fault> {
+        let Some((name, rest)) = id.split_once('/') else { return Ok(None) };
+        let Some(room) = self.0.sources.rooms.iter().find(|room| room.room() == name) else {
+            return Ok(None);
+        };
+        let read = room.read(searcher, rest).await;
+        let thing = Fault::past_damage(read, "a damaged thing is left out of a search")?.flatten();
+        let room = room.room();
+        Ok(thing.map(|thing| Candidate { id: id.to_owned(), room, thing, score: Score::default() }))
+    }
+}
+
+/// Whether a thing is by whom and from when it is wanted.
+fn is_wanted(wanted: &Wanted, thing: &FoundThing) -> bool {
+    let is_in_time = wanted.since_ms.is_none_or(|since| thing.at_ms >= since)
+        && wanted.until_ms.is_none_or(|until| thing.at_ms < until);
+    is_in_time
+        && wanted.who.as_ref().is_none_or(|who| {
+            let who = who.to_string();
+            // Packages and facts name their author with or without the mark before it.
+            thing.by.as_deref().is_some_and(|by| by == who || who.get(1..) == Some(by))
+        })
+}
+
+/// What has no vectors counts as near as most others have.
+fn usual(mut near: Vec<f64>) -> f64 {
+    near.sort_unstable_by(f64::total_cmp);
+    near.get(near.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_room::{Reference, body};
+
+    use super::*;
+
+    fn thing(by: &str, at_ms: i64) -> FoundThing {
+        FoundThing {
+            kind: "message",
+            path: "/x".to_owned(),
+            reference: Reference::default(),
+            about: None,
+            by: Some(by.to_owned()),
+            at_ms,
+            sections: body("red".to_owned()),
+        }
+    }
+
+    fn wanted(query: &[(&str, &str)]) -> Wanted {
+        let pairs: Vec<_> =
+            query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Wanted::read(&pairs).unwrap()
+    }
+
+    #[test]
+    fn a_thing_is_wanted_by_its_author_and_its_time() {
+        let by = wanted(&[("q", "red"), ("who", "@nick.bot")]);
+        assert!(is_wanted(&by, &thing("@nick.bot", 0)) && is_wanted(&by, &thing("nick.bot", 0)));
+        assert!(!is_wanted(&by, &thing("@nick.other", 0)) && !is_wanted(&by, &thing("", 0)));
+        let since = wanted(&[("q", "red"), ("since", "1970-01-02"), ("until", "1970-01-02")]);
+        let day = 24 * 60 * 60 * 1_000;
+        let at = |at_ms| is_wanted(&since, &thing("@nick.bot", at_ms));
+        assert!(!at(day - 1) && at(day) && at(2 * day - 1) && !at(2 * day));
+    }
+
+    #[test]
+    fn a_page_has_what_stands_behind_the_one_before() {
+        let candidate = |nth: i64| Candidate {
+            id: nth.to_string(),
+            room: "sessions",
+            thing: thing("@nick.bot", nth),
+            score: Score::default(),
+        };
+        let found = Found { candidates: (0..5).map(candidate).collect(), is_complete: true };
+        let wanted = wanted(&[("q", "red"), ("limit", "2")]);
+        let ids = |shown: usize| {
+            let (hits, more) = found.page(&wanted, shown);
+            (hits.into_iter().map(|hit| hit.id).collect::<Vec<_>>().join(" "), more)
+        };
+        assert_eq!(ids(0), ("0 1".to_owned(), true));
+        assert_eq!(ids(4), ("4".to_owned(), false));
+        assert_eq!(ids(9), (String::new(), false));
+    }
+
+    #[test]
+    fn what_has_no_vectors_is_as_near_as_most() {
+        assert!((usual(vec![0.9, 0.1, 0.5]) - 0.5).abs() < 1e-9 && usual(Vec::new()) == 0.0);
+    }
+}

@@ -1,0 +1,177 @@
+//! The query of `GET /search`, checked.
+//! Must not know: the results.
+
+use plenary_accounts::{
+    Actor,
+    limits::{FOUND_DEFAULT, FOUND_PAGE_MAX},
+};
+use plenary_kernel::{Refusal, rfc3339};
+use plenary_retrieval::Query;
+use schemars::JsonSchema;
+
+use crate::{QUERY_CHARS_MAX, QUERY_CHARS_MIN, cursor::Cursor};
+
+/// The name under which agents are searched.
+pub(crate) const AGENTS: &str = "agents";
+const ROOMS: [&str; 5] = [AGENTS, "sessions", "channels", "runs", "context"];
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// The query of `GET /search`.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Wanted::read` reads")]
+pub(crate) struct SearchQuery {
+    /// What to search for, 2 to 1000 characters.
+    #[schemars(length(min = 2, max = 1000))]
+    q: String,
+    /// Only in these rooms, with commas between or sent several times: agents, sessions, channels, runs, context.
+    room: Option<String>,
+    /// Only what this one made: `@owner.name`, `~owner` or `operator`.
+    who: Option<String>,
+    /// Not older than this: RFC 3339 UTC, or a day.
+    since: Option<String>,
+    /// Older than this: RFC 3339 UTC, or up to the end of a day.
+    until: Option<String>,
+    /// Maximum number of hits, and of agents; 20 when absent, at most 50.
+    #[schemars(range(min = 1, max = 50))]
+    limit: Option<u64>,
+    /// The `next_cursor` of the previous page.
+    cursor: Option<String>,
+}
+
+/// What is searched for.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) query: Query,
+    /// The rooms; empty for all.
+    rooms: Vec<&'static str>,
+    pub(crate) who: Option<Actor>,
+    pub(crate) since_ms: Option<i64>,
+    pub(crate) until_ms: Option<i64>,
+    pub(crate) limit: usize,
+    pub(crate) cursor: Option<Cursor>,
+}
+
+/// A parameter that stands once at most.
+fn one<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Refusal> {
+    let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str());
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value),
+        _ => Err(Refusal::malformed("invalid_query", format!("{name} must be sent once."))),
+    }
+}
+
+impl Wanted {
+    /// Reads the parameters of a request.
+    pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self, Refusal> {
+        let text =
+            one(pairs, "q")?.filter(|q| (QUERY_CHARS_MIN..=QUERY_CHARS_MAX).contains(&q.chars().count()));
+        let wrong = || {
+            let text = format!("q must be a text of {QUERY_CHARS_MIN} to {QUERY_CHARS_MAX} characters.");
+            Refusal::malformed("invalid_query", text)
+        };
+        let query = text.and_then(|text| Query::read(text).ok()).ok_or_else(wrong)?;
+        let who = one(pairs, "who")?.map(str::parse::<Actor>).transpose();
+        let who = who.map_err(|_| {
+            Refusal::malformed("invalid_handle", "who must be @owner.name, ~owner or operator.")
+        })?;
+        let limit = match one(pairs, "limit")? {
+            None => FOUND_DEFAULT,
+            Some(text) => {
+                let wrong = || {
+                    Refusal::malformed(
+                        "invalid_limit",
+                        format!("limit must be a number from 1 to {FOUND_PAGE_MAX}."),
+                    )
+                };
+                text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit)).ok_or_else(wrong)?
+            }
+        };
+        let cursor = one(pairs, "cursor")?.map(str::parse::<Cursor>).transpose();
+        let cursor = cursor.map_err(|()| {
+            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+        })?;
+        let (since_ms, until_ms) = (moment(pairs, "since", 0)?, moment(pairs, "until", DAY_MS)?);
+        Ok(Self { query, rooms: rooms(pairs)?, who, since_ms, until_ms, limit, cursor })
+    }
+
+    /// Whether a room is searched.
+    pub(crate) fn has_room(&self, room: &str) -> bool {
+        self.rooms.is_empty() || self.rooms.contains(&room)
+    }
+
+    /// Whether agents are searched: they are nobody's and of no time.
+    pub(crate) fn has_agents(&self) -> bool {
+        self.has_room(AGENTS) && self.who.is_none() && self.since_ms.is_none() && self.until_ms.is_none()
+    }
+}
+
+fn rooms(pairs: &[(String, String)]) -> Result<Vec<&'static str>, Refusal> {
+    let named = pairs.iter().filter(|(name, _)| name == "room");
+    let words = named.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|word| !word.is_empty());
+    let known = |word: &str| {
+        let wrong = || Refusal::malformed("invalid_room", format!("room must be of {}.", ROOMS.join(", ")));
+        ROOMS.into_iter().find(|room| *room == word).ok_or_else(wrong)
+    };
+    words.map(known).collect()
+}
+
+/// A time, or the beginning of a day and so much later.
+fn moment(pairs: &[(String, String)], name: &'static str, of_day_ms: i64) -> Result<Option<i64>, Refusal> {
+    let Some(text) = one(pairs, name)? else { return Ok(None) };
+    let day = || Some(rfc3339::parse(&format!("{text}T00:00:00Z"))? + of_day_ms);
+    let code = if name == "since" { "invalid_since" } else { "invalid_until" };
+    let wrong =
+        || Refusal::malformed(code, format!("{name} must be a time of RFC 3339, or a day as 2026-01-31."));
+    rfc3339::parse(text).or_else(day).map(Some).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(query: &[(&str, &str)]) -> Result<Wanted, &'static str> {
+        let pairs: Vec<_> =
+            query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Wanted::read(&pairs).map_err(|refusal| refusal.code)
+    }
+
+    #[test]
+    fn a_query_says_each_thing_once_and_rooms_as_often_as_it_likes() {
+        let wanted =
+            read(&[("q", "red door"), ("room", "sessions,channels"), ("room", "runs"), ("x", "y")]).unwrap();
+        assert!(wanted.has_room("runs") && wanted.has_room("channels") && !wanted.has_room("context"));
+        assert!(!wanted.has_agents());
+        let wanted = read(&[("q", "red door")]).unwrap();
+        assert!(wanted.has_agents() && wanted.has_room("context") && wanted.limit == FOUND_DEFAULT);
+        assert!(!read(&[("q", "ab"), ("who", "@a.b")]).unwrap().has_agents());
+    }
+
+    #[test]
+    fn a_day_is_whole_and_a_time_is_itself() {
+        let wanted = read(&[("q", "ab"), ("since", "2026-01-02"), ("until", "2026-01-02")]).unwrap();
+        assert_eq!(wanted.until_ms.unwrap() - wanted.since_ms.unwrap(), DAY_MS);
+        let wanted = read(&[("q", "ab"), ("until", "2026-01-02T00:00:00Z")]).unwrap();
+        assert_eq!(wanted.until_ms, rfc3339::parse("2026-01-02T00:00:00Z"));
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_code() {
+        let long = "x".repeat(QUERY_CHARS_MAX + 1);
+        for (query, code) in [
+            (vec![], "invalid_query"),
+            (vec![("q", "x")], "invalid_query"),
+            (vec![("q", long.as_str())], "invalid_query"),
+            (vec![("q", "  ")], "invalid_query"),
+            (vec![("q", "ab"), ("q", "cd")], "invalid_query"),
+            (vec![("q", "ab"), ("room", "kitchen")], "invalid_room"),
+            (vec![("q", "ab"), ("who", "nick")], "invalid_handle"),
+            (vec![("q", "ab"), ("since", "yesterday")], "invalid_since"),
+            (vec![("q", "ab"), ("until", "2026-02-30")], "invalid_until"),
+            (vec![("q", "ab"), ("limit", "51")], "invalid_limit"),
+            (vec![("q", "ab"), ("limit", "0")], "invalid_limit"),
+            (vec![("q", "ab"), ("cursor", "!")], "invalid_cursor"),
+        ] {
+            assert_eq!(read(&query).err(), Some(code), "{query:?}");
+        }
+    }
+}

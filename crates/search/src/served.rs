@@ -1,0 +1,65 @@
+//! How the server serves the search.
+//! Must not know: the rooms.
+
+use std::{
+    future::{Future, ready},
+    pin::Pin,
+    sync::Arc,
+};
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use plenary_edge::{Metrics, RegistryFault};
+use plenary_hub::Observer;
+use plenary_indexing::unavailable;
+use plenary_log::{Fault, StoredEvent};
+use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Search, operations, routes::routes};
+
+impl Observer for Search {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        if let Some(follower) = self.0.words.follower() {
+            follower.committed(events);
+        }
+        Box::pin(ready(()))
+    }
+}
+
+impl ServedRoom for Search {
+    fn about() -> RoomDescription {
+        // Whose token may look at accounts may search; of each room it finds what it may read there.
+        RoomDescription::new("accounts", "", &operations(), &[])
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        routes(self.clone(), mount.metrics)
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn register(&self, metrics: &Metrics) {
+        if let Some(follower) = self.0.words.follower() {
+            let lag = "Events not yet indexed for the search over everything";
+            metrics.register("search_everything_lag_events", lag, follower.lag().clone());
+        }
+    }
+
+    fn serving(&self, _stop: CancellationToken) -> Option<Task> {
+        // It ends when the index is closed, after the last write.
+        let search = self.clone();
+        Some(Box::pin(async move { search.index().await }))
+    }
+
+    fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
+        Box::pin(async {
+            match self.0.words.follower() {
+                Some(follower) => follower.close().await.map_err(unavailable),
+                None => Ok(()),
+            }
+        })
+    }
+}

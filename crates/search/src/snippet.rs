@@ -1,0 +1,86 @@
+//! The passage of a text with most of the query's words. Pure.
+//! Must not know: the source of the text.
+
+use plenary_retrieval::{Kind, Query, Section, passages};
+
+use crate::{SNIPPET_BYTES_MAX, SNIPPET_CHARS_MAX, wire::Snippet};
+
+/// The passage that has most of the query's words; of two that have as many the earlier, and a title only where nothing else
+/// has as many. The beginning of the text where none has any: it is near by its meaning.
+pub(crate) fn snippet(query: &Query, sections: &[Section]) -> Snippet {
+    let mut best: Option<(f64, bool, &str)> = None;
+    let mut left = SNIPPET_BYTES_MAX;
+    for section in sections {
+        let text = cut(&section.text, left);
+        left -= text.len();
+        let is_text = section.kind != Kind::Title;
+        for passage in passages(text, SNIPPET_CHARS_MAX) {
+            let coverage = query.coverage(passage);
+            if best.is_none_or(|(most, was_text, _)| (coverage, is_text) > (most, was_text)) {
+                best = Some((coverage, is_text, passage));
+            }
+        }
+    }
+    let text = best.map_or("", |(_, _, passage)| passage);
+    Snippet { text: text.to_owned(), matches: marks(query, text) }
+}
+
+/// Where words of the query stand, in characters.
+fn marks(query: &Query, text: &str) -> Vec<[usize; 2]> {
+    let (mut marks, mut chars, mut at) = (Vec::new(), 0, 0);
+    for range in query.matches(text) {
+        chars += text[at..range.start].chars().count();
+        let length = text[range.clone()].chars().count();
+        marks.push([chars, chars + length]);
+        (chars, at) = (chars + length, range.end);
+    }
+    marks
+}
+
+/// The beginning of a text, at most so many bytes.
+fn cut(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(query: &str, sections: &[(Kind, &str)]) -> Snippet {
+        let section = |(kind, text): &(Kind, &str)| Section { kind: *kind, text: (*text).to_owned() };
+        let sections: Vec<Section> = sections.iter().map(section).collect();
+        snippet(&Query::read(query).unwrap(), &sections)
+    }
+
+    #[test]
+    fn the_passage_that_has_most_of_the_words_is_shown_with_what_matched() {
+        let far = "nothing of it ".repeat(100);
+        let body = format!("{far}\n\nÄ: the red doors are locked.\n\n{far}");
+        let found = of("red door", &[(Kind::Title, "Red"), (Kind::Body, &body)]);
+        let chars: Vec<char> = found.text.chars().collect();
+        let marked: Vec<String> =
+            found.matches.iter().map(|[from, to]| chars[*from..*to].iter().collect()).collect();
+        assert_eq!(marked, ["red", "doors"], "{found:?}");
+        assert!(chars.len() <= SNIPPET_CHARS_MAX);
+    }
+
+    #[test]
+    fn a_body_comes_before_a_title_that_says_as_much_and_without_a_match_the_beginning_is_shown() {
+        let sections = [(Kind::Title, "A door"), (Kind::Body, "The door is red")];
+        assert_eq!(of("door", &sections).text, "The door is red");
+        assert_eq!(of("door", &sections[..1]).text, "A door");
+        let found = of("gate", &[(Kind::Body, "The door is red")]);
+        assert_eq!((found.text.as_str(), found.matches.len()), ("The door is red", 0));
+        assert_eq!(of("gate", &[]).text, "");
+    }
+
+    #[test]
+    fn what_is_far_behind_is_not_looked_at() {
+        let body = format!("{} needle", "hay ".repeat(SNIPPET_BYTES_MAX / 4));
+        assert!(of("needle", &[(Kind::Body, &body)]).matches.is_empty());
+    }
+}

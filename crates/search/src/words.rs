@@ -1,0 +1,69 @@
+//! The index of everything, if there is one, and its progress.
+//! Must not know: the caller, and what it may read.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use plenary_indexing::{CHANGES_MAX, FRESH_WITHIN, Follower, unavailable};
+use plenary_log::{Fault, Log, StreamName};
+use plenary_retrieval::{HITS_MAX, Hit, Index, Query, Scope};
+use plenary_room::{Matches, WordIndex};
+
+use crate::within;
+
+/// The index. Cheap to clone.
+#[derive(Clone)]
+pub struct Words(Arc<Inner>);
+
+struct Inner {
+    log: Log,
+    follower: Option<Follower>,
+}
+
+impl Words {
+    pub(crate) fn new(log: Log, index: Option<Arc<dyn Index>>, categories: BTreeSet<&'static str>) -> Self {
+        let holds = move |stream: &StreamName| categories.contains(stream.category());
+        let follower = index.map(|index| Follower::new(index, holds, CHANGES_MAX));
+        Self(Arc::new(Inner { log, follower }))
+    }
+
+    pub(crate) fn follower(&self) -> Option<&Follower> {
+        self.0.follower.as_ref()
+    }
+
+    /// Waits until the index has what was committed before; false where it takes too long.
+    pub(crate) async fn is_fresh(&self) -> Result<bool, Fault> {
+        let Some(follower) = self.follower() else { return Ok(true) };
+        let head = self.0.log.head().await?;
+        Ok(follower.until(head, FRESH_WITHIN).await)
+    }
+
+    pub(crate) async fn search(&self, query: &Query, scope: &Scope, max: usize) -> Result<Vec<Hit>, Fault> {
+        match self.follower() {
+            Some(follower) if !scope.projects.is_empty() => {
+                follower.index().search(query, scope, max).await.map_err(unavailable)
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
+    }
+}
+
+impl WordIndex for Words {
+    fn matches<'a>(
+        &'a self,
+        room: &'static str,
+        query: &'a Query,
+        shelves: BTreeSet<String>,
+    ) -> BoxFuture<'a, Result<Matches, Fault>> {
+        Box::pin(async move {
+            let is_fresh = self.is_fresh().await?;
+            let projects = shelves.iter().map(|name| within(room, name)).collect();
+            let hits = self.search(query, &Scope { projects, ..Scope::default() }, HITS_MAX).await?;
+            let is_whole =
+                self.follower().is_some() && is_fresh && !query.words().is_empty() && hits.len() < HITS_MAX;
+            let prefix = within(room, "");
+            let ids = hits.iter().filter_map(|hit| hit.id.strip_prefix(&prefix)).map(str::to_owned);
+            Ok(Matches { ids: ids.collect(), is_whole })
+        })
+    }
+}

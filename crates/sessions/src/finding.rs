@@ -1,0 +1,132 @@
+//! Messages in the search over everything: the index contains those of every session, and each is read by what its reader
+//! may read of the session now.
+//! Must not know: how hits are ranked.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, ready};
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, SessionId, Version};
+use plenary_log::{Fault, Order, StoredEvent};
+use plenary_retrieval::Change;
+use plenary_room::{Findable, FoundThing, Reference, Searcher, Shelf, WordIndex, body, indexed, indexed_at};
+
+use crate::{
+    Sessions,
+    event::{SessionEvent, sequence},
+    news::plain,
+    room::SessionRoom,
+    state::SessionState,
+};
+
+/// The name of the room in the index.
+pub(crate) const ROOM: &str = "sessions";
+
+impl Sessions {
+    /// Finds messages by an index of their words. The first call counts; until then they are looked through.
+    pub fn set_words(&self, words: Arc<dyn WordIndex>) {
+        let _ = self.0.words.set(words);
+    }
+
+    /// Whoever reads a message for a searcher: the searcher itself, or an agent of its that may read it.
+    async fn reader(
+        &self,
+        searcher: &Searcher,
+        state: &SessionState,
+        version: Version,
+    ) -> Result<Option<AgentHandle>, Fault> {
+        if let Searcher::Agent(me) = searcher {
+            return Ok(state.participant(me).filter(|mine| mine.may_read(version)).map(|_| me.clone()));
+        }
+        for (handle, participant) in &state.participants {
+            // An agent that was deleted reads nothing, and nobody reads as it.
+            if searcher.has(handle)
+                && participant.may_read(version)
+                && self.accounts().agent(handle).await?.state.is_live()
+            {
+                return Ok(Some(handle.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn found(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundThing>, Fault> {
+        let Some((session, version)) = indexed_at::<SessionId>(id) else { return Ok(None) };
+        let (state, _) = self.0.streams.fresh(session.as_str()).await?;
+        let Some(reader) = self.reader(searcher, &state, version).await? else { return Ok(None) };
+        let stream = SessionRoom::stream(session.as_str());
+        let stored = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
+        let Some((stored, SessionEvent::MessageSent(sent))) =
+            stored.map(|stored| SessionEvent::decode(&stored).map(|event| (stored, event))).transpose()?
+        else {
+            return Ok(None);
+        };
+        let number = sequence(version);
+        let base = match searcher {
+            Searcher::Agent(_) => String::new(),
+            Searcher::Owner(_) | Searcher::Operator => format!("/_admin/agents/{reader}"),
+        };
+        Ok(Some(FoundThing {
+            kind: "message",
+            path: format!(
+                "{base}/sessions/{session}/events?after_sequence={}&limit=1",
+                number.saturating_sub(1)
+            ),
+            about: state.created.as_ref().and_then(|created| created.topic.clone()),
+            by: Some(sent.sender.to_string()),
+            at_ms: stored.at.ms(),
+            sections: body(plain(&sent)),
+            reference: Reference {
+                session_id: Some(session),
+                sequence: Some(number),
+                ..Reference::default()
+            },
+        }))
+    }
+}
+
+fn change(event: &StoredEvent) -> Option<Change> {
+    let sent = match SessionEvent::decode(event) {
+        Ok(SessionEvent::MessageSent(sent)) => sent,
+        Ok(_) => return None,
+        Err(fault) => {
+            tracing::error!(%fault, "the event of a session cannot be read and is not indexed");
+            return None;
+        }
+    };
+    Some(indexed(event, plain(&sent)))
+}
+
+impl Findable for Sessions {
+    fn room(&self) -> &'static str {
+        ROOM
+    }
+
+    fn categories(&self) -> &'static [&'static str] {
+        &[SessionRoom::CATEGORY]
+    }
+
+    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
+        Box::pin(ready(Ok(change(event))))
+    }
+
+    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
+        Box::pin(async move {
+            let ids = match searcher {
+                Searcher::Agent(me) => self.ids_of(me, None, Order::Descending, max).await?,
+                Searcher::Owner(owner) => self.newest_ids(Some(owner), max).await?,
+                Searcher::Operator => self.newest_ids(None, max).await?,
+            };
+            let shelf = |id: String| Shelf { session: Some(id.clone()), ..Shelf::new(id) };
+            Ok(ids.into_iter().map(shelf).collect())
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        searcher: &'a Searcher,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+        Box::pin(self.found(searcher, id))
+    }
+}
