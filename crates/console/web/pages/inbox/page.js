@@ -11,7 +11,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Detail } from './detail.js';
 import { KINDS } from './kinds.js';
-import { answerAll, answered, failure, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
+import { answerAll, answered, failure, find, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
 import { Rules } from './rules.js';
 
 const STATES = [['open', 'Open'], ['snoozed', 'Snoozed'], ['answered', 'Decided'], ['rules', 'Rules']];
@@ -32,13 +32,19 @@ export function Page() {
   const pinned = useRef({ id: '', place: 0 }).current;
   const wanted = id || pinned.id;
   const at = items.findIndex(({ request_id }) => request_id === wanted);
-  const one = at >= 0 ? items[at] : wanted && known.value.has(wanted) ? known.value.get(wanted) : items[0];
-  pinned.id = one?.request_id ?? '';
+  const one = at >= 0 ? items[at] : wanted ? known.value.get(wanted) : items[0];
+  pinned.id = one?.request_id ?? wanted;
+  const missing = useMissing(wanted, one !== undefined);
   if (at >= 0) pinned.place = at;
   const advance = () => {
     const rest = items.filter(({ request_id }) => request_id !== one?.request_id);
     pinned.id = rest[Math.min(pinned.place, rest.length - 1)]?.request_id ?? '';
     refine({ id: id ? pinned.id : '' });
+  };
+  /** Lets go of what is looked at. @param {Record<string, string | undefined>} params */
+  const leave = (params) => {
+    pinned.id = '';
+    refine({ id: '', params });
   };
   const toggle = () => {
     if (!one) return;
@@ -60,7 +66,7 @@ export function Page() {
     <section class="split-list" aria-label="Requests">
       <header class="page-head slim"><p class="title" aria-hidden="true">Inbox</p></header>
       <div class="segments" role="group" aria-label="State">
-        ${STATES.map(([name, title]) => html`<button aria-pressed=${state === name ? 'true' : 'false'} onClick=${() => { pinned.id = ''; refine({ id: '', params: { state: name === 'open' ? undefined : name } }); }}>${title}${name === 'open' ? html` <span class="num">${openRequests.value.length}</span>` : name === 'snoozed' && snoozed.value.length ? html` <span class="num">${snoozed.value.length}</span>` : null}</button>`)}
+        ${STATES.map(([name, title]) => html`<button aria-pressed=${state === name ? 'true' : 'false'} onClick=${() => leave({ state: name === 'open' ? undefined : name })}>${title}${name === 'open' ? html` <span class="num">${openRequests.value.length}</span>` : name === 'snoozed' && snoozed.value.length ? html` <span class="num">${snoozed.value.length}</span>` : null}</button>`)}
       </div>
       ${state === 'rules' ? null : html`<${Filters} params=${params} all=${all} />`}
       ${many.length > 1 ? html`<div class="batch" role="group" aria-label="Batch"><b class="num">${many.length}</b> picked
@@ -74,9 +80,23 @@ export function Page() {
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} />`} />`}
     </section>
     <section class="split-detail" aria-label="The request">
-      ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`<p class="quiet-note center">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : 'Pick a request to see it whole.'}</p>`}
+      ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => leave({})}>‹ All requests</button></p>` : null}
+        <p class="quiet-note center" role="status">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : missing || 'Pick a request to see it whole.'}</p>`}
     </section>
   </div>`;
+}
+
+/** Reads a request that no list has, as a link to one that is decided; why it is not there. @param {string} id @param {boolean} isKnown */
+function useMissing(id, isKnown) {
+  const [why, say] = useState('');
+  const wanted = isKnown ? '' : id;
+  useEffect(() => {
+    let left = false;
+    say(wanted ? 'Looking …' : '');
+    if (wanted) find(wanted).then((found) => left || say(found));
+    return () => void (left = true);
+  }, [wanted, loading.value]);
+  return why;
 }
 
 /** @param {{params: Record<string, string>, all: import('../../core/types.js').PersonRequest[]}} props */

@@ -76,18 +76,22 @@ export const readAnswered = async () => {
   }
 };
 
-/** @param {string} id */
-export const refresh = async (id) => {
+/** Reads one; why it could not be read, or nothing. @param {string} id @returns {Promise<string>} */
+export const find = async (id) => {
   try {
     keep([await get(`/requests/${encodeURIComponent(id)}`)]);
+    return '';
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) {
-      const next = new Map(known.value);
-      next.delete(id);
-      known.value = next;
-    }
+    if (!(error instanceof ApiError)) return 'The request cannot be read now.';
+    if (error.status >= 500 || error.status === 429) return `The request cannot be read: ${error.message}`;
+    const next = new Map(known.value);
+    next.delete(id);
+    known.value = next;
+    return 'There is no such request, or it is not yours.';
   }
 };
+/** @param {string} id */
+export const refresh = (id) => void find(id);
 
 let of = '';
 effect(() => {
