@@ -77,3 +77,30 @@ test('a link to a decided or unknown request shows no other, and keys act on non
   await others[0].locator('#request-title').waitFor();
   assert.deepEqual(browser.troubles, []);
 });
+
+test('a single answer takes effect at once, or after eight seconds where the person wants that', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  /** Accepts by key, and tells after how many milliseconds the agent goes on. */
+  const resumed = async () => {
+    const request = await ask();
+    await show(page, request);
+    const waiting = laptop.get(`/requests/${request.request_id}?wait=30`).then(({ state }) => [state, Date.now()]);
+    const began = Date.now();
+    await page.keyboard.press('a');
+    const [state, at] = await waiting;
+    assert.equal(state, 'answered');
+    return at - began;
+  };
+  const times = [await resumed(), await resumed(), await resumed()];
+  assert.ok(Math.min(...times) < 1000, `the agent went on after ${times} ms`);
+  assert.equal(await page.getByRole('button', { name: /^Undo/ }).count(), 0);
+  const other = await ask();
+  await show(page, other);
+  await page.getByLabel('Wait 8 s before a single answer takes effect').check();
+  await page.reload();
+  await page.locator('#request-title', { hasText: other.title }).waitFor();
+  assert.ok(await page.getByLabel('Wait 8 s before a single answer takes effect').isChecked(), 'the browser remembers it');
+  const late = await resumed();
+  assert.ok(late >= 7_500, `the agent went on after ${late} ms`);
+});

@@ -13,7 +13,7 @@ import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
 import { KINDS, TIMEOUT } from './kinds.js';
 import { Later } from './later.js';
-import { answer, undo } from './requests.js';
+import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
 
@@ -72,7 +72,9 @@ export function Detail({ one, advance }) {
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>
       <p class="answer-note">
-        ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : html`<span>${TIMEOUT[one.on_timeout] ?? ''}</span>`}
+        <span>${one.deadline_at ? TIMEOUT[one.on_timeout] ?? '' : TIMEOUT.none}</span>
+        ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}
+        <label><input type="checkbox" checked=${answersWait.value} disabled=${!may} onChange=${() => (answersWait.value = !answersWait.value)} /> Wait ${UNDO_S} s before a single answer takes effect</label>
       </p>
     </footer>` : null}
   </article>`;
