@@ -28,7 +28,7 @@ createServer((asked, reply) => {
   };
   if (file && asked.method === 'GET') return give(200, { 'content-type': TYPES[extname(file)], 'x-content-type-options': 'nosniff' }, readFileSync(file));
   const headers = page ? { ...asked.headers, 'accept-encoding': 'identity', 'if-none-match': '' } : asked.headers;
-  const sent = request({ host: to.hostname, port: to.port, method: asked.method, path: asked.url, headers }, (got) => {
+  const sent = request({ host: to.hostname, port: to.port, method: asked.method, path: asked.url, headers, agent: false }, (got) => {
     if (page && got.statusCode === 200 && /html/.test(got.headers['content-type'] ?? '')) {
       got.resume();
       return give(200, got.headers, readFileSync(join(WEB, page)));
