@@ -10,7 +10,7 @@ import { Age, Mark } from '../../parts/marks.js';
 import { Text } from '../../parts/text.js';
 import { Ask } from './ask.js';
 import { Run } from './run.js';
-import { reportOf, useRunners, useRuns } from './runs.js';
+import { reportOf, titleOf, useRunners, useRuns } from './runs.js';
 
 export function Page() {
   const { id, params } = route.value;
@@ -47,7 +47,7 @@ export function Page() {
 function Row({ one }) {
   const report = reportOf(one).value;
   return html`<div class="session-row">
-    <p class="row-title"><${Mark} state=${report?.status ?? 'queued'} label /> <${Text} text=${one.title || one.run_id} /></p>
+    <p class="row-title"><${Mark} state=${report?.status ?? 'queued'} label /> <${Text} text=${titleOf(one, report)} /></p>
     <p class="row-foot"><span class="who-list"><${Text} text=${one.name} />${report ? html` · ${report.status === 'error' ? html`<span class="bad-word">failed</span>` : report.status}` : ''}</span><span class="aside"><${Age} at=${one.at} /></span></p>
   </div>`;
 }

@@ -51,6 +51,17 @@ const ask = async (run, into) => {
   }
 };
 
+/** What was asked of a run, in words; of one whose state is not read yet the title of the thread, which is that of the first run. @param {Run} run @param {any} report */
+export const inputOf = (run, report) => {
+  const input = report?.request?.input ?? report?.input;
+  if (typeof input === 'string') return input;
+  return report || !run.first ? '' : run.title;
+};
+
+const TITLE_MAX = 200;
+/** The first line of what was asked. @param {Run} run @param {any} report */
+export const titleOf = (run, report) => inputOf(run, report).trim().split('\n')[0].slice(0, TITLE_MAX) || run.run_id;
+
 /** The run that an event is about. @param {import('../../core/types.js').WatchEvent} event @returns {string} */
 export const runOf = ({ data, stream }) => data?.run_id ?? stream;
 
