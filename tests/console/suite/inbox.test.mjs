@@ -104,3 +104,96 @@ test('a single answer takes effect at once, or after eight seconds where the per
   const late = await resumed();
   assert.ok(late >= 7_500, `the agent went on after ${late} ms`);
 });
+
+test('who asks, and for whom, is said in the words of each kind, and nothing is said twice', async (t) => {
+  const { requests } = await owner.get('/requests?state=open&limit=100');
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  const facts = async (kind) => {
+    await show(page, requests.find((one) => one.kind === kind));
+    return page.locator('.request .facts > div').evaluateAll((rows) => Object.fromEntries(rows.map((row) => [row.querySelector('dt').textContent, row.querySelector('dd').textContent])));
+  };
+  const contact = await facts('contact');
+  assert.deepEqual([contact.Asks, contact['To write to']], ['@acme.support', '@ida.reviewer']);
+  const run = await facts('run_input');
+  assert.deepEqual([run.Asks, run['On behalf of'], run.Tool], ['builder', '@ida.laptop', undefined]);
+  assert.equal(await page.locator('.request').getByText('Publish 2.4.0 to the registry? (yes or no)').count(), 2, 'in the title and in the text');
+  assert.equal(await page.getByRole('button', { name: /^(Edit|Answer)/ }).count(), 0, 'it asks for one thing, which is answered in words');
+  const held = await facts('hold');
+  assert.deepEqual([held.Asks, held['On behalf of']], ['@ida.scribe', '@ida.laptop']);
+  await show(page, await ask());
+  await page.getByText('It waits until somebody answers.').waitFor();
+  await page.getByLabel(/Always accept/).waitFor();
+});
+
+test('a link to what a review is about opens it', async (t) => {
+  const { requests } = await owner.get('/requests?state=open&limit=100');
+  const browser = await openBrowser(t);
+  await laptop.post('/v1/projects', { project_id: 'another', name: 'Another one', description: 'The newest project' });
+  const page = await browser.signedIn(server, made.owners.ida);
+  await show(page, requests.find(({ kind }) => kind === 'review'));
+  await page.locator('.facts a', { hasText: 'context' }).click();
+  await page.locator('.package', { hasText: 'Drop the old parser' }).waitFor();
+});
+
+test('a contact is answered in the page, and each is on the allowlist of the other', async (t) => {
+  const { requests } = await owner.get('/requests?state=open&limit=100');
+  const contact = requests.find(({ kind }) => kind === 'contact');
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await show(page, contact);
+  await page.keyboard.press('a');
+  await become(contact, ({ state }) => state === 'answered');
+  for (let n = 0; ; n++) {
+    const { entries } = await owner.get('/_admin/agents/@ida.reviewer/allowlist');
+    if (entries.includes('@acme.support')) break;
+    assert.ok(n < 100, `the allowlist stays ${entries}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+});
+
+test('several are accepted together, and taken back together', async (t) => {
+  const requests = [await ask(), await ask(), await ask()];
+  const other = await ask();
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  for (const request of requests) {
+    await show(page, request);
+    await page.keyboard.press('x');
+  }
+  await page.getByRole('button', { name: 'Accept all' }).click();
+  for (const request of requests) assert.equal((await become(request, ({ state }) => state === 'answered')).answer.type, 'accept');
+  assert.equal((await stateOf(other)).state, 'open');
+  await page.keyboard.press('u');
+  for (const request of requests) await become(request, ({ state }) => state === 'open');
+});
+
+test('two people in two browsers: what one gives to the other leaves the one list, is marked in the other, and one answer counts', async (t) => {
+  await owner.post('/_admin/people', { handle: '@ida.bob' });
+  const browsers = [await openBrowser(t), await openBrowser(t)];
+  const ida = await browsers[0].signedIn(server, made.owners.ida);
+  const bob = await browsers[1].signedIn(server, made.owners.ida, { person: '@ida.bob' });
+  const [given, kept] = [await ask(), await ask()];
+  const row = (page, { title }) => page.locator('.list-row').filter({ has: page.getByText(title, { exact: true }) });
+  for (const page of [ida, bob]) await show(page, given);
+  const count = async (page) => Number(await page.locator('.rail .count').first().evaluate((node) => node.firstChild.textContent));
+  const before = await count(ida);
+  await ida.getByLabel('Later, or by somebody else').selectOption('@ida.bob');
+  await row(ida, given).waitFor({ state: 'detached' });
+  await ida.waitForFunction((was) => Number(document.querySelector('.rail .count').firstChild.textContent) === was - 1, before);
+  assert.equal((await stateOf(given)).to, '@ida.bob');
+  await row(bob, given).getByText('Given to @ida.bob').waitFor();
+  // It is not lost to the one who gave it.
+  await ida.getByRole('group', { name: 'Whose' }).getByRole('button', { name: 'All' }).click();
+  await row(ida, given).getByText('Given to @ida.bob').waitFor();
+  await ida.getByRole('group', { name: 'Whose' }).getByRole('button', { name: 'Mine' }).click();
+  await row(ida, given).waitFor({ state: 'detached' });
+  // Both look at the same one; who is first decides, and the other sees it.
+  for (const page of [ida, bob]) await show(page, kept);
+  await bob.keyboard.press('i');
+  assert.equal((await become(kept, ({ state }) => state === 'answered')).answer.type, 'ignore');
+  await ida.locator('.decided', { hasText: 'ignore' }).waitFor();
+  await ida.keyboard.press('a');
+  assert.equal((await stateOf(kept)).answer.type, 'ignore');
+  assert.deepEqual(browsers.flatMap(({ troubles }) => troubles), []);
+});

@@ -10,8 +10,8 @@ import { List } from '../../parts/list.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Detail } from './detail.js';
-import { KINDS } from './kinds.js';
-import { answerAll, answered, failure, find, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
+import { KINDS, askerOf } from './kinds.js';
+import { allOpen, answerAll, answered, failure, find, isMine, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
 import { Rules } from './rules.js';
 
 const STATES = [['open', 'Open'], ['snoozed', 'Snoozed'], ['answered', 'Decided'], ['rules', 'Rules']];
@@ -23,7 +23,9 @@ export function Page() {
   useEffect(() => {
     if (state === 'answered') readAnswered();
   }, [state]);
-  const all = { open: openRequests, snoozed, answered }[state]?.value ?? [];
+  const everyone = { open: allOpen, snoozed, answered }[state]?.value ?? [];
+  const isAll = params.whose === 'all' || state === 'answered';
+  const all = isAll ? everyone : everyone.filter(isMine);
   const words = (params.q ?? '').toLowerCase();
   const items = all.filter((one) =>
     (!params.kind || one.kind === params.kind) && (!params.agent || one.from === params.agent) &&
@@ -68,6 +70,8 @@ export function Page() {
       <div class="segments" role="group" aria-label="State">
         ${STATES.map(([name, title]) => html`<button aria-pressed=${state === name ? 'true' : 'false'} onClick=${() => leave({ state: name === 'open' ? undefined : name })}>${title}${name === 'open' ? html` <span class="num">${openRequests.value.length}</span>` : name === 'snoozed' && snoozed.value.length ? html` <span class="num">${snoozed.value.length}</span>` : null}</button>`)}
       </div>
+      ${state === 'rules' || state === 'answered' || (everyone.length === all.length && !isAll) ? null : html`<div class="segments" role="group" aria-label="Whose">
+        ${[[undefined, 'Mine'], ['all', 'All']].map(([whose, title]) => html`<button aria-pressed=${params.whose === whose ? 'true' : 'false'} onClick=${() => leave({ whose })}>${title}</button>`)}</div>`}
       ${state === 'rules' ? null : html`<${Filters} params=${params} all=${all} />`}
       ${many.length > 1 ? html`<div class="batch" role="group" aria-label="Batch"><b class="num">${many.length}</b> picked
         <button class="primary" disabled=${!mayWrite()} onClick=${() => together('accept')}>Accept all</button>
@@ -117,5 +121,5 @@ function Filters({ params, all }) {
 const Row = ({ one, picked }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
   <p class="row-top"><span class="kind">${KINDS[one.kind] ?? one.kind}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
   <p class="row-title"><${Text} text=${one.title} /></p>
-  <p class="row-foot"><${Handle} handle=${one.from} plain /> ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
+  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
 </div>`;

@@ -39,7 +39,12 @@ const byAge = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) =
 /** @param {string} state */
 const inState = (state) => computed(() => [...known.value.values()].filter((one) => one.state === state).sort(byAge));
 
-export const openRequests = inState('open');
+/** Whether it waits for whoever is signed in: it is given to nobody else. @param {PersonRequest} one */
+export const isMine = ({ to }) => !to || !me.value?.person || to === me.value.person;
+
+export const allOpen = inState('open');
+/** Those that wait for whoever is signed in. */
+export const openRequests = computed(() => allOpen.value.filter(isMine));
 export const snoozed = inState('snoozed');
 export const answered = computed(() =>
   [...known.value.values()].filter(({ state }) => state !== 'open' && state !== 'snoozed').sort((a, b) => byAge(b, a)),
@@ -147,7 +152,7 @@ function refused(was, error) {
   known.value = new Map(known.value).set(was.request_id, stands?.request_id ? stands : was);
   if (error?.code === 'already_answered') {
     const by = error.body?.answer ?? stands?.answer;
-    say(`Somebody was faster: ${by?.type ? DONE[by.type]?.toLowerCase() : 'it has an answer'}${by?.by ? ` by ${by.by}` : ''}.`, { bad: true });
+    say(`Somebody was faster: ${by?.type ? DONE[by.type]?.toLowerCase() : 'it has an answer'}${by?.by ? ` by ${by.person ?? by.by}` : ''}.`, { bad: true });
   } else if (error?.code === 'stale_version') say('It changed meanwhile. Look again, then answer.', { bad: true });
   else sayFailure(error);
   refresh(was.request_id);
