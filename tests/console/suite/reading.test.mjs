@@ -161,3 +161,34 @@ test('what changed between two packages of a lineage is shown line by line, the 
   assert.equal(await page.locator('.compare').count(), 0);
   assert.deepEqual(browser.troubles, []);
 });
+
+test('a channel shows what was posted long ago', async (t) => {
+  const laptop = client(server.url, made.tokens['@ida.laptop']);
+  const { id } = await laptop.post('/agent-channel', { title: 'Many posts' });
+  for (let n = 0; n < 130; n++) await laptop.post(`/agent-channel/${id}/event`, { kind: 'comms', payload: { text: `Post ${n}.` } });
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate((to) => (location.hash = `#/channels/${to}`), id);
+  await page.locator('.posts li', { hasText: 'Post 129.' }).waitFor();
+  assert.equal(await page.locator('.posts li').count(), 100);
+  await page.getByRole('button', { name: 'Older posts' }).click();
+  await page.locator('.posts li', { hasText: 'Post 0.' }).first().waitFor();
+  await page.getByRole('button', { name: 'Older posts' }).waitFor({ state: 'detached' });
+  // What comes joins, and nothing is lost or twice.
+  await laptop.post(`/agent-channel/${id}/event`, { kind: 'comms', payload: { text: 'Post 130.' } });
+  await page.locator('.posts li', { hasText: 'Post 130.' }).waitFor();
+  const texts = (await page.locator('.posts li').allInnerTexts()).map((text) => Number(/Post (\d+)\./.exec(text)?.[1]));
+  assert.deepEqual(texts, Array.from({ length: 131 }, (_, n) => 130 - n));
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('the map says whom an agent blocks, also of another owner', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate(() => (location.hash = '#/map/@ida.scribe?lines=reach'));
+  await page.locator('.why-row', { hasText: '@ida.scribe blocks @acme.support' }).waitFor();
+  await page.locator('.why', { hasText: 'it blocks them' }).waitFor();
+  await page.evaluate(() => (location.hash = '#/map/@ida.laptop?lines=reach'));
+  await page.locator('.why-row', { hasText: 'What @acme.support allows, only its owner knows.' }).waitFor();
+  assert.deepEqual(browser.troubles, []);
+});

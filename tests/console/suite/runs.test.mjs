@@ -74,3 +74,33 @@ test('a run that asks with a form gets values of its types, or is declined', asy
   await page.locator('.step.text', { hasText: 'Told: {"elicitation":"decline"}' }).waitFor();
   assert.deepEqual(browser.troubles, []);
 });
+
+test('a run of long ago is in the list when it is read on, and a link to it shows it at once', async (t) => {
+  const old = await run('builder', { input: 'release 0.1' });
+  let left = 110;
+  await Promise.all(Array.from({ length: 4 }, async () => {
+    while (left-- > 0) await run('builder', { input: `fail ${left}` });
+  }));
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await open(page, old.run_id);
+  await page.locator('#run-title').getByText('release 0.1', { exact: true }).waitFor();
+  await page.locator('.step.end.success').waitFor();
+  await page.evaluate(() => (location.hash = '#/runs?q=0.1'));
+  await page.getByText('No runs yet.').waitFor();
+  await page.getByRole('button', { name: 'Older runs' }).click();
+  await page.locator('.list-row', { hasText: 'release 0.1' }).waitFor();
+  await page.evaluate(() => (location.hash = '#/runs/01a20945-3b63-7f25-bd0f-487a05a5345d'));
+  await page.getByText('There is no such run, or it is not yours.').waitFor();
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('what an agent asked of an agent of another owner is among the runs, and is read in its name', async (t) => {
+  const asked = await run('echo', { input: 'Say this' });
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate(() => (location.hash = '#/runs?agent=echo'));
+  await page.locator('.list-row', { hasText: 'Say this' }).click();
+  await page.locator('.run', { hasText: asked.run_id }).locator('.step.end.success').waitFor();
+  assert.deepEqual(browser.troubles, []);
+});

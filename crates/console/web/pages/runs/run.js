@@ -28,7 +28,7 @@ function useEvents(run) {
     const follow = async () => {
       while (!stop.signal.aborted) {
         try {
-          const reply = await request('GET', `/agent/${encodeURIComponent(run.name)}/get_events/${run.run_id}?stream=true${last ? `&since=${last}` : '&since=0'}`, { accept: 'text/event-stream', signal: stop.signal });
+          const reply = await request('GET', `/agent/${encodeURIComponent(run.name)}/get_events/${run.run_id}?stream=true${last ? `&since=${last}` : '&since=0'}`, { accept: 'text/event-stream', signal: stop.signal, as: run.as });
           for await (const { data } of sent(reply)) {
             if (stop.signal.aborted) return;
             if (data.type === 'TextDelta') setWriting((was) => (was + (data.content ?? data.text ?? '')).slice(-100_000));
@@ -63,14 +63,14 @@ export function Run({ run, rerun }) {
   const path = `/agent/${encodeURIComponent(run.name)}/run`;
   const cancel = async () => {
     try {
-      await post(path, { type: 'CancelRequest', run_id: run.run_id });
+      await post(path, { type: 'CancelRequest', run_id: run.run_id }, { as: run.as });
       say('It is told to stop.');
     } catch (error) {
       sayFailure(error);
     }
   };
   const waiting = status === 'waiting' ? [...events].reverse().find(({ type }) => type === 'WaitForInput') : undefined;
-  const again = () => rerun({ name: run.name, input: inputOf(run, report) });
+  const again = () => rerun({ name: run.name, as: run.as, input: inputOf(run, report) });
   useKeys('Run', [
     { keys: 'R', says: 'Ask the same again', run: () => mayWrite() && report && again() },
     { keys: 'Escape', says: 'Back to the list', run: () => refine({ id: '' }), hidden: true },
@@ -88,7 +88,7 @@ export function Run({ run, rerun }) {
         ${writing ? html`<li class="step text writing"><${Markdown} text=${writing} /></li>` : null}
         ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">working …</li>`}</ol>
     </div>
-    ${waiting ? html`<${Answer} key=${waiting.id} asked=${waiting} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys })} />` : null}
+    ${waiting ? html`<${Answer} key=${waiting.id} asked=${waiting} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys }, { as: run.as })} />` : null}
   </article>`;
 }
 
