@@ -67,6 +67,7 @@ test('a request arrives by itself, is accepted by a key, and can be taken back',
   const request = await ask();
   await page.locator('.list-row', { hasText: request.title }).click();
   await page.locator('#request-title', { hasText: request.title }).waitFor();
+  await page.getByLabel('Wait 8 s before a single answer takes effect').check();
   await page.keyboard.press('a');
   assert.equal((await become(request, ({ state }) => state === 'answered')).answer.type, 'accept');
   await page.keyboard.press('u');

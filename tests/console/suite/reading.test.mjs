@@ -63,11 +63,70 @@ test('the timeline seeks by position and by time, and says what it does not unde
     await page.waitForFunction((wanted) => document.getElementById('seek').value === String(wanted), newest - 3);
     await seek(text);
     await page.waitForFunction((wanted) => Number(/from=(\d+)/.exec(location.hash)?.[1] ?? 0) > wanted, newest, { timeout: 15_000 }).catch(async () => { throw new Error(`${text}: ${page.url()} after ${newest}; the field has ${await page.getByLabel('From').inputValue()}; ${await page.locator('.seek').innerText()}`); });
-    await page.locator('.event-row', { hasText: 'session.message' }).first().waitFor();
-    assert.equal(await page.locator('.event-row').count() >= 1 && (await shown()) > newest, true, text);
+    // The rows of the place before stay until the new ones are read.
+    await page.waitForFunction((was) => {
+      const rows = [...document.querySelectorAll('.event-row')];
+      return rows.some((row) => row.textContent.includes('session.message')) && rows.every((row) => Number(row.querySelector('.num.aside').textContent) > was);
+    }, newest);
   }
   await seek('yesterday');
   await page.getByText('Write a position, 14:02').waitFor();
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('the timeline finds what is old, seeks to a place in the address, reads on in both directions, and goes on live', async (t) => {
+  const scribe = client(server.url, made.tokens['@ida.scribe']);
+  const laptop = client(server.url, made.tokens['@ida.laptop']);
+  const { session_id: session } = await scribe.post('/sessions', { topic: 'The old grammar', initial_message: { content: 'A needle in the hay' } });
+  const { session_id: hay } = await laptop.post('/sessions', { topic: 'Hay' });
+  let left = 1_300;
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    while (left-- > 0) await laptop.post(`/sessions/${hay}/messages`, { content: `Straw ${left}` });
+  }));
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  const open = async (hash) => {
+    await page.evaluate((to) => (location.hash = to), hash);
+    await page.locator('.event-row').first().waitFor();
+  };
+  const positions = async () => (await page.locator('.event-row .num.aside').allInnerTexts()).map(Number);
+  const settled = () => page.locator('.reach-back [role=status]', { hasText: '–' }).waitFor();
+  // Each is more than a thousand events back.
+  for (const [hash, text] of [['#/timeline?agent=@acme.support', '@acme.support'], ['#/timeline?rooms=context', 'context'], ['#/timeline?q=needle', 'needle'], [`#/timeline?session=${session}&at=1`, session]]) {
+    await open(hash);
+    await page.locator('.raw', { hasText: text }).waitFor();
+  }
+  // An event that the address names is shown, with what is around it.
+  await open('#/timeline?rooms=context');
+  await settled();
+  const [place] = (await positions()).slice(-1);
+  const link = await browser.context.newPage();
+  await link.goto(`${server.url}/#/timeline/${place}`);
+  await link.locator('.raw dd.num', { hasText: String(place) }).first().waitFor();
+  await link.locator('.list-row.chosen', { hasText: String(place) }).waitFor();
+  await link.waitForFunction((at) => {
+    const all = [...document.querySelectorAll('.event-row .num.aside')].map((row) => Number(row.textContent));
+    return all.some((one) => one < at) && all.some((one) => one > at);
+  }, place);
+  await link.close();
+  // From a place: on to the newest, then what happens; and back to the beginning.
+  await open('#/timeline?from=20');
+  const older = page.getByRole('button', { name: 'Older' });
+  const newer = page.getByRole('button', { name: 'Newer' });
+  const ends = page.locator('.reach-back [role=status]');
+  await ends.getByText(/^20 – \d+$/).waitFor();
+  for (let n = 0; n < 5 && await newer.isEnabled(); n++) {
+    await newer.click();
+    await settled();
+  }
+  await ends.getByText('20 – now').waitFor();
+  const [before] = await positions();
+  await laptop.post(`/sessions/${hay}/messages`, { content: 'The last straw' });
+  await page.waitForFunction((was) => Number(document.querySelector('.event-row .num.aside')?.textContent) > was, before);
+  await older.click();
+  await ends.getByText('1 – now').waitFor();
+  await page.keyboard.press('End');
+  await page.waitForFunction(() => [...document.querySelectorAll('.event-row .num.aside')].some((at) => Number(at.textContent) < 20));
   assert.deepEqual(browser.troubles, []);
 });
 
@@ -100,5 +159,36 @@ test('what changed between two packages of a lineage is shown line by line, the 
   await page.evaluate(() => (location.hash = '#/context/parser?package=pkg_review'));
   await page.locator('.hash.done').waitFor();
   assert.equal(await page.locator('.compare').count(), 0);
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('a channel shows what was posted long ago', async (t) => {
+  const laptop = client(server.url, made.tokens['@ida.laptop']);
+  const { id } = await laptop.post('/agent-channel', { title: 'Many posts' });
+  for (let n = 0; n < 130; n++) await laptop.post(`/agent-channel/${id}/event`, { kind: 'comms', payload: { text: `Post ${n}.` } });
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate((to) => (location.hash = `#/channels/${to}`), id);
+  await page.locator('.posts li', { hasText: 'Post 129.' }).waitFor();
+  assert.equal(await page.locator('.posts li').count(), 100);
+  await page.getByRole('button', { name: 'Older posts' }).click();
+  await page.locator('.posts li', { hasText: 'Post 0.' }).first().waitFor();
+  await page.getByRole('button', { name: 'Older posts' }).waitFor({ state: 'detached' });
+  // What comes joins, and nothing is lost or twice.
+  await laptop.post(`/agent-channel/${id}/event`, { kind: 'comms', payload: { text: 'Post 130.' } });
+  await page.locator('.posts li', { hasText: 'Post 130.' }).waitFor();
+  const texts = (await page.locator('.posts li').allInnerTexts()).map((text) => Number(/Post (\d+)\./.exec(text)?.[1]));
+  assert.deepEqual(texts, Array.from({ length: 131 }, (_, n) => 130 - n));
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('the map says whom an agent blocks, also of another owner', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate(() => (location.hash = '#/map/@ida.scribe?lines=reach'));
+  await page.locator('.why-row', { hasText: '@ida.scribe blocks @acme.support' }).waitFor();
+  await page.locator('.why', { hasText: 'it blocks them' }).waitFor();
+  await page.evaluate(() => (location.hash = '#/map/@ida.laptop?lines=reach'));
+  await page.locator('.why-row', { hasText: 'What @acme.support allows, only its owner knows.' }).waitFor();
   assert.deepEqual(browser.troubles, []);
 });

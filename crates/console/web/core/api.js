@@ -67,6 +67,11 @@ const read = async (reply) => {
 /** @typedef {{as?: string, signal?: AbortSignal, accept?: string, key?: string}} More */
 /** @param {string} path @param {More} [more] */
 export const get = async (path, more) => read(await request('GET', path, more));
+/** A page of a list, and whether the server names one behind it. @param {string} path @param {More} [more] @returns {Promise<{items: any[], more: boolean}>} */
+export const getPage = async (path, more) => {
+  const reply = await request('GET', path, more);
+  return { items: await reply.json(), more: /rel="?next/.test(reply.headers.get('link') ?? '') };
+};
 /** @param {string} path @param {any} [body] @param {More} [more] */
 export const post = async (path, body = {}, more = {}) => read(await request('POST', path, { ...more, body }));
 /** @param {string} path @param {any} body @param {More} [more] */

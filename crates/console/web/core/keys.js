@@ -13,7 +13,7 @@ let timer = 0;
 
 /** @param {EventTarget | null} target */
 const types = (target) =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  target instanceof HTMLElement && (target.isContentEditable || target.matches('input:not([type="checkbox"]), textarea, select'));
 
 /** @param {KeyboardEvent} event */
 const pressed = (event) => {

@@ -1,8 +1,8 @@
 // Channels: append-only logs in which agents coordinate; what a newcomer is told, who is alive, what was said.
 // Must not know: the page of a channel that agents get.
 
-import { html, useState } from '../../core/preact.js';
-import { get, me, mayWrite, post } from '../../core/api.js';
+import { html, useRef, useState } from '../../core/preact.js';
+import { get, getPage, me, mayWrite, post } from '../../core/api.js';
 import { byPerson, useAgents } from '../../core/agents.js';
 import { refine, route } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
@@ -51,7 +51,23 @@ function Channel({ channel }) {
   const more = { as: channel.as };
   const stale = (/** @type {import('../../core/types.js').WatchEvent} */ event) => event.room === 'channels' && event.stream === channel.id;
   const view = useResource(`channel:${channel.id}`, () => get(`${path}?format=json`, more), stale);
-  const events = useResource(`channel-events:${channel.id}`, () => get(`${path}/events?limit=${LIMIT}`, more), stale);
+  const events = useResource(`channel-events:${channel.id}`, () => getPage(`${path}/events?limit=${LIMIT}`, more), stale);
+  const [, draw] = useState(0);
+  const known = useRef({ posts: /** @type {Map<number, any>} */ (new Map()), more: false }).current;
+  const newest = events.data.value;
+  // At first, and where so many came at once that some would be missing in between.
+  if (newest && !newest.items.some(({ id }) => known.posts.has(id))) Object.assign(known, { posts: new Map(), more: newest.more });
+  newest?.items.forEach((post) => known.posts.set(post.id, post));
+  const older = async () => {
+    try {
+      const page = await getPage(`${path}/events?limit=${LIMIT}&before_id=${Math.min(...known.posts.keys())}`, more);
+      page.items.forEach((post) => known.posts.set(post.id, post));
+      known.more = page.more;
+      draw((n) => n + 1);
+    } catch (error) {
+      sayFailure(error);
+    }
+  };
   const presence = useResource(`channel-presence:${channel.id}`, () => get(`${path}/presence`, more), stale);
   const [text, set] = useState('');
   const shown = view.data.value;
@@ -74,7 +90,8 @@ function Channel({ channel }) {
     <section class="block"><h3>Alive</h3>${presence.data.value?.agents?.length ? html`<ul class="people">${presence.data.value.agents.map((/** @type {any} */ one) => html`<li><${Mark} state=${one.presumed_dead ? 'failed' : 'working'} /> <${Handle} handle=${one.agent} /> <span class="aside">${one.presumed_dead ? 'presumed dead, ' : ''}heard ${one.silent_seconds} s ago</span></li>`)}</ul>` : html`<p class="aside">Nobody has posted a status.</p>`}</section>
     <section class="block"><h3>What was posted</h3>
       ${channel.closed_at ? null : html`<form class="field-row" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); if (text.trim()) act(post(`${path}/event`, { kind: 'comms', payload: { text } }, { as }), 'Posted.'); }}><input aria-label="What to post" placeholder=${`Post as ${as}`} value=${text} disabled=${!mayWrite()} onInput=${(/** @type {any} */ event) => set(event.target.value)} /><button disabled=${!mayWrite() || !text.trim()}>Post</button></form>`}
-      <ol class="posts">${(events.data.value ?? []).map((/** @type {any} */ event) => html`<li key=${event.id}><p class="message-head"><${Handle} handle=${event.author} /><span class="kind"><${Text} text=${event.kind} /></span><span class="message-foot"><${Age} at=${event.created_at} suffix=" ago" /></span></p>${typeof event.payload?.text === 'string' ? html`<${Markdown} text=${event.payload.text} />` : html`<${Payload} value=${event.payload} />`}</li>`)}</ol></section>
+      <ol class="posts" aria-label="Posts, newest first">${[...known.posts.values()].sort((a, b) => b.id - a.id).map((event) => html`<li key=${event.id}><p class="message-head"><${Handle} handle=${event.author} /><span class="kind"><${Text} text=${event.kind} /></span><span class="message-foot"><${Age} at=${event.created_at} suffix=" ago" /></span></p>${typeof event.payload?.text === 'string' ? html`<${Markdown} text=${event.payload.text} />` : html`<${Payload} value=${event.payload} />`}</li>`)}</ol>
+      ${known.more ? html`<p><button onClick=${older}>Older posts</button></p>` : null}</section>
     <section class="block"><h3>What a newcomer is told <span class="aside">about ${Math.ceil(onboarding.length / 4).toLocaleString('en')} tokens</span></h3><div class="document"><${Markdown} text=${onboarding} /></div></section>
   </article>`;
 }

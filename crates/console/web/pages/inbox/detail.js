@@ -11,9 +11,9 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, TIMEOUT } from './kinds.js';
+import { KINDS, TIMEOUT, parties } from './kinds.js';
 import { Later } from './later.js';
-import { answer, undo } from './requests.js';
+import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
 
@@ -21,7 +21,7 @@ import { answer, undo } from './requests.js';
 const sourceHref = ({ room, id }) => {
   if (room === 'runs') return href('runs', id.split('/').pop());
   if (room === 'sessions') return href('conversations', id);
-  if (room === 'context') return href('context', '', { package: id.split('/').pop() });
+  if (room === 'context') return href('context', id.split(':')[0], { package: id.split('/').pop() });
   if (room === 'accounts') return href('agents');
   return undefined;
 };
@@ -32,7 +32,9 @@ export function Detail({ one, advance }) {
   const [always, setAlways] = useState(false);
   const waits = one.state === 'open' || one.state === 'snoozed';
   const may = mayWrite() && waits;
-  const { allow } = one;
+  // A run that asks for one thing is answered in words; the values that it would get are the same.
+  const asks = one.kind === 'run_input';
+  const allow = { ...one.allow, edit: one.allow.edit && !(asks && one.allow.respond && !one.form) };
   const rule = always && one.action ? { agent: one.from, tool: one.action.name, directory: one.directory, expires_in_days: 7 } : undefined;
   /** Answers, and goes on to the next; back where the answer was refused. @param {Parameters<typeof answer>[1]} said */
   const give = (said) => {
@@ -43,7 +45,7 @@ export function Detail({ one, advance }) {
   const show = (/** @type {'edit' | 'respond'} */ name) => () => may && allow[name] && setForm(name);
   useKeys('Request', [
     { keys: 'a', says: 'Accept', run: act('accept') },
-    { keys: 'e', says: one.form ? 'Fill in' : 'Edit, then accept', run: show('edit') },
+    { keys: 'e', says: one.form ? 'Fill in' : asks ? 'Answer' : 'Edit, then accept', run: show('edit') },
     { keys: 'r', says: 'Respond in words', run: show('respond') },
     { keys: 'i', says: 'Ignore', run: act('ignore') },
     { keys: 'z', says: 'Snooze for an hour', run: () => may && document.getElementById('later')?.click() },
@@ -66,13 +68,15 @@ export function Detail({ one, advance }) {
       ${form === '' && one.choices?.length && allow.respond ? html`<div class="choices" role="group" aria-label="Choices">${one.choices.map((choice) => html`<button disabled=${!may} onClick=${() => give({ type: 'respond', text: choice })}><${Text} text=${choice} /></button>`)}</div>` : null}
       <div class="answer-bar">
         ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
-        ${allow.edit ? html`<button class=${one.form && form !== 'edit' ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : 'Edit'} <kbd>e</kbd></button>` : null}
+        ${allow.edit ? html`<button class=${one.form && form !== 'edit' ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : asks ? 'Answer' : 'Edit'} <kbd>e</kbd></button>` : null}
         ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} aria-expanded=${form === 'respond' ? 'true' : 'false'} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
         ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${one.form ? 'Decline' : 'Ignore'} <kbd>i</kbd></button>` : null}
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>
       <p class="answer-note">
-        ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : html`<span>${TIMEOUT[one.on_timeout] ?? ''}</span>`}
+        <span>${one.deadline_at ? TIMEOUT[one.on_timeout] ?? '' : TIMEOUT.none}</span>
+        ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}
+        <label><input type="checkbox" checked=${answersWait.value} disabled=${!may} onChange=${() => (answersWait.value = !answersWait.value)} /> Wait ${UNDO_S} s before a single answer takes effect</label>
       </p>
     </footer>` : null}
   </article>`;
@@ -80,10 +84,9 @@ export function Detail({ one, advance }) {
 
 /** @param {{one: PersonRequest}} props */
 const Facts = ({ one }) => html`<dl class="facts">
-  <div><dt>Asks</dt><dd><a href=${href('agents', one.from)}><${Handle} handle=${one.from} /></a></dd></div>
-  ${one.on_behalf_of && one.on_behalf_of !== one.from ? html`<div><dt>On behalf of</dt><dd><${Handle} handle=${one.on_behalf_of} /></dd></div>` : null}
-  ${one.to ? html`<div><dt>Of</dt><dd><${Handle} handle=${one.to} /></dd></div>` : null}
-  ${one.action ? html`<div><dt>Tool</dt><dd><code><${Text} text=${one.action.name} /></code></dd></div>` : null}
+  ${parties(one).map(([label, name]) => html`<div><dt>${label}</dt><dd>${name === one.from ? html`<a href=${href('agents', name)}><${Handle} handle=${name} /></a>` : html`<${Handle} handle=${name} />`}</dd></div>`)}
+  ${one.to ? html`<div><dt>Given to</dt><dd><${Handle} handle=${one.to} /></dd></div>` : null}
+  ${one.action && one.kind !== 'run_input' ? html`<div><dt>Tool</dt><dd><code><${Text} text=${one.action.name} /></code></dd></div>` : null}
   ${one.directory ? html`<div><dt>In</dt><dd><code><${Text} text=${one.directory} /></code></dd></div>` : null}
   ${one.source ? html`<div><dt>From</dt><dd>${sourceHref(one.source) ? html`<a href=${sourceHref(one.source)}>${one.source.room} <code><${Text} text=${one.source.id} /></code></a>` : html`${one.source.room} <code><${Text} text=${one.source.id} /></code>`}</dd></div>` : null}
 </dl>`;
@@ -98,12 +101,12 @@ function Preview({ one }) {
     ${detail.diff ? html`<${Diff} text=${detail.diff} />` : null}
     ${detail.document ? html`<div class="document"><${Markdown} text=${detail.document} /></div>` : null}
     ${one.form ? html`<${Asked} schema=${one.form} />` : null}
-    ${action?.args !== undefined && !one.form ? html`<details open=${!shown}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
+    ${action?.args !== undefined && !one.form && !(one.kind === 'run_input' && detail.text) ? html`<details open=${!shown}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
 }
 
 /** @param {{one: PersonRequest}} props */
 const Decided = ({ one }) => html`<div class="decided">
-  <p><${Mark} state=${one.state} /> <b>${one.state}</b> ${one.answer ? html`: ${one.answer.type}` : null} ${one.answer?.by ? html`by <${Handle} handle=${one.answer.by} />` : null} ${one.answer?.at ? html`<${Age} at=${one.answer.at} suffix=" ago" />` : null} ${one.answer?.rule_id || one.answer?.rule ? 'by a rule' : null}</p>
+  <p><${Mark} state=${one.state} /> <b>${one.state}</b> ${one.answer ? html`: ${one.answer.type}` : null} ${one.answer?.by ? html`by <${Handle} handle=${one.answer.person ?? one.answer.by} />` : null} ${one.answer?.at ? html`<${Age} at=${one.answer.at} suffix=" ago" />` : null} ${one.answer?.rule_id || one.answer?.rule ? 'by a rule' : null}</p>
   ${one.answer?.text ? html`<${Markdown} text=${one.answer.text} />` : null}
   ${one.answer?.args ? html`<${Json} value=${one.answer.args} />` : null}
   ${one.answer?.undo_until > Date.now() ? html`<button onClick=${() => undo(one.request_id)}>Undo</button>` : null}

@@ -55,13 +55,18 @@ export function valuesOf(fields, held) {
 /** What is asked for, before it is filled in. @param {{schema: any}} props */
 export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(schema).map((field) => html`<div><dt><${Text} text=${field.title} /></dt><dd><${Text} text=${field.description} />${field.choices.length ? html`${' '}<${Text} text=${field.choices.map(({ title }) => title).join(', ')} />` : null}${field.required ? null : html` <span class="aside">may be left out</span>`}</dd></div>`)}</dl>`;
 
-/** @param {{schema: any, close: () => void, give: (values: any) => void}} props */
-export function Fields({ schema, close, give }) {
+/**
+ * The form. One that can be closed was opened by hand, and takes the keyboard.
+ * @param {{schema: any, close?: () => void, give: (values: any) => void, says?: string, disabled?: boolean, children?: any}} props
+ */
+export function Fields({ schema, close, give, says = 'Send', disabled = false, children }) {
   const fields = fieldsOf(schema);
   const [held, hold] = useState(/** @type {Record<string, any>} */ (Object.fromEntries(fields.map((field) => [field.name, initial(field)]))));
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  useEffect(() => /** @type {HTMLElement | null} */ (form.current?.querySelector('input, select, textarea'))?.focus(), []);
-  const send = () => form.current?.reportValidity() && give(valuesOf(fields, held));
+  useEffect(() => {
+    if (close) /** @type {HTMLElement | null} */ (form.current?.querySelector('input, select, textarea'))?.focus();
+  }, []);
+  const send = () => !disabled && form.current?.reportValidity() && give(valuesOf(fields, held));
   const byKey = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
@@ -70,7 +75,7 @@ export function Fields({ schema, close, give }) {
   };
   return html`<form class="answer-form fields" ref=${form} onKeyDown=${byKey} onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); send(); }}>
     ${fields.map((field, n) => html`<${Input} key=${field.name} field=${field} n=${n} value=${held[field.name]} set=${(/** @type {any} */ value) => hold({ ...held, [field.name]: value })} />`)}
-    <div class="answer-bar"><button class="primary">Send <kbd>Ctrl ↵</kbd></button><button type="button" class="quiet" onClick=${close}>Leave</button></div>
+    <div class="answer-bar"><button class="primary" disabled=${disabled}>${says} <kbd>Ctrl ↵</kbd></button>${children}${close ? html`<button type="button" class="quiet" onClick=${close}>Leave</button>` : null}</div>
   </form>`;
 }
 

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { plainly } from '../../parts/text.js';
+import { askerOf } from './kinds.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
 
@@ -65,7 +66,7 @@ export function Respond({ one, close, give }) {
     if (text.trim()) give(text);
   };
   return html`<form class="answer-form" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); send(); }}>
-    <label>Your reply to <b>${one.from}</b>
+    <label>Your reply to <b>${plainly(askerOf(one))}</b>
       <textarea ref=${field} rows="3" value=${text} onInput=${(/** @type {any} */ event) => set(event.target.value)} onKeyDown=${sendBy(send)}></textarea></label>
     <div class="answer-bar"><button class="primary" disabled=${!text.trim()}>Send <kbd>Ctrl ↵</kbd></button><button type="button" class="quiet" onClick=${close}>Leave</button></div>
   </form>`;

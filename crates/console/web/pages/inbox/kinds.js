@@ -7,6 +7,24 @@ export const KINDS = {
   invitation: 'Invitation', hold: 'Held',
 };
 
+/**
+ * Who has to do with it, in the words of its kind; the one who asks is first.
+ * @param {import('../../core/types.js').PersonRequest} one @returns {[string, string][]} a label and a name
+ */
+export const parties = ({ kind, from, on_behalf_of: behalf, owner, action }) => {
+  if (kind === 'run_input' && action) return [['Asks', action.name], ['On behalf of', behalf ?? from]];
+  if (kind === 'contact' || kind === 'invitation') {
+    // The server asks for one of the owner's agents: who wants something of it is the other one.
+    const asker = [from, behalf].find((handle) => handle && !handle.startsWith(`@${owner}.`)) ?? behalf ?? from;
+    const other = asker === from ? behalf : from;
+    return [['Asks', asker], ...(other ? [/** @type {[string, string]} */ ([kind === 'contact' ? 'To write to' : 'To take part', other])] : [])];
+  }
+  return [['Asks', from], ...(behalf && behalf !== from ? [/** @type {[string, string]} */ (['On behalf of', behalf])] : [])];
+};
+
+/** @param {import('../../core/types.js').PersonRequest} one */
+export const askerOf = (one) => parties(one)[0][1];
+
 /** What it is about in one line. @param {import('../../core/types.js').PersonRequest} one */
 export const gist = (one) => {
   const { detail = {}, action } = one;

@@ -23,7 +23,7 @@ export function Later({ one, may, advance }) {
     const choice = event.target.value;
     event.target.value = '';
     if (choice === 'morning') put(tomorrow());
-    else if (choice.startsWith('@')) delegate(one, choice);
+    else if (choice.startsWith('@')) delegate(one, choice).then(advance);
     else if (choice) put(Date.now() + Number(choice) * HOUR);
   };
   return html`<span class="later">

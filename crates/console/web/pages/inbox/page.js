@@ -10,8 +10,8 @@ import { List } from '../../parts/list.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Detail } from './detail.js';
-import { KINDS } from './kinds.js';
-import { answerAll, answered, failure, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
+import { KINDS, askerOf } from './kinds.js';
+import { allOpen, answerAll, answered, failure, find, isMine, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
 import { Rules } from './rules.js';
 
 const STATES = [['open', 'Open'], ['snoozed', 'Snoozed'], ['answered', 'Decided'], ['rules', 'Rules']];
@@ -23,7 +23,9 @@ export function Page() {
   useEffect(() => {
     if (state === 'answered') readAnswered();
   }, [state]);
-  const all = { open: openRequests, snoozed, answered }[state]?.value ?? [];
+  const everyone = { open: allOpen, snoozed, answered }[state]?.value ?? [];
+  const isAll = params.whose === 'all' || state === 'answered';
+  const all = isAll ? everyone : everyone.filter(isMine);
   const words = (params.q ?? '').toLowerCase();
   const items = all.filter((one) =>
     (!params.kind || one.kind === params.kind) && (!params.agent || one.from === params.agent) &&
@@ -32,13 +34,19 @@ export function Page() {
   const pinned = useRef({ id: '', place: 0 }).current;
   const wanted = id || pinned.id;
   const at = items.findIndex(({ request_id }) => request_id === wanted);
-  const one = at >= 0 ? items[at] : wanted && known.value.has(wanted) ? known.value.get(wanted) : items[0];
-  pinned.id = one?.request_id ?? '';
+  const one = at >= 0 ? items[at] : wanted ? known.value.get(wanted) : items[0];
+  pinned.id = one?.request_id ?? wanted;
+  const missing = useMissing(wanted, one !== undefined);
   if (at >= 0) pinned.place = at;
   const advance = () => {
     const rest = items.filter(({ request_id }) => request_id !== one?.request_id);
     pinned.id = rest[Math.min(pinned.place, rest.length - 1)]?.request_id ?? '';
     refine({ id: id ? pinned.id : '' });
+  };
+  /** Lets go of what is looked at. @param {Record<string, string | undefined>} params */
+  const leave = (params) => {
+    pinned.id = '';
+    refine({ id: '', params });
   };
   const toggle = () => {
     if (!one) return;
@@ -60,8 +68,10 @@ export function Page() {
     <section class="split-list" aria-label="Requests">
       <header class="page-head slim"><p class="title" aria-hidden="true">Inbox</p></header>
       <div class="segments" role="group" aria-label="State">
-        ${STATES.map(([name, title]) => html`<button aria-pressed=${state === name ? 'true' : 'false'} onClick=${() => { pinned.id = ''; refine({ id: '', params: { state: name === 'open' ? undefined : name } }); }}>${title}${name === 'open' ? html` <span class="num">${openRequests.value.length}</span>` : name === 'snoozed' && snoozed.value.length ? html` <span class="num">${snoozed.value.length}</span>` : null}</button>`)}
+        ${STATES.map(([name, title]) => html`<button aria-pressed=${state === name ? 'true' : 'false'} onClick=${() => leave({ state: name === 'open' ? undefined : name })}>${title}${name === 'open' ? html` <span class="num">${openRequests.value.length}</span>` : name === 'snoozed' && snoozed.value.length ? html` <span class="num">${snoozed.value.length}</span>` : null}</button>`)}
       </div>
+      ${state === 'rules' || state === 'answered' || (everyone.length === all.length && !isAll) ? null : html`<div class="segments" role="group" aria-label="Whose">
+        ${[[undefined, 'Mine'], ['all', 'All']].map(([whose, title]) => html`<button aria-pressed=${params.whose === whose ? 'true' : 'false'} onClick=${() => leave({ whose })}>${title}</button>`)}</div>`}
       ${state === 'rules' ? null : html`<${Filters} params=${params} all=${all} />`}
       ${many.length > 1 ? html`<div class="batch" role="group" aria-label="Batch"><b class="num">${many.length}</b> picked
         <button class="primary" disabled=${!mayWrite()} onClick=${() => together('accept')}>Accept all</button>
@@ -74,9 +84,23 @@ export function Page() {
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} />`} />`}
     </section>
     <section class="split-detail" aria-label="The request">
-      ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`<p class="quiet-note center">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : 'Pick a request to see it whole.'}</p>`}
+      ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => leave({})}>‹ All requests</button></p>` : null}
+        <p class="quiet-note center" role="status">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : missing || 'Pick a request to see it whole.'}</p>`}
     </section>
   </div>`;
+}
+
+/** Reads a request that no list has, as a link to one that is decided; why it is not there. @param {string} id @param {boolean} isKnown */
+function useMissing(id, isKnown) {
+  const [why, say] = useState('');
+  const wanted = isKnown ? '' : id;
+  useEffect(() => {
+    let left = false;
+    say(wanted ? 'Looking …' : '');
+    if (wanted) find(wanted).then((found) => left || say(found));
+    return () => void (left = true);
+  }, [wanted, loading.value]);
+  return why;
 }
 
 /** @param {{params: Record<string, string>, all: import('../../core/types.js').PersonRequest[]}} props */
@@ -97,5 +121,5 @@ function Filters({ params, all }) {
 const Row = ({ one, picked }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
   <p class="row-top"><span class="kind">${KINDS[one.kind] ?? one.kind}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
   <p class="row-title"><${Text} text=${one.title} /></p>
-  <p class="row-foot"><${Handle} handle=${one.from} plain /> ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
+  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
 </div>`;

@@ -1,9 +1,8 @@
-// What waits for a person: read once, kept by the stream, answered with an undo.
+// What waits for a person: read once, kept by the stream, answered at once or with an undo.
 // Must not know: how it is shown.
 
-import { computed, signal } from '../../core/preact.js';
+import { computed, effect, signal } from '../../core/preact.js';
 import { ApiError, freshId, get, me, post, query } from '../../core/api.js';
-import { effect } from '../../core/preact.js';
 import { following, onEvent, onGap } from '../../core/store.js';
 import { drop, say, sayFailure } from '../../parts/toast.js';
 
@@ -15,6 +14,11 @@ const BATCH_MAX = 100;
 const BACK_MS = 5_000;
 const DECIDED = ['answered', 'expired', 'withdrawn'];
 export const UNDO_S = 8;
+const WAITS = 'plenary.answers-wait';
+
+/** Whether a single answer takes effect only when its undo is over; remembered in this browser. */
+export const answersWait = signal(Boolean(globalThis.localStorage?.getItem(WAITS)));
+effect(() => (answersWait.value ? localStorage.setItem(WAITS, 'yes') : localStorage.removeItem(WAITS)));
 
 /** @type {import('@preact/signals').Signal<Map<string, PersonRequest>>} All that is known, by id. */
 export const known = signal(new Map());
@@ -35,7 +39,12 @@ const byAge = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) =
 /** @param {string} state */
 const inState = (state) => computed(() => [...known.value.values()].filter((one) => one.state === state).sort(byAge));
 
-export const openRequests = inState('open');
+/** Whether it waits for whoever is signed in: it is given to nobody else. @param {PersonRequest} one */
+export const isMine = ({ to }) => !to || !me.value?.person || to === me.value.person;
+
+export const allOpen = inState('open');
+/** Those that wait for whoever is signed in. */
+export const openRequests = computed(() => allOpen.value.filter(isMine));
 export const snoozed = inState('snoozed');
 export const answered = computed(() =>
   [...known.value.values()].filter(({ state }) => state !== 'open' && state !== 'snoozed').sort((a, b) => byAge(b, a)),
@@ -76,18 +85,22 @@ export const readAnswered = async () => {
   }
 };
 
-/** @param {string} id */
-export const refresh = async (id) => {
+/** Reads one; why it could not be read, or nothing. @param {string} id @returns {Promise<string>} */
+export const find = async (id) => {
   try {
     keep([await get(`/requests/${encodeURIComponent(id)}`)]);
+    return '';
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) {
-      const next = new Map(known.value);
-      next.delete(id);
-      known.value = next;
-    }
+    if (!(error instanceof ApiError)) return 'The request cannot be read now.';
+    if (error.status >= 500 || error.status === 429) return `The request cannot be read: ${error.message}`;
+    const next = new Map(known.value);
+    next.delete(id);
+    known.value = next;
+    return 'There is no such request, or it is not yours.';
   }
 };
+/** @param {string} id */
+export const refresh = (id) => void find(id);
 
 let of = '';
 effect(() => {
@@ -108,7 +121,7 @@ setInterval(() => snoozed.value.filter(({ snoozed_until }) => (snoozed_until ?? 
 const DONE = { accept: 'Accepted', edit: 'Accepted with changes', respond: 'Answered', ignore: 'Ignored' };
 
 /**
- * Answers a request; the answer can be undone for some seconds.
+ * Answers a request. It takes effect at once, unless the person wants answers to wait: then it can be undone for some seconds.
  * @param {PersonRequest} one
  * @param {{type: import('../../core/types.js').AnswerType, args?: any, text?: string, rule?: any}} answer
  */
@@ -118,10 +131,11 @@ export async function answer(one, answer) {
   const key = freshId();
   const put = (/** @type {PersonRequest} */ now) => (known.value = new Map(known.value).set(now.request_id, now));
   put({ ...was, state: 'answered', answer: { type: answer.type } });
-  const sent = post(`${path}/answer`, { ...answer, version: was.version, undo_seconds: UNDO_S }, { key });
+  const waits = answersWait.value;
+  const sent = post(`${path}/answer`, { ...answer, version: was.version, undo_seconds: waits ? UNDO_S : undefined }, { key });
   // The undo is offered at once: who presses `u` before the server has answered means it too.
   const takeBack = () => sent.then(() => undo(one.request_id), () => {});
-  const note = say(`${DONE[answer.type]}: ${one.title.slice(0, 60)}`, { ms: UNDO_S * 1000, undo: takeBack });
+  const note = say(`${DONE[answer.type]}: ${one.title.slice(0, 60)}`, waits ? { ms: UNDO_S * 1000, undo: takeBack } : {});
   try {
     keep([await sent]);
     return true;
@@ -138,7 +152,7 @@ function refused(was, error) {
   known.value = new Map(known.value).set(was.request_id, stands?.request_id ? stands : was);
   if (error?.code === 'already_answered') {
     const by = error.body?.answer ?? stands?.answer;
-    say(`Somebody was faster: ${by?.type ? DONE[by.type]?.toLowerCase() : 'it has an answer'}${by?.by ? ` by ${by.by}` : ''}.`, { bad: true });
+    say(`Somebody was faster: ${by?.type ? DONE[by.type]?.toLowerCase() : 'it has an answer'}${by?.by ? ` by ${by.person ?? by.by}` : ''}.`, { bad: true });
   } else if (error?.code === 'stale_version') say('It changed meanwhile. Look again, then answer.', { bad: true });
   else sayFailure(error);
   refresh(was.request_id);

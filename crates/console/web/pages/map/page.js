@@ -38,7 +38,11 @@ export function Page() {
   const { nodes, groups, box } = useMemo(() => layout(names, tall), [names.join(), tall]);
   const at = useMemo(() => new Map(nodes.map((node) => [node.handle, node])), [nodes]);
   const one = agents.find(({ handle }) => handle === id);
-  const verdicts = useReachable(byReach ? one : undefined, agents);
+  const foreign = useMemo(() => {
+    const mine = new Set(agents.map(({ handle }) => handle));
+    return names.filter((handle) => !mine.has(handle));
+  }, [agents, names.join()]);
+  const verdicts = useReachable(byReach ? one : undefined, agents, foreign);
   const edges = useMemo(() => {
     const lines = !byReach ? talks.map((pair) => ({ ...pair, word: 'talk' }))
       : one ? verdicts.filter(({ may }) => may !== undefined).map(({ handle, may }) => ({ a: id, b: handle, count: 1, word: may ? 'yes' : 'no' }))

@@ -1,4 +1,4 @@
-// Whom one agent may write to, and why not, among all that the person owns: the simulator's rule for each of them.
+// Whom one agent may write to, and why not: the simulator's rule for all that the person owns, and its own side for agents of others.
 // Must not know: how it is drawn.
 
 import { useEffect, useMemo, useState } from '../../core/preact.js';
@@ -28,24 +28,26 @@ export const KINDS = {
   'allow theirs': 'they do not admit it',
   'unblock own': 'it blocks them',
   'unblock theirs': 'they block it',
+  foreign: 'only their owner knows',
   open: 'not known yet',
 };
 
-/** @param {Agent} one @param {Agent} other @returns {Verdict} */
+/** @param {Agent} one @param {Agent | string} other one's own agent, or the handle of another owner's @returns {Verdict} */
 export function verdict(one, other) {
   const side = (/** @type {Agent} */ agent) => ({ handle: agent.handle, policy: agent.policy, allowlist: agent.allowlist, blocks: blocks.get(agent.handle) ?? [] });
-  const told = reach(side(one), side(other));
+  const told = reach(side(one), typeof other === 'string' ? { handle: other, unknown: true } : side(other));
+  const handle = typeof other === 'string' ? other : other.handle;
   const mend = told.steps.find(({ holds }) => holds === false)?.mend;
-  if (told.may === false) return { handle: other.handle, may: false, because: told.because, kind: mend ? `${mend.what} ${mend.of === one.handle ? 'own' : 'theirs'}` : 'allow own' };
-  if (!blocks.has(one.handle) || !blocks.has(other.handle)) return { handle: other.handle, may: undefined, because: 'What it blocks is being read.', kind: 'open' };
-  return { handle: other.handle, may: true, because: told.because, kind: 'yes' };
+  if (told.may === false) return { handle, may: false, because: told.because, kind: mend ? `${mend.what} ${mend.of === one.handle ? 'own' : 'theirs'}` : 'allow own' };
+  if (!blocks.has(one.handle) || (typeof other !== 'string' && !blocks.has(handle))) return { handle, may: undefined, because: 'What it blocks is being read.', kind: 'open' };
+  return told.may ? { handle, may: true, because: told.because, kind: 'yes' } : { handle, may: undefined, because: told.because, kind: 'foreign' };
 }
 
 /**
  * The verdicts on all others, as far as they are known, those who may first.
- * @param {Agent | undefined} one @param {Agent[]} agents
+ * @param {Agent | undefined} one @param {Agent[]} agents @param {string[]} foreign handles of other owners' agents
  */
-export function useReachable(one, agents) {
+export function useReachable(one, agents, foreign) {
   const [turn, again] = useState(0);
   useEffect(() => {
     if (!one) return undefined;
@@ -70,6 +72,6 @@ export function useReachable(one, agents) {
   }, [one, agents]);
   return useMemo(() => {
     const order = (/** @type {Verdict} */ { may }) => (may === true ? 0 : may === false ? 1 : 2);
-    return one ? agents.filter((agent) => agent !== one).map((agent) => verdict(one, agent)).sort((a, b) => order(a) - order(b) || (a.handle < b.handle ? -1 : 1)) : [];
-  }, [one, agents, turn]);
+    return one ? [...agents.filter((agent) => agent !== one), ...foreign].map((agent) => verdict(one, agent)).sort((a, b) => order(a) - order(b) || (a.handle < b.handle ? -1 : 1)) : [];
+  }, [one, agents, foreign.join(), turn]);
 }

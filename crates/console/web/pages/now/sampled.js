@@ -4,7 +4,7 @@
 import { html } from '../../core/preact.js';
 import { get, me } from '../../core/api.js';
 import { following, useResource } from '../../core/store.js';
-import { readNewest } from '../timeline/events.js';
+import { readBack, readHead } from '../timeline/events.js';
 import { Delivery } from './delivery.js';
 
 const MESSAGES = 40;
@@ -16,11 +16,24 @@ const AGAIN_MS = 20_000;
 /** @param {string[]} agents */
 const mineOf = (agents) => agents.find((agent) => me.value?.role === 'operator' || agent.startsWith(`@${me.value?.owner}.`));
 
+/** The newest messages; where enough have come, it does not matter whether another one is on its way. @returns {Promise<import('../../core/types.js').WatchEvent[]>} */
+const readMessages = async () => {
+  const enough = new AbortController();
+  const until = await readHead();
+  return new Promise((done, fail) => {
+    const tell = (/** @type {import('../../core/types.js').WatchEvent[]} */ events) => {
+      if (events.length < MESSAGES) return;
+      done(events);
+      enough.abort();
+    };
+    readBack(until, MESSAGES, { only: '&rooms=sessions&kinds=session.message', stop: enough.signal, tell }).then(({ events }) => done(events), fail);
+  });
+};
+
 /** @returns {Promise<{counts: DeliveryCounts, messages: number}>} */
 async function sample() {
   await following();
-  const { events } = await readNewest(MESSAGES, new AbortController().signal, '&rooms=sessions&kinds=session.message');
-  const newest = events.filter(({ kind, data }) => kind === 'session.message' && data?.sequence).slice(-MESSAGES);
+  const newest = (await readMessages()).filter(({ kind, data }) => kind === 'session.message' && data?.sequence).slice(-MESSAGES);
   const counts = { accepted: 0, delivered: 0, shown: 0, in_context: 0, expired: 0 };
   let messages = 0;
   const left = [...newest];

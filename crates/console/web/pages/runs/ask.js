@@ -7,7 +7,7 @@ import { go } from '../../core/route.js';
 import { Dialog } from '../../parts/dialog.js';
 import { plainly } from '../../parts/text.js';
 
-/** @param {{what: {name?: string, input?: string}, runners: import('../../core/types.js').Runner[], close: () => void}} props */
+/** @param {{what: {name?: string, as?: string, input?: string}, runners: import('../../core/types.js').Runner[], close: () => void}} props */
 export function Ask({ what, runners, close }) {
   const [trouble, setTrouble] = useState('');
   // A choice stays while events come in.
@@ -16,7 +16,7 @@ export function Ask({ what, runners, close }) {
     event.preventDefault();
     const fields = new FormData(event.target);
     try {
-      const reply = await request('POST', `/agent/${encodeURIComponent(String(fields.get('name')))}/run`, { body: { input: String(fields.get('input')) } });
+      const reply = await request('POST', `/agent/${encodeURIComponent(String(fields.get('name')))}/run`, { body: { input: String(fields.get('input')) }, as: what.as });
       close();
       const run = reply.headers.get('X-Run-Id');
       if (run) go('runs', run);

@@ -1,7 +1,7 @@
 // Runs: what was asked of agents behind the server, how far each is, and one of them whole.
 // Must not know: how a run is executed.
 
-import { html, useRef, useState } from '../../core/preact.js';
+import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { mayWrite } from '../../core/api.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
@@ -10,7 +10,7 @@ import { Age, Mark } from '../../parts/marks.js';
 import { Text } from '../../parts/text.js';
 import { Ask } from './ask.js';
 import { Run } from './run.js';
-import { reportOf, useRunners, useRuns } from './runs.js';
+import { findRun, readOlder, reportOf, titleOf, useRunners, useRuns } from './runs.js';
 
 export function Page() {
   const { id, params } = route.value;
@@ -18,10 +18,20 @@ export function Page() {
   const runners = useRunners();
   const runs = useRuns();
   const words = (params.q ?? '').toLowerCase();
-  const items = (runs.data.value ?? []).filter((one) => (!params.agent || one.name === params.agent) && (!words || `${one.title} ${one.run_id}`.toLowerCase().includes(words)));
+  const all = runs.data.value?.runs ?? [];
+  const items = all.filter((one) => (!params.agent || one.name === params.agent) && (!words || `${one.title} ${one.run_id}`.toLowerCase().includes(words)));
   const pinned = useRef('');
   if (!items.some(({ run_id }) => run_id === pinned.current)) pinned.current = items[0]?.run_id ?? '';
-  const one = (runs.data.value ?? []).find(({ run_id }) => run_id === (id || pinned.current));
+  const listed = all.find(({ run_id }) => run_id === (id || pinned.current));
+  const linked = useLinked(listed || !runs.data.value ? '' : id);
+  const one = listed ?? linked.run;
+  const [busy, setBusy] = useState(false);
+  const older = async () => {
+    setBusy(true);
+    await readOlder();
+    await runs.reload();
+    setBusy(false);
+  };
   useKeys('Runs', [{ keys: 'n', says: 'Ask an agent', run: () => mayWrite() && ask({}) }]);
   const value = (/** @type {any} */ event) => event.target.value || undefined;
   return html`<div class=${id ? 'page split open' : 'page split'}>
@@ -35,19 +45,31 @@ export function Page() {
       ${runs.error.value ? html`<p class="trouble">The runs cannot be read: ${runs.error.value.message}</p>` : null}
       <${List} items=${items} height=${62} label="Runs" keyOf=${(/** @type {any} */ item) => item.run_id} selected=${one?.run_id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
         empty=${runs.data.value ? 'No runs yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
+      ${runs.data.value?.more ? html`<p class="list-more"><button disabled=${busy} onClick=${older}>Older runs</button></p>` : null}
     </section>
     <section class="split-detail" aria-label="The run">
-      ${one ? html`<${Run} key=${one.run_id} run=${one} rerun=${(/** @type {any} */ what) => ask(what)} />` : html`<p class="quiet-note center">${id && runs.data.value ? 'This run is not among those that you may see.' : ''}</p>`}
+      ${one ? html`<${Run} key=${one.run_id} run=${one} rerun=${(/** @type {any} */ what) => ask(what)} />` : html`<p class="quiet-note center" role="status">${id ? linked.why : ''}</p>`}
     </section>
     ${asking ? html`<${Ask} what=${asking} runners=${runners.data.value ?? []} close=${() => ask(undefined)} />` : null}
   </div>`;
+}
+
+/** A run that the address names and the list does not have. @param {string} id */
+function useLinked(id) {
+  const [found, find] = useState(/** @type {{id: string, run?: import('./runs.js').Run, why: string}} */ ({ id: '', why: '' }));
+  useEffect(() => {
+    let left = false;
+    if (id) findRun(id).then((run) => left || find({ id, run, why: 'There is no such run, or it is not yours.' }));
+    return () => void (left = true);
+  }, [id]);
+  return found.id === id ? found : { run: undefined, why: 'Looking …' };
 }
 
 /** @param {{one: import('./runs.js').Run}} props */
 function Row({ one }) {
   const report = reportOf(one).value;
   return html`<div class="session-row">
-    <p class="row-title"><${Mark} state=${report?.status ?? 'queued'} label /> <${Text} text=${one.title || one.run_id} /></p>
+    <p class="row-title"><${Mark} state=${report?.status ?? 'queued'} label /> <${Text} text=${titleOf(one, report)} /></p>
     <p class="row-foot"><span class="who-list"><${Text} text=${one.name} />${report ? html` · ${report.status === 'error' ? html`<span class="bad-word">failed</span>` : report.status}` : ''}</span><span class="aside"><${Age} at=${one.at} /></span></p>
   </div>`;
 }

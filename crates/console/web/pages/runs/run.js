@@ -11,7 +11,8 @@ import { Markdown } from '../../parts/markdown.js';
 import { Age, Mark } from '../../parts/marks.js';
 import { Text } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
-import { reportOf } from './runs.js';
+import { Fields, fieldsOf } from '../inbox/fields.js';
+import { inputOf, reportOf, titleOf } from './runs.js';
 import { Step, steps } from './steps.js';
 
 const KEPT_MAX = 5_000;
@@ -27,7 +28,7 @@ function useEvents(run) {
     const follow = async () => {
       while (!stop.signal.aborted) {
         try {
-          const reply = await request('GET', `/agent/${encodeURIComponent(run.name)}/get_events/${run.run_id}?stream=true${last ? `&since=${last}` : '&since=0'}`, { accept: 'text/event-stream', signal: stop.signal });
+          const reply = await request('GET', `/agent/${encodeURIComponent(run.name)}/get_events/${run.run_id}?stream=true${last ? `&since=${last}` : '&since=0'}`, { accept: 'text/event-stream', signal: stop.signal, as: run.as });
           for await (const { data } of sent(reply)) {
             if (stop.signal.aborted) return;
             if (data.type === 'TextDelta') setWriting((was) => (was + (data.content ?? data.text ?? '')).slice(-100_000));
@@ -62,24 +63,24 @@ export function Run({ run, rerun }) {
   const path = `/agent/${encodeURIComponent(run.name)}/run`;
   const cancel = async () => {
     try {
-      await post(path, { type: 'CancelRequest', run_id: run.run_id });
+      await post(path, { type: 'CancelRequest', run_id: run.run_id }, { as: run.as });
       say('It is told to stop.');
     } catch (error) {
       sayFailure(error);
     }
   };
   const waiting = status === 'waiting' ? [...events].reverse().find(({ type }) => type === 'WaitForInput') : undefined;
-  const again = () => rerun({ name: run.name, input: run.title });
+  const again = () => rerun({ name: run.name, as: run.as, input: inputOf(run, report) });
   useKeys('Run', [
-    { keys: 'R', says: 'Ask the same again', run: () => mayWrite() && again() },
+    { keys: 'R', says: 'Ask the same again', run: () => mayWrite() && report && again() },
     { keys: 'Escape', says: 'Back to the list', run: () => refine({ id: '' }), hidden: true },
   ]);
   const took = report ? Date.parse(report.updated_at) - Date.parse(report.created_at) : 0;
   return html`<article class="run" aria-labelledby="run-title">
     <header class="talk-head">
       <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All runs</button></p>
-      <div class="talk-title"><h2 id="run-title"><${Text} text=${run.title || run.run_id} /></h2>
-        <div class="acts">${ended ? null : html`<button disabled=${!mayWrite()} onClick=${cancel}>Cancel</button>`}<button disabled=${!mayWrite()} onClick=${again}>Ask again</button></div></div>
+      <div class="talk-title"><h2 id="run-title"><${Text} text=${titleOf(run, report)} /></h2>
+        <div class="acts">${ended ? null : html`<button disabled=${!mayWrite()} onClick=${cancel}>Cancel</button>`}<button disabled=${!mayWrite() || !report} onClick=${again}>Ask again</button></div></div>
       <p class="people">${status ? html`<span><${Mark} state=${status} /> <b>${status}</b></span>` : null} <span><${Text} text=${run.name} /></span> <span class="aside">began <${Age} at=${report?.created_at ?? run.at} suffix=" ago" />${ended && took ? `, took ${took < 1000 ? `${took} ms` : span(took)}` : ''}</span> <span class="aside"><code>${run.run_id}</code></span></p>
     </header>
     <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Steps" onScroll=${() => { const node = box.current; if (node) near.current = node.scrollHeight - node.scrollTop - node.clientHeight < 60; }}>
@@ -87,25 +88,39 @@ export function Run({ run, rerun }) {
         ${writing ? html`<li class="step text writing"><${Markdown} text=${writing} /></li>` : null}
         ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">working …</li>`}</ol>
     </div>
-    ${waiting ? html`<${Answer} key=${waiting.id} keys=${waiting.request_keys ?? report?.request_keys ?? {}} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys })} />` : null}
+    ${waiting ? html`<${Answer} key=${waiting.id} asked=${waiting} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys }, { as: run.as })} />` : null}
   </article>`;
 }
 
-/** @param {{keys: Record<string, any>, send: (keys: any) => Promise<any>}} props */
-function Answer({ keys, send }) {
+/** Instead of values: the name under which a form is accepted without any, or declined. */
+const WHOLE = 'elicitation';
+
+/** What a run that asks without a form asks for, as a form: a text for each name, or one of the options. @param {any} asked */
+const formOf = ({ request_keys = {}, options = {} }) => ({
+  required: Object.keys(request_keys),
+  properties: Object.fromEntries(Object.entries(request_keys).map(([name, asks]) => [name, {
+    type: 'string', title: typeof asks === 'string' ? asks : name,
+    oneOf: Array.isArray(options[name]) ? options[name].map((/** @type {any} */ one) => ({ const: one?.id, title: one?.name })) : undefined,
+  }])),
+});
+
+/** @param {{asked: any, send: (keys: any) => Promise<any>}} props */
+function Answer({ asked, send }) {
   const [busy, setBusy] = useState(false);
-  const submit = async (/** @type {any} */ event) => {
-    event.preventDefault();
+  const give = async (/** @type {any} */ keys) => {
     setBusy(true);
     try {
-      await send(Object.fromEntries([...new FormData(event.target)].map(([name, value]) => [name, String(value)])));
+      await send(keys);
       say('Answered: it goes on.');
     } catch (error) {
       sayFailure(error);
     }
     setBusy(false);
   };
-  return html`<footer class="answer"><form class="answer-form last" onSubmit=${submit}>
-    ${Object.entries(keys).map(([name, asks]) => html`<label><${Text} text=${typeof asks === 'string' ? asks : name} /><input name=${name} required disabled=${busy || !mayWrite()} autocomplete="off" /></label>`)}
-    <div class="answer-bar"><button class="primary" disabled=${busy || !mayWrite()}>Answer</button></div></form></footer>`;
+  const disabled = busy || !mayWrite();
+  const decline = asked.form ? html`<button type="button" disabled=${disabled} onClick=${() => give({ [WHOLE]: 'decline' })}>Decline</button>` : null;
+  const isEmpty = asked.form && !fieldsOf(asked.form).length;
+  return html`<footer class="answer">${asked.message ? html`<${Markdown} text=${String(asked.message)} />` : null}
+    ${isEmpty ? html`<div class="answer-bar"><button class="primary" disabled=${disabled} onClick=${() => give({ [WHOLE]: 'accept' })}>Accept</button>${decline}</div>`
+    : html`<${Fields} schema=${asked.form ?? formOf(asked)} says="Answer" disabled=${disabled} give=${give}>${decline}<//>`}</footer>`;
 }

@@ -1,81 +1,76 @@
 // The timeline: one axis over all rooms, by position or by time; each event raw, and as a call.
 // Must not know: what an event means to its room.
 
-import { html, useEffect, useMemo, useState } from '../../core/preact.js';
+import { html, useMemo, useRef, useState } from '../../core/preact.js';
 import { useAgents } from '../../core/agents.js';
 import { refine, route } from '../../core/route.js';
-import { onEvent, onGap } from '../../core/store.js';
 import { timeOfDay } from '../../core/time.js';
 import { timeIn } from '../../core/when.js';
 import { List } from '../../parts/list.js';
 import { Handle, Text } from '../../parts/text.js';
-import { position, readAfter, readNewest, seekTime } from './events.js';
+import { position, seekTime } from './events.js';
 import { Raw } from './raw.js';
+import { useStretch } from './stretch.js';
 import { ROOMS, Strip } from './strip.js';
 
-const WANTED = 200;
-const STRETCH = 800;
-const KEPT_MAX = 20_000;
+/** What the address wants of the log: as much of it as the stream can filter by, and all of it. @param {Record<string, string>} params @returns {import('./stretch.js').Filter} */
+const filterOf = ({ rooms, agent, session, q }) => {
+  const words = (q ?? '').toLowerCase();
+  const wanted = session ? ['sessions'] : rooms ? rooms.split(',') : ROOMS;
+  const only = (wanted.length < ROOMS.length ? `&rooms=${wanted.map(encodeURIComponent)}` : '') + (agent ? `&agents=${encodeURIComponent(agent)}` : '');
+  return {
+    only,
+    isByWords: Boolean(words || session),
+    key: [only, session, words].join(),
+    fits: (event) => wanted.includes(event.room) && (!agent || event.agents?.includes(agent)) && (!session || event.stream === session) &&
+      (!words || `${event.kind} ${event.stream} ${event.agents} ${JSON.stringify(event.data)}`.toLowerCase().includes(words)),
+  };
+};
 
 export function Page() {
   const { params, id } = route.value;
-  const [events, set] = useState(/** @type {import('../../core/types.js').WatchEvent[]} */ ([]));
-  const [reading, setReading] = useState(true);
-  const [trouble, setTrouble] = useState('');
   const agents = useAgents().data.value ?? [];
   const from = params.from ?? '';
-  useEffect(() => {
-    const stop = new AbortController();
-    const read = async () => {
-      setReading(true);
-      try {
-        const got = from ? await readAfter(Math.max(0, Number(from) - 1), STRETCH, stop.signal) : await readNewest(WANTED, stop.signal);
-        if (!stop.signal.aborted) set(got.events);
-        setTrouble('');
-      } catch (error) {
-        if (!stop.signal.aborted) setTrouble(error instanceof Error ? error.message : String(error));
-      }
-      setReading(false);
-    };
-    read();
-    const ends = [onGap(read), onEvent((event) => !from && set((was) => (was.some(({ cursor }) => cursor === event.cursor) ? was : [...was.slice(-KEPT_MAX), event])))];
-    return () => {
-      stop.abort();
-      ends.forEach((end) => end());
-    };
-  }, [from]);
+  const filter = filterOf(params);
+  // The place in the address that no row had: it is read around, until another one is named.
+  const sought = useRef('');
+  const rows = useRef(/** @type {import('../../core/types.js').WatchEvent[]} */ ([]));
+  if (!id) sought.current = '';
+  else if (id !== sought.current && position(id) && !rows.current.some(({ cursor }) => cursor === id)) sought.current = id;
+  const { held, reading, trouble, older, newer } = useStretch({ from, around: sought.current }, filter);
+  const { events, low, joined } = held;
+  rows.current = events;
   const rooms = params.rooms ? params.rooms.split(',') : ROOMS;
-  const words = (params.q ?? '').toLowerCase();
-  const shown = useMemo(() => events.filter((event) => rooms.includes(event.room) &&
-    (!params.agent || event.agents?.includes(params.agent)) && (!params.session || event.stream === params.session) &&
-    (!words || `${event.kind} ${event.stream} ${event.agents} ${JSON.stringify(event.data)}`.toLowerCase().includes(words))).reverse(), [events, params.rooms, params.agent, params.session, words]);
+  const shown = useMemo(() => events.filter(filter.fits).reverse(), [events, filter.key]);
   const named = params.session && params.at ? shown.find((event) => String(event.data?.sequence) === params.at) : undefined;
-  const one = shown.find(({ cursor }) => cursor === id) ?? named ?? shown[0];
+  const one = id ? shown.find(({ cursor }) => cursor === id) : named ?? shown[0];
   const value = (/** @type {any} */ event) => event.target.value || undefined;
   const turn = (/** @type {string} */ room) => {
     const next = rooms.includes(room) ? rooms.filter((other) => other !== room) : [...rooms, room];
     refine({ params: { rooms: next.length === ROOMS.length || next.length === 0 ? undefined : next.join(',') } });
   };
   return html`<div class=${id ? 'page timeline open' : 'page timeline'}>
-    <header class="page-head slim"><h1>Timeline</h1><${Seek} from=${from} /></header>
+    <header class="page-head slim"><h1>Timeline</h1><${Seek} from=${from} around=${sought.current} /></header>
     <div class="filters">
       <div class="segments rooms" role="group" aria-label="Rooms">${ROOMS.map((room) => html`<button aria-pressed=${rooms.includes(room) ? 'true' : 'false'} onClick=${() => turn(room)}><i class=${`swatch r-${room}`} aria-hidden="true"></i>${room}</button>`)}</div>
       <input type="search" data-search placeholder="Kind, stream, words" aria-label="Search the timeline" value=${params.q ?? ''} onInput=${(/** @type {any} */ event) => refine({ params: { q: value(event) } })} />
       <select aria-label="Agent" value=${params.agent ?? ''} onChange=${(/** @type {any} */ event) => refine({ params: { agent: value(event) } })}><option value="">All agents</option>${agents.map(({ handle }) => html`<option value=${handle}>${handle}</option>`)}</select>
       ${params.session ? html`<button onClick=${() => refine({ params: { session: undefined, at: undefined } })}>Only one stream ×</button>` : null}
+      <span class="reach-back"><button disabled=${reading || low === 0} onClick=${older}>Older</button><button disabled=${reading || joined} onClick=${newer}>Newer</button>
+        <span class="aside num" role="status">${reading ? 'Reading …' : `${low + 1} – ${joined ? 'now' : held.at}`}</span></span>
     </div>
     <${Strip} events=${shown} chosen=${one} choose=${(/** @type {string} */ cursor) => refine({ id: cursor })} />
     ${trouble ? html`<p class="trouble">The timeline cannot be read: ${trouble}</p>` : null}
     <div class="timeline-body">
       <${List} items=${shown} height=${34} label="Events, newest first" keyOf=${(/** @type {any} */ item) => item.cursor} selected=${one?.cursor ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${reading ? 'Reading …' : 'No event fits.'} row=${(/** @type {any} */ item) => html`<${Row} event=${item} />`} />
-      <section class="raw" aria-label="The event">${one ? html`<${Raw} key=${one.cursor} event=${one} />` : null}</section>
+        empty=${reading ? 'Reading …' : low > 0 ? `No event fits from position ${low + 1} on. “Older” looks further back.` : 'No event fits.'} row=${(/** @type {any} */ item) => html`<${Row} event=${item} />`} />
+      <section class="raw" aria-label="The event">${one ? html`<${Raw} key=${one.cursor} event=${one} />` : id && !reading ? html`<p class="quiet-note">No event at position ${id} fits, or you may not see it.</p>` : null}</section>
     </div>
   </div>`;
 }
 
-/** By position or by time. @param {{from: string}} props */
-function Seek({ from }) {
+/** By position or by time. @param {{from: string, around: string}} props */
+function Seek({ from, around }) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState('');
   // What is being written stays while events come in, until the place changes.
@@ -94,7 +89,7 @@ function Seek({ from }) {
     if (found === undefined) return setWrong('That place could not be found. Try again.');
     return refine({ id: '', params: { from: String(found + 1) } });
   };
-  return html`<form class="seek" onSubmit=${submit}><label for="seek">From</label><input id="seek" placeholder="position, 14:02, 2026-11-22" value=${written} onInput=${(/** @type {any} */ event) => setDraft({ from, text: event.target.value })} disabled=${busy} spellcheck=${false} autocomplete="off" aria-invalid=${wrong ? 'true' : 'false'} /><button disabled=${busy}>${busy ? 'Seeking …' : 'Seek'}</button>${from ? html`<button type="button" class="quiet" onClick=${() => refine({ id: '', params: { from: undefined } })}>Newest</button>` : null}
+  return html`<form class="seek" onSubmit=${submit}><label for="seek">From</label><input id="seek" placeholder="position, 14:02, 2026-11-22" value=${written} onInput=${(/** @type {any} */ event) => setDraft({ from, text: event.target.value })} disabled=${busy} spellcheck=${false} autocomplete="off" aria-invalid=${wrong ? 'true' : 'false'} /><button disabled=${busy}>${busy ? 'Seeking …' : 'Seek'}</button> ${from || around ? html`<button type="button" class="quiet" onClick=${() => refine({ id: '', params: { from: undefined } })}>Newest</button>` : null}
     <p class="trouble" role="alert">${wrong}</p></form>`;
 }
 
