@@ -49,7 +49,7 @@ where
 {
     let Ground { config, answers, stage, .. } = ground;
     let exchanges = Exchanges::new(places);
-    let serving = Http2Service {
+    let serving = Http2Connection {
         door: ground.door(peer),
         answers: answers.clone(),
         config: config.clone(),
@@ -114,14 +114,14 @@ fn builder() -> Builder<TokioExecutor> {
 }
 
 /// The service of one connection.
-struct Http2Service {
+struct Http2Connection {
     door: Door,
     answers: Arc<AnswerBudget>,
     config: Arc<Config>,
     exchanges: Arc<Exchanges>,
 }
 
-impl hyper::service::Service<http::Request<Incoming>> for Http2Service {
+impl hyper::service::Service<http::Request<Incoming>> for Http2Connection {
     type Response = http::Response<WatchedReply>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;

@@ -40,7 +40,7 @@ async fn each_bad_framing_is_answered_with_400_and_nothing_behind_it_is_served()
         ("NUL in a value", "GET /ok HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n"),
         ("CR in a value", "GET /ok HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n"),
         ("no header name", "GET /ok HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n"),
-        ("HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        ("half an HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"),
         ("CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n"),
         ("our own method", "PLENARY-FAULT / HTTP/1.1\r\nHost: a\r\n\r\n"),
     ];

@@ -119,7 +119,7 @@ async fn what_begins_like_http2_and_is_not_is_http1() {
     }
     assert_eq!(client.reply().await.body, "[1]");
     let reply = server.once(b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n").await;
-    assert_eq!(reply.status, 505, "{reply:?}");
+    assert_eq!(reply.status, 400, "{reply:?}");
     let slow = start(Config { head_deadline: Duration::from_millis(50), ..Config::default() });
     let mut client = slow.connect().await;
     client.send(b"PRI * HT").await;
