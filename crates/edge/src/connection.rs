@@ -201,7 +201,7 @@ pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, grou
         Ok(Ok(true)) => {
             let (wire, places) = (Arc::new(Wire::default()), socket.permit.places());
             socket.wire = Some(wire.clone());
-            Box::pin(http2::serve(socket, wire, places, peer, ground)).await;
+            Box::pin(http2::serve(socket, &wire, places, peer, ground)).await;
         }
         Ok(Ok(false)) => serve_http1(socket, begun, peer, ground).await,
         // Half a head is answered, as any that comes too slowly.

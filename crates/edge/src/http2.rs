@@ -43,7 +43,7 @@ pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection until it ends or the server stops. `wire` tells what is written to it, `places` are for requests
 /// beside each other.
-pub(crate) async fn serve<IO>(io: IO, wire: Arc<Wire>, places: Places, peer: SocketAddr, ground: &Ground)
+pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, peer: SocketAddr, ground: &Ground)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -80,20 +80,23 @@ where
                 return;
             }
             () = changed => {}
-            now = look.tick() => match exchanges.look(config) {
-                _ if reader.is_overdue(config, wire.output()) => return,
-                Verdict::Cut => return,
-                Verdict::Stays => {}
-                Verdict::Idle => match ends_since {
-                    None => {
-                        ends_since = Some(now);
-                        connection.as_mut().graceful_shutdown();
-                    }
-                    // It was told to go, and has not gone.
-                    Some(since) if now >= since + HTTP2_PING_WAIT => return,
-                    Some(_) => {}
-                },
-            },
+            now = look.tick() => {
+                let is_unread = reader.is_overdue(config, wire.output());
+                let verdict = if is_unread { Verdict::Cut } else { exchanges.look(config) };
+                match verdict {
+                    Verdict::Stays => {}
+                    Verdict::Cut => return,
+                    Verdict::Idle => match ends_since {
+                        None => {
+                            ends_since = Some(now);
+                            connection.as_mut().graceful_shutdown();
+                        }
+                        // It was told to go, and has not gone.
+                        Some(since) if now >= since + HTTP2_PING_WAIT => return,
+                        Some(_) => {}
+                    },
+                }
+            }
         }
     }
 }
