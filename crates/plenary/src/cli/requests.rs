@@ -8,7 +8,12 @@ use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::Reque
 use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs, form::Form};
 use serde_json::{Map, Value, json};
 
-use super::{context::Context, everyday, failure::Failure, identity::Realm};
+use super::{
+    context::Context,
+    everyday,
+    failure::Failure,
+    identity::{Realm, Source},
+};
 use crate::out::{Table, clean, span, utc};
 
 /// How long an answer is waited for, in seconds, unless it is said.
@@ -292,6 +297,17 @@ fn people(context: &Context) -> Result<Client, Failure> {
 fn anybody(context: &Context) -> Result<Client, Failure> {
     people(context).or_else(|_| context.agent_client())
 }
+/// Who decides: the same, in the name of the person that `--as` or `PLENARY_AS` names.
+pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
+    let client = people(context)?;
+    let named =
+        context.identity()?.filter(|named| matches!(named.source, Source::Flag | Source::Environment));
+    let Some(named) = named else { return Ok(client) };
+    let is_person = named.is_person()
+        || client.agent(&named.handle).await.is_ok_and(|agent| agent.value.kind.as_deref() == Some("person"));
+    Ok(if is_person { client.expecting(named.handle) } else { client })
+}
+
 
 pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure> {
     let Some(command) = args.command else {
@@ -328,7 +344,7 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             context.answer(&reply, |link| Ok(context.out.line(link["url"].as_str().unwrap_or_default())?))
         }
         Command::Undo { id } => {
-            let reply = people(context)?.undo_request(&id).await?;
+            let reply = decider(context).await?.undo_request(&id).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} waits again"))?))
         }
         Command::Snooze { id, seconds } => {
@@ -338,7 +354,7 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is postponed until {until}"))?))
         }
         Command::Delegate { id, to } => {
-            let reply = people(context)?.delegate_request(&id, &to).await?;
+            let reply = decider(context).await?.delegate_request(&id, &to).await?;
             context
                 .answer(&reply, |_| Ok(context.out.line(&format!("{id} is delegated to {}", clean(&to)))?))
         }
@@ -380,7 +396,7 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
         }
         body["rule"] = made;
     }
-    let reply = client.answer_request(&id, &body).await?;
+    let reply = decider(context).await?.answer_request(&id, &body).await?;
     context.answer(&reply, |_| Ok(context.out.line(&format!("{how} {id}"))?))
 }
 
@@ -450,7 +466,8 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
     }
     if request["answer"].is_object() {
         let answer = &request["answer"];
-        out.line(&format!("{} by {}", text(&answer["type"]), text(&answer["by"])))?;
+        let by = answer["person"].as_str().or(answer["by"].as_str()).unwrap_or_default();
+        out.line(&format!("{} by {}", text(&answer["type"]), clean(by)))?;
         answer["text"]
             .as_str()
             .into_iter()

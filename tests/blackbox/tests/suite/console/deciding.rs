@@ -1,0 +1,95 @@
+//! Decisions of people: which person of an owner gave an answer, and the entries of the audit.
+
+use blackbox::{Agent, Caller, Cli, Server};
+use serde_json::{Value, json};
+
+use super::{Browser, sign_in};
+
+/// An owner with two people and an agent that asks.
+struct Desk {
+    server: Server,
+    owner: Caller,
+    agent: Agent,
+    nick: Browser,
+    mara: Browser,
+}
+
+async fn desk() -> Desk {
+    let server = Server::start().await;
+    let (owner, agent) = (server.owner("nick").await, server.agent("@nick.cc").await);
+    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
+    let nick = sign_in(&server, &owner, json!({})).await;
+    let mara = sign_in(&server, &owner, json!({"person": "@nick.mara"})).await;
+    Desk { server, owner, agent, nick, mara }
+}
+
+async fn ask(agent: &Caller) -> String {
+    let body = json!({"kind": "permission", "title": "Run it", "action": {"name": "Bash", "args": {"command": "make"}}});
+    let made = agent.post("/requests", body).await.ok(201);
+    made["request_id"].as_str().expect("an id").to_owned()
+}
+
+fn path(id: &str) -> String {
+    format!("/requests/{id}/answer")
+}
+
+fn accept() -> Value {
+    json!({"type": "accept", "version": 1})
+}
+
+/// Whoever of several people answers is named: by the session of the console, or by `X-ASP-Agent`.
+#[tokio::test]
+async fn an_answer_names_the_person_who_gave_it() {
+    let Desk { mut server, owner, agent, nick, mara } = desk().await;
+    let by = |answered: &Value| (answered["answer"]["by"].clone(), answered["answer"]["person"].clone());
+    let of = |person: &str| (json!("~nick"), json!(person));
+    let first = ask(&agent).await;
+    assert_eq!(by(&mara.post(&path(&first), accept()).await.ok(200)), of("@nick.mara"));
+    let second = ask(&agent).await;
+    assert_eq!(by(&nick.post(&path(&second), accept()).await.ok(200)), of("@nick.nick"));
+    let third = ask(&agent).await;
+    assert_eq!(by(&mara.post_as("@nick.mara", &path(&third), accept()).await.ok(200)), of("@nick.mara"));
+    let named = |person: &'static str| [("X-ASP-Agent", person)];
+    let call = async |who: &Caller, person: &'static str, id: &str| {
+        who.call("POST", &path(id), &named(person), Some(&accept())).await
+    };
+    let fourth = ask(&agent).await;
+    // An agent decides nothing, and nobody is somebody else's person.
+    mara.post_as("@nick.cc", &path(&fourth), accept()).await.refused(404, "not_found");
+    mara.post_as("@nick.nick", &path(&fourth), accept()).await.refused(404, "not_found");
+    call(&owner, "@nick.cc", &fourth).await.refused(401, "invalid_authorization");
+    call(&owner, "@acme.acme", &fourth).await.refused(401, "invalid_authorization");
+    assert_eq!(by(&call(&owner, "@nick.mara", &fourth).await.ok(200)), of("@nick.mara"));
+    let fifth = ask(&agent).await;
+    let answered = call(&server.operator(), "@nick.mara", &fifth).await.ok(200);
+    assert_eq!(by(&answered), (json!("operator"), json!("@nick.mara")));
+    let sixth = ask(&agent).await;
+    let answers = json!({"answers": [{"request_id": sixth, "type": "ignore", "version": 1}]});
+    let results = nick.post("/requests/answers", answers).await.ok(200);
+    assert_eq!(by(&results["results"][0]["request"]), of("@nick.nick"));
+    let seventh = ask(&agent).await;
+    assert_eq!(by(&owner.post(&path(&seventh), accept()).await.ok(200)), (json!("~nick"), Value::Null));
+    server.crash().await;
+    let agent = server.bearer(agent.token());
+    let heard = agent.get(&format!("/requests/{first}")).await.ok(200);
+    assert_eq!(by(&heard), of("@nick.mara"));
+    let items = agent.get("/inbox").await.ok(200)["items"].clone();
+    let texts: Vec<_> = items.as_array().expect("items").iter().map(|item| item["text"].clone()).collect();
+    assert!(texts.contains(&json!("accept by @nick.mara")), "{texts:?}");
+}
+
+/// At the command line `--as` says which person it is; an agent that it names says nothing of a person.
+#[tokio::test]
+async fn the_command_line_says_which_person_answers() {
+    let Desk { server, owner, agent, .. } = desk().await;
+    let cli = Cli::of(&server, &agent, "s-1");
+    let (owner_token, id) = (owner.token().to_owned(), ask(&agent).await);
+    let with = ["--token", owner_token.as_str()];
+    let run = async |words: &[&str]| cli.done(&[&with[..], words].concat()).await;
+    run(&["--as", "@nick.mara", "requests", "answer", &id, "accept"]).await;
+    let shown = run(&["requests", "show", &id]).await;
+    assert!(shown.contains("accept by @nick.mara"), "{shown}");
+    let other = ask(&agent).await;
+    run(&["--as", "@nick.cc", "requests", "answer", &other, "ignore"]).await;
+    assert_eq!(owner.get(&format!("/requests/{other}")).await.ok(200)["answer"]["person"], Value::Null);
+}
