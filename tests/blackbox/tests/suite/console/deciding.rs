@@ -93,3 +93,78 @@ async fn the_command_line_says_which_person_answers() {
     run(&["--as", "@nick.cc", "requests", "answer", &other, "ignore"]).await;
     assert_eq!(owner.get(&format!("/requests/{other}")).await.ok(200)["answer"]["person"], Value::Null);
 }
+
+fn entries(page: &Value) -> Vec<(String, String, Option<String>, u64)> {
+    let text = |entry: &Value, name: &str| entry[name].as_str().expect("a text").to_owned();
+    let all = page["entries"].as_array().expect("entries").iter();
+    let of = |entry: &Value| {
+        let agent = entry["as"].as_str().map(str::to_owned);
+        let status = entry["status"].as_u64().expect("a status");
+        (text(entry, "person"), text(entry, "operation"), agent, status)
+    };
+    all.map(of).collect()
+}
+
+/// What a person decides has an entry, and so has each change of agents and tokens from the console; the rest has none.
+#[tokio::test]
+async fn decisions_and_changes_of_people_have_entries() {
+    let Desk { server: _server, owner, agent, nick, mara } = desk().await;
+    let (one, two, three) = (ask(&agent).await, ask(&agent).await, ask(&agent).await);
+    let undoable = json!({"type": "accept", "version": 1, "undo_seconds": 60});
+    mara.post(&path(&one), undoable).await.ok(200);
+    nick.post(&format!("/requests/{one}/undo"), json!({})).await.ok(200);
+    nick.post(&format!("/requests/{one}/delegate"), json!({"to": "@nick.mara"})).await.ok(200);
+    let until = blackbox::epoch_ms() + 60_000;
+    nick.post(&format!("/requests/{one}/snooze"), json!({"until": until})).await.ok(200);
+    let answers = json!({"answers": [{"request_id": two, "type": "ignore", "version": 1}]});
+    mara.post("/requests/answers", answers).await.ok(200);
+    mara.post(&path(&two), accept()).await.refused(409, "already_answered");
+    owner.call("POST", &path(&three), &[("X-ASP-Agent", "@nick.mara")], Some(&accept())).await.ok(200);
+    nick.post("/_admin/agents", json!({"handle": "@nick.new"})).await.ok(201);
+    nick.call("PATCH", "/_admin/agents/%40nick.new", &[], Some(json!({"policy": "open"}))).await.ok(200);
+    nick.post("/_admin/agents/@nick.new/rotate-token", json!({})).await.ok(200);
+    // With a token, and nobody named, no person decides.
+    owner.post(&path(&ask(&agent).await), accept()).await.ok(200);
+    owner.post("/_admin/agents", json!({"handle": "@nick.other"})).await.ok(201);
+    let page = owner.get("/_admin/audit").await.ok(200);
+    let entry =
+        |person: &str, operation: &str, status| (person.to_owned(), operation.to_owned(), None, status);
+    let expected = [
+        entry("@nick.nick", "agent.rotate_token", 200),
+        entry("@nick.nick", "agent.update", 200),
+        entry("@nick.nick", "agent.create", 201),
+        entry("@nick.mara", "request.answer", 200),
+        entry("@nick.mara", "request.answer", 409),
+        entry("@nick.mara", "request.answer_many", 200),
+        entry("@nick.nick", "request.delegate", 200),
+        entry("@nick.nick", "request.undo", 200),
+        entry("@nick.mara", "request.answer", 200),
+    ];
+    assert_eq!(entries(&page), expected, "the newest first: {page}");
+    let sessions: Vec<_> =
+        page["entries"].as_array().expect("entries").iter().map(|one| &one["session_id"]).collect();
+    assert_eq!((sessions[0], sessions[3]), (&json!(nick.id()), &Value::Null));
+}
+
+/// What the operator changes of an owner's agents is on the owner's list; what belongs to no owner is on the operator's alone.
+#[tokio::test]
+async fn an_owner_sees_what_the_operator_changes() {
+    let Desk { server, owner, agent, .. } = desk().await;
+    let operator = server.operator();
+    let browser = sign_in(&server, &operator, json!({})).await;
+    browser.post("/_admin/agents/@nick.cc/allowlist", json!({"entries": ["@acme.*"]})).await.ok(200);
+    browser.post(&path(&ask(&agent).await), accept()).await.ok(200);
+    let operations = async |who: &Caller| {
+        let page = who.get("/_admin/audit").await.ok(200);
+        entries(&page).into_iter().map(|(person, operation, ..)| (person, operation)).collect::<Vec<_>>()
+    };
+    let seen = operations(&owner).await;
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    assert_eq!(seen[0].0, "operator");
+    let all = operations(&operator).await;
+    assert_eq!((all.len(), &all[0].1), (2, &"request.answer".to_owned()), "{all:?}");
+    // A viewer decides nothing, and leaves no entry.
+    let viewer = sign_in(&server, &owner, json!({"role": "viewer"})).await;
+    viewer.post(&path(&ask(&agent).await), accept()).await.refused(403, "read_only");
+    assert_eq!(operations(&owner).await.len(), 1);
+}
