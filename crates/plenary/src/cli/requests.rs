@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
-use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs, form::Form};
+use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs, asking::who_asks, form::Form};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -435,7 +435,16 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
         text(&request["kind"]),
         text(&request["state"])
     ))?;
-    out.line(&format!("from {}", text(&request["from"])))?;
+    let asks = who_asks(
+        &text(&request["kind"]),
+        &text(&request["from"]),
+        request["on_behalf_of"].as_str().map(clean).as_deref(),
+        request["action"]["name"].as_str().map(clean).as_deref(),
+    );
+    out.line(&asks)?;
+    if request["to"].is_string() {
+        out.line(&format!("given to {}", text(&request["to"])))?;
+    }
     if request["directory"].is_string() {
         out.line(&format!("in {}", text(&request["directory"])))?;
     }
