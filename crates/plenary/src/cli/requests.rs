@@ -111,6 +111,9 @@ pub(crate) enum Command {
         /// Only requests of this agent
         #[arg(long)]
         agent: Option<String>,
+        /// Only requests that are given to this person, @OWNER or @OWNER.NAME
+        #[arg(long, value_name = "PERSON", value_parser = AgentHandle::of_recipient)]
+        to: Option<AgentHandle>,
         /// For the operator: only requests to this owner
         #[arg(long)]
         owner: Option<OwnerName>,
@@ -294,9 +297,6 @@ fn people(context: &Context) -> Result<Client, Failure> {
     context.configuring_client(Realm::Everything)
 }
 
-fn anybody(context: &Context) -> Result<Client, Failure> {
-    people(context).or_else(|_| context.agent_client())
-}
 /// Who decides: the same, in the name of the person that `--as` or `PLENARY_AS` names.
 pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
     let client = people(context)?;
@@ -308,17 +308,20 @@ pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
     Ok(if is_person { client.expecting(named.handle) } else { client })
 }
 
+fn anybody(context: &Context) -> Result<Client, Failure> {
+    people(context).or_else(|_| context.agent_client())
+}
 
 pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure> {
     let Some(command) = args.command else {
         return if args.tui { super::tui::run(context).await } else { list_open(context).await };
     };
     match command {
-        Command::List { state, kind, agent, owner } => {
+        Command::List { state, kind, agent, to, owner } => {
             let state = state.to_possible_value().map(|state| state.get_name().to_owned());
-            let owner = owner.map(|owner| owner.to_string());
+            let (owner, to) = (owner.map(|owner| owner.to_string()), to.map(|to| to.to_string()));
             let client = anybody(context)?;
-            list(context, &client, &RequestsQuery { state, kind, agent, owner }).await
+            list(context, &client, &RequestsQuery { state, kind, agent, to, owner }).await
         }
         Command::Show { id, wait } => {
             let client = anybody(context)?;

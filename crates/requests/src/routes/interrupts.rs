@@ -40,7 +40,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         Class::Malformed,
         &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
     )
-    .errors(Class::Malformed, &["invalid_limit", "invalid_cursor"])
+    .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"])
     .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
     let respond_doc = OperationDoc::new(

@@ -1,6 +1,6 @@
 //! Decisions of people: which person of an owner gave an answer, and the entries of the audit.
 
-use blackbox::{Agent, Caller, Cli, Server};
+use blackbox::{Agent, Caller, Cli, Server, eventually};
 use serde_json::{Value, json};
 
 use super::{Browser, sign_in};
@@ -92,6 +92,30 @@ async fn the_command_line_says_which_person_answers() {
     let other = ask(&agent).await;
     run(&["--as", "@nick.cc", "requests", "answer", &other, "ignore"]).await;
     assert_eq!(owner.get(&format!("/requests/{other}")).await.ok(200)["answer"]["person"], Value::Null);
+}
+
+/// The command line says who asks, and lists what is given to one person.
+#[tokio::test]
+async fn the_command_line_says_who_asks_and_whom() {
+    let Desk { server, owner, agent, .. } = desk().await;
+    let cli = Cli::of(&server, &agent, "s-1");
+    let token = owner.token().to_owned();
+    let run = async |words: &[&str]| cli.done(&[&["--token", token.as_str()][..], words].concat()).await;
+    let closed = server.closed("@nick.closed", &[]).await;
+    let stranger = server.agent("@acme.bot").await;
+    stranger.post("/contacts", json!({"to": closed.handle})).await.ok(200);
+    let contact = eventually("the contact request", || async {
+        let page = owner.get("/requests?kind=contact").await.ok(200);
+        page["requests"][0]["request_id"].as_str().map(str::to_owned)
+    })
+    .await;
+    let shown = run(&["requests", "show", &contact]).await;
+    assert!(shown.contains("@acme.bot asks @nick.closed for contact"), "{shown}");
+    let other = ask(&agent).await;
+    run(&["requests", "delegate", &contact, "@nick.mara"]).await;
+    let listed = run(&["requests", "list", "--to", "@nick.mara"]).await;
+    assert!(listed.contains(&contact) && !listed.contains(&other), "{listed}");
+    assert!(run(&["requests", "show", &contact]).await.contains("given to @nick.mara"));
 }
 
 fn entries(page: &Value) -> Vec<(String, String, Option<String>, u64)> {
