@@ -75,7 +75,7 @@ pub use known::{KnownAgent, KnownOrg, KnownOwner};
 pub use once::{AnsweredOnce, once};
 pub use org::OrgRoom;
 pub use owner::OwnerRoom;
-pub use person::person_of;
+pub use person::{Decider, person_of};
 pub use rejection::Rejection;
 pub use routes::{ReachableQuery, find_agents, operations, overseen, reachable_by, reached_by};
 pub use scope::{Access, SCOPED_ROOMS, Scope};

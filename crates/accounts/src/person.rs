@@ -6,9 +6,18 @@ use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};
 use plenary_log::Fault;
 
 use crate::{
-    Accounts, AgentKind, Authority, Failure, KnownAgent, Policy, ProfileChange, Rejection, Token, TokenKind,
-    agent::command::RegisterAgent,
+    Accounts, AgentKind, Authority, Failure, KnownAgent, Policy, Principal, ProfileChange, Rejection, Token,
+    TokenKind, TokenOwner, agent::command::RegisterAgent,
 };
+
+/// Who decides for an owner or on the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decider {
+    /// The bearer: of the owner or the operator where a person acts.
+    pub principal: Principal,
+    /// The person, if one is signed in to the console, or named by `X-ASP-Agent` beside the token.
+    pub person: Option<AgentHandle>,
+}
 
 /// The person that an owner has by default.
 #[must_use]
@@ -54,6 +63,33 @@ impl Accounts {
         match self.default_person(&owner).await {
             Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
             Err(Failure::Fault(fault)) => Err(fault),
+        }
+    }
+
+    /// The decider behind a bearer. A person that speaks as itself decides for its owner; in the name of another agent it
+    /// remains that agent.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn decider(&self, principal: Principal) -> Result<Decider, Fault> {
+        if let (TokenOwner::Agent(person), Some((token, of_operator))) =
+            (&principal.who, principal.token.lender())
+        {
+            let owner = || TokenOwner::Owner(person.owner_name());
+            let who = if of_operator { TokenOwner::Operator } else { owner() };
+            return Ok(Decider { principal: Principal { who, token }, person: Some(person.clone()) });
+        }
+        let Some(open) = self.session_of(&principal).await? else {
+            return Ok(Decider { principal, person: None });
+        };
+        let person = open.session.person.clone();
+        match &principal.who {
+            TokenOwner::Agent(agent) if person.as_ref() != Some(agent) => {
+                Ok(Decider { principal, person: None })
+            }
+            TokenOwner::Agent(_) | TokenOwner::Owner(_) | TokenOwner::Operator => {
+                Ok(Decider { principal: open.principal(None), person })
+            }
         }
     }
 

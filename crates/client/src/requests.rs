@@ -21,6 +21,8 @@ pub struct RequestsQuery {
     pub kind: Option<String>,
     /// Of which agent.
     pub agent: Option<String>,
+    /// Given to which person.
+    pub to: Option<String>,
     /// Of which owner.
     pub owner: Option<String>,
 }
@@ -78,11 +80,12 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn requests(&self, query: &RequestsQuery, cursor: Option<&str>) -> Result<Reply<Value>> {
-        let RequestsQuery { state, kind, agent, owner } = query;
+        let RequestsQuery { state, kind, agent, to, owner } = query;
         let pairs = [
             ("state", state.as_deref()),
             ("kind", kind.as_deref()),
             ("agent", agent.as_deref()),
+            ("to", to.as_deref()),
             ("owner", owner.as_deref()),
             ("cursor", cursor),
         ];

@@ -1,10 +1,10 @@
-//! The audit: an entry for each write of a person in the name of an agent. The entries about the agents of an owner
-//! are on one stream, and the owner and the operator can list them.
+//! The audit: an entry for each write of a person in the name of an agent, each decision of a person on requests, and
+//! each change of agents and tokens from the console. The entries of an owner are on one stream, and the owner and the
+//! operator can list them.
 //! Must not know: HTTP.
 
 pub(crate) mod event;
 
-use plenary_accounts::OpenSession;
 use plenary_engine::{Command, Decision, ExecuteError, Facts, Room};
 use plenary_kernel::{AgentHandle, OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
@@ -27,6 +27,30 @@ const UNKNOWN: u16 = 0;
 /// The streams `console.audit/<owner>`.
 #[derive(Debug)]
 pub(crate) struct AuditRoom;
+
+/// The decisions of people on requests.
+const DECISIONS: &[&str] = &[
+    "request.answer",
+    "request.answer_many",
+    "request.interrupt_response",
+    "request.undo",
+    "request.delegate",
+];
+/// The routes below which agents and tokens are changed.
+const CHANGES: &[&str] = &["/_admin/agents", "/_admin/owners", "/agents/me/tokens"];
+
+/// Whether an operation is a decision of a person.
+pub(crate) fn is_decision(operation: &str) -> bool {
+    DECISIONS.contains(&operation)
+}
+
+/// Whether what a person writes from the console in its own name has an entry: a decision, or a change of agents or tokens.
+/// What is written in the name of another agent always has one.
+pub(crate) fn counts(operation: &str, route: &str) -> bool {
+    let is_below =
+        |path: &&str| route.strip_prefix(*path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    is_decision(operation) || CHANGES.iter().any(|path| is_below(&path))
+}
 
 /// Nothing is decided on entries.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -57,15 +81,21 @@ impl Room for AuditRoom {
             key: format!("{under}/{}", event.id),
             value: event.encode().envelope,
         };
-        vec![put(id), put(EVERYBODY)]
+        let mut ops = vec![put(EVERYBODY)];
+        ops.extend((id != EVERYBODY).then(|| put(id)));
+        ops
     }
 }
 
 /// A write that is to be made, or was.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
-    pub(crate) open: OpenSession,
-    pub(crate) agent: AgentHandle,
+    /// The owner who can list it; only the operator can where none is known.
+    pub(crate) owner: Option<OwnerName>,
+    /// See [`WriteMade`].
+    pub(crate) person: String,
+    pub(crate) session: Option<String>,
+    pub(crate) agent: Option<AgentHandle>,
     pub(crate) operation: &'static str,
     pub(crate) path: String,
     /// The entry of its beginning, and the status of its answer; before it begins neither.
@@ -96,7 +126,6 @@ impl Command<AuditRoom> for Write {
         (): &(),
         stamp: &Stamp,
     ) -> Result<Decision<WriteMade, EntryBegun>, ()> {
-        let person = self.open.session.person.as_ref();
         let (begun, status) = match &self.done {
             Some((begun, status)) => (begun.clone(), *status),
             None => (EntryBegun { id: stamp.ulid(0).to_string(), at: stamp.now }, UNKNOWN),
@@ -104,8 +133,8 @@ impl Command<AuditRoom> for Write {
         let event = WriteMade {
             id: begun.id.clone(),
             at: begun.at,
-            person: person.map_or_else(|| self.open.keyring.to_string(), ToString::to_string),
-            session: self.open.id.clone(),
+            person: self.person.clone(),
+            session: self.session.clone(),
             agent: self.agent.clone(),
             operation: self.operation.to_owned(),
             path: self.path.clone(),
@@ -123,7 +152,12 @@ impl Command<AuditRoom> for Write {
 impl Console {
     /// Notes a write; it is on disk when this comes back.
     pub(crate) async fn note(&self, write: &Write) -> Result<EntryBegun, Fault> {
-        match self.0.audits.execute(write.agent.owner(), write, None).await {
+        match self
+            .0
+            .audits
+            .execute(write.owner.as_ref().map_or(EVERYBODY, OwnerName::as_str), write, None)
+            .await
+        {
             Ok(noted) => Ok(noted.reply),
             // It comes with no key, and nothing rejects it.
             Err(ExecuteError::Rejected(()) | ExecuteError::KeyReused) => {
@@ -134,7 +168,7 @@ impl Console {
         }
     }
 
-    /// A page of entries, the newest first: about the agents of an owner, or of everybody.
+    /// A page of entries, the newest first: of an owner, or of everybody.
     pub(crate) async fn entries(
         &self,
         owner: Option<&OwnerName>,
@@ -154,5 +188,31 @@ impl Console {
             entry.map(AuditEntry::from).map_err(|_| Fault::Corrupt(format!("{} in {AUDIT}", row.key)))
         };
         Ok(AuditPage { entries: rows.iter().map(read).collect::<Result<_, _>>()?, next_cursor })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_and_changes_of_agents_and_tokens_count() {
+        for (operation, route, expected) in [
+            ("request.answer", "/requests/{id}/answer", true),
+            ("request.answer_many", "/requests/answers", true),
+            ("request.undo", "/requests/{id}/undo", true),
+            ("request.delegate", "/requests/{id}/delegate", true),
+            ("request.snooze", "/requests/{id}/snooze", false),
+            ("request.link", "/requests/{id}/link", false),
+            ("agent.create", "/_admin/agents", true),
+            ("agent.allow", "/_admin/agents/{handle}/allowlist", true),
+            ("", "/_admin/agentsandmore", false),
+            ("owner.rotate_token", "/_admin/owners/{owner}/rotate-token", true),
+            ("me.create_token", "/agents/me/tokens", true),
+            ("me.allow", "/agents/me/allowlist", false),
+            ("console.sign_out", "/console/sessions/{id}", false),
+        ] {
+            assert_eq!(counts(operation, route), expected, "{operation} {route}");
+        }
     }
 }

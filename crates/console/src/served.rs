@@ -1,22 +1,24 @@
-//! How the server serves this room, and its checks of each request: the page at `/`, and writes of people in the
-//! names of agents.
+//! How the server serves this room, and its checks of each request: the page at `/`, and writes of people that have an
+//! entry in the audit.
 //! Must not know: the other rooms.
 
 use std::{collections::HashMap, future::ready, sync::Arc};
 
 use axum::{
     Router,
-    extract::{MatchedPath, Request, State},
+    extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, State},
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, Method, header};
-use plenary_accounts::{AS_AGENT, AnsweredOnce, ConsoleRole, OpenSession, once, signed_in};
+use http::{HeaderMap, Method, header, request::Parts};
+use plenary_accounts::{
+    AS_AGENT, AnsweredOnce, ConsoleRole, Credentials, Decider, Keyring, TokenOwner, identify, once, signed_in,
+};
 use plenary_edge::{OperationDoc, RegistryFault};
 use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, Refusal};
+use plenary_kernel::{AgentHandle, OwnerName, Refusal};
 use plenary_log::{Charge, Fault, StoredEvent};
 use plenary_room::{Example, Mount, RoomDescription, ServedRoom, fault_refusal, house_error};
 use serde_json::json;
@@ -24,7 +26,7 @@ use tracing::Instrument as _;
 
 use crate::{
     Console,
-    audit::{AuditRoom, Entries, Write},
+    audit::{AuditRoom, Entries, Write, counts, is_decision},
     console::ConsoleState,
     page::front,
     routes,
@@ -93,7 +95,7 @@ impl Console {
 type Ids = Arc<HashMap<(Method, &'static str), &'static str>>;
 
 impl Console {
-    /// The whole router with the page at `/` and an entry for each write in an agent's name. `docs` describe what the
+    /// The whole router with the page at `/` and an entry for each write of a person that has one. `docs` describe what the
     /// router serves.
     pub fn around(&self, router: Router, docs: &[OperationDoc]) -> Router {
         let ids: Ids =
@@ -112,19 +114,15 @@ async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Reques
     if request.method().is_safe() || !may_be_of_a_person(request.headers()) {
         return next.run(request).await;
     }
-    let (parts, body) = request.into_parts();
-    let (open, agent) = match writer(&console, &parts).await {
-        Ok(Some(found)) => found,
+    let (mut parts, body) = request.into_parts();
+    let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
+    let id = ids.iter().find(|((method, at), _)| *method == parts.method && *at == route);
+    let operation = id.map_or("", |(_, id)| *id);
+    let write = match write_of(&console, &mut parts, operation, &route).await {
+        Ok(Some(write)) => write,
         Ok(None) => return next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => return house_error(refusal),
     };
-    let path = parts.uri.path().to_owned();
-    let matched = parts.extensions.get::<MatchedPath>();
-    let id = matched.and_then(|matched| {
-        ids.iter().find(|((method, at), _)| *method == parts.method && *at == matched.as_str())
-    });
-    let operation = id.map_or("", |(_, id)| *id);
-    let write = Write { open, agent, operation, path, done: None };
     // A connection that ends does not end the write, nor what is noted of it.
     let writing = async move { noted(&console, write, next.run(Request::from_parts(parts, body))).await };
     match tokio::spawn(writing.in_current_span()).await {
@@ -149,25 +147,86 @@ async fn noted(console: &Console, write: Write, made: impl Future<Output = Respo
 
 /// Whether it is worth looking: most requests are not.
 fn may_be_of_a_person(headers: &HeaderMap) -> bool {
-    headers.contains_key(header::COOKIE)
-        && headers.contains_key(AS_AGENT)
-        && !headers.contains_key(header::AUTHORIZATION)
+    let has_token = headers.contains_key(header::AUTHORIZATION);
+    if has_token { headers.contains_key(AS_AGENT) } else { headers.contains_key(header::COOKIE) }
 }
 
-/// The person that writes in the name of an agent that it is not. What else is wrong with a request is said by whoever
-/// answers it; where the store fails, nobody knows who writes, and nothing is written.
-async fn writer(
+/// The write of a person that has an entry. What else is wrong with a request is said by whoever answers it; where the
+/// store fails, nobody knows who writes, and nothing is written.
+async fn write_of(
     console: &Console,
-    parts: &http::request::Parts,
-) -> Result<Option<(OpenSession, AgentHandle)>, Refusal> {
-    let open = match signed_in(console.accounts(), parts).await {
-        Ok(Some(open)) => open,
+    parts: &mut Parts,
+    operation: &'static str,
+    route: &str,
+) -> Result<Option<Write>, Refusal> {
+    let found = if parts.headers.contains_key(header::AUTHORIZATION) {
+        if is_decision(operation) { decider(console, parts).await } else { Ok(None) }
+    } else {
+        writer(console, parts, operation, route).await
+    };
+    let (keyring, person, session, agent) = match found {
+        Ok(Some(found)) => found,
         Err(refusal) if refusal.class.status() >= 500 => return Err(refusal),
         Ok(None) | Err(_) => return Ok(None),
     };
-    let named = parts.headers.get(AS_AGENT).and_then(|name| name.to_str().ok()?.parse::<AgentHandle>().ok());
-    let Some(agent) = named else { return Ok(None) };
-    let is_other = open.session.person.as_ref() != Some(&agent);
-    let may_write = open.session.role != ConsoleRole::Viewer && open.keyring.has(&agent);
-    Ok((is_other && may_write).then_some((open, agent)))
+    let owner = match (keyring.owner(), &agent) {
+        (Some(owner), _) => Some(owner.clone()),
+        (None, Some(agent)) => Some(agent.owner_name()),
+        (None, None) => owner_in(parts).await.or_else(|| person.as_ref().map(AgentHandle::owner_name)),
+    };
+    let person = person.map_or_else(|| keyring.to_string(), |person| person.to_string());
+    let path = parts.uri.path().to_owned();
+    Ok(Some(Write { owner, person, session, agent, operation, path, done: None }))
+}
+
+/// Whose console or token, which person, in which session, in the name of which agent.
+type Writer = (Keyring, Option<AgentHandle>, Option<String>, Option<AgentHandle>);
+
+/// The person that writes with a session of the console: in the name of an agent that it is not, or what has an entry also in
+/// its own.
+async fn writer(
+    console: &Console,
+    parts: &Parts,
+    operation: &str,
+    route: &str,
+) -> Result<Option<Writer>, Refusal> {
+    let named = parts.headers.get(AS_AGENT).map(|name| name.to_str().ok()?.parse::<AgentHandle>().ok());
+    if named.is_none() && !counts(operation, route) {
+        return Ok(None);
+    }
+    let Some(open) = signed_in(console.accounts(), parts).await? else { return Ok(None) };
+    let person = open.session.person;
+    let other = match named {
+        None => None,
+        Some(Some(agent)) if open.keyring.has(&agent) => {
+            Some(agent).filter(|agent| person.as_ref() != Some(agent))
+        }
+        Some(_) => return Ok(None),
+    };
+    let has_entry = other.is_some() || counts(operation, route);
+    let may_write = open.session.role != ConsoleRole::Viewer;
+    Ok((has_entry && may_write).then_some((open.keyring, person, Some(open.id), other)))
+}
+
+/// The person that decides with the token of its owner or of the operator.
+async fn decider(console: &Console, parts: &Parts) -> Result<Option<Writer>, Refusal> {
+    let principal = identify(parts, console.accounts(), Credentials::Header).await?;
+    let Decider { principal, person } =
+        console.accounts().decider(principal).await.map_err(|fault| fault_refusal(&fault))?;
+    let keyring = match principal.who {
+        TokenOwner::Operator => Keyring::Operator,
+        TokenOwner::Owner(owner) => Keyring::Owner(owner),
+        TokenOwner::Agent(_) => return Ok(None),
+    };
+    Ok(person.map(|person| (keyring, Some(person), None, None)))
+}
+
+/// The owner that the path names, itself or by an agent.
+async fn owner_in(parts: &mut Parts) -> Option<OwnerName> {
+    let named = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    named.iter().find_map(|(name, value)| match name {
+        "handle" => value.parse::<AgentHandle>().ok().map(|agent| agent.owner_name()),
+        "owner" => value.parse().ok(),
+        _ => None,
+    })
 }

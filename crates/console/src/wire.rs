@@ -249,11 +249,12 @@ pub(crate) struct AuditEntry {
     pub(crate) at: u64,
     /// The person, `@owner.name`; or `operator` or `~owner` if no person was signed in.
     pub(crate) person: String,
-    /// The console session.
-    pub(crate) session_id: String,
-    /// In whose name.
-    #[serde(rename = "as")]
-    pub(crate) agent: AgentHandle,
+    /// The console session; absent if the person used a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session_id: Option<String>,
+    /// In whose name; absent if in the person's own.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<AgentHandle>,
     /// The operation's id.
     pub(crate) operation: String,
     /// The path that was asked.

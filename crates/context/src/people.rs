@@ -31,8 +31,23 @@ pub struct HumanReview {
     pub title: String,
     /// Why it waits, or what it says that it is.
     pub text: String,
-    /// What it holds, in Markdown.
+    /// What it holds, in Markdown: its decisions, its open questions, its handoff note, its text.
     pub document: Option<String>,
+}
+
+/// What a package holds, in Markdown: what is decided by it, what is open, what to do next, and its text, which may be long.
+fn document(said: &Value) -> Option<String> {
+    let mut parts = Vec::new();
+    for (name, heading) in [("decisions_made", "Decisions"), ("open_questions", "Open questions")] {
+        let items = said[name].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let items: Vec<_> = items.map(|item| format!("- {}", item.replace('\n', "\n  "))).collect();
+        if !items.is_empty() {
+            parts.push(format!("## {heading}\n\n{}", items.join("\n")));
+        }
+    }
+    parts.extend(said["handoff_note"].as_str().map(|note| format!("## Handoff\n\n{note}")));
+    parts.extend(said["content_md"].as_str().map(str::to_owned));
+    Some(parts.join("\n\n")).filter(|document| !document.trim().is_empty())
 }
 
 impl Context {
@@ -87,7 +102,7 @@ impl Context {
             package_id: deposited.package_id,
             title: member("title").unwrap_or_default(),
             text: note.or_else(|| member("description")).unwrap_or_default(),
-            document: member("content_md"),
+            document: document(&said),
         };
         Ok((Some(waits), asked))
     }
@@ -110,5 +125,24 @@ impl Context {
             Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
             Err(Failure::Fault(fault)) => Err(fault),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reviewer_sees_what_would_be_decided() {
+        let said = json!({
+            "content_md": "# Rules", "decisions_made": ["Remove src/old/", "Keep\nthe tests"],
+            "open_questions": [], "handoff_note": "Begin with parse.rs.",
+        });
+        let expected = "## Decisions\n\n- Remove src/old/\n- Keep\n  the tests\n\n## Handoff\n\nBegin with parse.rs.\n\n# Rules";
+        assert_eq!(document(&said).as_deref(), Some(expected));
+        assert_eq!(document(&json!({"content_md": "# Rules"})).as_deref(), Some("# Rules"));
+        assert_eq!(document(&json!({"title": "T", "decisions_made": null})), None);
     }
 }

@@ -17,17 +17,20 @@ pub struct Form(Vec<Field>);
 
 /// One value that is asked for.
 #[derive(Debug, Clone, PartialEq)]
-struct Field {
-    name: String,
+pub struct Field {
+    /// The member of the answer's arguments.
+    pub name: String,
     /// What a person reads: the title, the description.
-    says: Vec<String>,
-    kind: FieldKind,
-    is_required: bool,
+    pub says: Vec<String>,
+    /// What it may be.
+    pub kind: FieldKind,
+    /// Whether it must be there.
+    pub is_required: bool,
 }
 
 /// What may be the value of a field.
 #[derive(Debug, Clone, PartialEq)]
-enum FieldKind {
+pub enum FieldKind {
     /// A text of so many characters.
     Text(Range),
     /// One of these texts.
@@ -35,14 +38,19 @@ enum FieldKind {
     /// A list of so many of these texts.
     Choices(Vec<String>, Range),
     /// A number in this range.
-    Number { range: Range, is_whole: bool },
+    Number {
+        /// From and to.
+        range: Range,
+        /// Whether it has no fraction.
+        is_whole: bool,
+    },
     /// True or false.
     Truth,
 }
 
 /// From and to, both included.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Range(Option<f64>, Option<f64>);
+pub struct Range(pub Option<f64>, pub Option<f64>);
 
 impl Range {
     fn of(schema: &Value, least: &str, most: &str) -> Self {
@@ -143,6 +151,12 @@ impl Form {
             Some((name.clone(), read.unwrap_or_else(|| value.clone())))
         });
         typed.collect()
+    }
+
+    /// What it asks for.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        &self.0
     }
 
     /// Whether it asks for nothing but a yes.

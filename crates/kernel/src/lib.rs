@@ -1,6 +1,7 @@
 //! Names, ids, stamps, log positions, JSON rules and limits that every room shares.
 //! Must not know: I/O, the machine's clock, randomness, async, any protocol.
 
+pub mod asking;
 mod clock;
 pub mod form;
 mod handle;

@@ -63,7 +63,7 @@ fn about(view: RequestView, event: Event) -> RequestSummary {
         created_at: view.created_at,
         deadline_at: view.deadline_at,
         answer: answer.as_ref().map(|answer| answer.answer),
-        answered_by: answer.map(|answer| answer.by),
+        answered_by: answer.map(|answer| answer.author().to_owned()),
     }
 }
 

@@ -70,8 +70,8 @@ pub struct Answer {
 /// Who answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnsweredBy {
-    /// The bearer of a token.
-    Person(Authority),
+    /// The bearer of a token, and the person, if one is named.
+    Person(Authority, Option<AgentHandle>),
     /// Whoever has the link.
     Link,
 }

@@ -105,6 +105,7 @@ pub fn make(
             of,
             answer,
             by: AnswerAuthor::Rule(rule),
+            person: None,
             at: stamp.now,
             undo_until: None,
             rule: None,
@@ -153,7 +154,7 @@ pub fn answer(
         return Err(Rejection::Unauthenticated);
     }
     let made = match &command.by {
-        AnsweredBy::Person(authority) => owned(state, authority)?,
+        AnsweredBy::Person(authority, _) => owned(state, authority)?,
         AnsweredBy::Link => state.made.as_ref().ok_or(Rejection::NoSuchRequest)?,
     };
     waits(state, stamp.now)?;
@@ -173,15 +174,16 @@ pub fn answer(
             return Err(Rejection::TooManyRules);
         }
     }
-    let by = match &command.by {
-        AnsweredBy::Person(authority) => AnswerAuthor::Person(authority.by.clone()),
-        AnsweredBy::Link => AnswerAuthor::Link,
+    let (by, person) = match &command.by {
+        AnsweredBy::Person(authority, person) => (AnswerAuthor::Person(authority.by.clone()), person.clone()),
+        AnsweredBy::Link => (AnswerAuthor::Link, None),
     };
     let undo_until = (command.undo_ms > 0).then(|| TimestampMs(stamp.now.0.saturating_add(command.undo_ms)));
     let event = RequestAnswered {
         of: made.of.clone(),
         answer: command.answer.answer,
         by,
+        person,
         at: stamp.now,
         undo_until,
         rule: command.rule.clone(),

@@ -50,7 +50,7 @@ fn make(deadline: Option<u64>, on_timeout: OnTimeout) -> MakeRequest {
 
 fn answer(by: &str, answer: AnswerType) -> AnswerRequest {
     AnswerRequest {
-        by: AnsweredBy::Person(of(by)),
+        by: AnsweredBy::Person(of(by), None),
         answer: Answer { answer, said: "{}".into() },
         version: None,
         undo_ms: 0,
@@ -109,6 +109,22 @@ fn given_a_request_when_two_answer_then_the_first_stands() {
     );
     assert!(matches!(state.progress, Progress::Answered { answer: AnswerType::Ignore, .. }));
     assert!(state.is_settled());
+}
+
+#[test]
+fn given_a_person_of_the_owner_when_it_answers_then_the_answer_names_it() {
+    let mo: plenary_kernel::AgentHandle = "@ann.mo".parse().unwrap();
+    for person in [Some(mo), None] {
+        let command = AnswerRequest {
+            by: AnsweredBy::Person(of("~ann"), person.clone()),
+            ..answer("~ann", AnswerType::Accept)
+        };
+        let state = made(None, OnTimeout::None);
+        let events = decide::answer(&state, &standing(), &stamp(20), &command).unwrap().events;
+        let [RequestEvent::RequestAnswered(event)] = &events[..] else { panic!("{events:?}") };
+        let by = AnswerAuthor::Person("~ann".parse().unwrap());
+        assert_eq!((&event.by, &event.person), (&by, &person));
+    }
 }
 
 #[test]

@@ -106,6 +106,9 @@ pub struct RequestAnswered {
     pub answer: AnswerType,
     /// Who.
     pub by: AnswerAuthor,
+    /// Which person of the owner or the operator, if one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
     /// When.
     pub at: TimestampMs,
     /// Until when it may be taken back; absent where it stands at once.

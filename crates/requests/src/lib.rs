@@ -69,6 +69,8 @@ pub const LIMIT_DEFAULT: usize = 50;
 pub const LIMIT_MAX: usize = 100;
 /// How many requests are looked through for one page and its counts; what is behind them is not counted.
 pub const LOOKED_AT_MAX: usize = 5_000;
+/// How many requests are read for one page of those given to one person; past it the page ends with a `next_cursor`.
+pub const READ_FOR_PERSON_MAX: usize = 200;
 /// The longest wait for an answer, in seconds; past it 400 `invalid_wait`.
 pub const WAIT_SECONDS_MAX: u64 = 60;
 /// Most waits of one owner at a time; past it 429 `too_many_waits`.

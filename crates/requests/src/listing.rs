@@ -6,7 +6,7 @@ use plenary_kernel::{AgentHandle, AskId, OwnerName, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, IndexRow, Order};
 
 use crate::{
-    LOOKED_AT_MAX, Requests,
+    LOOKED_AT_MAX, READ_FOR_PERSON_MAX, Requests,
     reading::shown,
     room::{CLOSED, EVERYBODY, Row, WAITING},
     wire::{Counts, Kind, Phase, RequestPage},
@@ -18,6 +18,7 @@ pub(crate) struct Ask {
     pub(crate) state: Phase,
     pub(crate) kind: Option<Kind>,
     pub(crate) agent: Option<AgentHandle>,
+    pub(crate) to: Option<AgentHandle>,
     pub(crate) owner: Option<OwnerName>,
     pub(crate) limit: usize,
     pub(crate) after: Option<String>,
@@ -89,8 +90,10 @@ impl Requests {
             }
         };
         let (mut requests, mut next_cursor, mut last) = (Vec::new(), None, None);
+        let mut read = 0;
         for (key, _) in rows.iter().filter(|(key, row)| is_behind(key, order) && ask.fits(row)) {
-            if requests.len() == ask.limit {
+            // To whom one is given is in the request alone.
+            if requests.len() == ask.limit || (ask.to.is_some() && read == READ_FOR_PERSON_MAX) {
                 next_cursor = last;
                 break;
             }
@@ -101,11 +104,12 @@ impl Requests {
             let seen = Fault::past_damage(seen, "a damaged request is left out of a list")?.flatten();
             if let Some(seen) = seen {
                 let view = shown(who, seen);
-                if view.state == ask.state {
+                if view.state == ask.state && (ask.to.is_none() || view.to == ask.to) {
                     requests.push(view);
-                    last = Some(key.clone());
                 }
             }
+            read += 1;
+            last = Some(key.clone());
         }
         Ok(RequestPage { requests, next_cursor, counts })
     }

@@ -25,7 +25,7 @@ fn answered(seen: RequestReading, me: &AgentHandle) -> Option<(RequestView, Vers
 /// What became of it, in words.
 fn text(view: &RequestView) -> String {
     let Some(answer) = &view.answer else { return "no answer came in time".to_owned() };
-    let mut text = format!("{} by {}", answer.answer.as_str(), answer.by);
+    let mut text = format!("{} by {}", answer.answer.as_str(), answer.author());
     if let Some(args) = &answer.args {
         text.push_str(&format!("\nwith {}", serde_json::Value::Object(args.clone())));
     }

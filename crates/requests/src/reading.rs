@@ -104,7 +104,7 @@ fn answer_of(by: &AnswerAuthor, answer: AnswerType, at: TimestampMs) -> AnswerVi
         AnswerAuthor::Link => ("link".to_owned(), None),
         AnswerAuthor::Deadline => ("deadline".to_owned(), None),
     };
-    AnswerView { answer, args: None, text: None, by: who, rule_id, at: at.0, undo_until: None }
+    AnswerView { answer, args: None, text: None, by: who, person: None, rule_id, at: at.0, undo_until: None }
 }
 
 /// The fold of the events of a request; `None` of a stream that has none.
@@ -131,6 +131,7 @@ pub(crate) fn seen(
                     view.answer = Some(AnswerView {
                         args: said.args,
                         text: said.text,
+                        person: event.person,
                         undo_until: event.undo_until.map(|at| at.0),
                         ..plain
                     });

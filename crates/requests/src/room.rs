@@ -324,7 +324,7 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
     async fn facts(&self, state: &RequestState) -> Result<Facts<AnswerFacts>, Fault> {
         let mut conditions = Vec::new();
         let holds = match &self.command.by {
-            AnsweredBy::Person(authority) => self.holds(authority, &mut conditions).await?,
+            AnsweredBy::Person(authority, _) => self.holds(authority, &mut conditions).await?,
             AnsweredBy::Link => true,
         };
         let has_all_rules = match (&self.command.rule, &state.made) {

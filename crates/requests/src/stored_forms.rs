@@ -79,6 +79,7 @@ fn requests_are_stored_as_they_were() {
                 of: of(),
                 answer: AnswerType::Accept,
                 by: AnswerAuthor::Person(ann()),
+                person: None,
                 at: at(2),
                 undo_until: Some(at(3)),
                 rule: Some(rule()),
@@ -114,6 +115,26 @@ fn a_request_that_a_stranger_causes_names_its_owner() {
     let subject = RequestSubject { stranger: Some("bob".parse().unwrap()), ..of() };
     assert_eq!(serde_json::to_string(&subject).unwrap(), form);
     assert_eq!(serde_json::from_str::<RequestSubject>(form).unwrap(), subject);
+}
+
+/// The person is left out where none was named, as it always was.
+#[test]
+fn an_answer_names_the_person_who_gave_it() {
+    let answered = RequestAnswered {
+        of: of(),
+        answer: AnswerType::Ignore,
+        by: AnswerAuthor::Person(ann()),
+        person: Some("@ann.mo".parse().unwrap()),
+        at: at(2),
+        undo_until: None,
+        rule: None,
+        told: true,
+        said: "{}".into(),
+    };
+    let form = format!(
+        r#"{{{OF},"answer":"ignore","by":{{"person":"~ann"}},"person":"@ann.mo","at":2,"told":true}}"#
+    );
+    held_to(vec![(RequestEvent::RequestAnswered(answered), "RequestAnswered", form)]);
 }
 
 #[test]

@@ -311,8 +311,11 @@ pub struct AnswerView {
     /// Words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Who: `~owner`, `operator`, `rule` or `deadline`.
+    /// Who: `~owner`, `operator`, `rule`, `link` or `deadline`.
     pub by: String,
+    /// The person who answered for the owner or the operator, if one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
     /// The rule that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule_id: Option<RuleId>,
@@ -321,6 +324,14 @@ pub struct AnswerView {
     /// The time until which it can be undone; the agent gets it afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo_until: Option<u64>,
+}
+
+impl AnswerView {
+    /// Who answered: the person where one was named.
+    #[must_use]
+    pub fn author(&self) -> &str {
+        self.person.as_ref().map_or(&self.by, AgentHandle::as_str)
+    }
 }
 
 /// The current state of a request.

@@ -30,6 +30,9 @@ pub struct Agent {
     /// Its display name; its handle if it has none.
     #[serde(default)]
     pub display_name: Option<String>,
+    /// `agent` or `person`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// What it is for.
     #[serde(default)]
     pub description: Option<String>,

@@ -5,7 +5,7 @@ use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-/// A person wrote in the name of an agent.
+/// A person wrote in the name of an agent, decided on a request, or changed agents or tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WriteMade {
     /// A ULID.
@@ -14,11 +14,12 @@ pub(crate) struct WriteMade {
     pub(crate) at: TimestampMs,
     /// Who: `@owner.name`, or the operator or owner whose session it was.
     pub(crate) person: String,
-    /// The console session.
-    pub(crate) session: String,
-    /// In whose name.
-    #[serde(rename = "as")]
-    pub(crate) agent: AgentHandle,
+    /// The console session, if it was written from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// In whose name, if not in the person's own.
+    #[serde(rename = "as", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<AgentHandle>,
     /// What, by the operation's id.
     pub(crate) operation: String,
     /// Of what.
@@ -52,8 +53,8 @@ mod tests {
             id: "01".into(),
             at: TimestampMs(7),
             person: "@nick.nick".into(),
-            session: "02".into(),
-            agent: "@nick.bot".parse().unwrap(),
+            session: Some("02".into()),
+            agent: Some("@nick.bot".parse().unwrap()),
             operation: "session.send".into(),
             path: "/sessions/s/messages".into(),
             status: 201,
@@ -67,6 +68,11 @@ mod tests {
                 1,
                 r#"{"id":"01","at":7,"person":"@nick.nick","session":"02","as":"@nick.bot","operation":"session.send","path":"/sessions/s/messages","status":201}"#
             )
+        );
+        let own = WriteMade { session: None, agent: None, ..made.clone() };
+        assert_eq!(
+            std::str::from_utf8(&own.encode().envelope).unwrap(),
+            r#"{"id":"01","at":7,"person":"@nick.nick","operation":"session.send","path":"/sessions/s/messages","status":201}"#
         );
         let stored = StoredEvent {
             position: Position(1),

@@ -1,4 +1,4 @@
-//! `GET /_admin/audit`: the writes of people in the names of agents.
+//! `GET /_admin/audit`: the writes of people in the names of agents, their decisions, their changes of agents and tokens.
 //! Must not know: how entries are stored.
 
 use axum::{
@@ -35,12 +35,15 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         "audit.list",
         Method::GET,
         "/_admin/audit",
-        "List what people did in the name of agents",
+        "List what people did in the name of agents, decided and changed",
     )
     .auth(Auth::Owner)
     .no_tool(FOR_PEOPLE)
     .room("console")
-    .description("Newest first. An owner sees what was done in the name of its own agents.")
+    .description(
+        "Newest first. Writes in the name of an agent, decisions on requests, and changes of agents and tokens from the \
+         console. An owner sees its own.",
+    )
     .query::<AuditQuery>()
     .reply::<AuditPage>()
     .answers_page()

@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
-use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs, form::Form};
+use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs, asking::who_asks, form::Form};
 use serde_json::{Map, Value, json};
 
-use super::{context::Context, everyday, failure::Failure, identity::Realm};
+use super::{
+    context::Context,
+    everyday,
+    failure::Failure,
+    identity::{Realm, Source},
+};
 use crate::out::{Table, clean, span, utc};
 
 /// How long an answer is waited for, in seconds, unless it is said.
@@ -106,6 +111,9 @@ pub(crate) enum Command {
         /// Only requests of this agent
         #[arg(long)]
         agent: Option<String>,
+        /// Only requests that are given to this person, @OWNER or @OWNER.NAME
+        #[arg(long, value_name = "PERSON", value_parser = AgentHandle::of_recipient)]
+        to: Option<AgentHandle>,
         /// For the operator: only requests to this owner
         #[arg(long)]
         owner: Option<OwnerName>,
@@ -289,6 +297,17 @@ fn people(context: &Context) -> Result<Client, Failure> {
     context.configuring_client(Realm::Everything)
 }
 
+/// Who decides: the same, in the name of the person that `--as` or `PLENARY_AS` names.
+pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
+    let client = people(context)?;
+    let named =
+        context.identity()?.filter(|named| matches!(named.source, Source::Flag | Source::Environment));
+    let Some(named) = named else { return Ok(client) };
+    let is_person = named.is_person()
+        || client.agent(&named.handle).await.is_ok_and(|agent| agent.value.kind.as_deref() == Some("person"));
+    Ok(if is_person { client.expecting(named.handle) } else { client })
+}
+
 fn anybody(context: &Context) -> Result<Client, Failure> {
     people(context).or_else(|_| context.agent_client())
 }
@@ -298,11 +317,11 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
         return if args.tui { super::tui::run(context).await } else { list_open(context).await };
     };
     match command {
-        Command::List { state, kind, agent, owner } => {
+        Command::List { state, kind, agent, to, owner } => {
             let state = state.to_possible_value().map(|state| state.get_name().to_owned());
-            let owner = owner.map(|owner| owner.to_string());
+            let (owner, to) = (owner.map(|owner| owner.to_string()), to.map(|to| to.to_string()));
             let client = anybody(context)?;
-            list(context, &client, &RequestsQuery { state, kind, agent, owner }).await
+            list(context, &client, &RequestsQuery { state, kind, agent, to, owner }).await
         }
         Command::Show { id, wait } => {
             let client = anybody(context)?;
@@ -328,7 +347,7 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             context.answer(&reply, |link| Ok(context.out.line(link["url"].as_str().unwrap_or_default())?))
         }
         Command::Undo { id } => {
-            let reply = people(context)?.undo_request(&id).await?;
+            let reply = decider(context).await?.undo_request(&id).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} waits again"))?))
         }
         Command::Snooze { id, seconds } => {
@@ -338,7 +357,7 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is postponed until {until}"))?))
         }
         Command::Delegate { id, to } => {
-            let reply = people(context)?.delegate_request(&id, &to).await?;
+            let reply = decider(context).await?.delegate_request(&id, &to).await?;
             context
                 .answer(&reply, |_| Ok(context.out.line(&format!("{id} is delegated to {}", clean(&to)))?))
         }
@@ -380,7 +399,7 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
         }
         body["rule"] = made;
     }
-    let reply = client.answer_request(&id, &body).await?;
+    let reply = decider(context).await?.answer_request(&id, &body).await?;
     context.answer(&reply, |_| Ok(context.out.line(&format!("{how} {id}"))?))
 }
 
@@ -419,7 +438,16 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
         text(&request["kind"]),
         text(&request["state"])
     ))?;
-    out.line(&format!("from {}", text(&request["from"])))?;
+    let asks = who_asks(
+        &text(&request["kind"]),
+        &text(&request["from"]),
+        request["on_behalf_of"].as_str().map(clean).as_deref(),
+        request["action"]["name"].as_str().map(clean).as_deref(),
+    );
+    out.line(&asks)?;
+    if request["to"].is_string() {
+        out.line(&format!("given to {}", text(&request["to"])))?;
+    }
     if request["directory"].is_string() {
         out.line(&format!("in {}", text(&request["directory"])))?;
     }
@@ -450,7 +478,8 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
     }
     if request["answer"].is_object() {
         let answer = &request["answer"];
-        out.line(&format!("{} by {}", text(&answer["type"]), text(&answer["by"])))?;
+        let by = answer["person"].as_str().or(answer["by"].as_str()).unwrap_or_default();
+        out.line(&format!("{} by {}", text(&answer["type"]), clean(by)))?;
         answer["text"]
             .as_str()
             .into_iter()

@@ -3,11 +3,11 @@
 
 use axum::{Json, extract::State};
 use http::Method;
-use plenary_accounts::{Caller, Principal};
+use plenary_accounts::{Decider, Principal};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AskId, Class, Refusal, TimestampMs, Version};
 
-use super::{OnePath, PEOPLE, UNAUTHENTICATED, not_done, now, of_people, one};
+use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, not_done, now, of_people, one};
 use crate::{
     BATCH_MAX, Requests,
     command::{AnswerRequest, AnsweredBy, HandleRequest, Handling},
@@ -82,14 +82,14 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
 
 async fn answered(
     requests: &Requests,
-    principal: &Principal,
+    Decider { principal, person }: &Decider,
     RequestReading { view, .. }: &RequestReading,
     sent: &NewAnswer,
 ) -> Result<RequestView, RequestRefusal> {
     let (answer, undo_ms, rule) = sent.checked()?;
     fits_form(view, sent.answer, sent.args.as_ref())?;
     let id = &view.request_id;
-    let by = AnsweredBy::Person(principal.clone().into());
+    let by = AnsweredBy::Person(principal.clone().into(), person.clone());
     let version = Some(Version(sent.version));
     match requests.answer(id, AnswerRequest { by, answer, version, undo_ms, rule }).await {
         Ok(()) => now(requests, principal, id).await,
@@ -99,24 +99,24 @@ async fn answered(
 
 async fn answer(
     State(requests): State<Requests>,
-    Caller(principal): Caller,
+    People(decider): People,
     path: OnePath,
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
     let id = one(path)?;
-    let asked = of_people(&requests, &principal, &id).await?;
+    let asked = of_people(&requests, &decider.principal, &id).await?;
     let sent: NewAnswer = body.parse()?;
-    Ok(Json(answered(&requests, &principal, &asked, &sent).await?))
+    Ok(Json(answered(&requests, &decider, &asked, &sent).await?))
 }
 
 async fn answer_many(
     State(requests): State<Requests>,
-    Caller(principal): Caller,
+    People(decider): People,
     JsonBody(body): JsonBody,
 ) -> Result<Json<BatchResults>, RequestRefusal> {
     let body = body?;
-    if matches!(principal.who, plenary_accounts::TokenOwner::Agent(_)) {
+    if matches!(decider.principal.who, plenary_accounts::TokenOwner::Agent(_)) {
         return Err(Refusal::not_found().into());
     }
     let sent: Batch = body.parse()?;
@@ -128,8 +128,8 @@ async fn answer_many(
     for one in sent.answers {
         let done = async {
             let id = crate::request::id(&one.request_id)?;
-            let asked = of_people(&requests, &principal, &id).await?;
-            answered(&requests, &principal, &asked, &one.answer).await
+            let asked = of_people(&requests, &decider.principal, &id).await?;
+            answered(&requests, &decider, &asked, &one.answer).await
         };
         let (request, error) = match done.await {
             Ok(view) => (Some(view), None),
@@ -158,7 +158,7 @@ async fn handled(
 
 async fn undo(
     State(requests): State<Requests>,
-    Caller(principal): Caller,
+    People(Decider { principal, .. }): People,
     path: OnePath,
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
@@ -170,7 +170,7 @@ async fn undo(
 
 async fn snooze(
     State(requests): State<Requests>,
-    Caller(principal): Caller,
+    People(Decider { principal, .. }): People,
     path: OnePath,
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
@@ -183,7 +183,7 @@ async fn snooze(
 
 async fn delegate(
     State(requests): State<Requests>,
-    Caller(principal): Caller,
+    People(Decider { principal, .. }): People,
     path: OnePath,
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {

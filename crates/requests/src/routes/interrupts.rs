@@ -6,14 +6,14 @@ use axum::{
     extract::{Query, State, rejection::QueryRejection},
 };
 use http::Method;
-use plenary_accounts::{Caller, TokenOwner};
+use plenary_accounts::{Caller, Decider, TokenOwner};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AskId, Class, Refusal, form::Form};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{OnePath, PEOPLE, UNAUTHENTICATED, listing, not_done, now, of_people, one};
+use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, listing, not_done, now, of_people, one};
 use crate::{
     Requests,
     command::{AnswerRequest, AnsweredBy},
@@ -40,7 +40,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         Class::Malformed,
         &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
     )
-    .errors(Class::Malformed, &["invalid_limit", "invalid_cursor"])
+    .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"])
     .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
     let respond_doc = OperationDoc::new(
@@ -169,7 +169,7 @@ async fn list(
 
 async fn respond(
     State(requests): State<Requests>,
-    Caller(principal): Caller,
+    People(Decider { principal, person }): People,
     path: OnePath,
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
@@ -187,7 +187,7 @@ async fn respond(
             request::answer(AnswerType::Edit, args, None)
         }
     }?;
-    let by = AnsweredBy::Person(principal.clone().into());
+    let by = AnsweredBy::Person(principal.clone().into(), person);
     let command = AnswerRequest { by, answer, version: None, undo_ms: 0, rule: None };
     match requests.answer(&id, command).await {
         Ok(()) => Ok(Json(now(&requests, &principal, &id).await?)),

@@ -25,7 +25,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .no_tool("for people; a model knows its own requests")
         .description(
             "An owner sees the requests of its agents, the operator all, an agent its own. Open requests come oldest first, \
-             the others newest first.",
+             the others newest first. With `to` a page may have fewer requests than `limit`, or none, and a `next_cursor`.",
         )
         .auth(Auth::Any)
         .query::<ListQuery>()
@@ -36,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             Class::Malformed,
             &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
         )
-        .errors(Class::Malformed, &["invalid_limit", "invalid_cursor"])
+        .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"])
         .errors(Class::Unauthenticated, UNAUTHENTICATED);
     vec![Operation::new(doc, list)]
 }
@@ -50,6 +50,8 @@ pub(super) struct ListQuery {
     pub(super) kind: Option<String>,
     /// Only of this agent.
     pub(super) agent: Option<String>,
+    /// Only those that are given to this person.
+    pub(super) to: Option<String>,
     /// For the operator: only requests to this owner.
     pub(super) owner: Option<String>,
     /// Maximum number; 50 when absent, at most 100.
@@ -72,6 +74,7 @@ pub(super) fn ask(query: &ListQuery) -> Result<Ask, Refusal> {
         named.ok_or_else(|| bad("invalid_kind", "`kind` is not a kind of request.".into()))
     });
     let agent = query.agent.as_deref().map(str::parse::<AgentHandle>).transpose();
+    let to = query.to.as_deref().map(str::parse::<AgentHandle>).transpose();
     let owner = query.owner.as_deref().map(str::parse::<OwnerName>).transpose();
     let limit = match query.limit.as_deref().map(str::parse::<usize>) {
         None => LIMIT_DEFAULT,
@@ -101,6 +104,7 @@ pub(super) fn ask(query: &ListQuery) -> Result<Ask, Refusal> {
         state,
         kind: kind.transpose()?,
         agent: agent.map_err(|wrong| bad("invalid_agent", format!("`agent`: {wrong}.")))?,
+        to: to.map_err(|wrong| bad("invalid_to", format!("`to`: {wrong}.")))?,
         owner: owner.map_err(|wrong| bad("invalid_owner", format!("`owner`: {wrong}.")))?,
         limit,
         after,

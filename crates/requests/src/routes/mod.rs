@@ -11,11 +11,14 @@ mod tapping;
 
 use axum::{
     Router,
-    extract::{FromRef, Path, rejection::PathRejection},
+    extract::{FromRef, FromRequestParts, Path, rejection::PathRejection},
+    response::Response,
 };
-use plenary_accounts::{Accounts, Principal, TokenOwner};
+use http::request::Parts;
+use plenary_accounts::{Accounts, Caller, Decider, Principal, TokenOwner};
 use plenary_edge::{Metrics, Operation, RegistryFault};
 use plenary_kernel::{AskId, Refusal};
+use plenary_room::{fault_refusal, house_error};
 
 use crate::{
     Requests, decide::Rejection, reading::RequestReading, refusals::RequestRefusal, requests::NotDone,
@@ -62,6 +65,19 @@ type OnePath = Result<Path<String>, PathRejection>;
 fn one(path: OnePath) -> Result<AskId, Refusal> {
     let Path(text) = path.map_err(|_| Refusal::not_found())?;
     crate::request::id(&text)
+}
+
+/// The caller of an operation of people.
+struct People(Decider);
+
+impl FromRequestParts<Requests> for People {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, requests: &Requests) -> Result<Self, Response> {
+        let Caller(principal) = Caller::from_request_parts(parts, requests).await?;
+        let decider = requests.accounts().decider(principal).await;
+        decider.map(Self).map_err(|fault| house_error(fault_refusal(&fault)))
+    }
 }
 
 /// The request, for an owner or the operator; agents do not answer.

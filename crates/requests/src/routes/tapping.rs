@@ -4,29 +4,27 @@
 use axum::{
     Json,
     body::Body,
-    extract::{Path, Query, Request, State},
+    extract::{Path, Request, State},
     response::Response,
 };
-use http::{HeaderValue, Method, StatusCode, Uri, header};
-use plenary_accounts::Caller;
+use http::{HeaderValue, Method, StatusCode, header};
+use plenary_accounts::Decider;
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, read_bytes};
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AskId, Class, TimestampMs};
-use serde::Deserialize;
 
-use super::{OnePath, PEOPLE, UNAUTHENTICATED, not_done, of_people, one};
+use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, not_done, of_people, one};
 use crate::{
-    Requests, TAP_MS_MAX,
+    ANSWER_BYTES_MAX, Requests, TAP_MS_MAX,
     command::{HandleRequest, Handling},
     decide::Rejection,
     refusals::RequestRefusal,
-    request,
-    tap::{Page, Secret, page},
-    wire::{self, AnswerType, TapLink},
+    tap::{Page, Secret, answer_of_form, page},
+    wire::{self, TapLink},
 };
 
-/// A form is never larger.
-const FORM_BYTES_MAX: usize = 16 << 10;
+/// A form is never larger: in it a byte of an answer takes three at most.
+const FORM_BYTES_MAX: usize = 3 * ANSWER_BYTES_MAX;
 /// The style of the page is in the page, and nothing else is let in. No sandbox: a browser sends a form from one with an
 /// `Origin` of `null`, which is nobody's page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
@@ -58,26 +56,31 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .path_parameter::<String>("secret", "The last part of the link.")
             .reply_type("text/html; charset=utf-8")
             .or_status(StatusCode::NOT_FOUND);
-    let tap_doc =
-        OperationDoc::new("request.tapped", Method::POST, "/tap/{secret}", "Answer through a one-tap link")
-            .auth(Auth::None)
-            .no_tool(PEOPLE)
-            .without_key()
-            .description(
-                "The form of the page: `answer` is accept, ignore or respond; `text` belongs to respond.",
-            )
-            .path_parameter::<String>("secret", "The last part of the link.")
-            .request_type("application/x-www-form-urlencoded")
-            .reply_type("text/html; charset=utf-8")
-            .or_status(StatusCode::NOT_FOUND)
-            .or_status(StatusCode::CONFLICT)
-            .or_status(StatusCode::BAD_REQUEST);
+    let tap_doc = OperationDoc::new(
+        "request.tapped",
+        Method::POST,
+        "/tap/{secret}",
+        "Answer through a one-tap link",
+    )
+    .auth(Auth::None)
+    .no_tool(PEOPLE)
+    .without_key()
+    .description(
+        "The form of the page: `answer` is accept, ignore, respond or edit; `text` belongs to respond, and \
+                 `arg.NAME` to edit: a value of the form, or an argument of the action, as text or JSON.",
+    )
+    .path_parameter::<String>("secret", "The last part of the link.")
+    .request_type("application/x-www-form-urlencoded")
+    .reply_type("text/html; charset=utf-8")
+    .or_status(StatusCode::NOT_FOUND)
+    .or_status(StatusCode::CONFLICT)
+    .or_status(StatusCode::BAD_REQUEST);
     vec![Operation::new(link_doc, link), Operation::new(look_doc, look), Operation::new(tap_doc, tap)]
 }
 
 async fn link(
     State(requests): State<Requests>,
-    Caller(principal): Caller,
+    People(Decider { principal, .. }): People,
     path: OnePath,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<TapLink>), RequestRefusal> {
@@ -122,34 +125,19 @@ async fn look(
     Ok(html(StatusCode::OK, &Page::Request(&seen.view)))
 }
 
-/// The form.
-#[derive(Debug, Deserialize)]
-struct Form {
-    answer: String,
-    #[serde(default)]
-    text: String,
-}
-
 async fn tap(
     State(requests): State<Requests>,
     Path(secret): Path<String>,
     sent: Request,
 ) -> Result<Response, RequestRefusal> {
-    let (parts, body) = sent.into_parts();
-    let bytes = read_bytes(&parts.headers, body, FORM_BYTES_MAX).await?;
     let Some(seen) = requests.linked(&secret).await? else {
         return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
     };
-    let form = std::str::from_utf8(&bytes).ok().and_then(|text| format!("/?{text}").parse::<Uri>().ok());
-    let form = form.and_then(|uri| Query::<Form>::try_from_uri(&uri).ok());
-    let answer = form.and_then(|Query(form)| match form.answer.as_str() {
-        "accept" => request::answer(AnswerType::Accept, None, None).ok(),
-        "ignore" => request::answer(AnswerType::Ignore, None, None).ok(),
-        "respond" => request::answer(AnswerType::Respond, None, Some(form.text.trim())).ok(),
-        _ => None,
-    });
-    let Some(answer) = answer else {
-        return Ok(html(StatusCode::BAD_REQUEST, &Page::Wrong));
+    let (parts, body) = sent.into_parts();
+    let bytes = read_bytes(&parts.headers, body, FORM_BYTES_MAX).await?;
+    let answer = match answer_of_form(&seen.view, &bytes) {
+        Ok(answer) => answer,
+        Err(refusal) => return Ok(html(StatusCode::BAD_REQUEST, &Page::Wrong(&refusal.message))),
     };
     let id = seen.view.request_id;
     let status = match requests.answer_by_link(&id, answer).await {

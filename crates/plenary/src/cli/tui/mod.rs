@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio::{sync::mpsc, time::interval};
 
 use self::model::{Act, Model, SNOOZE_MS};
-use super::{context::Context, failure::Failure, identity::Realm};
+use super::{context::Context, failure::Failure, identity::Realm, requests::decider};
 
 /// Most requests that are shown.
 const SHOWN_MAX: usize = 200;
@@ -57,13 +57,14 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         return Err(Failure::usage("--tui needs a terminal", "plenary requests list"));
     }
     let client = context.configuring_client(Realm::Everything)?;
+    let decider = decider(context).await?;
     // What is wrong with the token or the server is said before the page.
     let mut model = Model::default();
     model.take(waiting(&client).await?);
     let query = WatchQuery { rooms: Some("requests".to_owned()), ..WatchQuery::default() };
     let stream = client.watch(&query, None, StreamOptions::default());
     let mut terminal = ratatui::try_init().map_err(|error| broken(&error))?;
-    let outcome = show(&client, &mut terminal, model, stream).await;
+    let outcome = show((&client, &decider), &mut terminal, model, stream).await;
     ratatui::restore();
     outcome
 }
@@ -110,7 +111,7 @@ fn keyboard() -> mpsc::Receiver<KeyEvent> {
 }
 
 async fn show(
-    client: &Client,
+    (client, decider): (&Client, &Client),
     terminal: &mut DefaultTerminal,
     mut model: Model,
     mut stream: ContextStream,
@@ -126,7 +127,7 @@ async fn show(
                     return Ok(());
                 }
                 if !matches!(act, Act::Nothing) {
-                    if let Err(failure) = done(client, &mut model, act).await {
+                    if let Err(failure) = done(decider, &mut model, act).await {
                         model.note = words(&failure);
                     }
                     refresh(client, &mut model).await;

@@ -1,7 +1,7 @@
 //! Draws the page. Text of agents is plain text: control characters are shown, never sent to the terminal.
 //! Must not know: the source of requests.
 
-use plenary_kernel::{TimestampMs, form::Form};
+use plenary_kernel::{TimestampMs, asking::who_asks, form::Form};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -70,14 +70,19 @@ fn draw_list(frame: &mut Frame<'_>, model: &Model, now: TimestampMs, area: Rect)
 fn lines(request: &Value) -> Vec<Line<'static>> {
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let mut lines = vec![Line::styled(text(&request["title"]), bold)];
-    let mut asks = format!("{} asks", text(&request["from"]));
-    if request["on_behalf_of"].is_string() {
-        asks.push_str(&format!(" on behalf of {}", text(&request["on_behalf_of"])));
-    }
+    let mut asks = who_asks(
+        &text(&request["kind"]),
+        &text(&request["from"]),
+        request["on_behalf_of"].as_str().map(clean).as_deref(),
+        request["action"]["name"].as_str().map(clean).as_deref(),
+    );
     if request["directory"].is_string() {
         asks.push_str(&format!(" in {}", text(&request["directory"])));
     }
     lines.push(Line::raw(asks));
+    if request["to"].is_string() {
+        lines.push(Line::raw(format!("Given to {}", text(&request["to"]))));
+    }
     if request["action"].is_object() {
         lines.push(Line::raw(""));
         lines.push(Line::styled(format!("Tool {}", text(&request["action"]["name"])), bold));
@@ -196,6 +201,19 @@ mod tests {
         let page = drawn(&model, (100, 20));
         assert!(!page.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{page:?}");
         assert!(page.contains("red"));
+    }
+
+    #[test]
+    fn a_contact_is_asked_by_the_stranger() {
+        let mut contact = request("ask_1");
+        contact["kind"] = "contact".into();
+        contact["on_behalf_of"] = "@acme.bot".into();
+        contact["to"] = "@nick.mara".into();
+        let mut model = Model::default();
+        model.take(vec![contact]);
+        let page = drawn(&model, (140, 20));
+        assert!(page.contains("@acme.bot asks @nick.cc for contact"), "{page}");
+        assert!(page.contains("Given to @nick.mara"), "{page}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The console: the page, signing in and out, what a cookie opens, and the one stream of everything.
 //! Must not know: how sessions are kept.
 
+mod deciding;
 mod passkeys;
 mod people;
 mod signing_in;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{House, ask, at, house};
+use super::{House, Tap, ask, at, house};
 
 fn asking(form: &Value) -> Value {
     json!({"kind": "question", "title": "Where to?", "form": form})
@@ -91,13 +91,54 @@ async fn what_is_no_form_is_refused_and_nothing_is_asked() {
     ask(&agent, asking(&many(50))).await;
 }
 
+/// The page of a link answers a form: by inputs without script, with the values that the form asks for.
 #[tokio::test]
-async fn a_one_tap_link_declines_a_form_and_says_where_it_is_filled_in() {
+async fn a_one_tap_link_fills_a_form_in() {
     let House { server, owner, agent } = house().await;
-    let id = ask(&agent, asking(&form())).await;
-    let link = owner.post(&at(&id, "/link"), json!({})).await.ok(201);
-    let url = link["url"].as_str().expect("a link");
-    let path = &url[url.find("/tap/").expect("a path")..];
-    let page = server.stranger().get(path).await.text();
-    assert!(page.contains("answer it in the console") && !page.contains("value=accept"), "{page}");
+    let mut all = form();
+    all["properties"]["days"] =
+        json!({"type": "array", "title": "<b>Days", "items": {"enum": ["mo", "tu"], "type": "string"}});
+    all["properties"]["note"] = json!({"type": "string", "maxLength": 5});
+    let id = ask(&agent, asking(&all)).await;
+    let tap = Tap::of(&server, &owner, &id).await;
+    let page = tap.look().await.text();
+    for part in [
+        "value=edit",
+        "<select name=\"arg.branch\" required>",
+        "<option value=\"main\">main</option>",
+        "<input type=number step=1 min=1 max=3 name=\"arg.copies\">",
+        "<input type=checkbox name=\"arg.days\" value=\"tu\">",
+        "<input type=text name=\"arg.note\">",
+        "&lt;b&gt;Days",
+        "Decline",
+        "It waits until somebody answers.",
+    ] {
+        assert!(page.contains(part), "{part} is in {page}");
+    }
+    assert!(!page.contains("value=accept") && !page.contains("<b>Days"), "{page}");
+    for (wrong, named) in [
+        ("answer=edit", "branch"),
+        ("answer=edit&arg.branch=old", "branch"),
+        ("answer=edit&arg.branch=main&arg.copies=4", "copies"),
+        ("answer=edit&arg.branch=main&arg.copies=many", "copies"),
+        ("answer=edit&arg.branch=main&arg.days=we", "days"),
+        ("answer=edit&arg.branch=main&arg.note=%3Cscript%3E", "note"),
+    ] {
+        let refused = tap.send(wrong).await;
+        assert_eq!(refused.status, 400, "{wrong}");
+        assert!(refused.text().contains(named) && !refused.text().contains("<script"), "{}", refused.text());
+    }
+    assert_eq!(tap.send("answer=accept").await.status, 409);
+    let filled =
+        "answer=edit&arg.branch=next&arg.copies=2&arg.notify=false&arg.days=mo&arg.days=tu&arg.note=";
+    let done = tap.send(filled).await;
+    assert_eq!(done.status, 200);
+    assert!(
+        done.text().contains("Answered: edit.") && done.text().contains("Through a one-tap link"),
+        "{}",
+        done.text()
+    );
+    let answer = agent.get(&at(&id, "")).await.ok(200)["answer"].clone();
+    let values = json!({"branch": "next", "copies": 2, "notify": false, "days": ["mo", "tu"]});
+    assert_eq!((&answer["type"], &answer["args"]), (&json!("edit"), &values));
 }

@@ -6,7 +6,7 @@ mod hook;
 mod shapes;
 mod sources;
 
-use blackbox::{Agent, Caller, Server, eventually, in_time};
+use blackbox::{Agent, Caller, Response, Server, eventually, in_time};
 use serde_json::{Value, json};
 
 /// An owner and an agent of it.
@@ -265,17 +265,41 @@ async fn past_the_limit_an_agent_asks_no_more_until_something_is_answered() {
     assert_eq!(seen.len(), 200);
 }
 
+/// A one-tap link in a browser.
+pub(super) struct Tap {
+    anybody: Caller,
+    origin: String,
+    path: String,
+}
+
+impl Tap {
+    pub(super) async fn of(server: &Server, owner: &Caller, id: &str) -> Self {
+        let link = owner.post_empty(&at(id, "/link")).await.ok(201);
+        let url = link["url"].as_str().expect("a link");
+        let path = url[url.find("/tap/").expect("a path")..].to_owned();
+        Self { anybody: server.stranger(), origin: server.url(), path }
+    }
+
+    pub(super) async fn look(&self) -> Response {
+        self.anybody.get(&self.path).await
+    }
+
+    /// Sends the form.
+    pub(super) async fn send(&self, form: &str) -> Response {
+        let kind = [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", self.origin.as_str())];
+        let request = self.anybody.request("POST", &self.path, &kind, Some(form.as_bytes()));
+        self.anybody.bytes(&request).await
+    }
+}
+
 #[tokio::test]
 async fn a_link_shows_the_request_as_text_and_answers_it_once() {
     let House { server, owner, agent } = house().await;
     let mut body = permission();
     body["title"] = "<script>alert(1)</script>".into();
     let id = ask(&agent, body).await;
-    let link = owner.post_empty(&at(&id, "/link")).await.ok(201);
-    let url = link["url"].as_str().expect("a link");
-    let path = &url[url.find("/tap/").expect("a path")..];
-    let anybody = server.stranger();
-    let page = anybody.get(path).await;
+    let tap = Tap::of(&server, &owner, &id).await;
+    let page = tap.look().await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     assert!(
         page.header("content-security-policy").is_some_and(|policy| policy.contains("default-src 'none'"))
@@ -286,17 +310,105 @@ async fn a_link_shows_the_request_as_text_and_answers_it_once() {
     let text = page.text();
     assert!(text.contains("&lt;script&gt;") && !text.contains("<script"), "{text}");
     assert_eq!(owner.get(&at(&id, "")).await.ok(200)["state"], "open", "looking answers nothing");
-    let origin = server.url();
-    let tap = async |form: &str| {
-        let kind = [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", origin.as_str())];
-        anybody.bytes(&anybody.request("POST", path, &kind, Some(form.as_bytes()))).await.status
-    };
-    assert_eq!(tap("answer=perhaps").await, 400);
-    assert_eq!(tap("answer=respond&text=Not%20now").await, 200);
-    assert_eq!(tap("answer=accept").await, 409);
+    assert_eq!(tap.send("answer=perhaps").await.status, 400);
+    assert_eq!(tap.send("answer=respond&text=Not%20now").await.status, 200);
+    assert_eq!(tap.send("answer=accept").await.status, 409);
     let seen = agent.get(&at(&id, "")).await.ok(200);
     assert_eq!((&seen["answer"]["text"], &seen["answer"]["by"]), (&json!("Not now"), &json!("link")));
-    assert_eq!(anybody.get(&format!("/tap/{}", "0".repeat(64))).await.status, 404);
+    let unknown = format!("/tap/{}", "0".repeat(64));
+    assert_eq!(server.stranger().get(&unknown).await.status, 404);
+}
+
+/// The page says until when it waits and what happens then, on behalf of whom it is asked, and lets the arguments be changed.
+#[tokio::test]
+async fn a_link_shows_the_deadline_and_changes_the_arguments() {
+    let House { server, owner, agent } = house().await;
+    let mut body = permission();
+    body["on_behalf_of"] = "@acme.bot".into();
+    body["deadline_at"] = (blackbox::epoch_ms() + 3_600_000).into();
+    body["on_timeout"] = "ignore".into();
+    body["action"]["args"] = json!({"command": "</textarea><script>x", "timeout": 7, "odd": "a\u{202e}b"});
+    let id = ask(&agent, body).await;
+    let tap = Tap::of(&server, &owner, &id).await;
+    let page = tap.look().await.text();
+    for part in [
+        "@nick.cc asks on behalf of @acme.bot in /src/app.",
+        "; then it counts as ignored.",
+        "<textarea name=\"arg.command\" rows=1>\n&lt;/textarea&gt;&lt;script&gt;x</textarea>",
+        "<textarea name=\"arg.timeout\" rows=1>\n7</textarea>",
+    ] {
+        assert!(page.contains(part), "{part} is in {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains("arg.odd"), "{page}");
+    assert_eq!(tap.send("answer=edit&arg.command=ls&arg.timeout=soon").await.status, 400);
+    let done = tap.send("answer=edit&arg.command=ls%0D%0Apwd&arg.timeout=9&arg.other=1").await;
+    assert_eq!(done.status, 200);
+    let answer = agent.get(&at(&id, "")).await.ok(200)["answer"].clone();
+    // What was not shown stays, and what nobody asked for is not added.
+    assert_eq!(answer["args"], json!({"command": "ls\npwd", "timeout": 9, "odd": "a\u{202e}b"}));
+}
+
+/// Whoever opens a link later sees how it was answered, and by whom.
+#[tokio::test]
+async fn a_link_shows_who_answered() {
+    let House { server, owner, agent } = house().await;
+    let id = ask(&agent, permission()).await;
+    let tap = Tap::of(&server, &owner, &id).await;
+    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
+    let answer = json!({"type": "respond", "text": "<i>No", "version": 1});
+    let person = [("X-ASP-Agent", "@nick.mara")];
+    owner.call("POST", &at(&id, "/answer"), &person, Some(&answer)).await.ok(200);
+    let page = tap.look().await.text();
+    assert!(page.contains("Answered: respond.</b> By @nick.mara, 20"), "{page}");
+    assert!(page.contains("&lt;i&gt;No") && !page.contains("<form"), "{page}");
+    let mut body = permission();
+    body["deadline_at"] = (blackbox::epoch_ms() + 500).into();
+    body["on_timeout"] = "accept".into();
+    let late = ask(&agent, body).await;
+    let tap = Tap::of(&server, &owner, &late).await;
+    agent.get(&at(&late, "?wait=60")).await.ok(200);
+    let page = tap.look().await.text();
+    assert!(
+        page.contains("The deadline has passed.") && page.contains("accept.</b> By the deadline"),
+        "{page}"
+    );
+}
+
+/// The requests that were given to one person, over more requests than one page looks through.
+#[tokio::test]
+async fn the_requests_of_one_person_are_listed() {
+    let House { server, owner, agent } = house().await;
+    let other = server.agent("@nick.two").await;
+    for handle in ["@nick.mara", "@nick.bob"] {
+        owner.post("/_admin/people", json!({"handle": handle})).await.ok(201);
+    }
+    for _ in 0..198 {
+        ask(&agent, permission()).await;
+    }
+    let mut to_mara = permission();
+    to_mara["to"] = "@nick.mara".into();
+    let first = ask(&agent, to_mara).await;
+    let given = ask(&agent, permission()).await;
+    owner.post(&at(&given, "/delegate"), json!({"to": "@nick.mara"})).await.ok(200);
+    let beyond = ask(&other, permission()).await;
+    owner.post(&at(&beyond, "/delegate"), json!({"to": "@nick.bob"})).await.ok(200);
+    let list = async |query: &str| {
+        let page = owner.get(&format!("/requests?{query}")).await.ok(200);
+        let all = page["requests"].as_array().expect("a list").iter();
+        let ids: Vec<_> = all.map(|one| one["request_id"].as_str().expect("an id").to_owned()).collect();
+        (ids, page["next_cursor"].as_str().map(|next| next.replace('/', "%2F")))
+    };
+    let (mara, next) = list("to=%40nick.mara").await;
+    assert_eq!(mara, [first, given.clone()]);
+    let next = next.expect("a page ends where it looked through enough");
+    assert_eq!(list(&format!("to=%40nick.mara&cursor={next}")).await, (vec![], None));
+    let (bob, next) = list("to=%40nick.bob").await;
+    assert!(bob.is_empty());
+    let next = next.expect("there is more");
+    assert_eq!(list(&format!("to=%40nick.bob&cursor={next}")).await, (vec![beyond], None));
+    owner.post(&at(&given, "/answer"), json!({"type": "accept", "version": 2})).await.ok(200);
+    assert_eq!(list("to=%40nick.mara&state=answered").await, (vec![given], None));
+    owner.get("/requests?to=mara").await.refused(400, "invalid_to");
 }
 
 #[tokio::test]

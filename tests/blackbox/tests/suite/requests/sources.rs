@@ -15,7 +15,7 @@ async fn a_review_that_is_asked_of_a_person_is_given_from_the_inbox() {
         let package = json!({
             "package_id": id, "project_id": "p", "relay_version": "0.1", "title": "The grammar",
             "status": "awaiting_review", "package_type": "standard", "review_type": "human",
-            "content_md": "# Rules", "created_at": "2026-01-01T00:00:00Z",
+            "content_md": "# Rules", "decisions_made": ["Drop tabs"], "created_at": "2026-01-01T00:00:00Z",
             "created_by": {"id": agent.handle, "type": "agent"},
         });
         agent.post("/v1/projects/p/packages", package).await.ok(201);
@@ -23,8 +23,9 @@ async fn a_review_that_is_asked_of_a_person_is_given_from_the_inbox() {
         let request = &page["requests"][0];
         assert_eq!(
             (&request["title"], &request["detail"]["document"]),
-            (&json!("Review: The grammar"), &json!("# Rules"))
+            (&json!("Review: The grammar"), &json!("## Decisions\n\n- Drop tabs\n\n# Rules"))
         );
+        assert_eq!(request["source"]["url"], format!("/v1/packages/{id}?project=p"));
         let mut body = answer;
         body["version"] = request["version"].clone();
         let path = at(request["request_id"].as_str().expect("an id"), "/answer");

@@ -1,0 +1,213 @@
+//! What the page of a one-tap link lets be changed, as HTML, and the answer that its form says. Pure.
+//! Must not know: the rest of the page.
+
+use std::fmt::Write as _;
+
+use plenary_kernel::{
+    Refusal,
+    form::{Field, FieldKind, Form, Range},
+    text::is_hidden,
+};
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+use super::page::escaped;
+use crate::{
+    command::Answer,
+    request::{answer, fits_form},
+    wire::{AnswerType, Kind, RequestView},
+};
+
+/// What the name of a value begins with in the form.
+const VALUE: &str = "arg.";
+/// Most lines of an argument that are shown without scrolling.
+const ROWS_MAX: usize = 12;
+
+/// An argument that can be changed.
+pub(super) struct Argument<'a> {
+    name: &'a str,
+    /// What a run asks under this name.
+    asks: Option<String>,
+    /// What is there before.
+    text: String,
+    /// Whether it is a text; anything else is JSON.
+    is_text: bool,
+}
+
+/// What is asked for, or may be changed.
+pub(super) enum Changes<'a> {
+    Form(Form),
+    Arguments(Vec<Argument<'a>>),
+}
+
+impl<'a> Changes<'a> {
+    /// `None` of a request that takes no such answer, or has nothing that a form of a page can carry.
+    pub(super) fn of(view: &'a RequestView) -> Option<Self> {
+        if !view.allow.edit {
+            return None;
+        }
+        if let Some(form) = &view.form {
+            return Form::read(form).ok().map(Self::Form);
+        }
+        let args = view.action.as_ref()?.args.iter();
+        // What a browser changes or does not show stays as it is.
+        let is_plain = |text: &str| !text.chars().any(|c| is_hidden(c) && c != '\n' && c != '\t');
+        let argument = |(name, value): (&'a String, &'a Value)| {
+            let said = value.as_str().map(str::to_owned);
+            let is_text = said.is_some();
+            let text = said.unwrap_or_else(|| serde_json::to_string_pretty(value).unwrap_or_default());
+            match view.kind {
+                Kind::RunInput => Argument { name, asks: Some(text), text: String::new(), is_text: true },
+                Kind::Permission
+                | Kind::Question
+                | Kind::Review
+                | Kind::Contact
+                | Kind::Invitation
+                | Kind::Hold => Argument { name, asks: None, text, is_text },
+            }
+        };
+        let all = args.map(argument).filter(|one| is_plain(&one.text) && is_plain(one.name));
+        Some(Self::Arguments(all.collect()))
+            .filter(|all| !matches!(all, Self::Arguments(all) if all.is_empty()))
+    }
+
+    /// The inputs, and what the button says.
+    pub(super) fn html(&self, html: &mut String) -> &'static str {
+        match self {
+            Self::Form(form) => {
+                form.fields().iter().for_each(|field| input(html, field));
+                "Send"
+            }
+            Self::Arguments(all) => {
+                all.iter().for_each(|argument| textarea(html, argument));
+                if all.iter().any(|argument| argument.asks.is_some()) {
+                    "Send"
+                } else {
+                    "Accept with these changes"
+                }
+            }
+        }
+    }
+
+    /// The arguments of the answer.
+    fn read(&self, view: &RequestView, sent: &[(String, String)]) -> Result<Map<String, Value>, Refusal> {
+        let values = |name: &str| {
+            let is_named = |sent: &str| sent.strip_prefix(VALUE) == Some(name);
+            sent.iter()
+                .filter(move |(sent, _)| is_named(sent))
+                .map(|(_, value)| value.as_str())
+                .collect::<Vec<_>>()
+        };
+        match self {
+            Self::Form(form) => {
+                let mut args = Map::new();
+                for field in form.fields() {
+                    let all = values(&field.name);
+                    let value = match &field.kind {
+                        FieldKind::Choices(..) => Value::from(all.clone()),
+                        FieldKind::Text(_)
+                        | FieldKind::Choice(_)
+                        | FieldKind::Number { .. }
+                        | FieldKind::Truth => Value::from(all.first().copied().unwrap_or_default()),
+                    };
+                    // Nothing was chosen, or written.
+                    let is_absent = all.iter().all(|value| value.is_empty()) && !field.is_required;
+                    if !is_absent {
+                        args.insert(field.name.clone(), value);
+                    }
+                }
+                Ok(form.typed(&args))
+            }
+            Self::Arguments(all) => {
+                let before = view.action.as_ref().map(|action| action.args.clone());
+                let mut args = before.filter(|_| view.kind != Kind::RunInput).unwrap_or_default();
+                for Argument { name, is_text, .. } in all {
+                    let Some(text) = values(name).first().copied() else { continue };
+                    let value = if *is_text { Ok(text.into()) } else { serde_json::from_str(text) };
+                    let value = value.map_err(|_| wrong(format!("`{name}` must be JSON.")))?;
+                    args.insert((*name).to_owned(), value);
+                }
+                Ok(args)
+            }
+        }
+    }
+}
+
+fn wrong(text: String) -> Refusal {
+    Refusal::malformed("invalid_answer", text)
+}
+
+/// The answer that the form of the page says.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn answer_of_form(view: &RequestView, form: &[u8]) -> Result<Answer, Refusal> {
+    // A browser sends the end of a line as two characters.
+    let sent =
+        form_urlencoded::parse(form).map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")));
+    let sent: Vec<_> = sent.collect();
+    let member = |name: &str| sent.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str());
+    match member("answer") {
+        Some("accept") => answer(AnswerType::Accept, None, None),
+        Some("ignore") => answer(AnswerType::Ignore, None, None),
+        Some("respond") => answer(AnswerType::Respond, None, member("text").map(str::trim)),
+        Some("edit") => {
+            let changes = Changes::of(view).ok_or_else(|| wrong("There is nothing to change.".to_owned()))?;
+            let args = changes.read(view, &sent)?;
+            fits_form(view, AnswerType::Edit, Some(&args))?;
+            answer(AnswerType::Edit, Some(&args), None)
+        }
+        Some(_) | None => Err(wrong("`answer` must be accept, ignore, respond or edit.".to_owned())),
+    }
+}
+
+fn textarea(html: &mut String, Argument { name, asks, text, is_text }: &Argument<'_>) {
+    let rows = text.lines().count().clamp(1, ROWS_MAX);
+    let name = escaped(name);
+    let says = asks.as_ref().map(|asks| format!(": {}", escaped(asks))).unwrap_or_default();
+    let json = if *is_text { "" } else { " (JSON)" };
+    let required = if asks.is_some() { " required" } else { "" };
+    // The first line end after the tag is none of the value's.
+    let _ = write!(
+        html,
+        "<p><label>{name}{says}{json}<textarea name=\"{VALUE}{name}\" rows={rows}{required}>\n{}</textarea></label></p>",
+        escaped(text)
+    );
+}
+
+fn input(html: &mut String, Field { name, says, kind, is_required }: &Field) {
+    let label = if says.is_empty() { name.clone() } else { says.join(". ") };
+    let (label, required) = (escaped(&label), if *is_required { " required" } else { "" });
+    let name = format!("name=\"{VALUE}{}\"", escaped(name));
+    let select = |options: &[(&str, &str)]| {
+        let mut all = format!("<label>{label} <select {name}{required}><option value=\"\"></option>");
+        for (value, text) in options {
+            let _ = write!(all, "<option value=\"{}\">{}</option>", escaped(value), escaped(text));
+        }
+        all + "</select></label>"
+    };
+    let shown = match kind {
+        FieldKind::Text(_) => format!("<label>{label} <input type=text {name}{required}></label>"),
+        FieldKind::Number { range: Range(least, most), is_whole } => {
+            let bound = |name: &str, bound: &Option<f64>| {
+                bound.map(|bound| format!(" {name}={bound}")).unwrap_or_default()
+            };
+            let step = if *is_whole { "1" } else { "any" };
+            let (least, most) = (bound("min", least), bound("max", most));
+            format!("<label>{label} <input type=number step={step}{least}{most} {name}{required}></label>")
+        }
+        FieldKind::Truth => select(&[("true", "Yes"), ("false", "No")]),
+        FieldKind::Choice(choices) => {
+            select(&choices.iter().map(|one| (one.as_str(), one.as_str())).collect::<Vec<_>>())
+        }
+        FieldKind::Choices(choices, _) => {
+            let mut all = format!("<fieldset><legend>{label}</legend>");
+            for one in choices {
+                let one = escaped(one);
+                let _ = write!(all, "<label><input type=checkbox {name} value=\"{one}\"> {one}</label> ");
+            }
+            all + "</fieldset>"
+        }
+    };
+    let _ = write!(html, "<p>{shown}</p>");
+}

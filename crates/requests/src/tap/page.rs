@@ -1,0 +1,174 @@
+//! The page of a one-tap link. Everything that an agent wrote is plain text on it. Pure.
+//! Must not know: HTTP.
+
+use std::fmt::Write as _;
+
+use plenary_kernel::{TimestampMs, asking::who_asks, rfc3339::Utc, text::is_hidden};
+use serde_json::Value;
+
+use super::fields::Changes;
+use crate::wire::{AnswerView, Kind, OnTimeout, Phase, RequestView};
+
+/// What the page shows.
+pub(crate) enum Page<'a> {
+    /// The request, with a form where it waits.
+    Request(&'a RequestView),
+    /// What is wrong with the form.
+    Wrong(&'a str),
+    /// No link ends so.
+    Unknown,
+}
+
+const STYLE: &str = "body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:1.5rem auto;padding:0 1rem;\
+color:#1a1c1e;background:#fbfbfa}h1{font-size:1.25rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;\
+background:#f0f0ee;padding:.75rem;border-radius:6px}button{font:inherit;padding:.7rem 1.2rem;margin:.3rem .3rem .3rem 0;\
+border-radius:6px;border:1px solid #888}textarea,input,select{font:inherit}textarea,input[type=text],input[type=number]\
+{width:100%;box-sizing:border-box}@media(prefers-color-scheme:dark){body{color:#e8e8e6;background:#17181a}\
+pre{background:#232528}}";
+
+/// The page as HTML.
+pub(crate) fn page(page: &Page<'_>) -> String {
+    let mut html = format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
+         <meta name=robots content=noindex><title>Plenary</title><style>{STYLE}</style><main>"
+    );
+    match page {
+        Page::Request(view) => request(&mut html, view),
+        Page::Wrong(why) => {
+            let why = escaped(why);
+            let _ =
+                write!(html, "<h1>The answer was not accepted</h1><p>{why}</p><p>Go back and change it.</p>");
+        }
+        Page::Unknown => html.push_str("<h1>Not found</h1><p>This link is no longer valid.</p>"),
+    }
+    html.push_str("</main></html>");
+    html
+}
+
+fn request(html: &mut String, view: &RequestView) {
+    let other = view.on_behalf_of.as_ref().map(|other| other.as_str());
+    let action = view.action.as_ref().map(|action| action.name.as_str());
+    let asks = who_asks(view.kind.as_str(), view.from.as_str(), other, action);
+    let _ = write!(html, "<h1>{}</h1><p>{}", escaped(&view.title), escaped(&asks));
+    if let Some(directory) = &view.directory {
+        let _ = write!(html, " in {}", escaped(directory));
+    }
+    html.push('.');
+    if let Some(person) = &view.to {
+        let _ = write!(html, " Given to {}.", escaped(person.as_str()));
+    }
+    html.push_str("</p>");
+    // What a run asks for is in its text, and below.
+    if let Some(action) = view.action.as_ref().filter(|_| view.kind != Kind::RunInput) {
+        let _ = write!(html, "<p>Tool: <b>{}</b></p>", escaped(&action.name));
+        pretty(html, &Value::Object(action.args.clone()));
+    }
+    let detail = view.detail.clone().unwrap_or_default();
+    for part in [detail.text, detail.command, detail.document, detail.diff].into_iter().flatten() {
+        let _ = write!(html, "<pre>{}</pre>", escaped(&part));
+    }
+    match view.state {
+        Phase::Open | Phase::Snoozed => {
+            let _ = write!(html, "<p>{}</p>", escaped(&deadline(view)));
+            form(html, view);
+        }
+        Phase::Answered => {}
+        Phase::Withdrawn => html.push_str("<p><b>The request was withdrawn.</b></p>"),
+        Phase::Expired if view.answer.is_some() => html.push_str("<p><b>The deadline has passed.</b></p>"),
+        Phase::Expired => html.push_str("<p><b>The deadline has passed. There is no answer.</b></p>"),
+    }
+    if let Some(answer) = &view.answer {
+        outcome(html, answer);
+    }
+}
+
+fn pretty(html: &mut String, value: &Value) {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let _ = write!(html, "<pre>{}</pre>", escaped(&text));
+}
+
+/// Until when it waits, and what happens then.
+fn deadline(view: &RequestView) -> String {
+    let Some(at) = view.deadline_at else { return "It waits until somebody answers.".to_owned() };
+    let then = match view.on_timeout {
+        OnTimeout::Accept => "it counts as accepted",
+        OnTimeout::Ignore => "it counts as ignored",
+        OnTimeout::None => "it has no answer",
+    };
+    format!("It waits until {}; then {then}.", Utc(TimestampMs(at)))
+}
+
+/// How it was answered, and who did.
+fn outcome(html: &mut String, answer: &AnswerView) {
+    let who = match answer.author() {
+        "link" => "Through a one-tap link".to_owned(),
+        "rule" => "By a rule".to_owned(),
+        "deadline" => "By the deadline".to_owned(),
+        person => format!("By {}", escaped(person)),
+    };
+    let (how, at) = (answer.answer.as_str(), Utc(TimestampMs(answer.at)));
+    let _ = write!(html, "<p><b>Answered: {how}.</b> {who}, {at}.</p>");
+    if let Some(args) = &answer.args {
+        pretty(html, &Value::Object(args.clone()));
+    }
+    if let Some(text) = &answer.text {
+        let _ = write!(html, "<pre>{}</pre>", escaped(text));
+    }
+}
+
+fn form(html: &mut String, view: &RequestView) {
+    let no = if view.form.is_some() { "Decline" } else { "Ignore" };
+    let plain = [(view.allow.accept, "accept", "Accept"), (view.allow.ignore, "ignore", no)];
+    html.push_str("<form method=post>");
+    for (_, answer, says) in plain.into_iter().filter(|(may, ..)| *may) {
+        let _ = write!(html, "<button name=answer value={answer}>{says}</button>");
+    }
+    html.push_str("</form>");
+    if let Some(changes) = Changes::of(view) {
+        html.push_str("<form method=post><input type=hidden name=answer value=edit>");
+        let says = changes.html(html);
+        let _ = write!(html, "<button>{says}</button></form>");
+    }
+    if view.allow.respond {
+        html.push_str("<form method=post><input type=hidden name=answer value=respond>");
+        for choice in &view.choices {
+            let choice = escaped(choice);
+            let _ = write!(html, "<button name=text value=\"{choice}\">{choice}</button>");
+        }
+        html.push_str("</form><form method=post><input type=hidden name=answer value=respond>");
+        html.push_str("<p><textarea name=text rows=3 required aria-label=Reply></textarea></p><button>Reply</button></form>");
+    }
+}
+
+/// As text in HTML; what nobody sees is shown by its number.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' | '\t' => escaped.push(c),
+            c if is_hidden(c) => {
+                let _ = write!(escaped, "[U+{:04X}]", u32::from(c));
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_wrote_is_text() {
+        assert_eq!(
+            escaped("<script>\"'&\u{202e}\u{1b}\n"),
+            "&lt;script&gt;&quot;&#39;&amp;[U+202E][U+001B]\n"
+        );
+    }
+}
