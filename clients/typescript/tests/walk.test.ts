@@ -36,6 +36,10 @@ const LEFT_OUT = new Set([
   "oauth.revoke",
   "oauth.sign_in",
   "oauth.token",
+  "link.network",
+  "link.accept",
+  "link.read",
+  "link.revoke",
   "request.tap",
   "request.tapped",
 ]);

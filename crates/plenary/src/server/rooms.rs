@@ -17,6 +17,7 @@ use plenary_hub::{Cursors, Presence};
 use plenary_inbox::Inbox;
 use plenary_issuers::{Issuer, Issuers};
 use plenary_kernel::Clock;
+use plenary_links::Links;
 use plenary_log::Log;
 use plenary_notify::Notify;
 use plenary_oauth::OAuth;
@@ -57,6 +58,7 @@ const ROOMS: &[Entry] = &[
     Entry { about: Sources::about, served: |built| Arc::new(built.sources.clone()) },
     Entry { about: Console::about, served: |built| Arc::new(built.console.clone()) },
     Entry { about: A2a::about, served: |built| Arc::new(built.a2a.clone()) },
+    Entry { about: Links::about, served: |built| Arc::new(built.links.clone()) },
     Entry { about: OAuth::about, served: |built| Arc::new(built.oauth.clone()) },
     Entry { about: Participation::about, served: |built| Arc::new(built.participation.clone()) },
 ];
@@ -82,6 +84,7 @@ struct BuiltRooms {
     participation: Participation,
     console: Console,
     a2a: A2a,
+    links: Links,
     oauth: OAuth,
 }
 
@@ -150,6 +153,8 @@ impl Rooms {
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),
             a2a: A2a::new(log.clone(), clock.clone(), accounts.clone(), notify.clone(), settings.a2a.clone()),
+            links: Links::new(log.clone(), clock.clone(), accounts.clone(), &settings.links)
+                .context("how other networks are asked: [links] in the configuration file")?,
             oauth: oauth(settings, &log, &accounts, issuers),
             accounts,
             sessions,

@@ -37,6 +37,7 @@ mod identity;
 mod inbox;
 mod issuers;
 mod json;
+mod links;
 mod logs;
 mod matrix;
 mod mcp;

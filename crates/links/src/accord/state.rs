@@ -1,0 +1,165 @@
+//! The peers of this network: the fold of their stream. Pure.
+//! Must not know: how a peer is reached.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plenary_accounts::TokenDigest;
+use plenary_kernel::{AccordId, OwnerName, TimestampMs};
+use serde::{Deserialize, Serialize};
+
+use super::event::AccordEvent;
+use crate::{
+    grant::{GrantName, Grants},
+    key::PublicKey,
+    limits::REVOKED_KEPT_MAX,
+    network::NetworkUrl,
+};
+
+/// The peers, by what they are called here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PeersState {
+    pub(crate) all: BTreeMap<OwnerName, Peer>,
+}
+
+/// One peer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Peer {
+    pub(crate) network: NetworkUrl,
+    pub(crate) accord: AccordId,
+    /// What this network grants it.
+    pub(crate) grants: Grants,
+    /// How it stands, and since when.
+    pub(crate) standing: Standing,
+    pub(crate) since: TimestampMs,
+}
+
+/// How an accord stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Standing {
+    /// This side said yes.
+    Invited(Invitation),
+    /// Both did.
+    Active(Active),
+    /// One says no.
+    Revoked(Revoked),
+}
+
+/// See [`Standing::Invited`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Invitation {
+    pub(crate) code: TokenDigest,
+    pub(crate) until: TimestampMs,
+}
+
+/// See [`Standing::Active`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Active {
+    pub(crate) key: PublicKey,
+    pub(crate) granted: BTreeSet<GrantName>,
+    /// Where the peer was invited: with what it accepted, in case it asks once more.
+    pub(crate) invitation: Option<Invitation>,
+}
+
+/// See [`Standing::Revoked`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Revoked {
+    pub(crate) by_peer: bool,
+    /// Whether the peer has still to be told.
+    pub(crate) untold: bool,
+}
+
+impl Peer {
+    /// Whether it takes a place: its accord holds, or may still be accepted.
+    pub(crate) fn is_live(&self, now: TimestampMs) -> bool {
+        match &self.standing {
+            Standing::Invited(invitation) => now < invitation.until,
+            Standing::Active(_) => true,
+            Standing::Revoked(_) => false,
+        }
+    }
+
+    pub(crate) fn active(&self) -> Option<&Active> {
+        match &self.standing {
+            Standing::Active(active) => Some(active),
+            Standing::Invited(_) | Standing::Revoked(_) => None,
+        }
+    }
+
+    /// With what it is or was accepted here.
+    pub(crate) fn invitation(&self) -> Option<&Invitation> {
+        match &self.standing {
+            Standing::Invited(invitation) => Some(invitation),
+            Standing::Active(active) => active.invitation.as_ref(),
+            Standing::Revoked(_) => None,
+        }
+    }
+
+    /// Whether the peer has still to be told that its accord is revoked.
+    pub(crate) fn is_untold(&self) -> bool {
+        matches!(&self.standing, Standing::Revoked(revoked) if revoked.untold)
+    }
+}
+
+impl PeersState {
+    /// The peer whose accord this is, as long as it holds.
+    pub(crate) fn of_accord(&self, accord: &AccordId) -> Option<(&OwnerName, &Peer, &Active)> {
+        let (name, peer) = self.all.iter().find(|(_, peer)| peer.accord == *accord)?;
+        Some((name, peer, peer.active()?))
+    }
+
+    /// The peer that was invited with a code.
+    pub(crate) fn of_code(&self, code: &TokenDigest) -> Option<(&OwnerName, &Peer)> {
+        self.all.iter().find(|(_, peer)| peer.invitation().is_some_and(|one| one.code.matches(code)))
+    }
+
+    pub(crate) fn evolve(&mut self, at: TimestampMs, event: &AccordEvent) {
+        match event {
+            AccordEvent::PeerInvited(event) => {
+                let invitation = Invitation { code: event.code, until: event.until };
+                let peer = Peer {
+                    network: event.network.clone(),
+                    accord: event.accord.clone(),
+                    grants: event.grants.clone(),
+                    standing: Standing::Invited(invitation),
+                    since: at,
+                };
+                self.all.insert(event.peer.clone(), peer);
+            }
+            AccordEvent::AccordMade(event) => {
+                let invitation = self.all.get(&event.peer).and_then(Peer::invitation).cloned();
+                let active = Active { key: event.key, granted: event.granted.clone(), invitation };
+                let peer = Peer {
+                    network: event.network.clone(),
+                    accord: event.accord.clone(),
+                    grants: event.grants.clone(),
+                    standing: Standing::Active(active),
+                    since: at,
+                };
+                self.all.insert(event.peer.clone(), peer);
+            }
+            AccordEvent::AccordRevoked(event) => {
+                if let Some(peer) = self.all.get_mut(&event.peer) {
+                    let by_peer = event.by.is_none();
+                    let untold = !by_peer && peer.active().is_some();
+                    peer.standing = Standing::Revoked(Revoked { by_peer, untold });
+                    peer.since = at;
+                }
+                self.forget();
+            }
+            AccordEvent::RevocationTold(event) => {
+                if let Some(Peer { standing: Standing::Revoked(revoked), .. }) = self.all.get_mut(&event.peer) {
+                    revoked.untold = false;
+                }
+            }
+        }
+    }
+
+    /// Past the limit of revoked accords the oldest goes.
+    fn forget(&mut self) {
+        let revoked = || self.all.iter().filter(|(_, peer)| matches!(peer.standing, Standing::Revoked(_)));
+        if revoked().count() > REVOKED_KEPT_MAX {
+            let oldest = revoked().min_by_key(|(_, peer)| peer.since).map(|(name, _)| name.clone());
+            oldest.map(|name| self.all.remove(&name));
+        }
+    }
+}
