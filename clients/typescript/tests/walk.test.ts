@@ -38,6 +38,7 @@ const LEFT_OUT = new Set([
   "oauth.token",
   "link.network",
   "link.accept",
+  "link.frame",
   "link.read",
   "link.revoke",
   "request.tap",

@@ -11,7 +11,12 @@ use plenary_kernel::{AgentHandle, OwnerName, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
 use quick_cache::sync::Cache;
 
-use crate::{Accounts, index::AGENTS, limits::REACHES_CACHED_MAX, trust::may_contact};
+use crate::{
+    Accounts, KnownAgent,
+    index::AGENTS,
+    limits::REACHES_CACHED_MAX,
+    trust::{lists_stranger, may_contact},
+};
 
 /// What was worked out, and since when nothing has changed.
 pub(crate) struct Reaches {
@@ -53,6 +58,26 @@ impl Accounts {
             return Ok(agents);
         }
         let me = self.agent(from).await?;
+        let agents = self.handles_where(owner, |agent| may_contact(&me, agent)).await?;
+        self.reaches().known.insert(key, (changes, agents.clone()));
+        Ok(agents)
+    }
+
+    /// The agents of an owner whose allowlists name somebody from another network, and that do not block it, in the order of
+    /// their handles: an open policy is for agents of this network.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn listing(&self, from: &AgentHandle, owner: &OwnerName) -> Result<Arc<[AgentHandle]>, Fault> {
+        self.handles_where(owner, |agent| lists_stranger(&agent.state, from)).await
+    }
+
+    /// The agents of an owner that are so, in the order of their handles.
+    async fn handles_where(
+        &self,
+        owner: &OwnerName,
+        is_one: impl Fn(&KnownAgent) -> bool,
+    ) -> Result<Arc<[AgentHandle]>, Fault> {
         let (prefix, mut after, mut agents) = (format!("{owner}/"), None::<String>, Vec::new());
         loop {
             let rows = self
@@ -63,7 +88,7 @@ impl Accounts {
                 let handle = format!("@{owner}.{}", &row.key[prefix.len()..]);
                 let handle =
                     handle.parse().map_err(|_| Fault::Corrupt(format!("{} in {AGENTS}", row.key)))?;
-                if may_contact(&me, &self.agent(&handle).await?) {
+                if is_one(&self.agent(&handle).await?) {
                     agents.push(handle);
                 }
             }
@@ -73,8 +98,6 @@ impl Accounts {
             }
         }
         agents.sort_unstable();
-        let agents: Arc<[AgentHandle]> = agents.into();
-        self.reaches().known.insert(key, (changes, agents.clone()));
-        Ok(agents)
+        Ok(agents.into())
     }
 }

@@ -131,7 +131,8 @@ impl Links {
         let code = TokenDigest::of(&said.code);
         let peers = self.peers().await?;
         let invited = peers.of_code(&code).filter(|(_, peer)| peer.network == network);
-        let is_open = invited.and_then(|(_, peer)| peer.invitation()).is_some_and(|one| self.now() < one.until);
+        let is_open =
+            invited.and_then(|(_, peer)| peer.invitation()).is_some_and(|one| self.now() < one.until);
         if !is_open {
             return Err(absent());
         }
@@ -154,7 +155,9 @@ mod tests {
         let one = code();
         assert!(is_code(&one));
         assert_ne!(one, code());
-        for bad in ["", "plp_", &one[..67], &format!("{one}0"), &one.replace("plp_", "plw_"), &one.replace('_', "-")] {
+        for bad in
+            ["", "plp_", &one[..67], &format!("{one}0"), &one.replace("plp_", "plw_"), &one.replace('_', "-")]
+        {
             assert!(!is_code(bad), "{bad}");
         }
     }

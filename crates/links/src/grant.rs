@@ -81,7 +81,8 @@ impl Grants {
             if owners.is_empty() || owners.len() > GRANT_OWNERS_MAX {
                 return Err(format!("the grant {name:?} must name 1 to {GRANT_OWNERS_MAX} owners"));
             }
-            let named = owners.iter().map(|owner| owner.parse().map_err(|_| format!("{owner:?} is not an owner")));
+            let named =
+                owners.iter().map(|owner| owner.parse().map_err(|_| format!("{owner:?} is not an owner")));
             grants.insert(grant, named.collect::<Result<_, _>>()?);
         }
         Ok(Self(grants))
@@ -90,6 +91,11 @@ impl Grants {
     /// What the peer learns of them.
     pub(crate) fn names(&self) -> BTreeSet<GrantName> {
         self.0.keys().cloned().collect()
+    }
+
+    /// Whom a grant is for.
+    pub(crate) fn owners_of(&self, grant: &GrantName) -> Option<&BTreeSet<OwnerName>> {
+        self.0.get(grant)
     }
 
     /// Every owner that takes part.
@@ -126,7 +132,10 @@ mod tests {
         assert_eq!(grants.owners().len(), 2);
         let names: Vec<String> = grants.names().into_iter().map(String::from).collect();
         assert_eq!(names, ["sales", "support"]);
-        assert!(Grants::checked(&sent(&[])).unwrap().owners().is_empty(), "none is allowed: nobody takes part");
+        assert!(
+            Grants::checked(&sent(&[])).unwrap().owners().is_empty(),
+            "none is allowed: nobody takes part"
+        );
     }
 
     #[test]
@@ -142,7 +151,8 @@ mod tests {
         ] {
             assert!(Grants::checked(&bad).is_err(), "{bad:?}");
         }
-        let many = |count: usize| (0..count).map(|nth| (format!("g{nth}"), vec!["acme".to_owned()])).collect();
+        let many =
+            |count: usize| (0..count).map(|nth| (format!("g{nth}"), vec!["acme".to_owned()])).collect();
         assert!(Grants::checked(&many(GRANTS_MAX)).is_ok());
         assert!(Grants::checked(&many(GRANTS_MAX + 1)).is_err());
         let owners = |count: usize| {

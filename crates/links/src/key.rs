@@ -110,7 +110,9 @@ pub(crate) mod tests {
                     \"content-type\": application/json\n\"content-length\": 18\n\"@signature-params\": (\"date\" \"@method\" \
                     \"@path\" \"@authority\" \"content-type\" \"content-length\");created=1618884473;keyid=\"test-key-ed25519\"";
         let signature = base64::engine::general_purpose::STANDARD
-            .decode("wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==")
+            .decode(
+                "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==",
+            )
             .unwrap();
         assert!(public.verifies(base.as_bytes(), &signature));
         assert!(!public.verifies(b"other", &signature));

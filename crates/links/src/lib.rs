@@ -1,9 +1,10 @@
 //! Links to networks of other operators: who this network is, the accords that it made with others, and the requests that cross
 //! under them. An accord is what both operators said yes to; either revokes it at once.
-//! Must not know: how owners and agents are kept.
+//! Must not know: how owners and agents are kept, or what crosses.
 
 mod accord;
 mod ceremony;
+mod frames;
 mod grant;
 mod identity;
 mod key;

@@ -36,6 +36,10 @@ pub const REQUESTS_PER_MINUTE_MAX: u32 = 600;
 pub const REQUESTS_AT_ONCE_MAX: usize = 64;
 /// The same of one peer.
 pub const REQUESTS_PER_PEER_MAX: usize = 8;
+/// Frames that leave for peers at a time; past it 429 `rate-limited`.
+pub const LEAVING_MAX: usize = 256;
+/// The same of one owner's agents.
+pub const LEAVING_PER_OWNER_MAX: usize = 16;
 /// Largest body of a peer's request, in bytes; past it 413.
 pub const BODY_BYTES_MAX: usize = 256 << 10;
 /// Invitations that are redeemed at a time; past it 503 `overloaded`.

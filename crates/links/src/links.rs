@@ -9,8 +9,9 @@ use std::{
 
 use plenary_accounts::{Accounts, Authority};
 use plenary_engine::{ExecuteError, Streams};
+use plenary_frames::Frames;
 use plenary_hub::Observer;
-use plenary_kernel::{AccordId, Clock, Shares, TimestampMs};
+use plenary_kernel::{AccordId, Clock, OwnerName, Shares, TimestampMs};
 use plenary_log::{Fault, Log, StoredEvent};
 use plenary_outward::{
     TlsFault, client_config,
@@ -26,7 +27,9 @@ use crate::{
         state::PeersState,
     },
     key::NetworkKey,
-    limits::{REDEEMED_AT_ONCE_MAX, REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX},
+    limits::{
+        LEAVING_MAX, LEAVING_PER_OWNER_MAX, REDEEMED_AT_ONCE_MAX, REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX,
+    },
     quota::Quotas,
 };
 
@@ -46,6 +49,9 @@ pub(crate) struct Inner {
     pub(crate) quotas: Quotas,
     pub(crate) at_once: Shares<AccordId>,
     pub(crate) redeemed: Semaphore,
+    pub(crate) frames: Frames,
+    /// Frames on their way to peers.
+    pub(crate) leaving: Shares<OwnerName>,
     /// A peer may have to be told of a revocation.
     pub(crate) bell: Bell,
 }
@@ -55,7 +61,12 @@ impl Links {
     ///
     /// # Errors
     /// The file of certificate authorities cannot be used; for people.
-    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, config: &Config) -> Result<Self, TlsFault> {
+    pub fn new(
+        log: Log,
+        clock: Arc<dyn Clock>,
+        (accounts, frames): (Accounts, Frames),
+        config: &Config,
+    ) -> Result<Self, TlsFault> {
         let Config { private_addresses, ca_file } = config;
         let pool = match client_config(true, ca_file.as_deref(), "with `ca_file` or SSL_CERT_FILE") {
             Ok(tls) => Some(GuardedPool::new(Guard::new(*private_addresses), tls)),
@@ -74,6 +85,8 @@ impl Links {
             quotas: Quotas::default(),
             at_once: Shares::new(REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX),
             redeemed: Semaphore::new(REDEEMED_AT_ONCE_MAX),
+            frames,
+            leaving: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
             bell: Bell::new(),
         })))
     }

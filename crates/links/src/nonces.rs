@@ -5,7 +5,11 @@
 use bytes::Bytes;
 use plenary_log::{Batch, Fault, Outcome, RowOp};
 
-use crate::{Links, limits::NONCES_SWEPT_MAX, signature::{NotNow, SentSignature}};
+use crate::{
+    Links,
+    limits::NONCES_SWEPT_MAX,
+    signature::{NotNow, SentSignature},
+};
 
 /// Why a signature that verifies is not good.
 #[derive(Debug)]
@@ -44,7 +48,8 @@ impl Links {
     pub(crate) async fn sweep_nonces(&self) -> Result<(), Fault> {
         let now = self.now().0 / 1_000;
         let rows = self.log().read_rows(ROWS, None, NONCES_SWEPT_MAX).await?;
-        let over = rows.into_iter().map(|(name, _)| name).filter(|name| end(name).is_none_or(|end| end <= now));
+        let over =
+            rows.into_iter().map(|(name, _)| name).filter(|name| end(name).is_none_or(|end| end <= now));
         let rows: Vec<_> = over.map(|name| RowOp { name, expected: None, value: None }).collect();
         if !rows.is_empty() {
             self.log().append(Batch { rows, ..Batch::default() }).await?;

@@ -42,7 +42,9 @@ impl Links {
         if network.is_plain() && !self.0.plain_too {
             return Err("must begin with https://".into());
         }
-        let Some(pool) = &self.0.pool else { return Err("cannot be asked: there are no certificate authorities".into()) };
+        let Some(pool) = &self.0.pool else {
+            return Err("cannot be asked: there are no certificate authorities".into());
+        };
         pool.guard().url(network.as_str()).map(drop).map_err(str::to_owned)
     }
 
@@ -62,10 +64,13 @@ impl Links {
     /// The keys that a network shows at its own domain.
     pub(crate) async fn keys_of(&self, network: &NetworkUrl) -> Result<Vec<PublicKey>, CallFailure> {
         let request = request(Method::GET, &format!("{network}{DOCUMENT_PATH}"), Bytes::new())?;
-        let body = self.asked(network, request).await?;
+        let body = self.asked(network, request).await.map_err(|failure| match failure {
+            CallFailure::Refused(_) => unreachable("it does not say who it is"),
+            CallFailure::Unreachable(_) => failure,
+        })?;
         let document: NetworkDocument =
             serde_json::from_slice(&body).map_err(|_| unreachable("it does not say who it is"))?;
-        if document.network.parse() != Ok(network.clone()) {
+        if document.network.parse::<NetworkUrl>() != Ok(network.clone()) {
             return Err(unreachable(format!("it says that it is {:?}", document.network)));
         }
         Ok(document.keys.iter().filter_map(PublicKey::of).collect())

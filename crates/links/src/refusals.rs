@@ -21,9 +21,10 @@ impl From<Rejection> for HouseRefusal {
             Rejection::NameTaken => {
                 Refusal::conflict("peer_exists", "Another network has that name here; choose another one.")
             }
-            Rejection::AlreadyLinked => {
-                Refusal::conflict("already_linked", "That network has an accord or an invitation; revoke it first.")
-            }
+            Rejection::AlreadyLinked => Refusal::conflict(
+                "already_linked",
+                "That network has an accord or an invitation; revoke it first.",
+            ),
             Rejection::TooMany => Refusal::conflict(
                 "too_many_peers",
                 format!("There may be {PEERS_MAX} accords and invitations; revoke one first."),
@@ -77,6 +78,22 @@ impl From<NotGood> for HouseRefusal {
             NotGood::Fault(fault) => return fault.into(),
         })
     }
+}
+
+/// The grant is not one for the sender: there is none of that name, or nobody in it admits it.
+pub(crate) fn not_granted() -> Refusal {
+    let text = "Nobody under a grant of this name admits the sender.";
+    Refusal::new(Class::Forbidden, "not_granted", text)
+}
+
+/// A frame of a peer that is not what the memo says, or not its sender's own.
+pub(crate) fn invalid_frame() -> Refusal {
+    Refusal::malformed("invalid_frame", "The frame is not valid here, or not its sender's own.")
+}
+
+/// This network could not tell all its processes.
+pub(crate) fn unavailable() -> Refusal {
+    Refusal::new(Class::Unavailable, "unavailable", "The frame was not handed out to all; try again later.")
 }
 
 /// A peer asks too much.

@@ -2,7 +2,7 @@
 //! Must not know: who asks.
 
 use plenary_accounts::Accounts;
-use plenary_kernel::Refusal;
+use plenary_kernel::{OwnerName, Refusal};
 
 use crate::{
     Links, NetworkUrl,
@@ -23,12 +23,13 @@ pub(crate) async fn named(
     own: &NetworkUrl,
     (network, peer, grants): (&str, &str, &GrantsSent),
 ) -> Result<NamedPeer, HouseRefusal> {
-    let network: NetworkUrl = network.parse().map_err(|why| bad("invalid_network", format!("`network` {why}.")))?;
+    let network: NetworkUrl =
+        network.parse().map_err(|why| bad("invalid_network", format!("`network` {why}.")))?;
     links.may_ask(&network).map_err(|why| bad("invalid_network", format!("`network` {why}.")))?;
     if network == *own {
         return Err(bad("invalid_network", "`network` is this network itself.").into());
     }
-    let peer = peer.parse().map_err(|_| {
+    let peer: OwnerName = peer.parse().map_err(|_| {
         bad("invalid_peer", "`peer` must be a name as owners have: a-z, 0-9, - and _, at most 64 characters.")
     })?;
     let grants = Grants::checked(grants).map_err(|why| bad("invalid_grants", format!("`grants`: {why}.")))?;

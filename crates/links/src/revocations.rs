@@ -37,7 +37,8 @@ struct Attempts {
 impl Attempts {
     fn end(&mut self, accord: AccordId, heard: bool) {
         self.under_way.remove(&accord);
-        let pause = self.later.remove(&accord).map_or(TELL_PAUSE, |(_, pause)| (pause * 2).min(TELL_PAUSE_MAX));
+        let pause =
+            self.later.remove(&accord).map_or(TELL_PAUSE, |(_, pause)| (pause * 2).min(TELL_PAUSE_MAX));
         if !heard {
             self.later.insert(accord, (Instant::now() + pause, pause));
         }
@@ -58,7 +59,8 @@ impl Links {
                 tracing::warn!(%fault, "which peers are to be told of a revocation cannot be read");
             }
             let next = attempts.later.values().map(|(at, _)| *at).min();
-            let next = next.unwrap_or_else(|| Instant::now() + TELL_PAUSE_MAX).max(Instant::now() + TELL_PAUSE / 4);
+            let next =
+                next.unwrap_or_else(|| Instant::now() + TELL_PAUSE_MAX).max(Instant::now() + TELL_PAUSE / 4);
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.0.bell.notified() => {}
@@ -75,15 +77,13 @@ impl Links {
     /// Begins the attempts that are due.
     async fn begin(&self, attempts: &mut Attempts) -> Result<(), Fault> {
         let peers = self.peers().await?;
-        let untold: Vec<_> = peers.all.values().filter(|peer| peer.is_untold()).collect();
-        attempts.later.retain(|accord, _| untold.iter().any(|peer| peer.accord == *accord));
-        for peer in untold {
-            let accord = peer.accord.clone();
-            if self.now().0 >= peer.since.0.saturating_add(TELL_FOR_MS) {
-                self.told(accord, false).await?;
-            } else if attempts.may_begin(&accord) {
+        attempts.later.retain(|accord, _| peers.untold.contains_key(accord));
+        for (accord, untold) in &peers.untold {
+            if self.now().0 >= untold.since.0.saturating_add(TELL_FOR_MS) {
+                self.told(accord.clone(), false).await?;
+            } else if attempts.may_begin(accord) {
                 attempts.under_way.insert(accord.clone());
-                let (links, network) = (self.clone(), peer.network.clone());
+                let (links, network, accord) = (self.clone(), untold.network.clone(), accord.clone());
                 attempts.tasks.spawn(async move {
                     let heard = links.tell(&network, &accord).await;
                     (accord, heard)

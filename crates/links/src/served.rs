@@ -26,9 +26,10 @@ const SWEPT_EVERY: Duration = Duration::from_secs(30);
 
 /// A body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
-    ("peer.invite", || {
-        json!({"network": "https://plenary.example", "peer": "example", "grants": {"support": ["acme"]}})
-    }),
+    (
+        "peer.invite",
+        || json!({"network": "https://plenary.example", "peer": "example", "grants": {"support": ["acme"]}}),
+    ),
     ("peer.accept", || {
         let code = format!("plp_{}", "0".repeat(64));
         json!({"network": "https://plenary.example", "code": code, "peer": "example", "grants": {}})
@@ -37,6 +38,7 @@ const EXAMPLES: &[Example] = &[
         let code = format!("plp_{}", "0".repeat(64));
         json!({"code": code, "network": "https://plenary.example", "grants": ["support"]})
     }),
+    ("link.frame", || json!({"grant": "support", "agent": "@acme.assistant", "tool": "cc", "frame": {}})),
 ];
 
 /// How a repeated request is answered.
@@ -48,6 +50,7 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         // A signature is good once.
         (Method::POST, "/link/v1/accords"),
         (Method::POST, "/link/v1/accords/{accord_id}/revoke"),
+        (Method::POST, "/link/v1/accords/{accord_id}/frames"),
     ],
     secret: &[(Method::POST, "/_admin/peers")],
 };

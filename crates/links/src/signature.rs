@@ -1,7 +1,11 @@
-//! Signatures of requests between networks (RFC 9421, over method, target URI and content digest), made and read. Pure.
+//! Signatures of requests between networks (RFC 9421, over method, target URI and content digest), made and read.
+//! Pure, but for the transport's types.
 //! Must not know: which networks there are, or which nonces were used.
 
-use base64::{Engine as _, engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD}};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use plenary_kernel::{TimestampMs, json::digest};
 use sfv::{BareItem, Dictionary, FieldType as _, InnerList, List, ListEntry, Parser};
@@ -62,7 +66,8 @@ pub(crate) fn sign(
     );
     let content_digest = parts.content_digest();
     let signature = STANDARD.encode(key.sign(parts.base(&content_digest, &parameters).as_bytes()));
-    let value = |text: String| HeaderValue::try_from(text).expect("base64, numbers and names are visible ASCII");
+    let value =
+        |text: String| HeaderValue::try_from(text).expect("base64, numbers and names are visible ASCII");
     [
         (CONTENT_DIGEST, value(content_digest)),
         (SIGNATURE_INPUT, value(format!("{LABEL}={parameters}"))),
@@ -264,7 +269,9 @@ mod tests {
     fn one_of_several_signatures_is_the_one_for_the_link() {
         let key = key();
         let mut headers = signed(&PARTS, &key);
-        for (name, other) in [(SIGNATURE_INPUT, "proxy=(\"@method\");created=1, "), (SIGNATURE, "proxy=:AAAA:, ")] {
+        for (name, other) in
+            [(SIGNATURE_INPUT, "proxy=(\"@method\");created=1, "), (SIGNATURE, "proxy=:AAAA:, ")]
+        {
             let both = format!("{other}{}", headers[&name].to_str().unwrap());
             headers.insert(name, both.parse().unwrap());
         }

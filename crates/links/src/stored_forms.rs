@@ -55,14 +55,17 @@ fn events_of_peers_are_frozen() {
         by: None,
     };
     let (peer, by) = (invited.peer.clone(), Some(Actor::Operator));
-    let head = r#""peer":"rose","network":"https://plenary.rose.example","accord":"acc_00000000010000000000000000""#;
+    let head =
+        r#""peer":"rose","network":"https://plenary.rose.example","accord":"acc_00000000010000000000000000""#;
     let terms = r#""grants":{"support":["acme"]},"granted":["sales"]"#;
     let digest = "5694d08a2e53ffcae0c3103e5ad6f6076abd960eb1f8a56577040bc1028f702b";
     for (event, kind, form) in [
         (
             AccordEvent::PeerInvited(invited),
             "PeerInvited",
-            format!(r#"{{{head},"code":"{digest}","until":2,"grants":{{"support":["acme"]}},"by":"operator"}}"#),
+            format!(
+                r#"{{{head},"code":"{digest}","until":2,"grants":{{"support":["acme"]}},"by":"operator"}}"#
+            ),
         ),
         (
             AccordEvent::AccordMade(made.clone()),
@@ -72,7 +75,9 @@ fn events_of_peers_are_frozen() {
         (
             AccordEvent::AccordMade(AccordMade { by: by.clone(), ..made }),
             "AccordMade",
-            format!(r#"{{{head},"key":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",{terms},"by":"operator"}}"#),
+            format!(
+                r#"{{{head},"key":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",{terms},"by":"operator"}}"#
+            ),
         ),
         (
             AccordEvent::AccordRevoked(AccordRevoked { peer: peer.clone(), accord: accord(), by }),

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use plenary_kernel::{AccordId, OwnerName};
+use plenary_kernel::{AccordId, AgentHandle, OwnerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// `GET /.well-known/plenary`: who this network is.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -153,6 +154,27 @@ pub struct LinkAcceptance {
     pub network: String,
     /// The names of what it grants.
     pub grants: Vec<String>,
+}
+
+/// `POST /link/v1/accords/{accord_id}/frames`: a frame for sessions under a grant of the network that is asked.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LinkFrame {
+    /// The grant.
+    pub grant: String,
+    /// The agent that submitted it, as the asking network calls it.
+    pub agent: AgentHandle,
+    /// The class of tools of its session.
+    pub tool: String,
+    /// The frame.
+    #[schemars(with = "serde_json::Value")]
+    pub frame: Box<RawValue>,
+}
+
+/// The answer to a frame.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub struct LinkFrameTaken {
+    /// To how many sessions it was given.
+    pub count: u64,
 }
 
 /// What a peer says of an accord.

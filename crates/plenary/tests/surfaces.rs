@@ -196,6 +196,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("inbox.shown", "the same"),
     ("inbox.wait", "`inbox --wait`, which stands beside inbox.read"),
     ("link.accept", "for other networks; `peer accept` asks it of one"),
+    ("link.frame", "for other networks; `frame send --to accord:…` sends one there"),
     ("link.network", "for other networks, which look up who this one is"),
     ("link.read", "for other networks; `peer check` asks it of one"),
     ("link.revoke", "for other networks; `peer revoke` tells one"),

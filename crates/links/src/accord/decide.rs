@@ -111,7 +111,12 @@ pub(crate) fn decide(state: &PeersState, stamp: &Stamp, by: Option<&Actor>, step
 }
 
 /// Whether a network may get a name here: neither has another accord.
-fn is_free(state: &PeersState, now: TimestampMs, name: &OwnerName, network: &NetworkUrl) -> Result<(), Rejection> {
+fn is_free(
+    state: &PeersState,
+    now: TimestampMs,
+    name: &OwnerName,
+    network: &NetworkUrl,
+) -> Result<(), Rejection> {
     let live = || state.all.iter().filter(|(_, peer)| peer.is_live(now));
     // An open invitation is replaced by one that its network gets anew.
     let is_replaced =
@@ -124,7 +129,11 @@ fn is_free(state: &PeersState, now: TimestampMs, name: &OwnerName, network: &Net
             return Err(Rejection::NameTaken);
         }
     }
-    if live().filter(|(other, _)| *other != name).count() >= PEERS_MAX { Err(Rejection::TooMany) } else { Ok(()) }
+    if live().filter(|(other, _)| *other != name).count() >= PEERS_MAX {
+        Err(Rejection::TooMany)
+    } else {
+        Ok(())
+    }
 }
 
 fn invite(state: &PeersState, stamp: &Stamp, by: &Actor, new: &NewInvitation) -> Decided {
@@ -174,7 +183,7 @@ fn accept(state: &PeersState, now: TimestampMs, sent: &Acceptance) -> Decided {
         Standing::Active(active) if active.key == sent.key && active.granted == sent.granted => {
             Ok(Decision::unchanged(concerned))
         }
-        Standing::Active(_) | Standing::Revoked(_) => Err(Rejection::Absent),
+        Standing::Active(_) | Standing::Revoked { .. } => Err(Rejection::Absent),
         Standing::Invited(_) => {
             let event = AccordMade {
                 peer: name.clone(),
@@ -197,9 +206,8 @@ fn revoke(name: &OwnerName, peer: &Peer, by: Option<&Actor>) -> Decided {
 }
 
 fn told(state: &PeersState, accord: &AccordId, heard: bool) -> Decided {
-    let found = state.all.iter().find(|(_, peer)| peer.accord == *accord && peer.is_untold());
-    let (name, _) = found.ok_or(Rejection::Absent)?;
-    let concerned = Concerned { peer: name.clone(), accord: accord.clone() };
-    let event = RevocationTold { peer: name.clone(), accord: accord.clone(), heard };
+    let peer = state.untold.get(accord).ok_or(Rejection::Absent)?.peer.clone();
+    let concerned = Concerned { peer: peer.clone(), accord: accord.clone() };
+    let event = RevocationTold { peer, accord: accord.clone(), heard };
     Ok(Decision::new(vec![AccordEvent::RevocationTold(event)], concerned))
 }

@@ -28,7 +28,12 @@ fn network(text: &str) -> NetworkUrl {
 struct Given(PeersState);
 
 impl Given {
-    fn does(&mut self, at: u64, by: Option<&Actor>, step: &AccordStep) -> Result<(Concerned, usize), Rejection> {
+    fn does(
+        &mut self,
+        at: u64,
+        by: Option<&Actor>,
+        step: &AccordStep,
+    ) -> Result<(Concerned, usize), Rejection> {
         let stamp = Stamp::new(TimestampMs(at), [0; 10]);
         let decided = decide(&self.0, &stamp, by, step)?;
         decided.events.iter().for_each(|event| self.0.evolve(TimestampMs(at), event));
@@ -99,17 +104,15 @@ fn given_an_accord_when_its_answer_was_lost_then_the_same_network_gets_it_again_
 fn given_an_invitation_when_anything_does_not_fit_then_it_looks_absent() {
     let (mut given, key) = (Given::default(), key().public());
     given.operator(1, invite("rn", "rn", "code")).unwrap();
-    for (at, step) in [
-        (2, accept("rn", "other", key)),
-        (2, accept("xx", "code", key)),
-        (1_000, accept("rn", "code", key)),
-    ] {
+    for (at, step) in
+        [(2, accept("rn", "other", key)), (2, accept("xx", "code", key)), (1_000, accept("rn", "code", key))]
+    {
         assert_eq!(given.peer(at, step), Err(Rejection::Absent));
     }
     assert!(matches!(given.standing("rn"), Standing::Invited(_)));
     given.operator(3, AccordStep::Revoke(name("rn"))).unwrap();
     assert_eq!(given.peer(4, accept("rn", "code", key)), Err(Rejection::Absent), "it was taken back");
-    assert!(!given.0.all[&name("rn")].is_untold(), "nobody has to be told of an invitation");
+    assert!(given.0.untold.is_empty(), "nobody has to be told of an invitation");
 }
 
 #[test]
@@ -119,7 +122,11 @@ fn given_a_peer_then_its_name_and_its_network_are_taken() {
     assert_eq!(given.operator(2, invite("rn", "other", "c")), Err(Rejection::NameTaken));
     assert_eq!(given.operator(2, invite("xx", "rn", "c")), Err(Rejection::AlreadyLinked));
     given.operator(2, invite("rn", "rn", "again")).unwrap();
-    assert_eq!(given.peer(3, accept("rn", "code", key().public())), Err(Rejection::Absent), "it was replaced");
+    assert_eq!(
+        given.peer(3, accept("rn", "code", key().public())),
+        Err(Rejection::Absent),
+        "it was replaced"
+    );
     given.peer(3, accept("rn", "again", key().public())).unwrap();
     assert_eq!(given.operator(4, invite("rn", "rn", "c")), Err(Rejection::AlreadyLinked));
     assert_eq!(given.operator(4, make("xx", "rn", 4, key().public())), Err(Rejection::AlreadyLinked));
@@ -148,17 +155,17 @@ fn given_an_accord_when_either_revokes_it_then_it_is_dead_and_the_other_is_told_
     let accord = given.operator(1, make("rn", "rn", 1, key)).unwrap().accord;
     given.operator(2, AccordStep::Revoke(name("rn"))).unwrap();
     assert!(given.0.of_accord(&accord).is_none());
-    assert!(given.0.all[&name("rn")].is_untold());
+    assert!(given.0.untold.contains_key(&accord));
     assert_eq!(given.operator(3, AccordStep::Revoke(name("rn"))), Err(Rejection::Absent), "once is enough");
     assert_eq!(given.peer(3, AccordStep::RevokedByPeer(accord.clone())), Err(Rejection::Absent));
     given.peer(4, AccordStep::Told { accord: accord.clone(), heard: true }).unwrap();
-    assert!(!given.0.all[&name("rn")].is_untold());
+    assert!(given.0.untold.is_empty());
     assert_eq!(given.peer(5, AccordStep::Told { accord, heard: true }), Err(Rejection::Absent));
 
     let accord = given.operator(6, make("rn", "rn", 6, key)).unwrap().accord;
     given.peer(7, AccordStep::RevokedByPeer(accord.clone())).unwrap();
     assert!(given.0.of_accord(&accord).is_none());
-    assert!(!given.0.all[&name("rn")].is_untold(), "the peer knows");
+    assert!(given.0.untold.is_empty(), "the peer knows");
 }
 
 #[test]
@@ -172,10 +179,25 @@ fn given_another_accord_meanwhile_when_a_revocation_of_the_first_comes_late_then
 }
 
 #[test]
+fn given_a_peer_that_was_not_told_when_it_is_invited_anew_then_it_is_told_all_the_same() {
+    let (mut given, key) = (Given::default(), key().public());
+    let first = given.operator(1, make("rn", "rn", 1, key)).unwrap().accord;
+    given.operator(2, AccordStep::Revoke(name("rn"))).unwrap();
+    given.operator(3, invite("rn", "rn", "code")).unwrap();
+    assert_eq!(given.0.untold[&first].network, network("rn"));
+    given.peer(4, AccordStep::Told { accord: first, heard: true }).unwrap();
+    assert!(matches!(given.standing("rn"), Standing::Invited(_)) && given.0.untold.is_empty());
+}
+
+#[test]
 fn nobody_does_what_is_the_others_to_do() {
     let (mut given, key) = (Given::default(), key().public());
     given.operator(1, invite("rn", "rn", "code")).unwrap();
-    assert_eq!(given.operator(2, accept("rn", "code", key)), Err(Rejection::Absent), "an operator is no peer");
+    assert_eq!(
+        given.operator(2, accept("rn", "code", key)),
+        Err(Rejection::Absent),
+        "an operator is no peer"
+    );
     assert_eq!(given.peer(2, invite("xx", "xx", "c")), Err(Rejection::Absent), "a peer is no operator");
     assert_eq!(given.peer(2, AccordStep::Revoke(name("rn"))), Err(Rejection::Absent));
 }

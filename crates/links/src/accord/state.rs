@@ -19,6 +19,17 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PeersState {
     pub(crate) all: BTreeMap<OwnerName, Peer>,
+    /// Accords that this network revoked and whose peers have still to be told, whatever became of their names meanwhile.
+    pub(crate) untold: BTreeMap<AccordId, Untold>,
+}
+
+/// A peer that has still to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Untold {
+    pub(crate) peer: OwnerName,
+    pub(crate) network: NetworkUrl,
+    /// When the accord was revoked.
+    pub(crate) since: TimestampMs,
 }
 
 /// One peer.
@@ -41,7 +52,10 @@ pub(crate) enum Standing {
     /// Both did.
     Active(Active),
     /// One says no.
-    Revoked(Revoked),
+    Revoked {
+        /// The peer did.
+        by_peer: bool,
+    },
 }
 
 /// See [`Standing::Invited`].
@@ -60,28 +74,20 @@ pub(crate) struct Active {
     pub(crate) invitation: Option<Invitation>,
 }
 
-/// See [`Standing::Revoked`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Revoked {
-    pub(crate) by_peer: bool,
-    /// Whether the peer has still to be told.
-    pub(crate) untold: bool,
-}
-
 impl Peer {
     /// Whether it takes a place: its accord holds, or may still be accepted.
     pub(crate) fn is_live(&self, now: TimestampMs) -> bool {
         match &self.standing {
             Standing::Invited(invitation) => now < invitation.until,
             Standing::Active(_) => true,
-            Standing::Revoked(_) => false,
+            Standing::Revoked { .. } => false,
         }
     }
 
     pub(crate) fn active(&self) -> Option<&Active> {
         match &self.standing {
             Standing::Active(active) => Some(active),
-            Standing::Invited(_) | Standing::Revoked(_) => None,
+            Standing::Invited(_) | Standing::Revoked { .. } => None,
         }
     }
 
@@ -90,13 +96,8 @@ impl Peer {
         match &self.standing {
             Standing::Invited(invitation) => Some(invitation),
             Standing::Active(active) => active.invitation.as_ref(),
-            Standing::Revoked(_) => None,
+            Standing::Revoked { .. } => None,
         }
-    }
-
-    /// Whether the peer has still to be told that its accord is revoked.
-    pub(crate) fn is_untold(&self) -> bool {
-        matches!(&self.standing, Standing::Revoked(revoked) if revoked.untold)
     }
 }
 
@@ -138,28 +139,34 @@ impl PeersState {
                 self.all.insert(event.peer.clone(), peer);
             }
             AccordEvent::AccordRevoked(event) => {
+                let by_peer = event.by.is_none();
                 if let Some(peer) = self.all.get_mut(&event.peer) {
-                    let by_peer = event.by.is_none();
-                    let untold = !by_peer && peer.active().is_some();
-                    peer.standing = Standing::Revoked(Revoked { by_peer, untold });
+                    if !by_peer && peer.active().is_some() {
+                        let (name, network) = (event.peer.clone(), peer.network.clone());
+                        let untold = Untold { peer: name, network, since: at };
+                        self.untold.insert(event.accord.clone(), untold);
+                    }
+                    peer.standing = Standing::Revoked { by_peer };
                     peer.since = at;
                 }
                 self.forget();
             }
             AccordEvent::RevocationTold(event) => {
-                if let Some(Peer { standing: Standing::Revoked(revoked), .. }) = self.all.get_mut(&event.peer) {
-                    revoked.untold = false;
-                }
+                self.untold.remove(&event.accord);
             }
         }
     }
 
     /// Past the limit of revoked accords the oldest goes.
     fn forget(&mut self) {
-        let revoked = || self.all.iter().filter(|(_, peer)| matches!(peer.standing, Standing::Revoked(_)));
+        let revoked =
+            || self.all.iter().filter(|(_, peer)| matches!(peer.standing, Standing::Revoked { .. }));
         if revoked().count() > REVOKED_KEPT_MAX {
             let oldest = revoked().min_by_key(|(_, peer)| peer.since).map(|(name, _)| name.clone());
             oldest.map(|name| self.all.remove(&name));
+        }
+        if self.untold.len() > REVOKED_KEPT_MAX {
+            self.untold.pop_first();
         }
     }
 }

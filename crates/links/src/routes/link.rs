@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, Operation, OperationDoc, StrictJson, read_bytes};
 use plenary_engine::ExecuteError;
-use plenary_kernel::{AccordId, Class, Refusal, Share};
+use plenary_kernel::{AccordId, Class, OwnerName, Refusal, Share};
 
 use super::Door;
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     outgoing::DOCUMENT_PATH,
     refusals::{HouseRefusal, too_many_requests},
     signature::{SentSignature, SignedParts},
-    wire::{LinkAcceptance, LinkAccord, NetworkDocument},
+    wire::{LinkAcceptance, LinkAccord, LinkFrame, LinkFrameTaken, NetworkDocument},
 };
 
 /// Why models do not get what networks do.
@@ -49,25 +49,48 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         .description("Its URL, which names it, and the keys with which it signs requests to other networks (RFC 9421).")
         .reply::<NetworkDocument>()
         .errors(Class::NotFound, &["not_found"]);
-    let accept = signed(doc("link.accept", Method::POST, "/link/v1/accords", "Accept an invitation of this network"))
-        .description("Signed (RFC 9421) with a key that the accepting network shows at `/.well-known/plenary`.")
-        .success(StatusCode::CREATED)
-        .request::<LinkAcceptance>()
-        .reply::<LinkAccord>()
-        .errors(Class::Forbidden, &["network_unproven"])
-        .errors(Class::Unavailable, &["peer_unreachable"]);
-    let read = of_accord(doc("link.read", Method::GET, "/link/v1/accords/{accord_id}", "Say whether an accord holds"))
-        .description("Signed (RFC 9421) with the peer's key.")
-        .reply::<LinkAccord>();
-    let revoke =
-        of_accord(doc("link.revoke", Method::POST, "/link/v1/accords/{accord_id}/revoke", "Hear that the peer revokes an accord"))
-            .description("Signed (RFC 9421) with the peer's key. The accord is dead on this side too.")
-            .success(StatusCode::NO_CONTENT);
+    let accept =
+        signed(doc("link.accept", Method::POST, "/link/v1/accords", "Accept an invitation of this network"))
+            .description(
+                "Signed (RFC 9421) with a key that the accepting network shows at `/.well-known/plenary`.",
+            )
+            .success(StatusCode::CREATED)
+            .request::<LinkAcceptance>()
+            .reply::<LinkAccord>()
+            .errors(Class::Forbidden, &["network_unproven"])
+            .errors(Class::Unavailable, &["peer_unreachable"]);
+    let read = of_accord(doc(
+        "link.read",
+        Method::GET,
+        "/link/v1/accords/{accord_id}",
+        "Say whether an accord holds",
+    ))
+    .description("Signed (RFC 9421) with the peer's key.")
+    .reply::<LinkAccord>();
+    let revoke = of_accord(doc(
+        "link.revoke",
+        Method::POST,
+        "/link/v1/accords/{accord_id}/revoke",
+        "Hear that the peer revokes an accord",
+    ))
+    .description("Signed (RFC 9421) with the peer's key. The accord is dead on this side too.")
+    .success(StatusCode::NO_CONTENT);
+    let frame = of_accord(doc("link.frame", Method::POST, "/link/v1/accords/{accord_id}/frames", "Take in a frame of a peer"))
+        .description(
+            "Signed (RFC 9421) with the peer's key. It reaches sessions of agents under the grant whose allowlists name the sender, \
+             `@OWNER-at-PEER.NAME`.",
+        )
+        .request::<LinkFrame>()
+        .reply::<LinkFrameTaken>()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_frame"])
+        .errors(Class::Forbidden, &["not_granted"])
+        .errors(Class::Unavailable, &["unavailable"]);
     vec![
         Operation::new(network, say_who),
         Operation::new(accept, accept_invitation),
         Operation::new(read, read_accord),
         Operation::new(revoke, hear_revocation),
+        Operation::new(frame, take_in_frame),
     ]
 }
 
@@ -81,9 +104,10 @@ impl FromRequest<Door> for SignedCall {
     type Rejection = HouseRefusal;
 
     async fn from_request(request: Request, door: &Door) -> Result<Self, HouseRefusal> {
-        let own = door.own.as_deref().ok_or_else(Refusal::not_found)?;
+        let own = door.own.as_ref().ok_or_else(Refusal::not_found)?;
         let (parts, body) = request.into_parts();
-        let body = read_bytes(&parts.headers, body, BODY_BYTES_MAX).await.map_err(|_| Refusal::not_found())?;
+        let body =
+            read_bytes(&parts.headers, body, BODY_BYTES_MAX).await.map_err(|_| Refusal::not_found())?;
         let target = format!("{own}{}", parts.uri.path_and_query().map_or("/", |path| path.as_str()));
         let signed = SignedParts { method: parts.method.as_str(), target: &target, body: &body };
         let sent = SentSignature::read(&signed, &parts.headers).ok_or_else(Refusal::not_found)?;
@@ -92,10 +116,12 @@ impl FromRequest<Door> for SignedCall {
 }
 
 /// A call of a peer under an accord that holds.
-struct PeerCall {
+pub(crate) struct PeerCall {
     accord: AccordId,
-    /// What this network grants that peer.
-    grants: Grants,
+    /// What the peer is called here.
+    pub(crate) peer: OwnerName,
+    /// What this network grants it.
+    pub(crate) grants: Grants,
     _share: Share<AccordId>,
 }
 
@@ -107,7 +133,7 @@ impl Door {
         let Path(text) = path.map_err(|_| Refusal::not_found())?;
         let accord: AccordId = text.parse().map_err(|_| Refusal::not_found())?;
         let peers = self.links.peers().await?;
-        let (_, peer, active) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
+        let (name, peer, active) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
         if !call.sent.is_by(&active.key) {
             return Err(Refusal::not_found().into());
         }
@@ -115,7 +141,7 @@ impl Door {
         quota.map_err(|used| HouseRefusal::new(too_many_requests()).retry_after(used.retry_after_s))?;
         let share = self.links.0.at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
         self.links.use_up(&call.sent).await?;
-        Ok(PeerCall { accord, grants: peer.grants.clone(), _share: share })
+        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), _share: share })
     }
 }
 
@@ -124,7 +150,7 @@ fn accord(accord_id: AccordId, grants: &Grants) -> LinkAccord {
 }
 
 async fn say_who(State(door): State<Door>) -> Result<Json<NetworkDocument>, HouseRefusal> {
-    let own = door.own.as_deref().ok_or_else(Refusal::not_found)?;
+    let own = door.own.as_ref().ok_or_else(Refusal::not_found)?;
     let key = door.links.key().await?;
     Ok(Json(NetworkDocument { network: own.to_string(), keys: vec![key.public().view()] }))
 }
@@ -161,4 +187,14 @@ async fn hear_revocation(
         Ok(_) | Err(ExecuteError::Rejected(Rejection::Absent)) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(error.into()),
     }
+}
+
+async fn take_in_frame(
+    State(door): State<Door>,
+    path: OnePath,
+    call: SignedCall,
+) -> Result<Json<LinkFrameTaken>, HouseRefusal> {
+    let peer = door.admit(&call, path).await?;
+    let sent: LinkFrame = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.take_in(&peer, &sent).await?))
 }

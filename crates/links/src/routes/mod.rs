@@ -4,29 +4,31 @@
 mod link;
 mod peers;
 
-use std::sync::Arc;
-
 use axum::{Router, extract::FromRef};
 use plenary_accounts::Accounts;
 use plenary_edge::{Metrics, Operation, Origin, RegistryFault};
 
-use crate::{Links, NetworkUrl, refusals::{HouseRefusal, no_public_url}};
+use crate::{
+    Links, NetworkUrl,
+    refusals::{HouseRefusal, no_public_url},
+};
+pub(crate) use link::PeerCall;
 
 /// The room, and how other networks know this one.
 #[derive(Clone)]
 pub(crate) struct Door {
     links: Links,
-    own: Option<Arc<NetworkUrl>>,
+    own: Option<NetworkUrl>,
 }
 
 impl Door {
     pub(crate) fn new(links: Links, origin: &Origin) -> Self {
-        Self { links, own: origin.stated_url().parse().ok().map(Arc::new) }
+        Self { links, own: origin.stated_url().parse().ok() }
     }
 
     /// This network, as an operator needs it who links it.
     fn own(&self) -> Result<&NetworkUrl, HouseRefusal> {
-        self.own.as_deref().ok_or_else(|| no_public_url().into())
+        self.own.as_ref().ok_or_else(|| no_public_url().into())
     }
 }
 

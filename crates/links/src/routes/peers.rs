@@ -15,13 +15,14 @@ use crate::{
     Links,
     accord::{
         decide::AccordStep,
-        state::{Peer, Standing},
+        state::{Peer, PeersState, Standing},
     },
     outgoing::{ACCORDS_PATH, CallFailure},
     refusals::HouseRefusal,
     request::{checked_code, lasting, named},
     wire::{
-        LinkAccord, NewPeer, PeerAcceptance, PeerCheck, PeerInvitation, PeerList, PeerStanding, PeerView, RevokedBy,
+        LinkAccord, NewPeer, PeerAcceptance, PeerCheck, PeerInvitation, PeerList, PeerStanding, PeerView,
+        RevokedBy,
     },
 };
 
@@ -68,13 +69,24 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     let list = doc("peer.list", Method::GET, "/_admin/peers", "List the networks that this one is linked to")
         .description("With those that are invited, and the last that are linked no more.")
         .reply::<PeerList>();
-    let of_peer = |doc: OperationDoc| doc.path_parameter::<OwnerName>("peer", "What the network is called here.");
-    let check = of_peer(doc("peer.check", Method::POST, "/_admin/peers/{peer}/check", "Ask a peer whether the accord holds"))
-        .without_key()
-        .reply::<PeerCheck>();
-    let revoke = of_peer(doc("peer.revoke", Method::DELETE, "/_admin/peers/{peer}", "Revoke an accord or an invitation"))
-        .description("Nothing crosses from now on. The peer is told until it has heard.")
-        .success(StatusCode::NO_CONTENT);
+    let of_peer =
+        |doc: OperationDoc| doc.path_parameter::<OwnerName>("peer", "What the network is called here.");
+    let check = of_peer(doc(
+        "peer.check",
+        Method::POST,
+        "/_admin/peers/{peer}/check",
+        "Ask a peer whether the accord holds",
+    ))
+    .without_key()
+    .reply::<PeerCheck>();
+    let revoke = of_peer(doc(
+        "peer.revoke",
+        Method::DELETE,
+        "/_admin/peers/{peer}",
+        "Revoke an accord or an invitation",
+    ))
+    .description("Nothing crosses from now on. The peer is told until it has heard.")
+    .success(StatusCode::NO_CONTENT);
     vec![
         Operation::new(invite, invite_peer),
         Operation::new(accept, accept_invitation),
@@ -98,7 +110,7 @@ fn peer_of(path: OnePath) -> Result<OwnerName, Refusal> {
     text.parse().map_err(|_| Refusal::not_found())
 }
 
-fn view(name: &OwnerName, peer: &Peer, now: TimestampMs) -> PeerView {
+fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), now: TimestampMs) -> PeerView {
     let (mut expires_at, mut revoked_by, mut told) = (None, None, None);
     let mut granted = Vec::new();
     let standing = match &peer.standing {
@@ -110,9 +122,9 @@ fn view(name: &OwnerName, peer: &Peer, now: TimestampMs) -> PeerView {
             granted = active.granted.iter().map(ToString::to_string).collect();
             PeerStanding::Active
         }
-        Standing::Revoked(revoked) => {
-            revoked_by = Some(if revoked.by_peer { RevokedBy::Peer } else { RevokedBy::Us });
-            told = (!revoked.by_peer).then_some(!revoked.untold);
+        Standing::Revoked { by_peer } => {
+            revoked_by = Some(if *by_peer { RevokedBy::Peer } else { RevokedBy::Us });
+            told = (!by_peer).then(|| !peers.untold.contains_key(&peer.accord));
             PeerStanding::Revoked
         }
     };
@@ -134,7 +146,7 @@ impl Links {
     async fn peer_view(&self, name: &OwnerName) -> Result<PeerView, HouseRefusal> {
         let peers = self.peers().await?;
         let peer = peers.all.get(name).ok_or_else(Refusal::not_found)?;
-        Ok(view(name, peer, self.now()))
+        Ok(view(&peers, (name, peer), self.now()))
     }
 }
 
@@ -173,7 +185,7 @@ async fn list_peers(
 ) -> Result<Json<PeerList>, HouseRefusal> {
     operator(&principal)?;
     let (peers, now) = (door.links.peers().await?, door.links.now());
-    Ok(Json(PeerList { peers: peers.all.iter().map(|(name, peer)| view(name, peer, now)).collect() }))
+    Ok(Json(PeerList { peers: peers.all.iter().map(|named| view(&peers, named, now)).collect() }))
 }
 
 async fn check_peer(

@@ -153,8 +153,7 @@ impl Rooms {
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),
             a2a: A2a::new(log.clone(), clock.clone(), accounts.clone(), notify.clone(), settings.a2a.clone()),
-            links: Links::new(log.clone(), clock.clone(), accounts.clone(), &settings.links)
-                .context("how other networks are asked: [links] in the configuration file")?,
+            links: links(settings, (&log, &clock), (&accounts, &frames))?,
             oauth: oauth(settings, &log, &accounts, issuers),
             accounts,
             sessions,
@@ -205,6 +204,19 @@ fn people(
     let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
     let notify = Notify::new(l, c, a, requests.clone(), settings.notify.clone());
     Ok((requests, notify.context("what notifications are sent with")?))
+}
+
+/// The links to other networks, and what takes frames there.
+fn links(
+    settings: &Settings,
+    (log, clock): (&Log, &Arc<dyn Clock>),
+    (accounts, frames): (&Accounts, &Frames),
+) -> anyhow::Result<Links> {
+    let rooms = (accounts.clone(), frames.clone());
+    let links = Links::new(log.clone(), clock.clone(), rooms, &settings.links);
+    let links = links.context("how other networks are asked: [links] in the configuration file")?;
+    frames.set_accords(Arc::new(links.clone()));
+    Ok(links)
 }
 
 /// The authorization server. Without certificate authorities it fetches no documents of clients, and serves all the same.

@@ -15,14 +15,18 @@ async fn two_operators_say_yes_and_each_sees_what_the_other_grants() {
     let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
     assert_eq!((&invited["standing"], &invited["inviting"]), (&json!("invited"), &json!(acme.url())));
     assert_eq!(invited["granted"], json!([]), "one yes is no accord");
-    let body = json!({"network": acme.url(), "peer": "acme", "code": invited["code"], "grants": {"sales": ["ida"]}});
+    let body =
+        json!({"network": acme.url(), "peer": "acme", "code": invited["code"], "grants": {"sales": ["ida"]}});
     let made = rose.server.operator().post("/_admin/peers/accept", body).await.ok(201);
     assert_eq!(made["granted"], json!(["support"]));
     let (at_acme, at_rose) = (acme.peer("rose").await, rose.peer("acme").await);
     assert_eq!((&at_acme["standing"], &at_rose["standing"]), (&json!("active"), &json!("active")));
     assert_eq!(at_acme["accord_id"], at_rose["accord_id"]);
     assert_eq!((&at_acme["granted"], &at_rose["granted"]), (&json!(["sales"]), &json!(["support"])));
-    assert_eq!((&at_acme["grants"], &at_rose["grants"]), (&json!({"support": ["nick"]}), &json!({"sales": ["ida"]})));
+    assert_eq!(
+        (&at_acme["grants"], &at_rose["grants"]),
+        (&json!({"support": ["nick"]}), &json!({"sales": ["ida"]}))
+    );
     assert!(at_acme.get("code").is_none(), "a code is shown once");
     assert!(acme.is_alive("rose").await && rose.is_alive("acme").await);
 }
@@ -134,7 +138,9 @@ async fn a_network_that_does_not_prove_its_domain_gets_no_accord() {
     // The code alone is not enough: whoever signs must have a key that stands at the domain.
     let signing = Played::signing(&acme, "POST", "/link/v1/accords", &said);
     Played::sign_as_nobody(&signing).send(&acme.server).await.refused(403, "network_unproven");
-    for wrong in [json!({"network": "http://127.0.0.1:1", "keys": right["keys"]}), json!({"keys": []}), json!([])] {
+    for wrong in
+        [json!({"network": "http://127.0.0.1:1", "keys": right["keys"]}), json!({"keys": []}), json!([])]
+    {
         played.says(wrong);
         let answer = played.call(&acme, "POST", "/link/v1/accords", &said).await;
         answer.refused(503, "peer_unreachable");
@@ -152,7 +158,13 @@ async fn a_network_that_does_not_prove_its_domain_gets_no_accord() {
 async fn only_networks_at_public_addresses_are_asked() {
     let acme = Network::with("").await;
     let operator = acme.server.operator();
-    for url in ["http://127.0.0.1:7420", "https://127.0.0.1:7420", "https://10.0.0.1", "https://[::1]", "http://other.example"] {
+    for url in [
+        "http://127.0.0.1:7420",
+        "https://127.0.0.1:7420",
+        "https://10.0.0.1",
+        "https://[::1]",
+        "http://other.example",
+    ] {
         let body = json!({"network": url, "peer": "other"});
         operator.post("/_admin/peers", body).await.refused(400, "invalid_network");
     }

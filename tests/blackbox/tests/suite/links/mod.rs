@@ -4,6 +4,7 @@
 
 mod ceremony;
 mod commands;
+mod frames;
 mod played;
 mod revoking;
 mod signatures;

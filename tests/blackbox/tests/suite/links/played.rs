@@ -135,7 +135,13 @@ impl Played {
         sign(&key(), signing)
     }
 
-    pub(super) async fn call(&self, to: &Network, method: &'static str, path: &str, body: &Value) -> Response {
+    pub(super) async fn call(
+        &self,
+        to: &Network,
+        method: &'static str,
+        path: &str,
+        body: &Value,
+    ) -> Response {
         self.sign(&Self::signing(to, method, path, body)).send(&to.server).await
     }
 
@@ -185,8 +191,10 @@ async fn serve(listener: TcpListener, document: Arc<Mutex<Value>>, asked: Arc<At
             }
             let is_document = read.starts_with(b"GET /.well-known/plenary ");
             let body = document.lock().expect("nobody panics with it").to_string();
-            let (status, body) = if is_document { ("200 OK", body) } else { ("204 No Content", String::new()) };
-            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let (status, body) =
+                if is_document { ("200 OK", body) } else { ("204 No Content", String::new()) };
+            let head =
+                format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
             // The other side may be gone.
             let written = stream.write_all(format!("{head}{body}").as_bytes()).await;
             drop(written);

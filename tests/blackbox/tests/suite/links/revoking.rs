@@ -20,8 +20,11 @@ async fn a_revoked_accord_is_dead_on_both_sides_within_a_second() {
     for inviting_side_revokes in [true, false] {
         let (acme, rose) = linked().await;
         // The one that revokes, what it calls the other, and the other.
-        let (ending, its_peer, other, other_peer) =
-            if inviting_side_revokes { (&acme, "rose", &rose, "acme") } else { (&rose, "acme", &acme, "rose") };
+        let (ending, its_peer, other, other_peer) = if inviting_side_revokes {
+            (&acme, "rose", &rose, "acme")
+        } else {
+            (&rose, "acme", &acme, "rose")
+        };
         ending.revoke(its_peer).await;
         is_revoked_by(ending, its_peer, "us").await.expect("it is dead here at once");
         let heard = async || is_revoked_by(other, other_peer, "peer").await;
@@ -31,7 +34,12 @@ async fn a_revoked_accord_is_dead_on_both_sides_within_a_second() {
         for (network, peer) in [(ending, its_peer), (other, other_peer)] {
             let check = format!("/_admin/peers/{peer}/check");
             network.server.operator().post_empty(&check).await.refused(404, "not_found");
-            network.server.operator().delete(&format!("/_admin/peers/{peer}")).await.refused(404, "not_found");
+            network
+                .server
+                .operator()
+                .delete(&format!("/_admin/peers/{peer}"))
+                .await
+                .refused(404, "not_found");
         }
         // And they may agree anew.
         let code = other.invite(&ending.url(), other_peer).await;

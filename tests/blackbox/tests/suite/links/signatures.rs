@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Network, played::Played};
+use super::{
+    Network,
+    played::{Played, Signed, Signing},
+};
 
 #[tokio::test]
 async fn a_request_that_was_made_is_refused_when_it_comes_again_also_after_a_crash() {
@@ -36,9 +39,15 @@ async fn of_many_that_come_at_once_one_is_first() {
 async fn a_signature_is_good_now() {
     let (acme, played) = (Network::start().await, Played::start().await);
     let accord = played.link(&acme, "played").await;
-    for (created, lasts, is_good) in
-        [(-50, 60, true), (20, 60, true), (-61, 60, false), (-3_600, 60, false), (3_600, 60, false), (0, 121, false), (0, -1, false)]
-    {
+    for (created, lasts, is_good) in [
+        (-50, 60, true),
+        (20, 60, true),
+        (-61, 60, false),
+        (-3_600, 60, false),
+        (3_600, 60, false),
+        (0, 121, false),
+        (0, -1, false),
+    ] {
         let mut signing = Played::signing(&acme, "GET", &accord, &Value::Null);
         (signing.created, signing.lasts) = (created, lasts);
         let answer = played.sign(&signing).send(&acme.server).await;
@@ -58,29 +67,30 @@ async fn what_was_not_signed_so_is_answered_as_to_a_stranger() {
     let good = || Played::signing(&acme, "POST", &revoke, &json!({"a": 1}));
     let mut wrong = Vec::new();
     let signed = played.sign(&good());
-    for change in [
-        |signed: &mut super::played::Signed| signed.body = "{\"a\": 2}".into(),
-        |signed: &mut super::played::Signed| signed.body.clear(),
-        |signed: &mut super::played::Signed| signed.path.push_str("?x=1"),
-        |signed: &mut super::played::Signed| drop(signed.headers.remove(0)),
-        |signed: &mut super::played::Signed| drop(signed.headers.remove(1)),
-        |signed: &mut super::played::Signed| drop(signed.headers.remove(2)),
-        |signed: &mut super::played::Signed| signed.headers[2].1 = "sig=:AAAA:".into(),
-        |signed: &mut super::played::Signed| {
+    let changes: [fn(&mut Signed); 9] = [
+        |signed| signed.body = "{\"a\": 2}".into(),
+        |signed| signed.body.clear(),
+        |signed| signed.path.push_str("?x=1"),
+        |signed| drop(signed.headers.remove(0)),
+        |signed| drop(signed.headers.remove(1)),
+        |signed| drop(signed.headers.remove(2)),
+        |signed| signed.headers[2].1 = "sig=:AAAA:".into(),
+        |signed| {
             let text = &mut signed.headers[1].1;
             *text = text.replace("expires=", "expires=9");
         },
-        |signed: &mut super::played::Signed| signed.headers.push(signed.headers[1].clone()),
-    ] {
+        |signed| signed.headers.push(signed.headers[1].clone()),
+    ];
+    for change in changes {
         let mut changed = signed.clone();
         change(&mut changed);
         wrong.push(changed);
     }
     // For another network, another purpose, or with another key.
-    wrong.push(played.sign(&super::played::Signing { at: rose.url(), ..good() }));
-    wrong.push(played.sign(&super::played::Signing { tag: "other", ..good() }));
-    wrong.push(played.sign(&super::played::Signing { nonce: "short".into(), ..good() }));
-    wrong.push(played.sign(&super::played::Signing { nonce: "no/path/in/a/nonce/".into(), ..good() }));
+    wrong.push(played.sign(&Signing { at: rose.url(), ..good() }));
+    wrong.push(played.sign(&Signing { tag: "other", ..good() }));
+    wrong.push(played.sign(&Signing { nonce: "short".into(), ..good() }));
+    wrong.push(played.sign(&Signing { nonce: "no/path/in/a/nonce/".into(), ..good() }));
     wrong.push(Played::sign_as_nobody(&good()));
     let absent = acme.server.stranger().get("/link/v1/nothing").await;
     for signed in wrong {

@@ -116,6 +116,7 @@ fn server() -> Vec<Row> {
         row("oauth.revoke", &[], Rule::Public).body(|_| json!({})),
         row("link.network", &[], Rule::Public),
         row("link.accept", &[], Rule::Public).body(|_| json!({})),
+        row("link.frame", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.read", ACCORD, Rule::Public),
         row("link.revoke", ACCORD, Rule::Public),
         row("mcp.post", &[], Rule::OfBearers).body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),

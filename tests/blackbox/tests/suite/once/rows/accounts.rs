@@ -72,7 +72,8 @@ impl Scene {
         let operator = &self.operator;
         let peer = |name: &str| json!({"network": format!("https://{name}.example"), "peer": name});
         operator.post("/_admin/peers", peer("leaving")).await.ok(201);
-        let code = |name: &str| json!({"network": format!("https://{name}.example"), "peer": name, "code": "plp_"});
+        let code =
+            |name: &str| json!({"network": format!("https://{name}.example"), "peer": name, "code": "plp_"});
         let mut rows = vec![
             row("peer.invite", Once, operator, ("POST", "/_admin/peers"), (peer("one"), peer("other"))),
             row(
@@ -93,6 +94,7 @@ impl Scene {
         ];
         let signed = EachTime("a signature is good once");
         rows.push(row("link.accept", signed, operator, ("POST", "/link/v1/accords"), OTHER()));
+        rows.push(row("link.frame", signed, operator, ("POST", "/link/v1/accords/acc_1/frames"), OTHER()));
         rows.push(row("link.revoke", signed, operator, ("POST", "/link/v1/accords/acc_1/revoke"), OTHER()));
         rows
     }
