@@ -1,5 +1,5 @@
-//! Who asks for which agent, and in which version of the protocol.
-//! Must not know: what is asked.
+//! The caller, the agent and the protocol version of a request.
+//! Must not know: the operation.
 
 use http::{HeaderMap, StatusCode, Uri, request::Parts};
 use plenary_accounts::{Credentials, Principal, TokenOwner, Visibility, identify};

@@ -1,4 +1,4 @@
-//! The operations of the protocol, whatever binding they came by (section 3.1).
+//! The operations of the protocol, for every binding (section 3.1).
 //! Must not know: the bindings.
 
 use a2a::{

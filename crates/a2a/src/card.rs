@@ -1,5 +1,5 @@
-//! Agent cards (section 4.4.1): what an agent says of itself. Pure.
-//! Must not know: who may see a card.
+//! Agent cards (section 4.4.1): the self-description of an agent. Pure.
+//! Must not know: permissions to read a card.
 
 use serde_json::{Value, json};
 

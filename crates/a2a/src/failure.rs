@@ -1,5 +1,5 @@
-//! What a request fails with: the specification's errors, in the forms of both bindings (sections 3.3.2, 9.5, 11.6).
-//! Must not know: which request failed.
+//! The specification's errors, in the forms of both bindings (sections 3.3.2, 9.5, 11.6).
+//! Must not know: the failed request.
 
 use a2a::{error_code, error_reason};
 use axum::response::Response;

@@ -1,5 +1,5 @@
-//! The key that signs cards: made when it is first needed, one for all processes of a store.
-//! Must not know: what is signed.
+//! The key that signs cards: created at its first use, one for all processes of a store.
+//! Must not know: the signed content.
 
 use plenary_log::{Batch, Fault, RowOp};
 use serde_json::Value;

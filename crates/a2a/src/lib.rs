@@ -1,5 +1,5 @@
-//! The agents of this server for clients of other protocols: Agent2Agent (A2A) 1.0, and the API of OpenAI.
-//! Must not know: how an operation of another room is carried out; it asks the same router that answers HTTP.
+//! Offers the agents of this server to clients of other protocols: Agent2Agent (A2A) 1.0, and the API of OpenAI.
+//! Must not know: how another room carries out an operation; calls go through the HTTP router.
 
 mod access;
 mod calls;

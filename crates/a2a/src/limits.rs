@@ -1,5 +1,7 @@
 //! Limits of this room.
-//! Must not know: what they are limits of.
+//! Must not know: the code that applies them.
+
+use std::time::Duration;
 
 /// Most bytes of text and data of one task that an answer holds; what an agent says beyond it is left out and `truncated`
 /// stands in the task's metadata. A page of tasks ends with the task that passes it.
@@ -30,5 +32,11 @@ pub(crate) const PUSH_CONFIGS_PER_OWNER_MAX: usize = 500;
 pub(crate) const PUSH_URL_BYTES_MAX: usize = 2_048;
 /// Longest id, token, scheme and credentials of a push configuration, in bytes.
 pub(crate) const PUSH_WORD_BYTES_MAX: usize = 1_024;
-/// Most bytes of a notification; a task that is larger comes without its artifacts.
+/// Owners whose push notifications are prepared at the same time; the others wait.
+pub(crate) const PUSH_OWNERS_TOLD_MAX: usize = 64;
+/// After how long what could not be told is tried again; it doubles each time, up to [`PUSH_PAUSE_MAX`].
+pub(crate) const PUSH_PAUSE: Duration = Duration::from_secs(1);
+/// See [`PUSH_PAUSE`].
+pub(crate) const PUSH_PAUSE_MAX: Duration = Duration::from_secs(60);
+/// Most bytes of a notification; a task that is larger comes without its artifacts, then without what was said.
 pub(crate) const PUSH_BYTES_MAX: usize = 256 << 10;

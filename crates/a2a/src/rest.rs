@@ -1,5 +1,5 @@
-//! The HTTP+JSON binding (section 11): a path for each call.
-//! Must not know: what a call does.
+//! The HTTP+JSON binding (section 11): a path for each operation.
+//! Must not know: what an operation does.
 
 use axum::{
     extract::{Path, State},

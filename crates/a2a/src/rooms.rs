@@ -1,4 +1,5 @@
-//! Requests to the rooms of this server in the name of one caller: its own token, the same router, no socket.
+//! Requests to the rooms of this server in the name of one caller: with its own token, through the same router,
+//! without a socket.
 //! Must not know: any protocol of this room.
 
 use axum::{body::Body, response::Response};

@@ -1,5 +1,5 @@
-//! What this room answers.
-//! Must not know: what becomes of a call.
+//! The routes of this room.
+//! Must not know: the effects of a call.
 
 use axum::{
     Router,
@@ -52,7 +52,7 @@ fn card_operations() -> Vec<Operation<A2a>> {
         "/a2a/{agent}/.well-known/agent-card.json",
         "Show an agent's card (A2A 1.0)",
     )
-    .description("Without a token, of agents whose profile is public; with one, of all that it may ask.")
+    .description("Without a token only for agents with a public profile; with a token for all agents that it may contact.")
     .reply::<Map<String, Value>>();
     let own_doc = OperationDoc::new(
         "a2a.server_card",

@@ -1,5 +1,5 @@
-//! The JSON-RPC binding (section 9): one path for every call.
-//! Must not know: what a call does.
+//! The JSON-RPC binding (section 9): one path for every operation.
+//! Must not know: what an operation does.
 
 use axum::{
     extract::{Path, State},

@@ -1,5 +1,6 @@
-//! Agents that this server runs: a task is a run, a context is a thread, and an answer to a question resumes the run.
-//! Must not know: the bindings, or where a run is carried out.
+//! Tasks of agents that this server runs: a task is a run, a context is a thread, and an answer to a question resumes
+//! the run.
+//! Must not know: the bindings, or where a run is executed.
 
 use std::{collections::VecDeque, time::Duration};
 

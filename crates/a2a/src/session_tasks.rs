@@ -1,5 +1,5 @@
-//! Agents that take part in sessions and run elsewhere: a message opens a session, which is the context, and is a task that
-//! the agent's next message ends. A task's id is `<session>.<sequence of the message>`.
+//! Tasks of agents that participate in sessions and run elsewhere: a message opens a session, which is the context,
+//! and is a task; the agent's next message ends it. A task's id is `<session>.<sequence of the message>`.
 //! Must not know: the bindings.
 
 use std::{collections::VecDeque, ops::ControlFlow, sync::Arc, time::Duration};

@@ -1,5 +1,5 @@
-//! A task that is followed, as server-sent events of either binding (sections 9.4.2, 11.7).
-//! Must not know: where updates come from.
+//! A live task as Server-Sent Events of either binding (sections 9.4.2, 11.7).
+//! Must not know: the source of updates.
 
 use a2a::{StreamResponse, Task};
 use axum::response::Response;

@@ -1,5 +1,5 @@
-//! A run as a task: its events one by one, and the task that they add up to. Pure.
-//! Must not know: where events come from, or how updates go out.
+//! A run as a task: converts its events one by one and folds them into the task. Pure.
+//! Must not know: the source of events, or the form of updates.
 
 use a2a::{
     Artifact, Message, Part, PartContent, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,

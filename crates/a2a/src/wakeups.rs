@@ -1,5 +1,5 @@
-//! Wakes the followers of a session when it has new events. A wake-up carries nothing: the follower reads again.
-//! Must not know: what a session says.
+//! Wakes the followers of a session when it has new events. A wake-up has no payload: the follower reads again.
+//! Must not know: the content of a session.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! The room as everybody else holds it: states of agents and owners, and commands on them.
+//! The interface of this room for others: states of agents and owners, and commands on them.
 //! Must not know: HTTP, or any protocol that builds on it.
 
 use std::{

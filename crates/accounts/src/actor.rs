@@ -1,4 +1,4 @@
-//! Who does something: the bearer of a token as it acts, and as events remember it.
+//! The actor: the bearer of a token, as events record it.
 //! Must not know: HTTP, or how a token was checked.
 
 use std::{borrow::Cow, fmt, str::FromStr};

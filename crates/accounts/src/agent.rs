@@ -1,4 +1,4 @@
-//! Agents as the engine sees them: the room, its indexes, and what its commands need to know of other streams.
+//! Agents as the engine sees them: the room, its indexes, and the facts of its commands.
 //! Must not know: HTTP.
 
 pub mod attention;

@@ -1,5 +1,5 @@
-//! What the account surface refuses with: the house form of every refusal (wire.md D.3).
-//! Must not know: which request is answered.
+//! The refusals of the account operations, in the common form (wire.md D.3).
+//! Must not know: the request.
 
 use plenary_kernel::{Class, Refusal};
 use plenary_room::{House, fault_refusal};

@@ -1,5 +1,5 @@
-//! From a token to its bearer. Whose a token was is remembered by its digest; that it still is, is asked of the
-//! bearer's own state every time, so that a revoked token is dead the moment its event is.
+//! From a token to its bearer. The owner of a token is cached by its digest; its validity is checked in the bearer's
+//! state each time, so that a revoked token is invalid at once.
 //! Must not know: HTTP.
 
 use plenary_kernel::{OwnerName, proof::Challenge};
@@ -8,6 +8,7 @@ use quick_cache::sync::Cache;
 
 use crate::{
     Accounts, Actor, Principal, TokenDigest, TokenOwner,
+    agent::state::AgentState,
     foreign::may_be_foreign,
     index::TOKENS,
     limits::{BEARERS_CACHED_MAX, TOKEN_OCTETS_MAX},
@@ -117,13 +118,17 @@ impl Accounts {
         Ok(Some(Principal { who, token: digest }))
     }
 
+    /// Whether this is a token of the agent now, and the rules stand by which an issuer's word was good for it.
+    fn admits(&self, agent: &AgentState, digest: &TokenDigest) -> bool {
+        agent.accepts_token_at(digest, self.clock().now())
+            && agent.issued().rules(digest).all(|rule| self.is_issuer_proof(&rule))
+    }
+
     async fn accepts(&self, who: &TokenOwner, digest: &TokenDigest) -> Result<bool, Fault> {
         Ok(match who {
             TokenOwner::Operator => false,
             TokenOwner::Owner(owner) => self.owner(owner).await?.state.accepts_token(digest),
-            TokenOwner::Agent(agent) => {
-                self.agent(agent).await?.state.accepts_token_at(digest, self.clock().now())
-            }
+            TokenOwner::Agent(agent) => self.admits(&self.agent(agent).await?.state, digest),
         })
     }
 
@@ -131,9 +136,7 @@ impl Accounts {
         Ok(match who {
             TokenOwner::Operator => false,
             TokenOwner::Owner(owner) => self.fresh_owner(owner).await?.state.accepts_token(digest),
-            TokenOwner::Agent(agent) => {
-                self.fresh_agent(agent).await?.state.accepts_token_at(digest, self.clock().now())
-            }
+            TokenOwner::Agent(agent) => self.admits(&self.fresh_agent(agent).await?.state, digest),
         })
     }
 }

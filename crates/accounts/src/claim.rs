@@ -1,6 +1,6 @@
-//! One bearer a token: a row for each living one, written in the append that gives the token out or takes it back.
-//! Two appends that give out the same token can't both be written.
-//! Must not know: whose a token is; the index does.
+//! One bearer per token: a row for each valid token, written in the append that issues or revokes it. Two appends
+//! that issue the same token cannot both be written.
+//! Must not know: the owner of a token; the index has it.
 
 use bytes::Bytes;
 use plenary_log::RowOp;

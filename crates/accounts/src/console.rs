@@ -1,5 +1,5 @@
-//! Sign-in of people: links that are used once, the sessions that they open, and the cookie that stands for one. The
-//! sessions of an owner stand on one stream, those of the operator on another; only digests are kept.
+//! Sign-in of people: single-use links, the sessions that they open, and their cookies. The sessions of an owner are
+//! on one stream, those of the operator on another; only digests are stored.
 //! Must not know: HTTP bodies, or pages.
 
 pub mod command;
@@ -21,7 +21,7 @@ use command::{
     AddPasskey, IssuerSignIn, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn,
     SignOut, SignedIn,
 };
-pub use cookie::{CONSOLE_COOKIE, ConsoleCookie, cookie_of, csrf_of};
+pub use cookie::{ConsoleCookie, cookie_of, csrf_of};
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;

@@ -1,4 +1,4 @@
-//! Contact requests as the engine sees them: the optional handshake by which two agents come onto each other's
+//! Contact requests as the engine sees them: the optional handshake after which two agents are on each other's
 //! allowlists (wire.md D.1, 2.5 row 19).
 //! Must not know: HTTP.
 

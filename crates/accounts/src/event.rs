@@ -1,4 +1,4 @@
-//! What other rooms hear of the accounts: committed events, decoded, as far as they change who may do what. A room matches
+//! The account events for other rooms: committed events, decoded, as far as they change permissions. A room matches
 //! on these and never on the names of streams or events. Pure.
 //! Must not know: what a room does with them.
 

@@ -1,5 +1,5 @@
-//! What follows from a block or a deletion in other rooms, and that it happens: a row stands from the append until
-//! it has happened, so that a crash between the two is made good by the sweep.
+//! The effects of a block or a deletion in other rooms. A row records the pending eviction from the append until it
+//! is finished, so that after a crash the sweep completes it.
 //! Must not know: what the other rooms do.
 
 use std::{future::Future, pin::Pin};

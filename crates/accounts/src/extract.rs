@@ -1,5 +1,5 @@
-//! The caller: from the headers of a request to the holder of its token or of its cookie.
-//! Must not know: what is asked.
+//! The caller: from the headers of a request to the bearer of its token or cookie.
+//! Must not know: the operation.
 
 use axum::{
     extract::{FromRef, FromRequestParts, Query},

@@ -1,5 +1,5 @@
-//! The members of a request body, one by one, each with the code that names it when it is wrong (wire.md 2.3).
-//! Members that nobody asks for are ignored (wire.md D.9); null is as good as absent.
+//! The members of a request body, one by one, each with its error code (wire.md 2.3). Unknown members are ignored
+//! (wire.md D.9); null means absent.
 //! Must not know: any one request.
 
 use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};
@@ -24,7 +24,14 @@ pub(crate) struct Fields(Map<String, Value>);
 impl Fields {
     /// The members of a body that must be there.
     pub(crate) fn of(body: &StrictJson) -> Result<Self, Refusal> {
-        body.parse().map(Self)
+        // A map takes `null` for one without members.
+        let Value::Object(members) = body.parse()? else {
+            return Err(Refusal::malformed(
+                "invalid_body",
+                "The body does not fit: it must be a JSON object.",
+            ));
+        };
+        Ok(Self(members))
     }
 
     /// The members of a body that may be left out.
@@ -371,7 +378,9 @@ mod tests {
 
     #[test]
     fn only_an_object_is_a_body() {
-        for (json, expected) in [("[]", "invalid_body"), ("7", "invalid_body"), ("", "invalid_json")] {
+        for (json, expected) in
+            [("[]", "invalid_body"), ("null", "invalid_body"), ("7", "invalid_body"), ("", "invalid_json")]
+        {
             let body = StrictJson::check(json.as_bytes().to_vec().into()).unwrap();
             assert_eq!(code(Fields::of(&body)), expected);
         }

@@ -1,5 +1,5 @@
-//! Who follows a stream live, as far as the accounts know: whose right to it a change of an account may end.
-//! Must not know: what is followed.
+//! The followers of live streams, as far as the accounts know them: an account event may end their permission.
+//! Must not know: the followed streams.
 
 use std::hash::Hash;
 

@@ -1,6 +1,6 @@
-//! Tokens and people that issuers outside this server vouch for, once somebody has verified what they say. A token of theirs
-//! becomes a token of an agent like any other: with a scope, an end, and an entry in the list, where it can be ended.
-//! Must not know: what an issuer's token looks like, or who is admitted.
+//! Tokens and people of external issuers, after their verification. Such a token becomes a token of an agent like any
+//! other: with a scope, an expiry, and an entry in the list, where it can be revoked.
+//! Must not know: the form of an issuer's token, or the rules of admission.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -13,9 +13,9 @@ use crate::{
     TokenOwner,
     agent::{
         command::{AgentEdit, EditAgent, NewToken},
-        tokens::IssuedToken,
+        tokens::{IssuedToken, IssuerWord},
     },
-    limits::{FOREIGN_TOKEN_BYTES_MAX, TOKEN_NAME_CHARS_MAX},
+    limits::{FOREIGN_TOKEN_BYTES_MAX, FOREIGN_TOKEN_MS_MAX, TOKEN_NAME_CHARS_MAX},
 };
 
 /// Who knows tokens that an issuer outside this server gives out.
@@ -35,6 +35,8 @@ pub struct Admission {
     pub issuer: String,
     /// Of whom the issuer speaks.
     pub subject: String,
+    /// What the issuer said.
+    pub word: IssuerWord,
     /// When it ends.
     pub ends: TimestampMs,
 }
@@ -62,12 +64,13 @@ impl Accounts {
         let _first = self.foreign().set(foreign);
     }
 
-    /// Says what the sessions of the console may hang on that began at issuers. The first call counts; until then none holds.
+    /// Says which rules stand: what the sessions of the console and the tokens may hang on that began at issuers. The first call
+    /// counts; until then none holds.
     pub fn set_issuer_proofs(&self, proofs: impl Iterator<Item = TokenDigest>) {
         let _first = self.issuer_proofs().set(proofs.collect::<HashSet<_>>());
     }
 
-    /// Whether a session that hangs on this began at an issuer, by a rule that stands.
+    /// Whether a session or a token that hangs on this began at an issuer, by a rule that stands.
     pub(crate) fn is_issuer_proof(&self, through: &TokenDigest) -> bool {
         self.issuer_proofs().get().is_some_and(|proofs| proofs.contains(through))
     }
@@ -75,7 +78,8 @@ impl Accounts {
     /// Gives a new token by the word of an issuer: what its bearer sends, and what is known of it.
     ///
     /// # Errors
-    /// `NotFound` where there is no such agent, `TooManyTokens`, `NoTokens`, what the store says.
+    /// `NotFound` where there is no such agent, `Revoked` where somebody ended what was given by the same word, `TooManyTokens`,
+    /// `NoTokens`, what the store says.
     pub async fn give_foreign(&self, admission: Admission) -> Result<(Token, IssuedToken), Failure> {
         let token = Token::random(TokenKind::Scoped);
         let issued = self.issue_foreign(token.digest(), admission).await?;
@@ -90,6 +94,7 @@ impl Accounts {
             expires_at: Some(admission.ends),
             client: None,
             issuer: Some(admission.issuer),
+            word: Some(admission.word),
         };
         // The operator has said so, in the configuration.
         let authority = Authority { by: Actor::Operator, token: None };
@@ -121,6 +126,7 @@ impl Accounts {
             name: None,
             client: None,
             issuer: None,
+            word: None,
         };
         let authority = principal.clone().into();
         let edit = AgentEdit::IssueToken(new);
@@ -132,14 +138,23 @@ impl Accounts {
     /// The bearer of an issuer's token, which becomes one of its agent's tokens when it first comes.
     pub(crate) async fn admit_foreign(&self, token: &str) -> Result<Option<Principal>, Fault> {
         let Some(foreign) = self.foreign().get().filter(|_| may_be_foreign(token)) else { return Ok(None) };
-        let Some(admission) = foreign.admitted(token).await?.filter(|found| found.ends > self.now()) else {
+        let now = self.now();
+        let Some(mut admission) = foreign.admitted(token).await?.filter(|found| found.ends > now) else {
             return Ok(None);
         };
+        admission.ends = admission.ends.min(TimestampMs(now.0.saturating_add(FOREIGN_TOKEN_MS_MAX)));
         let (agent, digest) = (admission.agent.clone(), TokenDigest::of(token));
-        match self.issue_foreign(digest, admission).await {
+        let mut issued = self.issue_foreign(digest, admission.clone()).await;
+        if matches!(issued, Err(Failure::Rejected(Rejection::TokenExists))) {
+            // Another request with the same token was faster, or its day is over and nobody has taken note of it yet.
+            if let Some(found) = self.look_up(digest).await? {
+                return Ok(Some(found));
+            }
+            self.expire_tokens_of(&agent).await?;
+            issued = self.issue_foreign(digest, admission).await;
+        }
+        match issued {
             Ok(_) => Ok(Some(Principal { who: TokenOwner::Agent(agent), token: digest })),
-            // Another request with the same token was faster.
-            Err(Failure::Rejected(Rejection::TokenExists)) => self.look_up(digest).await,
             Err(Failure::Rejected(why)) => {
                 tracing::warn!(%agent, %why, "a token of an issuer was not admitted");
                 Ok(None)
@@ -164,6 +179,7 @@ mod tests {
             scope: "read".parse().unwrap(),
             issuer: "github".into(),
             subject: format!("repo:a/b\n\u{202e}{}", "x".repeat(500)),
+            word: IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1), rule: None },
             ends: TimestampMs(1),
         };
         let name = admission.name();

@@ -1,4 +1,4 @@
-//! What the tests of every event file share: the golden bytes of a form, both ways.
+//! Shared code of the tests of event files: the golden bytes of a form, both ways.
 //! Must not know: any one event.
 
 use plenary_kernel::{Position, TimestampMs, Version};

@@ -1,5 +1,5 @@
-//! The wait for what other processes on a shared store have committed.
-//! Must not know: what the events say.
+//! Waits for commits of other processes on a shared store.
+//! Must not know: the content of events.
 
 use plenary_log::Fault;
 

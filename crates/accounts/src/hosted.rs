@@ -1,5 +1,5 @@
-//! Agents that this server runs, as accounts: made at the start where they never were, and acted for inside the process.
-//! Nobody holds a token of one unless its owner asks for one.
+//! Accounts of agents that this server runs: created at the start if they never existed, and used inside the process.
+//! Nobody holds such an agent's token unless its owner requests one.
 //! Must not know: how an agent runs, or what it does.
 
 use plenary_kernel::{AgentHandle, AllowEntry};

@@ -1,6 +1,6 @@
-//! An agent's inbox: news that belong to no session. The stream `accounts.inbox/<handle>` is read by the agent's
-//! connections from their cursor like any other.
-//! Must not know: who is connected, or whether a request may be answered.
+//! An agent's inbox: news outside sessions. The agent's connections read the stream `accounts.inbox/<handle>` from
+//! their cursor like any other.
+//! Must not know: the connected agents, or who may answer a request.
 
 use bytes::Bytes;
 use plenary_engine::stored::{corrupt, read, unknown, written_with};

@@ -1,4 +1,4 @@
-//! The indexes of this room: names, keys, and what stands in them. Each is a pure function of the events.
+//! The indexes of this room: names, keys and content. Each is a pure function of the events.
 //! Must not know: how they are read.
 
 /// Hex digest of a token -> its bearer as an actor's text.

@@ -1,4 +1,4 @@
-//! A state as it was read, with the version to hold it to.
+//! A state with the version that becomes a condition of the append.
 //! Must not know: how it was read.
 
 use std::sync::Arc;

@@ -55,7 +55,7 @@ pub use agent::{
     state::AgentState,
 };
 pub use console::{
-    CONSOLE_COOKIE, ConsoleCookie, ConsoleRole, ConsoleSession, IssuerSubject, Keyring, OpenSession,
+    ConsoleCookie, ConsoleRole, ConsoleSession, IssuerSubject, Keyring, OpenSession,
     command::IssuerSignIn,
     cookie_of, csrf_of,
     passkey::{KnownPasskey, NewPasskey, PasskeyUse},

@@ -1,4 +1,4 @@
-//! The limits of this room by name, each with what happens past it.
+//! The limits of this room by name, each with its effect.
 
 /// Longest token that is looked at, in bytes; past it 401, and 400 where a token is chosen.
 pub const TOKEN_OCTETS_MAX: usize = 512;
@@ -98,9 +98,13 @@ pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;
 pub const TOKENS_PER_AGENT_MAX: usize = 128;
 /// Most of them that are given by the word of issuers; past it 503 at the token endpoint, 401 elsewhere, until one ends.
 pub const TOKENS_OF_ISSUERS_MAX: usize = 64;
+/// How long a token of an issuer is known by its first check, in milliseconds; past it its issuer's keys and the rules are asked again.
+pub const FOREIGN_TOKEN_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// Most tokens of issuers that were ended and are remembered until they would have ended by themselves; past it the agent
 /// gets none by the word of issuers.
 pub const TOKENS_REFUSED_MAX: usize = 256;
+/// Most tokens that are made with one of them, and with those, a client's own counted; past it as past all of them.
+pub const TOKENS_BELOW_ONE_MAX: usize = 16;
 /// Longest token of an issuer that is sent in place of one of this server, in bytes; past it 401.
 pub const FOREIGN_TOKEN_BYTES_MAX: usize = 8 << 10;
 /// Most tokens of one grant that are valid at a time; past it the oldest ends.

@@ -1,5 +1,5 @@
 //! The news of an agent's inbox stream: contact requests that await its answer.
-//! Must not know: what has been seen of them, or how they are shown.
+//! Must not know: marks, or the presentation.
 
 use futures_util::future::BoxFuture;
 use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};

@@ -1,6 +1,6 @@
-//! `Idempotency-Key` for every operation that writes: the first answer again for the same request, a refusal for another
-//! one under the same key, and nothing done twice over a crash. What is done claims the key in its own append
-//! (`plenary_engine::Once`); the answer is kept beside it.
+//! `Idempotency-Key` for every operation that writes: the same request gets the first answer again, another request
+//! with the same key is refused, and no write happens twice after a crash. The write claims the key in its own append
+//! (`plenary_engine::Once`); the answer is stored beside it.
 //! Must not know: what an operation does, or the form of its room's refusals.
 
 use std::sync::Arc;

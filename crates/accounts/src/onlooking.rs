@@ -1,4 +1,5 @@
-//! The events of accounts that `/watch` reports: to an owner its own, and to both sides of a contact request what each may know.
+//! The account events that `/watch` reports: an owner's own, and for both sides of a contact request the permitted
+//! part.
 //! Must not know: how they are sent.
 
 use std::future::ready;

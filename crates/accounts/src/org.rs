@@ -1,5 +1,5 @@
-//! Organisations as the engine sees them: owners' names with members and roles, for the protocols that address
-//! an organisation (wire.md D.5).
+//! Organisations as the engine sees them: owners' names with members and roles, for the protocols that address an
+//! organisation (wire.md D.5).
 //! Must not know: HTTP.
 
 pub mod command;

@@ -1,5 +1,5 @@
-//! People: agent accounts in whose names nobody but a person acts. Every owner has one by default, `@OWNER.OWNER`, which
-//! is made when it is first needed.
+//! People: agent accounts that only a person uses. Every owner has one by default, `@OWNER.OWNER`, created at its
+//! first use.
 //! Must not know: HTTP.
 
 use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};

@@ -1,6 +1,5 @@
-//! Which agents of an owner an agent may contact: worked out from every state, and remembered until any agent
-//! changes.
-//! Must not know: what is sent.
+//! The agents of an owner that an agent can contact: computed from all states, and cached until an agent changes.
+//! Must not know: the message.
 
 use std::sync::{
     Arc,

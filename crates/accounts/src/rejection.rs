@@ -1,4 +1,4 @@
-//! Every normal "no" of this room, and the code it has on the wire.
+//! Every normal "no" of this room, and its code on the wire.
 //! Must not know: HTTP bodies.
 
 use plenary_kernel::{Class, Refusal};

@@ -1,6 +1,6 @@
-//! The operations of this room: parse, call the room, translate the reply. Checks come in the order 401, JSON,
-//! 404, 400, 403, 409 (wire.md D.9).
-//! Must not know: what a command may do.
+//! The operations of this room: parse, call the room, translate the reply. Checks come in the order 401, JSON, 404,
+//! 400, 403, 409 (wire.md D.9).
+//! Must not know: the rules of a command.
 
 mod agents;
 mod contacts;

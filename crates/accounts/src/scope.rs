@@ -1,5 +1,5 @@
-//! What a token may do: rooms to read or to write, and, where it is held to them, sessions and projects. Pure.
-//! Must not know: whose token it is, or how a request names what it asks for.
+//! The rights of a token: rooms to read or to write, and optionally a limit to sessions and projects. Pure.
+//! Must not know: the owner of the token, or how a request names its target.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -109,6 +109,33 @@ impl Scope {
             && rooms.all(|room| other.access(room) <= self.access(room))
     }
 
+    /// What both admit; `None` where that is nothing, or too long for one scope. What holds either of them holds it too.
+    #[must_use]
+    pub fn meet(&self, other: &Self) -> Option<Self> {
+        let room = |room| Some((room, self.access(room).min(other.access(room))?));
+        let both = |ours: &BTreeSet<_>, theirs: &BTreeSet<_>| ours & theirs;
+        let (sessions, projects) = match (self.is_held(), other.is_held()) {
+            (false, _) => (other.sessions.clone(), other.projects.clone()),
+            (true, false) => (self.sessions.clone(), self.projects.clone()),
+            (true, true) => (both(&self.sessions, &other.sessions), both(&self.projects, &other.projects)),
+        };
+        let met = Self {
+            everywhere: self.everywhere.min(other.everywhere),
+            rooms: SCOPED_ROOMS.into_iter().filter_map(room).collect(),
+            sessions,
+            projects,
+        };
+        // Two holds with nothing in common leave nothing, and not everything.
+        let is_held_on = met.is_held() || !self.is_held() && !other.is_held();
+        met.to_string().parse().ok().filter(|_| is_held_on)
+    }
+
+    /// Whether a word stands for something here: by itself, or as what holds a scope to a session or a project, well formed or not.
+    #[must_use]
+    pub fn has_word(word: &str) -> bool {
+        word.parse::<Self>().is_ok() || ["session:", "project:"].iter().any(|hold| word.starts_with(hold))
+    }
+
     /// Its words, each once.
     pub fn words(&self) -> impl Iterator<Item = String> {
         let everywhere = self.everywhere.map(|access| access.as_str().to_owned());
@@ -191,6 +218,8 @@ impl<'de> Deserialize<'de> for Scope {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{prelude::*, sample::subsequence};
+
     use super::*;
 
     fn scope(text: &str) -> Scope {
@@ -273,6 +302,52 @@ mod tests {
             ("write session:a", "write session:a project:p"),
         ] {
             assert!(!scope(narrow).covers(&scope(wide)), "{narrow}: {wide}");
+        }
+    }
+
+    #[test]
+    fn what_both_admit_keeps_every_hold() {
+        for (one, other, both) in [
+            ("write", "read", Some("read")),
+            ("sessions:read inbox:write", "read", Some("inbox:read sessions:read")),
+            ("read sessions:write", "read inbox:write", Some("read")),
+            ("write", "read session:a", Some("read session:a")),
+            ("write session:a session:b", "read session:b project:p", Some("read session:b")),
+            ("write session:a", "write session:b", None),
+            ("write session:a", "write project:a", None),
+            ("sessions:read", "inbox:read", None),
+        ] {
+            let both = both.map(ToOwned::to_owned);
+            assert_eq!(scope(one).meet(&scope(other)).map(|met| met.to_string()), both, "{one}, {other}");
+            assert_eq!(scope(other).meet(&scope(one)).map(|met| met.to_string()), both, "{other}, {one}");
+        }
+    }
+
+    #[test]
+    fn what_both_admit_can_be_written_down_or_is_nothing() {
+        let rooms = SCOPED_ROOMS.map(|room| format!("{room}:read")).join(" ");
+        let held: String = (0..30).map(|nth| format!(" session:{nth:0>127}")).collect();
+        assert!(scope(&rooms).meet(&scope(&format!("read{held}"))).is_none(), "longer than a scope may be");
+    }
+
+    fn any_scope() -> impl Strategy<Value = Scope> {
+        let rooms = SCOPED_ROOMS.iter().flat_map(|room| [format!("{room}:read"), format!("{room}:write")]);
+        let holds = ["session:a", "session:b", "project:a", "project:p"].map(ToOwned::to_owned);
+        let words: Vec<_> = ["read".to_owned(), "write".to_owned()].into_iter().chain(rooms).collect();
+        (subsequence(words, 1..6), subsequence(holds.to_vec(), 0..4))
+            .prop_map(|(words, holds)| scope(&[words, holds].concat().join(" ")))
+    }
+
+    proptest! {
+        #[test]
+        fn what_both_admit_is_all_that_both_cover(one in any_scope(), other in any_scope(), third in any_scope()) {
+            let met = one.meet(&other);
+            if let Some(met) = &met {
+                prop_assert!(one.covers(met) && other.covers(met), "{one}, {other}: {met}");
+            }
+            if one.covers(&third) && other.covers(&third) {
+                prop_assert!(met.is_some_and(|met| met.covers(&third)), "{one}, {other}: {third}");
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Holds each request to the scope of its token: which room it asks, whether it changes anything there, and which session
-//! or project its path names. Whoever finds the bearer of a request asks here, so no room can forget to.
+//! Checks each request against the scope of its token: its room, whether it writes, and the session or project in its
+//! path. The code that finds the bearer of a request calls this, so no room can omit it.
 //! Must not know: what an operation does.
 
 use std::{collections::HashMap, sync::Arc};

@@ -1,5 +1,5 @@
-//! The searches that are under way, for agents and for messages: each owner has a share of them.
-//! Must not know: what a search reads.
+//! The concurrent searches for agents and messages: each owner has a share.
+//! Must not know: the content of a search.
 
 use plenary_kernel::{Class, Refusal, Share, Shares, SharesFull};
 

@@ -1,5 +1,5 @@
-//! The seed file: agents that are there from the first start on, in the published operator's shape (wire.md D.1).
-//! Applied at every start; makes what is missing and never overwrites later edits (wire.md D.9).
+//! The seed file: agents that exist from the first start, in the published operator's form (wire.md D.1). Applied at
+//! every start; creates missing agents and never overwrites later changes (wire.md D.9).
 //! Must not know: where the file is.
 
 use std::collections::HashMap;

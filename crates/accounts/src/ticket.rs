@@ -1,6 +1,6 @@
-//! Tickets: a browser can't set a header on a WebSocket, so it trades its token for a ticket that opens one
-//! connection within 30 s (wire.md D.1). A row each, in the store, so that any process may redeem it; who takes
-//! the row away has used it. Only digests are kept.
+//! Tickets: a browser cannot set a header on a WebSocket, so it exchanges its token for a ticket that opens one
+//! connection within 30 s (wire.md D.1). Each is a row in the store, so that any process may redeem it; deleting the
+//! row uses it. Only digests are stored.
 //! Must not know: HTTP.
 
 use plenary_kernel::{AgentHandle, TimestampMs};

@@ -1,5 +1,5 @@
-//! Bearer tokens: how they are made, and the digest that is all anybody keeps of one (wire.md D.1).
-//! Must not know: whose a token is.
+//! Bearer tokens: their generation, and the digest, which is the only stored form (wire.md D.1).
+//! Must not know: the owner of a token.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Tokens beside an agent's own, as the rest of the server uses them: made, listed, ended, and when they were last used.
+//! The interface to additional tokens for the rest of the server: create, list, end, last use.
 //! Must not know: HTTP.
 
 use std::collections::BTreeSet;
@@ -19,6 +19,9 @@ use crate::{
     limits::{USE_NOTED_EVERY_MS, USES_NOTED_MAX},
     scope::Scope,
 };
+
+/// What the name of an agent's own token begins with; no id of another does.
+const OWN_TOKEN: &str = "own:";
 
 /// When the use of tokens was last noted. Only ever a hint.
 pub(crate) struct Uses(Cache<TokenDigest, TimestampMs>);
@@ -49,6 +52,7 @@ impl Accounts {
             name: Some(client.name.clone()),
             client: Some(client),
             issuer: None,
+            word: None,
         };
         let edit = AgentEdit::IssueToken(new);
         let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
@@ -83,6 +87,33 @@ impl Accounts {
         Ok(Principal { who: principal.who.clone(), token })
     }
 
+    /// A name for what an agent's bearer acts with, for what outlasts its request: the id of a grant or of a token beside the
+    /// agent's own, or `own:` with the digest of that one. None where a person acts, or this process.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn token_name(&self, principal: &Principal) -> Result<Option<String>, Fault> {
+        let Principal { who: TokenOwner::Agent(handle), token } = self.lasting(principal).await? else {
+            return Ok(None);
+        };
+        let known = self.agent(&handle).await?;
+        let issued = known.state.issued().of(&token).map(|(id, _)| id.to_owned());
+        Ok(issued.or_else(|| token.octets().map(|_| format!("{OWN_TOKEN}{}", token.hex()))))
+    }
+
+    /// Whether what [`Accounts::token_name`] has named opens anything still.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn opens(&self, handle: &AgentHandle, name: &str) -> Result<bool, Fault> {
+        let known = self.fresh_agent(handle).await?;
+        if let Some(digest) = name.strip_prefix(OWN_TOKEN) {
+            return Ok(TokenDigest::of_hex(digest).is_some_and(|token| known.state.accepts_token(&token)));
+        }
+        let token = known.state.issued().get(name).filter(|token| token.is_open(self.clock().now()));
+        Ok(known.state.is_live() && token.is_some())
+    }
+
     /// Whether the bearer is a client that can ask for a wider scope: of a person, or of an issuer.
     ///
     /// # Errors
@@ -107,16 +138,18 @@ impl Accounts {
         let agents: BTreeSet<AgentHandle> =
             over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
         for agent in agents {
-            match self.agents().execute(agent.as_str(), &GrantCommand(&GrantEdit::Expire, &agent), None).await
-            {
-                Ok(_) => {}
-                Err(error) => match Failure::from(error) {
-                    Failure::Fault(fault) => return Err(fault),
-                    Failure::Rejected(_) | Failure::OverQuota(_) => {}
-                },
-            }
+            self.expire_tokens_of(&agent).await?;
         }
         Ok(())
+    }
+
+    /// The same of one agent.
+    pub(crate) async fn expire_tokens_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
+        let expire = GrantCommand(&GrantEdit::Expire, agent);
+        match self.agents().execute(agent.as_str(), &expire, None).await.map_err(Failure::from) {
+            Err(Failure::Fault(fault)) => Err(fault),
+            Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
+        }
     }
 
     /// Notes that a token beside an agent's own is in use, once in a while. A fault is no reason to refuse its bearer.

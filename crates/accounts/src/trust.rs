@@ -1,6 +1,5 @@
-//! The one question of the trust layer: can two agents communicate (ASP-6 to ASP-13)?
-//! Pure.
-//! Must not know: where the two states came from, or what is attempted.
+//! The trust decision: can two agents communicate (ASP-6 to ASP-13)? Pure.
+//! Must not know: the source of the two states, or the operation.
 
 use plenary_kernel::{AgentHandle, AllowEntry};
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! Who sees an agent's profile (ASP-12, ASP-18). Pure.
-//! Must not know: what is shown of it.
+//! The visibility of an agent's profile (ASP-12, ASP-18). Pure.
+//! Must not know: the content of a profile.
 
 use plenary_kernel::OwnerName;
 

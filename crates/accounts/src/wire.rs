@@ -1,6 +1,6 @@
-//! What peers send to and get from the account surface (wire.md D.1, 2.2). One definition each: the handlers, the
+//! The requests and responses of the account operations (wire.md D.1, 2.2). One definition each: the handlers, the
 //! description and the clients derive from it. Pure.
-//! Must not know: HTTP, or who may ask.
+//! Must not know: HTTP, or permissions.
 
 mod profiles;
 mod tokens;

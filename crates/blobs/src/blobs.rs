@@ -1,5 +1,5 @@
-//! The contents as everybody else holds them.
-//! Must not know: how a content is verified while it passes.
+//! The interface of the blob store.
+//! Must not know: how a blob is verified during a transfer.
 
 use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! A look at every content of a place: whether it is what its name says.
-//! Must not know: which contents ought to be there.
+//! Checks every blob of a place: whether its content matches its name.
+//! Must not know: which blobs must exist.
 
 use futures_util::TryStreamExt;
 use object_store::{local::LocalFileSystem, path::Path as Key};

@@ -1,5 +1,5 @@
-//! What can go wrong with a content.
-//! Must not know: what a peer is told of it.
+//! The errors of blobs.
+//! Must not know: the response to a peer.
 
 use std::io::ErrorKind;
 

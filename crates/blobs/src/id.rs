@@ -1,5 +1,5 @@
-//! The name of a content: its SHA-256.
-//! Must not know: where it is kept.
+//! The name of a blob: its SHA-256.
+//! Must not know: where it is stored.
 
 use std::{fmt, str::FromStr};
 

@@ -1,6 +1,6 @@
-//! Contents kept by their SHA-256, or under a name of their own: put, got, verified both ways, in a directory, a bucket
-//! or memory.
-//! Must not know: whose a content is, what it holds, or HTTP.
+//! Blobs, stored under their SHA-256 or under a separate name, and verified on write and read; in a directory, a
+//! bucket or memory.
+//! Must not know: the owner of a blob, its content, or HTTP.
 
 mod blobs;
 mod checking;

@@ -1,6 +1,6 @@
-//! Which contents this process has found to be what their names say, as they stand in their place now: so that a range
-//! of a large content need not read all of it. A content that changes there loses its mark.
-//! Must not know: how a content is verified.
+//! The blobs that this process has verified in their current state, so that a range of a large blob need not read the
+//! whole blob. A blob that changes loses its mark.
+//! Must not know: how a blob is verified.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,6 +1,6 @@
-//! Contents that belong to one thing alone: kept under a name of their own, so that they can be removed with it and
-//! nobody else's content goes with them. What is written is told by its SHA-256, and what is read is held against it.
-//! Must not know: what a content belongs to.
+//! Bytes that belong to one object alone: stored under a separate name, so that removing them removes no other
+//! object's bytes. A write returns their SHA-256, and a read is verified against it.
+//! Must not know: the object.
 
 use std::{fmt, ops::Range, str::FromStr};
 

@@ -1,5 +1,5 @@
-//! Where contents are kept, as an operator says it.
-//! Must not know: how they are kept there.
+//! The storage location of blobs, as the operator configures it.
+//! Must not know: how blobs are stored there.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 

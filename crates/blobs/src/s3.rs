@@ -1,6 +1,6 @@
-//! A bucket that speaks S3, over the HTTP client and the TLS that the server has anyway. Address, region and keys come
-//! from the variables that every tool for S3 reads: `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, ….
-//! Must not know: what is kept in it.
+//! A bucket with the S3 protocol, over the server's own HTTP client and TLS. Address, region and keys come from the
+//! usual variables of S3 tools: `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, ….
+//! Must not know: the content of the bucket.
 
 use std::{sync::Arc, time::Duration};
 

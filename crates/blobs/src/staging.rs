@@ -1,6 +1,6 @@
-//! What uploads that were cut with their process have left in a directory: parts under names that nobody sees, and that
-//! nobody will finish.
-//! Must not know: which contents there are.
+//! Leftovers in a directory of uploads whose process was killed: parts under temporary names that no process will
+//! finish.
+//! Must not know: the existing blobs.
 
 use std::{
     fs::{self, DirEntry},

@@ -1,4 +1,4 @@
-//! Contents in memory and in a directory: kept, refused, damaged, cut short.
+//! Blobs in memory and in a directory: stored, refused, damaged, interrupted.
 
 use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 

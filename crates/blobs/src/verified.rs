@@ -1,5 +1,5 @@
-//! A content that is verified while it passes: its last bytes are held back until the whole is known to be right.
-//! Must not know: where it comes from.
+//! Verifies a blob during a transfer: its last bytes are held back until the whole blob is verified.
+//! Must not know: the source of the blob.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream, stream::BoxStream};

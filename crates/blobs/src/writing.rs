@@ -1,5 +1,5 @@
-//! A content that is being put: in parts under a name that nobody sees, and at its own name only when it is finished.
-//! Must not know: whether it is the right one.
+//! A blob during an upload: parts under a temporary name, and the final name only at the end.
+//! Must not know: whether it is the expected blob.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Who may use a channel: read it, append to it and close it (wire.md D.6). Pure.
-//! Must not know: HTTP; where the states of the agents came from.
+//! Access to a channel: reading, appending and closing (wire.md D.6). Pure.
+//! Must not know: HTTP; the source of the agents' states.
 
 use plenary_accounts::{Actor, KnownAgent, blocked_between, may_contact};
 

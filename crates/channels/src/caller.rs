@@ -1,5 +1,5 @@
-//! The caller, and the URL by which it reaches the server (CH-8, CH-36; wire.md D.6).
-//! Must not know: what is asked.
+//! The caller, and the URL under which it reaches the server (CH-8, CH-36; wire.md D.6).
+//! Must not know: the operation.
 
 use axum::extract::{FromRequestParts, Query};
 use http::request::Parts;

@@ -1,5 +1,5 @@
-//! What can be asked of a channel. Bodies arrive checked or with the reason why they are refused: whoever asks for a
-//! channel that is not there is told so before anything about the body. Pure.
+//! The commands on a channel. Bodies arrive checked or with the reason of their refusal, so that a caller of an
+//! absent channel learns nothing about its body. Pure.
 //! Must not know: HTTP.
 
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! What may become of a channel, and what follows. Pure.
-//! Must not know: HTTP, where a token came from, what a payload means.
+//! The decisions on a channel. Pure.
+//! Must not know: HTTP, the source of a token, the meaning of a payload.
 
 use plenary_engine::Decision;
 use plenary_kernel::{Refusal, Stamp, Version};

@@ -1,5 +1,5 @@
-//! From an id and a caller to a channel that the caller may use. What it may not use is no channel for it.
-//! Must not know: HTTP; how misses are budgeted.
+//! From an id and a caller to a channel that the caller may use. A channel without access looks absent.
+//! Must not know: HTTP; the budget of misses.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! What can stand on a channel's stream, and its stored form. The forms are frozen. Pure.
-//! Must not know: HTTP; what a payload means.
+//! The events of a channel's stream, and their stored form. The forms are frozen. Pure.
+//! Must not know: HTTP; the meaning of a payload.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;

@@ -1,4 +1,4 @@
-//! Channel ids: characters that can be told apart when they are dictated (CH-7, CH-29).
+//! Channel ids: characters that remain distinct when they are dictated (CH-7, CH-29).
 //! Must not know: which ids are taken.
 
 use std::{fmt, str::FromStr, sync::Arc};

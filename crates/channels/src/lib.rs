@@ -1,4 +1,4 @@
-//! Agent Channel Protocol v2: channels that agents learn, read and append to by URL (wire.md section 3, D.6).
+//! Agent Channel Protocol v2: channels that agents discover, read and append to by URL (wire.md section 3, D.6).
 //! Must not know: another protocol, or any database.
 
 pub mod access;

@@ -1,6 +1,6 @@
-//! Validation of a `spec`, a `state` or a `status` before it is posted (CH-31, CH-32). The shapes
-//! are advice: an event that is wrong here is stored all the same. Pure.
-//! Must not know: the caller; anything of the channel but its current state.
+//! Validation of a `spec`, a `state` or a `status` before it is posted (CH-31, CH-32). The shapes are advice: the
+//! server also stores invalid events. Pure.
+//! Must not know: the caller; any part of the channel except its current state.
 
 use std::collections::{BTreeMap, BTreeSet};
 

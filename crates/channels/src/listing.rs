@@ -1,4 +1,4 @@
-//! Which channels somebody is shown, newest first (CH-28; wire.md D.6).
+//! The channels that a caller may see, newest first (CH-28; wire.md D.6).
 //! Must not know: HTTP.
 
 use plenary_log::{Fault, Order};

@@ -1,5 +1,5 @@
-//! Who is alive, from the `status` events and the one knob (CH-1 to CH-3, CH-18). Pure.
-//! Must not know: the clock; what else an agent does.
+//! The liveness of agents, from the `status` events and the cadence (CH-1 to CH-3, CH-18). Pure.
+//! Must not know: the clock; other actions of an agent.
 
 use plenary_accounts::Actor;
 use plenary_kernel::{TimestampMs, Version};

@@ -1,6 +1,6 @@
-//! How often somebody asked for channels that are not there for it: ids are short, so guessing is budgeted, for an
-//! owner with all its agents and tokens, and for an address (wire.md D.6).
-//! Must not know: which channels there are.
+//! Counts requests for absent and foreign channels: ids are short, so guessing has a budget, for an owner with all
+//! its agents and tokens, and for an address (wire.md D.6).
+//! Must not know: the existing channels.
 
 use std::{convert::Infallible, net::IpAddr, sync::Arc};
 

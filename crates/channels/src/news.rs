@@ -1,5 +1,5 @@
-//! Which events of channels name an agent, as `@owner.name` in their payload.
-//! Must not know: what has been seen of it, or how it is shown.
+//! The events of channels that name an agent, as `@owner.name` in their payload.
+//! Must not know: marks, or the presentation.
 
 use std::collections::BTreeSet;
 

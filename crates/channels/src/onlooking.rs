@@ -1,5 +1,5 @@
-//! What onlookers are told of channels: an owner of those that it created, posted to or was let into; an agent of those of
-//! its owner.
+//! The channel events that `/watch` reports: to an owner those of channels that it created, posted to or was admitted
+//! to; to an agent those of its owner.
 //! Must not know: how they are sent.
 
 use futures_util::future::BoxFuture;

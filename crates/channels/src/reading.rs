@@ -1,4 +1,4 @@
-//! Pages of a channel's events, newest first, read from the log as they are asked for (CH-11, CH-24, CH-26).
+//! Pages of a channel's events, newest first, read from the log on request (CH-11, CH-24, CH-26).
 //! Must not know: HTTP.
 
 use plenary_engine::Room;

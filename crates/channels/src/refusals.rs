@@ -1,5 +1,5 @@
 //! One exhaustive mapping from rejections to errors on the wire: `{"detail","code"}` (wire.md D.3, D.6).
-//! Must not know: which request is answered.
+//! Must not know: the request.
 
 use axum::response::Response;
 use plenary_edge::refused;

@@ -1,6 +1,6 @@
-//! Bodies and queries as peers send them. Members that nobody knows are ignored; what is wrong is a 422 with the code
-//! of the member it is wrong in (CH-25; wire.md D.6).
-//! Must not know: which channel is meant.
+//! Bodies and queries of peers. Unknown members are ignored; an invalid member is a 422 with its code (CH-25; wire.md
+//! D.6).
+//! Must not know: the channel.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};

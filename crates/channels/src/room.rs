@@ -1,4 +1,4 @@
-//! The channel as a room of the engine: its streams, its indexes, and its commands with the facts they need.
+//! The channel as a room of the engine: its streams, its indexes, and its commands with their facts.
 //! Must not know: HTTP.
 
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! The public operations of the Agent Channel Protocol: parse, ask, translate the answer (wire.md 3.2, D.6).
-//! Must not know: what becomes of a command.
+//! The public operations of the Agent Channel Protocol: parse, call, translate the answer (wire.md 3.2, D.6).
+//! Must not know: the effects of a command.
 
 mod onboarding;
 mod reading;

@@ -1,6 +1,6 @@
-//! The fold of a channel: what it is, where its newest charter and state stand, and when each agent was last heard.
-//! It stays small however many events there are. Pure.
-//! Must not know: payloads, time but what events carry.
+//! The fold of a channel: its identity, the positions of its newest charter and state, and the last status of each
+//! agent. It stays small however many events there are. Pure.
+//! Must not know: payloads, any time except that of events.
 
 use std::collections::{BTreeMap, BTreeSet};
 

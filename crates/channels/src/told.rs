@@ -1,5 +1,5 @@
-//! One span for each event that was appended, so that a channel stands beside its agents' other traces (CH-6, CH-35).
-//! Must not know: where spans go.
+//! One span for each appended event, so that a trace of its agents contains the channel (CH-6, CH-35).
+//! Must not know: the exporter.
 
 use std::time::Instant;
 

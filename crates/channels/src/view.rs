@@ -1,5 +1,5 @@
-//! The onboarding view: a channel as it explains itself to somebody who has never seen one (CH-5, CH-8, CH-22).
-//! Must not know: where it is read from; how it is asked for.
+//! The onboarding view: a channel's description of itself for a new reader (CH-5, CH-8, CH-22).
+//! Must not know: the source of the data; the request.
 
 mod accept;
 mod markdown;

@@ -1,5 +1,5 @@
-//! Who follows a channel live: woken when it has grown.
-//! Must not know: HTTP; what a reader does with what it reads.
+//! The live readers of a channel: woken when it has new events.
+//! Must not know: HTTP; what a reader does with the events.
 
 use std::{collections::HashMap, future::Future, pin::Pin};
 

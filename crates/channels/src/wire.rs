@@ -1,5 +1,5 @@
-//! What peers of the Agent Channel Protocol get (wire.md 3.1, 3.2, D.6). Pure.
-//! Must not know: where it is read from.
+//! The responses of the Agent Channel Protocol (wire.md 3.1, 3.2, D.6). Pure.
+//! Must not know: the source of the data.
 
 use plenary_accounts::Actor;
 use plenary_engine::stored::corrupt;

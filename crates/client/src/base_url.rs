@@ -1,4 +1,4 @@
-//! Where a server is: scheme, host, port and a path it may be mounted under.
+//! The address of a server: scheme, host, port and an optional path prefix.
 //! Must not know: how connections are made.
 
 use std::{fmt, str::FromStr};

@@ -1,6 +1,6 @@
-//! The client itself: which server, which token, and the one way every operation goes.
-//! Must not know: any operation; those stand in `accounts`, `attach`, `sessions`, `frames`, `channels`, `context`, `runs`,
-//! `transfer`, `me`, `mcp`, `contacts`, `health`, `inbox`, `live`.
+//! The client: its server, its token, and the common path of all operations.
+//! Must not know: any operation; those are in `accounts`, `attach`, `sessions`, `frames`, `channels`, `context`,
+//! `runs`, `transfer`, `me`, `mcp`, `contacts`, `health`, `inbox`, `live`.
 
 use std::{fmt, sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! The console: links that sign a browser in, and the one stream of everything that the caller may see.
-//! Must not know: what is done with an event.
+//! The console: sign-in links for a browser, and the one stream of all events that the caller may see.
+//! Must not know: the use of an event.
 
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};

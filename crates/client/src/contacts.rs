@@ -1,5 +1,5 @@
-//! The contacts handshake: asking to be listed, and answering (wire.md D.1, 2.5 no. 19).
-//! Must not know: allowlists, which accepting changes on the server.
+//! The contacts handshake: requests and answers (wire.md D.1, 2.5 no. 19).
+//! Must not know: allowlists, which the server changes on acceptance.
 
 use plenary_kernel::{AgentHandle, ContactId};
 use serde::{Deserialize, Serialize};

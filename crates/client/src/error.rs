@@ -1,5 +1,5 @@
-//! What a call can end in but its reply: refused by the server, cut off by the network, or unreadable.
-//! Must not know: what a person should do about it; the command line says that.
+//! The failures of a call: refused by the server, interrupted by the network, or unreadable.
+//! Must not know: the remedy; the command line has it.
 
 use std::{fmt, time::Duration};
 

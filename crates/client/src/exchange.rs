@@ -1,5 +1,5 @@
-//! One HTTP request and its whole reply, bounded in time and size, every failure typed.
-//! Must not know: any operation, or what makes a reply a success.
+//! One HTTP request and its complete reply, bounded in time and size, every failure typed.
+//! Must not know: any operation, or the success condition of a reply.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A stream of Server-Sent Events, opened again whenever it breaks or falls silent, behind what was read of it.
-//! Must not know: what an event says.
+//! A stream of Server-Sent Events, which resumes after the last event when it breaks or falls silent.
+//! Must not know: the content of an event.
 
 use std::{collections::VecDeque, time::Duration};
 

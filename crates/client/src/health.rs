@@ -1,4 +1,4 @@
-//! Whether the server is up (wire.md D.1).
+//! The health check of the server (wire.md D.1).
 //! Must not know: identities; no token is needed.
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! The inbox: what is new for the agent, read, awaited and acknowledged; and what became of a message.
-//! Must not know: how it is shown, but for the digest that others show too.
+//! The inbox: reads, waits for and acknowledges news of the agent, and reads the state of a message.
+//! Must not know: the presentation, except the shared digest.
 
 use std::time::Duration;
 

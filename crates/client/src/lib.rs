@@ -1,7 +1,7 @@
-//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events and attached agents over
-//! WebSocket, frames, channels, context and runs over HTTP and Server-Sent Events, the inbox, exports and backups. Used by the
-//! command line and by tests.
-//! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
+//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events and attached
+//! agents over WebSocket, frames, channels, context and runs over HTTP and Server-Sent Events, the inbox, exports and
+//! backups. The command line and the tests use it.
+//! Must not know: the server's crates, terminals, files (except a CA bundle and backups), the source of identities.
 
 pub mod accounts;
 pub mod attach;

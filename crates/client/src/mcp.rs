@@ -1,5 +1,5 @@
-//! Messages of the Model Context Protocol, carried to `/mcp` and back as they are.
-//! Must not know: methods, or what a message says.
+//! Messages of the Model Context Protocol, passed to `/mcp` and back unchanged.
+//! Must not know: methods, or the content of a message.
 
 use std::collections::VecDeque;
 

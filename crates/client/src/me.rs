@@ -1,4 +1,4 @@
-//! What an agent reads, and where its owner allows it changes, about itself (wire.md D.1, 2.2).
+//! An agent's own settings: it reads them, and changes them if its owner allows it (wire.md D.1, 2.2).
 //! Must not know: other agents' settings.
 
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};

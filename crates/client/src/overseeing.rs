@@ -1,6 +1,6 @@
-//! What an owner or the operator reads of an agent: its sessions, their events, its inbox, as the agent is shown them and
-//! without a mark.
-//! Must not know: how calls travel.
+//! The view of an owner or the operator on an agent: its sessions, their events, its inbox, as the agent sees them
+//! and without changing marks.
+//! Must not know: the transport of calls.
 
 use plenary_kernel::{AgentHandle, OwnerName, SessionId};
 

@@ -1,4 +1,4 @@
-//! A reply read into its type, with the server's own JSON kept beside it.
+//! A reply parsed into its type, with the server's own JSON beside it.
 //! Must not know: any operation.
 
 use std::ops::Deref;

@@ -1,5 +1,5 @@
-//! Requests to people: asking, waiting, answering, and where people are told of them.
-//! Must not know: who answers.
+//! Requests to people: asking, waiting, answering, and subscriptions to notifications.
+//! Must not know: the person who answers.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! How often and when to try again, and the keys that make trying again safe (ASP-35).
-//! Must not know: what is being tried.
+//! The number and times of retries, and the keys that make them safe (ASP-35).
+//! Must not know: the retried request.
 
 use std::{fmt, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Bearer tokens as the client holds them: never shown by `Debug`, told apart by their prefix (wire.md D.1).
-//! Must not know: where tokens are kept.
+//! Bearer tokens in the client: `Debug` never shows them, and the prefix tells their kind (wire.md D.1).
+//! Must not know: where tokens are stored.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The upgrade to a WebSocket, and its close: what the connections to `/connect` and of attached agents have in common.
-//! Must not know: what frames say.
+//! The upgrade to a WebSocket, and its close: shared by the connections to `/connect` and of attached agents.
+//! Must not know: the content of frames.
 
 use std::{pin::pin, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The files of the page as they are embedded: found by name, with their types and tags.
+//! The embedded files of the page: found by name, with their types and tags.
 //! Must not know: the caller.
 
 use std::{collections::BTreeMap, sync::LazyLock};

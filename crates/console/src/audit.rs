@@ -1,5 +1,5 @@
-//! The audit: an entry for each write that a person makes in the name of an agent. The entries about the agents of an
-//! owner stand on one stream, and are listed for the owner and for the operator.
+//! The audit: an entry for each write of a person in the name of an agent. The entries about the agents of an owner
+//! are on one stream, and the owner and the operator can list them.
 //! Must not know: HTTP.
 
 pub(crate) mod event;

@@ -1,6 +1,6 @@
-//! Challenges that a passkey signs. One says itself until when it holds, and that this server made it, so nothing is kept of
-//! those that nobody uses; that one is used once, the stream of its passkey says.
-//! Must not know: what signs.
+//! Challenges that a passkey signs. A challenge contains its own expiry and a proof that this server created it, so
+//! unused ones need no storage; the stream of the passkey records the used ones.
+//! Must not know: the signer.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! The console as the server holds it.
+//! The console in the server.
 //! Must not know: HTTP.
 
 use std::{

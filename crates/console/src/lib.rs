@@ -1,6 +1,6 @@
-//! The console: the page for people and what it asks for beside the operations of the rooms: sign-in, people, the entries
-//! of the audit, the one stream of everything, and the overview.
-//! Must not know: any protocol; a room says itself what onlookers are told of its events.
+//! The console: the web page for people, and the operations that only it needs: sign-in, people, the audit, the one
+//! stream of all events, and the overview.
+//! Must not know: any protocol; each room defines the form of its own events for `/watch`.
 
 mod assets;
 mod audit;

@@ -1,4 +1,4 @@
-//! The overview: the agents of an owner at a glance, and what was done today.
+//! The overview: the agents of an owner, and today's activity.
 //! Must not know: HTTP, or any room.
 
 use plenary_kernel::{OwnerName, Position, TimestampMs};

@@ -1,6 +1,6 @@
-//! How a file of the page is answered: with its tag, compressed where that is understood, and with the headers that keep
-//! other pages out of it and it away from other places.
-//! Must not know: which files there are.
+//! The response for a file of the page: with its tag, compressed if the client accepts it, and with headers that
+//! prevent framing and limit the page to this server.
+//! Must not know: the list of files.
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;

@@ -1,5 +1,6 @@
-//! The operations of the console: parse, ask, translate the answer. Checks come in the order of the account surface.
-//! Must not know: what the rooms tell.
+//! The operations of the console: parse, call, translate the answer. Checks come in the order of the account
+//! operations.
+//! Must not know: the events of the rooms.
 
 mod audit;
 mod issuers;

@@ -1,4 +1,4 @@
-//! How the server serves this room, and what it looks at on each request: the page at `/`, and writes of people in the
+//! How the server serves this room, and its checks of each request: the page at `/`, and writes of people in the
 //! names of agents.
 //! Must not know: the other rooms.
 

@@ -1,5 +1,5 @@
-//! The stream of everything that somebody may see, in the order of the log: read from a cursor, woken by what is committed,
-//! filtered by what the rooms say of each event. It goes no further than the rooms were told.
+//! The stream of all events that a caller may see, in the order of the log: read from a cursor, woken by commits,
+//! filtered by the rooms. It never passes the position up to which the rooms have seen the events.
 //! Must not know: how the connection is kept.
 
 use std::{future::Future, pin::Pin, time::Duration};

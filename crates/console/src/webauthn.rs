@@ -1,6 +1,7 @@
-//! What a browser says of a passkey: read, and compared with what this server asked. Two kinds of keys, no attestation: so the
-//! authenticator's data has the key at a fixed place and in one form (CTAP2, 6), and no CBOR is read.
-//! Must not know: whose a passkey is.
+//! Parses a browser's passkey response and compares it with the server's challenge. Two kinds of keys, no
+//! attestation: the authenticator's data then has the key at a fixed place in one form (CTAP2, 6), and no CBOR is
+//! read.
+//! Must not know: the owner of a passkey.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use plenary_kernel::json::digest;

@@ -1,4 +1,5 @@
-//! Who is there: each agent that one can reach, what it does, and the sessions of one's own coding agents.
+//! The presence list: each agent that the caller can contact, its activity, and the sessions of the caller's own
+//! coding agents.
 //! Must not know: HTTP, or any room.
 
 use std::cmp::Reverse;

@@ -1,5 +1,5 @@
-//! What peers send to and get from the console. Pure.
-//! Must not know: HTTP, or who may ask it.
+//! The requests and responses of the console. Pure.
+//! Must not know: HTTP, or permissions.
 
 use plenary_accounts::{AgentKind, ConsoleRole, KnownPasskey, OpenSession, wire::ReachedBy};
 use plenary_kernel::{AgentHandle, OwnerName};

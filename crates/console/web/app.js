@@ -5,6 +5,7 @@ import { effect, html, render, useEffect, useState } from './core/preact.js';
 import { get, me } from './core/api.js';
 import { route } from './core/route.js';
 import { forget, watch } from './core/store.js';
+import { Guard } from './parts/guard.js';
 import { Shell } from './parts/shell.js';
 import { SignIn, signInByLink } from './pages/sign-in/page.js';
 import { openRequests } from './pages/inbox/requests.js';
@@ -27,7 +28,7 @@ function Page() {
     }
   }, [known.name]);
   const Found = loaded[known.name];
-  return Found ? html`<${Found} key=${known.name} />` : html`<div class="loading" aria-busy="true"></div>`;
+  return Found ? html`<${Guard} key=${known.name}><${Found} /><//>` : html`<div class="loading" aria-busy="true"></div>`;
 }
 
 function App() {

@@ -1,5 +1,5 @@
-//! What the bearer of a token may do in a project (AP-101; wire.md D.4, D.7).
-//! Must not know: how members are kept.
+//! The rights of a token's bearer in a project (AP-101; wire.md D.4, D.7).
+//! Must not know: how members are stored.
 
 use plenary_accounts::Actor;
 use plenary_kernel::{AllowEntry, OwnerName};

@@ -1,5 +1,5 @@
-//! Which actor a token may say that it is (wire.md D.1, D.4, D.7; AP-57, AP-72).
-//! Must not know: what is attributed.
+//! The actors that a token may name as itself (wire.md D.1, D.4, D.7; AP-57, AP-72).
+//! Must not know: the attributed object.
 
 use plenary_accounts::Actor;
 

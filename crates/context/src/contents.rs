@@ -1,4 +1,4 @@
-//! Contents of deliverables: put, and got, project by project.
+//! Blobs of deliverables: upload and download, by project.
 //! Must not know: HTTP.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The room as everybody else holds it: commands in, states and rows out.
+//! The interface of this room for others: commands in, states and rows out.
 //! Must not know: HTTP.
 
 use std::sync::Arc;

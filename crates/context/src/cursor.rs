@@ -1,5 +1,5 @@
-//! Where a page of a list ended, as clients give it back: told from text that never was a cursor of such a list.
-//! Must not know: what is listed.
+//! The cursors of lists: encodes the end of a page, and recognises text that is not a cursor of the list.
+//! Must not know: the listed objects.
 
 use crate::{index::BESIDE, moment::Moment};
 

@@ -1,5 +1,5 @@
-//! A package as it stands now: its own bytes, with another state where it has moved (wire.md 0.4 row 2).
-//! Must not know: where the bytes are kept.
+//! The current form of a package: its own bytes, with the current state if it has changed (wire.md 0.4 row 2).
+//! Must not know: where the bytes are stored.
 
 use crate::{
     hash::ContentHash,

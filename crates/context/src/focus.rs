@@ -1,5 +1,5 @@
-//! Snippets of packages that have to do with a focus: the more of its words a text has, the nearer.
-//! Must not know: where packages are kept, or how they are found.
+//! Snippets of packages for a focus: a text with more of its words ranks higher.
+//! Must not know: where packages are stored, or how they are found.
 
 use plenary_retrieval::{Kind, Query, Section, passages};
 use schemars::JsonSchema;

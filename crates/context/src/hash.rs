@@ -1,5 +1,5 @@
 //! The content hash of a package: SHA-256 of its canonical JSON (AP-35 to AP-37, AP-93 to AP-98).
-//! Must not know: where it is kept.
+//! Must not know: where it is stored.
 
 use std::fmt;
 

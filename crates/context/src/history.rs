@@ -1,4 +1,4 @@
-//! Facts as they are read: what is current, what was at a moment, what there was (AP-46, AP-47, AP-51, AP-85).
+//! Reads facts: the current ones, those of a moment, and all (AP-46, AP-47, AP-51, AP-85).
 //! Must not know: HTTP.
 
 use plenary_kernel::limits::READ_ROWS_MAX;

@@ -1,5 +1,5 @@
-//! The states of a package and the ways between them (AP-6, AP-7).
-//! Must not know: who may go them.
+//! The states of a package and their transitions (AP-6, AP-7).
+//! Must not know: permissions.
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal),+ $(,)? }) => {

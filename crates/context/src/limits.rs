@@ -1,4 +1,4 @@
-//! The limits of this room by name, each with what happens past it.
+//! The limits of this room by name, each with its effect.
 
 /// Longest package, project and session id, in bytes of UTF-8; past it 400 `invalid_schema`.
 pub const ID_OCTETS_MAX: usize = 1_024;

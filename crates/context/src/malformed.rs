@@ -1,4 +1,4 @@
-//! Why a request is no package, fact, project or session: a code, and the field as a path.
+//! The reason why a request is not a valid package, fact, project or session: a code, and the field as a path.
 //! Must not know: HTTP.
 
 /// A fault of form.

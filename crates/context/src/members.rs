@@ -1,6 +1,6 @@
-//! An object's members as they were written: so that one can be added, replaced or left out and every other octet
-//! stays (AP-17, AP-18).
-//! Must not know: what the members mean.
+//! An object's members in their original bytes: one can be added, replaced or removed, and all other bytes stay
+//! (AP-17, AP-18).
+//! Must not know: the meaning of the members.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! Which project a request names: project ids are a namespace of their owner (wire.md D.4). A plain id is the project of
-//! the bearer's own owner, or else the one that is shared with it; `OWNER:ID` names another owner's.
-//! Must not know: HTTP, or what is done in the project.
+//! Resolves the project of a request: each owner has its own namespace of project ids (wire.md D.4). A plain id is
+//! the project of the bearer's own owner, otherwise the one shared with it; `OWNER:ID` names another owner's.
+//! Must not know: HTTP, or the operation in the project.
 
 use std::{
     collections::{BTreeMap, HashMap},

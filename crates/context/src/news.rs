@@ -1,5 +1,5 @@
-//! Which packages wait for a review that an agent may give.
-//! Must not know: what has been seen of it, or how it is shown.
+//! The packages that wait for a review that an agent may give.
+//! Must not know: marks, or the presentation.
 
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;

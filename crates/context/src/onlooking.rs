@@ -1,4 +1,4 @@
-//! What onlookers are told of projects: whoever may read one, and of drafts their author alone.
+//! The project events that `/watch` reports: to every reader of the project, and drafts only to their author.
 //! Must not know: how they are sent.
 
 use futures_util::future::BoxFuture;

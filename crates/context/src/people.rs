@@ -1,4 +1,4 @@
-//! Reviews that are asked of a person: what waits for one, and a review that another room carries out for whoever gave it.
+//! Reviews by people: the packages that wait for one, and reviews that another room submits for a person.
 //! Must not know: how a person is asked.
 
 use plenary_accounts::{Actor, Authority};

@@ -1,4 +1,4 @@
-//! Sessions as they are read: with the packages that were made in them (AP-13, AP-15).
+//! Reads sessions with their packages (AP-13, AP-15).
 //! Must not know: HTTP.
 
 use plenary_kernel::limits::READ_ROWS_MAX;

@@ -1,5 +1,5 @@
-//! What one owner may have under way at a time, so that the others' share is there for them.
-//! Must not know: what is searched or exported.
+//! Limits the concurrent work of one owner, so that the shares of others remain available.
+//! Must not know: the searched or exported data.
 
 use std::{sync::Arc, thread::available_parallelism};
 

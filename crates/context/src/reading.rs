@@ -1,4 +1,4 @@
-//! Packages as they are read: one stream each, and lists from index rows in reverse order.
+//! Reads packages: one stream each, and lists from index rows in reverse order.
 //! Must not know: HTTP.
 
 use std::{collections::BTreeSet, sync::Arc};

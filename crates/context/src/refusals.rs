@@ -1,6 +1,6 @@
 //! One exhaustive mapping from rejections to errors on the wire: `{"error":{code, message, field?, capability?}}`
 //! (wire.md D.3, 0.1).
-//! Must not know: which request is answered.
+//! Must not know: the request.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! A normal "no" of this room.
+//! The rejections of this room.
 //! Must not know: HTTP; `refusals.rs` gives each its status and code.
 
 use crate::{

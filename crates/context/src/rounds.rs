@@ -1,6 +1,6 @@
-//! How many packages to read at the same time: packages differ in size a thousandfold, and a round of large ones must not
-//! fill the memory.
-//! Must not know: what is read.
+//! The number of packages to read concurrently: their sizes differ by a factor of a thousand, and a round of large
+//! ones must not fill the memory.
+//! Must not know: the use of the packages.
 
 use crate::limits::{READ_BYTES, READS_AT_ONCE};
 

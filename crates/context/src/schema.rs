@@ -1,5 +1,5 @@
-//! The schema of a context package (sections 6.1 to 6.5): what is refused, and what the server goes by.
-//! Unknown members at every depth are nobody's business here (AP-18, AP-89).
+//! The schema of a context package (sections 6.1 to 6.5): the checks, and the members that the server uses. Unknown
+//! members at every depth are accepted (AP-18, AP-89).
 //! Must not know: whether the package may be deposited.
 
 use bytes::Bytes;

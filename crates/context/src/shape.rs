@@ -1,5 +1,5 @@
-//! Members of a JSON object by their shape, with the path of the one that does not fit.
-//! Must not know: which members there are.
+//! Checks the shapes of the members of a JSON object, and reports the path of an invalid one.
+//! Must not know: the set of members.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! What a peer sends and gets, except packages and facts, which are stored byte for byte. Pure.
-//! Must not know: where anything is kept.
+//! The requests and responses, except packages and facts, which are stored byte for byte. Pure.
+//! Must not know: where data is stored.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! How many connections there are, in all and per address, and when the last one is gone.
-//! Must not know: what the connections carry.
+//! Counts connections, in total and per address, and signals the end of the last one.
+//! Must not know: the content of connections.
 
 use std::{
     collections::HashMap,

@@ -1,6 +1,6 @@
-//! The memory that answers under way may take: one budget for the process, and a share of it for each payer, so that
-//! readers who take their time hold nobody up but themselves.
-//! Must not know: what is answered, or how a room words a refusal.
+//! The memory of pending answers: one budget for the process, and a share for each payer, so that slow readers delay
+//! only themselves.
+//! Must not know: the content of answers, or the form of a room's refusals.
 
 use std::{
     net::IpAddr,

@@ -1,5 +1,5 @@
-//! Request bodies: read within the limit, checked as strict JSON, handed on as the bytes received (wire.md D.3).
-//! Must not know: what the JSON means, or in which form a room says "no".
+//! Request bodies: read within the limit, checked as strict JSON, and passed on as the received bytes (wire.md D.3).
+//! Must not know: the meaning of the JSON, or the form of a room's refusals.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! The limits of the edge: how much, how many and how long, each with what happens past it.
+//! The limits of the edge: how much, how many and how long, each with its effect.
 //! Must not know: where the values come from.
 
 use std::{sync::Arc, time::Duration};

@@ -1,5 +1,5 @@
-//! One connection from its first byte to its last: hyper above the guard, deadlines beside them.
-//! Must not know: routes; what a request means.
+//! One connection from its first byte to its last: hyper above the guard, with deadlines.
+//! Must not know: routes; the meaning of a request.
 
 use std::{
     net::SocketAddr,

@@ -1,5 +1,5 @@
-//! What the peer of a connection owes, and until when: one alarm for all of it.
-//! Must not know: what happens when a deadline has passed.
+//! The deadlines of a connection's peer: one timer for all of them.
+//! Must not know: the effect of a missed deadline.
 
 use std::{pin::Pin, task::Context, time::Duration};
 

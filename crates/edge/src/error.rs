@@ -1,5 +1,5 @@
-//! The house form of a "no": what a request gets before any room is known, and in rooms without a form of their own.
-//! Must not know: what was refused.
+//! The common form of refusals: for requests before a room is known, and for rooms without their own form.
+//! Must not know: the refused request.
 
 use axum::{
     body::{Body, Bytes},

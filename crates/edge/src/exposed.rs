@@ -1,5 +1,5 @@
-//! The place of an operation among the tools for models, and its types as separate schemas.
-//! Must not know: which tools there are, or how they are called.
+//! An operation's tool for models, and its types as separate schemas.
+//! Must not know: the list of tools, or how they are called.
 
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;

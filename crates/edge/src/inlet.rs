@@ -1,6 +1,6 @@
-//! A request's body on its way to the handler, and what becomes of one that no handler reads: an answer that is given
-//! before the body has come must not cost the next request of the connection.
-//! Must not know: what is asked, or answered.
+//! A request's body on its way to the handler, and the draining of unread bodies: an answer before the end of the
+//! body must not lose the next request of the connection.
+//! Must not know: the request, or the answer.
 
 use std::{
     pin::Pin,

@@ -1,5 +1,6 @@
-//! The HTTP edge: listening, strict HTTP/1.1, bodies as checked JSON, operations and what is generated from them.
-//! Must not know: any protocol; a room brings its operations and its own form of errors.
+//! The HTTP edge: listening, strict HTTP/1.1, bodies as checked JSON, operations, and the documents generated from
+//! them.
+//! Must not know: any protocol; a room provides its operations and its form of errors.
 
 mod admission;
 mod answers;
@@ -7,6 +8,7 @@ mod body;
 pub mod config;
 mod connection;
 mod deadlines;
+mod elsewhere;
 mod error;
 mod exposed;
 mod guard;
@@ -35,6 +37,7 @@ mod traced;
 pub use answers::{Allowance, Asker};
 pub use body::{JsonBody, StrictJson, read_bytes, read_json, read_stream};
 pub use config::Config;
+pub use elsewhere::see_other;
 pub use error::{ErrorBody, ErrorDetail, refusal_response, refused, shared_answer};
 pub use exposed::{Schemas, ToolExposure};
 pub use guard::Fault;

@@ -1,5 +1,5 @@
-//! Request bodies that are read line by line, however long they are, with one line in memory.
-//! Must not know: what a line means.
+//! Reads request bodies line by line, at any length, with one line in memory.
+//! Must not know: the meaning of a line.
 
 use axum::body::{Body, Bytes};
 use bytes::BytesMut;

@@ -1,4 +1,4 @@
-//! The end of a connection whose peer may still be sending: an answer must not be lost to a reset.
+//! The end of a connection whose peer may still be sending: a reset must not destroy the answer.
 //! Must not know: why the connection ends.
 
 use std::{

@@ -1,5 +1,5 @@
-//! The listening socket: accepts connections within the limits, and brings them to an end.
-//! Must not know: what is served.
+//! The listening socket: accepts connections within the limits, and ends them.
+//! Must not know: the service.
 
 use std::{
     io,

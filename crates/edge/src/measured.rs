@@ -1,5 +1,5 @@
-//! A handler that counts its answers and their time, records them as spans, and answers for its bugs.
-//! Must not know: what it handles.
+//! A handler wrapper that counts answers and measures their time, records spans, and answers for panics.
+//! Must not know: the wrapped handler.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -1,5 +1,5 @@
-//! What the server counts, in Prometheus' text form: `plenary_` names, base units, no handles or ids as labels.
-//! Must not know: what a room counts beyond its name.
+//! The server's metrics, in Prometheus' text form: `plenary_` names, base units, no handles or ids as labels.
+//! Must not know: a room's metrics, except their names.
 
 use std::{fmt, sync::Arc, time::Duration};
 

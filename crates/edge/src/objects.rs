@@ -1,6 +1,5 @@
-//! Reads structures from JSON objects alone. The derived readers of `serde` also take an array and fill the members in
-//! their order, which no schema describes.
-//! Pure.
+//! Reads structures only from JSON objects. The derived readers of `serde` also accept an array and fill the members
+//! in their order, which no schema describes. Pure.
 //! Must not know: requests.
 
 use std::fmt;

@@ -1,5 +1,5 @@
 //! The OpenAPI 3.1 description, generated from the operations.
-//! Must not know: which operations there are.
+//! Must not know: the list of operations.
 
 mod answers;
 mod schemas;

@@ -1,5 +1,5 @@
 //! One definition per public operation, from which its route and its description derive.
-//! Must not know: which operations there are.
+//! Must not know: the list of operations.
 
 use std::sync::Arc;
 

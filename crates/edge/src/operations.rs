@@ -1,5 +1,5 @@
-//! The server's own operations, asked in process: the same router, the same checks, no socket.
-//! Must not know: what the operations are for.
+//! The server's own operations, called in process: the same router, the same checks, no socket.
+//! Must not know: the purpose of the operations.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! How clients reach the server: its base URL, as it is configured, as a trusted proxy tells it, or as it listens.
-//! Must not know: what the URL is used for.
+//! The base URL of the server for clients: configured, from a trusted proxy, or from the listener.
+//! Must not know: the use of the URL.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 

@@ -1,5 +1,5 @@
-//! Who is at the other end of a connection, as far as TCP knows.
-//! Must not know: proxies; a forwarded address is believed by nobody here.
+//! The TCP peer of a connection.
+//! Must not know: proxies; forwarded addresses are not trusted here.
 
 use std::{convert::Infallible, net::SocketAddr};
 

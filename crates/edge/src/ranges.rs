@@ -1,5 +1,5 @@
-//! Which part of a content a request asks for, and whether the client has it already.
-//! Must not know: what the content is, or where it is kept.
+//! The requested range of a content, and whether the client already has it.
+//! Must not know: the content, or where it is stored.
 
 use std::ops::Range;
 

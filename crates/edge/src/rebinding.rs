@@ -1,5 +1,5 @@
-//! Requests that a browser sends for a page of somebody else: told by their `Host` and `Origin`. A name that is made
-//! to point at this machine (DNS rebinding) is not among ours.
+//! Detects requests that a browser sends for a foreign page, by `Host` and `Origin`. A name that is made to point at
+//! this machine (DNS rebinding) is not a name of the server.
 //! Must not know: the operation, or the caller.
 
 use std::net::{IpAddr, SocketAddr};

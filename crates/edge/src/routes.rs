@@ -1,5 +1,5 @@
-//! The router, made of operations only, so that no route exists without its entry.
-//! Must not know: which operations there are.
+//! The router, built only from operations, so that no route exists without its description.
+//! Must not know: the list of operations.
 
 use std::{collections::HashSet, sync::Arc};
 

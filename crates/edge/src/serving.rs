@@ -1,5 +1,5 @@
 //! From hyper's request to the router and back: the peer's address, panics, faults, the end of a reply.
-//! Must not know: which routes there are.
+//! Must not know: the list of routes.
 
 use std::{
     convert::Infallible,

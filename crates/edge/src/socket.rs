@@ -1,5 +1,5 @@
 //! The byte stream of a connection: TCP, or TLS over it.
-//! Must not know: what is spoken over it.
+//! Must not know: the protocol on it.
 
 use std::{
     io,

@@ -1,6 +1,6 @@
-//! The connections whose peers do not read as fast as they are answered, the longest first: who is cut when there are
-//! too many of them, or when others need the room that their answers take.
-//! Must not know: how a peer is found to be slow, or what is written to it.
+//! The connections whose peers read too slowly, the longest first: it selects the connection to close when there are
+//! too many, or when others need their memory.
+//! Must not know: how a slow peer is detected, or the content of its answer.
 
 use std::{
     collections::BTreeMap,

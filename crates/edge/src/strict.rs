@@ -1,6 +1,6 @@
-//! Strict handling, for whoever debugs a client: with `?strict=1` or `Prefer: handling=strict` a body is refused for a
-//! member that the operation does not know, which is ignored otherwise.
-//! Must not know: any operation; what one knows follows from the schema of its request.
+//! Strict handling, for debugging clients: with `?strict=1` or `Prefer: handling=strict` a body with an unknown
+//! member is refused; otherwise unknown members are ignored.
+//! Must not know: any operation; its known members follow from the schema of its request.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! TLS from two PEM files: a certificate chain and its key.
-//! Must not know: who connects.
+//! Must not know: the clients.
 
 use std::{path::Path, sync::Arc};
 

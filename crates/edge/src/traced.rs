@@ -1,5 +1,5 @@
-//! One server span for each request of an operation, below the span of whoever asked.
-//! Must not know: what the operation does, or where its spans go.
+//! One server span for each request of an operation, below the caller's span.
+//! Must not know: the operation, or where its spans go.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! Texts to unit vectors, by a model in this process or by a server that speaks the OpenAI form.
-//! Must not know: what the texts are of, or where vectors are kept.
+//! Turns texts into unit vectors, with a model in this process or a server with OpenAI's API.
+//! Must not know: the source of the texts, or where vectors are stored.
 
 mod embedder;
 mod local;

@@ -1,4 +1,4 @@
-//! Which model an operator names: `local:DIR` or `openai:URL`.
+//! The model that an operator names: `local:DIR` or `openai:URL`.
 //! Must not know: how a model works.
 
 use std::{path::PathBuf, str::FromStr, sync::Arc};

@@ -1,5 +1,5 @@
-//! What a decision writes: its events, what goes with them onto other streams, index rows, the key.
-//! Must not know: what it is held to, or how much an owner may store.
+//! The writes of a decision: its events, side events on other streams, index rows, the idempotency key.
+//! Must not know: its conditions, or an owner's quota.
 
 use bytes::Bytes;
 use plenary_kernel::{OwnerName, Stamp, Version};

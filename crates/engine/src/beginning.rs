@@ -1,6 +1,6 @@
-//! A command that is usually the first on its stream: decided on the empty state without asking the store whether there
-//! is such a stream. What was decided so is kept out of everybody's sight until the append, which is held to there being
-//! none, has shown that it was right. Must not know: what is decided.
+//! A command that usually begins its stream: decided on the empty state without reading the store. Its effects stay
+//! invisible until the append, whose condition is that no such stream exists, has succeeded.
+//! Must not know: the decision.
 
 use plenary_kernel::{Stamp, Version};
 use plenary_log::{Batch, Condition, Outcome};

@@ -1,4 +1,4 @@
-//! The one place where time and chance come in.
+//! The only source of time and randomness.
 
 use std::cell::RefCell;
 

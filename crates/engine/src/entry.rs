@@ -1,6 +1,6 @@
-//! The state of one stream in memory. It runs ahead of the disk: a command evolves it when its batch is queued,
-//! so that the next one need not wait for the commit. The batches form a chain, so that none is written on top of
-//! one that was not; with its chain broken, the state is loaded again.
+//! The state of one stream in memory. It is ahead of the disk: a command evolves it when its batch is queued, so that
+//! the next command need not wait for the commit. The batches form a chain, so that none is written after a failed
+//! one; when its chain breaks, the state is loaded again.
 
 use std::sync::{
     Arc,

@@ -1,5 +1,6 @@
-//! From a command to events on disk: stamp, load, facts, decide, append. One lock a stream, a bounded optimistic
-//! retry for writers elsewhere, idempotency in the append. Must not know: any protocol, any database, HTTP.
+//! From a command to events on disk: stamp, load, facts, decide, append. One lock per stream, bounded optimistic
+//! retries for writers in other processes, idempotency in the append.
+//! Must not know: any protocol, any database, HTTP.
 
 mod batch;
 mod beginning;

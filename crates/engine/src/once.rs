@@ -1,6 +1,7 @@
-//! A request that is carried out once, however often it is sent: each command that it asks for claims a key that follows
-//! from the request's own, in the command's own append. Sent again after a crash, what was done is answered as it was,
-//! and what was not is done. Must not know: what is asked, or how a request came.
+//! A request that is carried out once, even if it is repeated: each of its commands claims a key, derived from the
+//! request's own, in the command's own append. When it is repeated after a crash, completed commands return their
+//! first reply, and the others are carried out.
+//! Must not know: the request, or its transport.
 
 use std::{collections::HashMap, future::Future, sync::Arc};
 

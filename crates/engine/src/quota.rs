@@ -1,5 +1,5 @@
-//! How much an owner may store: a command that would exceed that is refused before its batch is submitted.
-//! Must not know: which commands store anything.
+//! The storage quota of an owner: a command that would exceed it is refused before its batch is submitted.
+//! Must not know: the commands.
 
 use plenary_kernel::{Class, Refusal};
 use plenary_log::{Batch, ExceededQuota, Fault, Log, Outcome, Pledge};

@@ -1,5 +1,5 @@
-//! What an event counts towards its owner's use outside of its append: for stores from before use was counted, for what
-//! has to be counted before it is written, and for whoever checks the count.
+//! The storage of an event, computed outside its append: for stores from before use was counted, for checks before a
+//! write, and for checks of the counters.
 //! Must not know: the caller.
 
 use plenary_kernel::Version;

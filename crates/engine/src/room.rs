@@ -1,4 +1,4 @@
-//! What a room brings: its state, its events, its commands.
+//! The interface of a room: its state, its events, its commands.
 
 use std::future::Future;
 

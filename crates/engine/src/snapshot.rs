@@ -1,5 +1,5 @@
-//! Snapshots: a kept fold, so that a long stream is not folded from its start again. They only save time: one
-//! that is absent, old or unreadable is ignored.
+//! Snapshots: a stored fold, so that a long stream is not folded from its start again. They only save time: an
+//! absent, old or unreadable snapshot is ignored.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! How rooms store their events: a kind, form 1, an envelope of JSON, and where the event has one the bytes that a peer
-//! sent. Pure.
+//! How rooms store their events: a kind, form 1, a JSON envelope, and optionally the bytes that a peer sent. Pure.
 //! Must not know: any one event.
 
 use bytes::Bytes;

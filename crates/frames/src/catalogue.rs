@@ -1,7 +1,7 @@
-//! The frames there are: the envelope, and each of the fifteen kinds in one definition (sections 3 to 5 of the memo,
-//! wire.md 1.1, 1.2). Validation, the JSON schema and the page KINDS.md come from here, so that a kind is added in
-//! one place: as an entry below, under a new envelope version.
-//! Must not know: what is done with a definition. Shapes that the published page lost stand in `reconstructed`.
+//! All frames: the envelope, and each of the fifteen kinds in one definition (sections 3 to 5 of the memo, wire.md
+//! 1.1, 1.2). Validation, the JSON schema and the page KINDS.md derive from it, so that a kind is added in one place:
+//! as an entry below, under a new envelope version.
+//! Must not know: the use of a definition. Shapes that the published page lost are in `reconstructed`.
 
 use crate::{
     limits::{

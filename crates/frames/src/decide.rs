@@ -1,6 +1,6 @@
-//! The rules for senders and recipients of frames: plain functions of known values (sections 6, 7.1 and 13 of the memo, wire.md D.5).
-//! Pure.
-//! Must not know: where that knowledge comes from, or who is connected.
+//! The rules for senders and recipients of frames: plain functions of known values (sections 6, 7.1 and 13 of the
+//! memo, wire.md D.5). Pure.
+//! Must not know: the source of the values, or the connected sessions.
 
 use std::{sync::Arc, time::Duration};
 

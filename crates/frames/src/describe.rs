@@ -1,5 +1,5 @@
-//! Forms in words, and the page KINDS.md that is made of the table.
-//! Must not know: what is done with a frame.
+//! The text descriptions of shapes, and the page KINDS.md, generated from the table.
+//! Must not know: the use of a frame.
 
 use std::fmt::{self, Write as _};
 

@@ -1,6 +1,6 @@
-//! Filters: what a subscriber asked to receive only (section 8 of the memo). A frame must satisfy every clause; what
-//! can't be read is refused, because a narrowing that is silently lost shows more than was asked for.
-//! Must not know: how frames come to a subscriber.
+//! The filters of a subscriber (section 8 of the memo). A frame must satisfy every clause; an unreadable filter is
+//! refused, because a silently dropped clause would show more frames than requested.
+//! Must not know: how frames reach a subscriber.
 
 use plenary_kernel::{OwnerName, SovereignHandle};
 

@@ -1,6 +1,6 @@
-//! Whether a value fits its shape. Faults come in the order unknown, missing, invalid, at every level (wire.md D.5).
-//! Pure.
-//! Must not know: which shapes there are.
+//! Checks whether a value fits its shape. Faults come in the order unknown, missing, invalid, at every level (wire.md
+//! D.5). Pure.
+//! Must not know: the list of shapes.
 
 use plenary_kernel::{SovereignHandle, rfc3339};
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! A frame that is what the memo says, and the text that its recipients get: the sender's own, on one line.
-//! Must not know: who sent it, or where it goes.
+//! A valid frame, and the text for its recipients: the sender's own, on one line.
+//! Must not know: the sender, or the recipients.
 
 use bytes::Bytes;
 use plenary_kernel::{SovereignHandle, rfc3339};

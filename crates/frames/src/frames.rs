@@ -1,4 +1,4 @@
-//! The frames of a server: who is subscribed, and what every process on the store hands out.
+//! The frames of a server: the subscriptions, and the delivery from every process on the store.
 //! Must not know: HTTP.
 
 use std::{

@@ -1,5 +1,5 @@
-//! Agent-Channel Fan-Out: short structured messages between the sessions of a principal, and beyond (wire.md
-//! section 1, decisions D.4, D.5). Ephemeral: nothing of it is in the log.
+//! Agent-Channel Fan-Out: short structured messages between the sessions of one principal, and to others (wire.md
+//! section 1, decisions D.4, D.5). Frames are ephemeral: the log contains none.
 //! Must not know: another protocol, or any database.
 
 pub mod catalogue;

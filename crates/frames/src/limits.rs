@@ -1,4 +1,4 @@
-//! The limits of this room by name, each with what happens past it.
+//! The limits of this room by name, each with its effect.
 
 use plenary_kernel::limits::JSON_INTEGER_MAX;
 

@@ -1,4 +1,5 @@
-//! Why the peer's bytes are no frame, scope or filter: one code of the memo's list, and the field.
+//! The reason why the peer's bytes are not a valid frame, scope or filter: one code of the memo's list, and the
+//! field.
 //! Must not know: HTTP.
 
 /// A fault of form (sections 8 and 10 of the memo).

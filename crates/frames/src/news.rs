@@ -1,5 +1,5 @@
-//! The retained frames that are for an agent, and the word that one came.
-//! Must not know: what has been seen of it, or how it is shown.
+//! The retained frames for an agent, and the wake-up for a new one.
+//! Must not know: marks, or the presentation.
 
 use plenary_accounts::TokenDigest;
 use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs};

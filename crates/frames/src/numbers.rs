@@ -1,7 +1,7 @@
-//! Where the numbers of events begin in this process: above all that were ever given, whatever the clock says (wire.md
-//! D.5). They begin with the time, so a time is kept on the log that no number reaches, ahead of the clock; after a
-//! restart numbers begin there at the earliest. One append in half an hour in which frames are sent.
-//! Must not know: who is subscribed, or what a frame says.
+//! The first event number of this process: above all earlier numbers, whatever the clock (wire.md D.5). Numbers begin
+//! with the time, so the log stores a time ahead of the clock that no number reaches; after a restart numbers begin
+//! there at the earliest. One append per half hour in which frames are sent.
+//! Must not know: the subscriptions, or the content of a frame.
 
 use std::sync::Arc;
 

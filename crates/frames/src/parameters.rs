@@ -1,5 +1,5 @@
-//! Parameters of requests: each at most once, or the request is refused.
-//! Must not know: what a parameter means.
+//! Query parameters: a repeated parameter is refused.
+//! Must not know: the meaning of a parameter.
 
 use std::convert::Infallible;
 

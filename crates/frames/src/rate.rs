@@ -1,5 +1,5 @@
-//! How many frames a sender may send: a bucket that fills by time (FO-78).
-//! Must not know: clocks; the time comes in.
+//! The rate limit of a sender: a token bucket (FO-78).
+//! Must not know: clocks; the time is an argument.
 
 use std::{collections::HashMap, time::Duration};
 

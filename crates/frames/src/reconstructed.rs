@@ -1,7 +1,8 @@
 //! Reconstructed: the published page of the memo lost these payload tables (sections 5.5, 5.6, 5.8 and the second of
-//! 5.11). What stands here follows the catalogue's text, the sibling kinds and what existing clients send; names and
-//! bounds that the page does not give are our choice (wire.md 1.2, 1.5 row 1). When the lost tables turn up, they
-//! replace these. Must not know: what is done with a definition.
+//! 5.11). These follow the catalogue's text, the sibling kinds and the frames of existing clients; names and bounds
+//! that the page does not give are our choice (wire.md 1.2, 1.5 row 1). If the lost tables turn up, they replace
+//! these.
+//! Must not know: the use of a definition.
 
 use crate::{
     catalogue::{KindDef, LEASE, SESSION},

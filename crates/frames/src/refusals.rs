@@ -1,5 +1,5 @@
 //! One exhaustive mapping from rejections to errors on the wire: `{code, field?, message}` (wire.md D.3, 1.3).
-//! Must not know: which request is answered.
+//! Must not know: the request.
 
 use std::borrow::Cow;
 

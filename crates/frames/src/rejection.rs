@@ -1,4 +1,4 @@
-//! What the room says "no" to although the form is right.
+//! The rejections of this room for well-formed requests.
 //! Must not know: HTTP.
 
 use std::time::Duration;

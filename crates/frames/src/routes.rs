@@ -1,4 +1,4 @@
-//! The public operations of Agent-Channel Fan-Out: parse, ask, translate the answer (wire.md D.2, D.5).
+//! The public operations of Agent-Channel Fan-Out: parse, call, translate the answer (wire.md D.2, D.5).
 
 use axum::{
     Json, Router,

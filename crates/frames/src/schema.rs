@@ -1,5 +1,5 @@
 //! The JSON schema of frames, from the table.
-//! Must not know: what is done with a frame.
+//! Must not know: the use of a frame.
 
 use std::borrow::Cow;
 

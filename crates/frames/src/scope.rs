@@ -1,5 +1,5 @@
 //! Recipient scopes: a set of sessions by the shape of their identity (section 6 of the memo).
-//! Must not know: connections, or which agents may address each other.
+//! Must not know: connections, or permissions between agents.
 
 use std::{str::FromStr, sync::Arc};
 

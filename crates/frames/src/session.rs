@@ -1,4 +1,4 @@
-//! What a live session is called: its instrument, its tool class, its own id (wire.md 1.3, D.5).
+//! The identity of a live session: its instrument, its tool class, its own id (wire.md 1.3, D.5).
 //! Must not know: how a session is connected.
 
 use std::{fmt, str::FromStr, sync::Arc};

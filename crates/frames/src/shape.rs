@@ -1,6 +1,5 @@
-//! The language in which the shapes of frames are written down: fields, what a value must be, rules between fields.
-//! Pure.
-//! Must not know: which frames there are, or what is done with a definition.
+//! The language of the shapes of frames: fields, requirements on a value, rules between fields. Pure.
+//! Must not know: the list of frames, or the use of a definition.
 
 use crate::limits::{ITEMS_MAX, REFERENCE_OCTETS_MAX, TEXT_OCTETS_MAX};
 

@@ -1,5 +1,5 @@
-//! What processes on one store tell each other: a frame with everything that decides who gets it, or the question who
-//! is there. Must not know: how signals are carried, or who is connected.
+//! The signals between processes on one store: a frame with its audience, or the question who is online.
+//! Must not know: the transport of signals, or the connected sessions.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use plenary_kernel::{AgentHandle, OwnerName, SovereignHandle};

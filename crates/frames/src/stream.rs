@@ -1,5 +1,5 @@
-//! A handle's stream as the body of a response: Server-Sent Events, all that wait in one piece (wire.md D.4).
-//! Must not know: who may open it, or where events come from.
+//! A handle's stream as the body of a response: Server-Sent Events, all waiting ones in one write (wire.md D.4).
+//! Must not know: permissions to open it, or the source of events.
 
 use std::{
     cell::RefCell,

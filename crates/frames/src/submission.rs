@@ -1,5 +1,5 @@
-//! What a peer submits: a bare frame with the scope in the query, or `{scope, frame}` (wire.md D.2, D.5).
-//! Must not know: HTTP, or who submits.
+//! The body of a submission: a bare frame with the scope in the query, or `{scope, frame}` (wire.md D.2, D.5).
+//! Must not know: HTTP, or the sender.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

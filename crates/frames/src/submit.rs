@@ -1,4 +1,4 @@
-//! From an accepted body to subscriptions: identity, rate, trust, the numbers, the count (section 7.1 of the memo).
+//! From a valid body to subscriptions: identity, rate, trust, the numbers, the count (section 7.1 of the memo).
 //! Must not know: HTTP, or the form of a refusal.
 
 use std::sync::Arc;

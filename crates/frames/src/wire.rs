@@ -1,5 +1,5 @@
-//! What this room answers with (wire.md 1.3, D.4, D.5). What peers send stands in `catalogue` and `submission`. Pure.
-//! Must not know: how an answer came about.
+//! The responses of this room (wire.md 1.3, D.4, D.5). Requests are in `catalogue` and `submission`. Pure.
+//! Must not know: how a response is computed.
 
 use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs, rfc3339::Utc};
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! Credentials for other servers, and what those say when they refuse.
-//! Must not know: which servers.
+//! Credentials for other servers, and their error messages for refusals.
+//! Must not know: the servers.
 
 use http::HeaderValue;
 use serde_json::Value;

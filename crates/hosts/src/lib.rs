@@ -1,5 +1,5 @@
-//! Where agents run: each kind of `[agents.NAME]` as a [`Runner`] of the room of runs.
-//! Must not know: the log, HTTP routes, or who may run an agent.
+//! The kinds of agents: each `kind` of `[agents.NAME]` is a [`Runner`] of the room of runs.
+//! Must not know: the log, HTTP routes, or permissions to run an agent.
 
 pub mod a2a;
 pub mod acp;

@@ -1,4 +1,4 @@
-//! Requests and runs for the tests of kinds, and a server that answers from a script.
+//! Requests and runs for the tests of kinds, and a scripted server.
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! What is remembered of threads: bounded, and forgotten with the process.
-//! Must not know: what it is.
+//! A bounded memory of threads, lost with the process.
+//! Must not know: the remembered values.
 
 use std::collections::{HashMap, VecDeque};
 

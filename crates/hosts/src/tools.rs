@@ -1,5 +1,5 @@
-//! Tools that the server offers to the models that it runs: its own operations, called as the agent itself.
-//! Must not know: which operations there are, or how they are called.
+//! The tools of hosted models: the server's own operations, called as the agent itself.
+//! Must not know: the list of operations, or how they are called.
 
 use std::{future::Future, pin::Pin};
 

@@ -1,6 +1,6 @@
-//! Where agents' cursors are kept, and who is online on which process. One row for each agent and node,
-//! `cursor/<handle>/<node>` = `{position, live}`: written lazily and in batches on a store of our own, and at
-//! once where several processes share it, because there the row also says that the agent is online here.
+//! The store of agents' cursors and of their online processes. One row for each agent and node,
+//! `cursor/<handle>/<node>` = `{position, live}`: written lazily and in batches if the store belongs to one process,
+//! and at once if several processes share it, because there the row also states that the agent is online here.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! The one reader of the feed: every committed event, in position order, to everyone who wants to know.
+//! The one reader of the feed: hands every committed event, in position order, to all observers.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 

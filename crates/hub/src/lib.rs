@@ -1,6 +1,7 @@
-//! Live reading: which agents are connected, what each connection still has to read, and what each agent has confirmed.
-//! Wake-ups, never payloads: a connection reads the log from its own cursor, and an event that nobody woke it
-//! for is only late, never lost. Must not know: any protocol's events, HTTP, WebSockets.
+//! Live reading: the connected agents, the unread streams of each connection, and the confirmed position of each
+//! agent. Wake-ups have no payload: a connection reads the log from its own cursor, so a lost wake-up delays an event
+//! and never loses it.
+//! Must not know: any protocol's events, HTTP, WebSockets.
 
 mod cursors;
 mod dispatch;

@@ -1,5 +1,5 @@
-//! What one connection has to read: a set of streams with the first version it has not seen, and whether it has
-//! to close. Its size is bounded by what the agent takes part in; a stream is in it once, however much it grows.
+//! The unread streams of one connection: a set of streams with the first unread version of each, and whether the
+//! connection must close. Its size is bounded by the agent's streams; a stream is in it once, however much it grows.
 
 use std::collections::HashMap;
 

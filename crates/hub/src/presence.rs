@@ -1,4 +1,4 @@
-//! Who is connected to this process, and how far each connection has confirmed what it was sent.
+//! The connections of this process, and the confirmed position of each.
 //!
 //! An agent's stored cursor is the lowest position that its live connections have confirmed (wire.md D.9). What a
 //! connection leaves unconfirmed when it closes keeps the cursor down until the next connection has taken it up,

@@ -1,9 +1,8 @@
-//! A reader behind the log: from its place on, what concerns it is seen to, each lane in the order of the log and lanes side
-//! by side, so that none waits for what is much work in another; then the place moves.
-//! What a crash left undone is done by the next start, and at every process that shares the store: what is done twice must
-//! come to the same as what is done once. The place is one row, and the highest that one of the processes has reached holds
-//! for all.
-//! Must not know: what is seen to.
+//! A reader of the log: from its cursor on, it handles the relevant events, each lane in the order of the log and
+//! lanes concurrently, so that none waits for slow work in another; then it moves the cursor. Work that a crash
+//! interrupted is repeated at the next start, and every process on the store does it, so it must be idempotent. The
+//! cursor is one row, and the highest position of any process counts for all.
+//! Must not know: the work.
 
 use std::{collections::BTreeMap, future::Future, time::Duration};
 

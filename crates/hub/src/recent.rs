@@ -1,5 +1,6 @@
-//! The end of the log as one follower needs it: the events of the kind it asked for, in order, committed lately.
-//! Bounded: what falls out is read from the log again. Must not know: who follows, and why.
+//! The end of the log for one follower: the recently committed events of its kinds, in order. Bounded: older ones are
+//! read from the log again.
+//! Must not know: the follower, and its purpose.
 
 use std::collections::VecDeque;
 

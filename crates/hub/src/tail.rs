@@ -1,5 +1,5 @@
-//! The shared tail: recently committed events of streams that somebody reads live, encoded once for all of them.
-//! A reader that falls off it reads storage.
+//! The shared tail: recently committed events of streams with live readers, encoded once for all of them. A reader
+//! that falls behind it reads storage.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -1,5 +1,5 @@
-//! What passes to a coding agent that does not want to be disturbed by everything, and what waits. Pure.
-//! Must not know: how news are found, or what they say.
+//! The items that may disturb a coding agent at its attention level, and the items that wait. Pure.
+//! Must not know: how news are found, or their content.
 
 use std::collections::BTreeMap;
 

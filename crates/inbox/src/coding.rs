@@ -1,5 +1,5 @@
-//! The operations that coding agents tell of their sessions by: parse, ask, translate the answer.
-//! Must not know: what follows from a moment.
+//! The operations by which coding agents report their sessions: parse, call, translate the answer.
+//! Must not know: the effects of a report.
 
 use axum::{Json, extract::State as With};
 use http::Method;

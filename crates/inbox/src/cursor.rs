@@ -1,5 +1,5 @@
-//! Places in an agent's inbox, and the opaque text that carries one to a client and back. Pure.
-//! Must not know: what stands at a place.
+//! Positions in an agent's inbox, and the opaque text for clients. Pure.
+//! Must not know: the item at a position.
 
 use std::{fmt, str::FromStr};
 

@@ -1,6 +1,5 @@
-//! How much was shown of items that were cut for length: such an item is seen as far as it was shown. Pure, with its stored
-//! form.
-//! Must not know: who was shown them, or how.
+//! The shown length of items that were cut: such an item is seen only up to the cut. Pure, with its stored form.
+//! Must not know: the readers.
 
 use std::collections::BTreeMap;
 

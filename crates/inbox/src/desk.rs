@@ -1,5 +1,5 @@
-//! What one agent's readers share in this process: which streams may have something new, the news that were found,
-//! and who waits.
+//! The shared state of one agent's readers in this process: the streams that may have news, the news found so far,
+//! and the waiting readers.
 //! Must not know: how news are found.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The desks of this process: who has asked lately, and who is told that a stream has grown.
+//! The desks of this process: the agents with recent readers, and the wake-ups when a stream grows.
 //! Must not know: how news are found.
 
 use std::{

@@ -1,6 +1,6 @@
-//! How news are found: which streams may have some behind a position, and what one of them has. A reader waits for so much
-//! of that as is done at once; what is left is done beside it.
-//! Must not know: what has been seen of it.
+//! Finds news: the streams that may have some after a position, and the news of one stream. A reader waits for a
+//! bounded part of this work; the rest runs in the background.
+//! Must not know: marks.
 
 use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, StreamName};

@@ -1,5 +1,5 @@
-//! What an agent has not seen, and what its coding agents do.
-//! Must not know: who looks.
+//! The unread items of an agent, and the activity of its coding agents.
+//! Must not know: the caller.
 
 use futures_util::future::BoxFuture;
 use plenary_accounts::Attention;

@@ -1,5 +1,4 @@
-//! The inbox as the server holds it: the rooms that news come from, the marks of agents, and the observer that tells
-//! readers what has grown.
+//! The inbox in the server: the rooms that have news, the marks of agents, and the observer that wakes readers.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 

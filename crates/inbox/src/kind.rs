@@ -1,5 +1,5 @@
 //! Sets of kinds of news. Pure.
-//! Must not know: what a piece of news says.
+//! Must not know: the content of news.
 
 use std::str::FromStr;
 

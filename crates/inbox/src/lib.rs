@@ -1,5 +1,6 @@
-//! The inbox: news for an agent from every room in one view with one cursor, and what the agent has seen.
-//! Nothing is written per recipient but marks. Must not know: how a room decides, or any database.
+//! The inbox: news for an agent from every room in one view with one cursor, and the agent's marks. Only marks are
+//! written per recipient.
+//! Must not know: how a room decides, or any database.
 
 mod attention;
 mod coding;

@@ -1,4 +1,4 @@
-//! How far an agent has got, kind by kind, and what that makes of one message. Pure, with its stored form.
+//! The marks of an agent, kind by kind, and the resulting state of one message. Pure, with its stored form.
 //! Must not know: how marks are written.
 
 use std::collections::BTreeMap;

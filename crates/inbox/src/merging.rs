@@ -1,6 +1,5 @@
-//! Two orders as one: what the log holds, and the frames that are retained, by when each was said. Within each its own
-//! order stays.
-//! Must not know: what is shown of them.
+//! Merges two orders: the log, and the retained frames, by time. Each keeps its own order.
+//! Must not know: the presentation.
 
 use plenary_frames::news::RetainedFrame;
 use plenary_kernel::Position;

@@ -1,5 +1,5 @@
-//! One read of an inbox: from where, what of it the agent may see, and how much is unread.
-//! Must not know: HTTP, or how long anybody waits.
+//! One read of an inbox: its start, the items that the agent may see, and the number of unread ones.
+//! Must not know: HTTP, or the duration of a wait.
 
 use std::{
     collections::HashMap,

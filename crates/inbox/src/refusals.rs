@@ -1,4 +1,4 @@
-//! One exhaustive mapping from what went wrong to what the client is told, in the house form.
+//! One exhaustive mapping from failures to responses, in the common form.
 
 use plenary_kernel::{Class, Refusal};
 use plenary_room::House;

@@ -1,5 +1,5 @@
-//! The operations of the inbox: parse, ask, translate the answer.
-//! Must not know: where news come from.
+//! The operations of the inbox: parse, call, translate the answer.
+//! Must not know: the source of news.
 
 use std::{str::FromStr, time::Duration};
 

@@ -1,6 +1,6 @@
-//! The places of one agent's news, in order: found once, and then only what is new is looked for. What is found first is
-//! shown first: nothing waits until every stream of an agent was looked at. Pure.
-//! Must not know: how news are found, or what they say.
+//! The positions of one agent's news, in order: found once, afterwards only new ones are searched. Items are shown as
+//! soon as they are found: a read does not wait for all streams of an agent. Pure.
+//! Must not know: how news are found, or their content.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,6 +1,6 @@
-//! What was handed to coding agents and has not been in context since: session by session, until its next event says that
-//! it was, or that it never will be. Pure, with its stored form.
-//! Must not know: how hooks speak, or how marks are written.
+//! Items that were shown to coding agents and are not in context yet: by session, until its next event decides. Pure,
+//! with its stored form.
+//! Must not know: the protocol of hooks, or how marks are written.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Given what was shown, when a session does something, then this is in context and that is unread again.
+//! Given, when, then: shown items, an event of a session, the items in context and the unread ones.
 
 use plenary_kernel::Position;
 

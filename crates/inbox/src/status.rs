@@ -1,5 +1,5 @@
-//! What is known to have become of one message with each of its recipients. No state is claimed that is not true: each
-//! follows from something that the recipient, or its stack, has done.
+//! The state of one message for each recipient. Every state has evidence: an action of the recipient or of its
+//! client.
 //! Must not know: HTTP.
 
 use plenary_accounts::{Attention, AttentionLevel};

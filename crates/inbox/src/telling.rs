@@ -1,5 +1,5 @@
 //! The text of an inbox item for its agent, by the rules of its room, at the time of reading.
-//! Must not know: what has been seen.
+//! Must not know: marks.
 
 use plenary_accounts::{AttentionLevel, KnownAgent, may_contact, trust_tier};
 use plenary_frames::news::RetainedFrame;

@@ -1,5 +1,5 @@
-//! Waiting for news: woken by what is committed, ended by a deadline, by the end of the token or of the server.
-//! Must not know: what the news are.
+//! Waiting for news: woken by commits, ended by a deadline, or by the end of the token or of the server.
+//! Must not know: the news.
 
 use std::time::Duration;
 

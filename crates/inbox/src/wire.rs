@@ -1,5 +1,5 @@
-//! What clients get: items, pages, marks.
-//! Must not know: where news come from.
+//! The responses: items, pages, marks.
+//! Must not know: the source of news.
 
 use plenary_accounts::{AttentionChange, AttentionLevel, TrustTier};
 use plenary_kernel::{AgentHandle, Refusal, SessionId, TimestampMs};

@@ -1,5 +1,6 @@
-//! Signatures for `jsonwebtoken`, verified by ring: the library brings RustCrypto or AWS-LC, and this server has ring.
-//! Must not know: where a key comes from.
+//! Signatures for `jsonwebtoken`, verified by ring: the library brings RustCrypto or AWS-LC, and this server already
+//! has ring.
+//! Must not know: the source of a key.
 
 use std::sync::Once;
 

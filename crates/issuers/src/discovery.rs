@@ -1,6 +1,6 @@
-//! What an issuer says of itself (OpenID Connect Discovery), and its keys: fetched, bounded, and kept for a while. Nobody can
-//! make this server ask more often than a few times a minute, whatever keys somebody names.
-//! Must not know: what a token says.
+//! An issuer's metadata (OpenID Connect Discovery) and its keys: fetched, bounded, and cached. No caller can cause
+//! more than a few fetches per minute, whatever key ids it sends.
+//! Must not know: the content of a token.
 
 use std::{sync::Arc, time::Duration};
 
@@ -51,19 +51,24 @@ impl Known {
     }
 }
 
-/// How often was fetched in the present minute.
+/// How often was fetched in the present minute, and when it last failed.
 #[derive(Debug, Default)]
 struct Fetches {
     minute: u64,
     count: u32,
+    failed_at: Option<TimestampMs>,
 }
 
 impl Fetches {
-    /// Counts one more; false where that would be too many.
-    fn may(&mut self, now: TimestampMs) -> bool {
+    /// Counts one more; false where that would be too many, or where somebody is served without it and the last one has just
+    /// failed.
+    fn may(&mut self, now: TimestampMs, is_served: bool) -> bool {
+        if is_served && self.failed_at.is_some_and(|at| now.0 < at.0.saturating_add(MINUTE_MS)) {
+            return false;
+        }
         let minute = now.0 / MINUTE_MS;
         if self.minute != minute {
-            *self = Self { minute, count: 0 };
+            (self.minute, self.count) = (minute, 0);
         }
         self.count += 1;
         self.count <= FETCHES_PER_MINUTE_MAX
@@ -89,7 +94,8 @@ impl Discovery {
         &self.url
     }
 
-    /// What is known, with the key of this id if the issuer has it.
+    /// What is known, with the key of this id if the issuer has it. Nobody waits for an issuer whose key is known: of those who
+    /// come with it one looks whether there are others, at most once a minute where that fails.
     ///
     /// # Errors
     /// `Unavailable` when nothing is known that may still be used.
@@ -99,19 +105,27 @@ impl Discovery {
         if let Some(known) = kept().filter(is_enough) {
             return Ok(known);
         }
+        let usable = || kept().filter(|known| known.is_younger(KEYS_KEPT_MS, now));
+        let serves = usable().filter(|known| known.keys.has(key));
         // One fetch at a time: whoever waited for it finds what it brought.
-        let mut fetches = self.fetches.lock().await;
+        let mut fetches = match (self.fetches.try_lock(), &serves) {
+            (Ok(fetches), _) => fetches,
+            (Err(_), Some(known)) => return Ok(known.clone()),
+            (Err(_), None) => self.fetches.lock().await,
+        };
         if let Some(known) = kept().filter(is_enough) {
             return Ok(known);
         }
-        if fetches.may(now) {
-            match self.fetched(now).await {
+        if fetches.may(now, serves.is_some()) {
+            let fetched = self.fetched(now).await;
+            fetches.failed_at = fetched.is_err().then_some(now);
+            match fetched {
                 Ok(known) => *self.known.write() = Some(Arc::new(known)),
                 Err(why) => tracing::warn!(issuer = %self.url, why, "the keys of an issuer were not fetched"),
             }
         }
         drop(fetches);
-        kept().filter(|known| known.is_younger(KEYS_KEPT_MS, now)).ok_or(Flaw::Unavailable)
+        usable().ok_or(Flaw::Unavailable)
     }
 
     async fn fetched(&self, now: TimestampMs) -> Result<Known, String> {
@@ -168,8 +182,57 @@ mod tests {
     fn fetches_are_a_few_a_minute() {
         let mut fetches = Fetches::default();
         let now = TimestampMs(5 * MINUTE_MS + 1);
-        let allowed = (0..100).filter(|_| fetches.may(now)).count();
+        let allowed = (0..100).filter(|_| fetches.may(now, false)).count();
         assert_eq!(u32::try_from(allowed), Ok(FETCHES_PER_MINUTE_MAX));
-        assert!(fetches.may(TimestampMs(6 * MINUTE_MS)));
+        assert!(fetches.may(TimestampMs(6 * MINUTE_MS), false));
+    }
+
+    const NOW: TimestampMs = TimestampMs(KEYS_KEPT_MS);
+
+    /// An issuer that nobody reaches, of which was known this long ago that it has the key `a`.
+    fn away(known_ms_ago: u64) -> Discovery {
+        let tls = plenary_outward::client_config(false, None, "").unwrap();
+        let pool = GuardedPool::new(plenary_outward::guard::Guard::new(true), tls);
+        // Nobody listens at this port.
+        let url = "http://127.0.0.1:9";
+        let discovery = Discovery::new(url.to_owned(), true, pool);
+        let document = format!(r#"{{"issuer": "{url}", "jwks_uri": "{url}/keys"}}"#);
+        let keys = br#"{"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "a", "x": "AA"}]}"#;
+        *discovery.known.write() = Some(Arc::new(Known {
+            document: serde_json::from_str(&document).unwrap(),
+            keys: Keys::read(keys).unwrap(),
+            at: TimestampMs(NOW.0 - known_ms_ago),
+        }));
+        discovery
+    }
+
+    async fn at_once<T>(waits: impl Future<Output = T>) -> Option<T> {
+        timeout(Duration::ZERO, waits).await.ok()
+    }
+
+    #[tokio::test]
+    async fn who_comes_with_a_key_that_is_known_does_not_wait_for_a_fetch() {
+        let discovery = away(KEYS_FRESH_MS);
+        let _fetching = discovery.fetches.lock().await;
+        assert!(at_once(discovery.known(Some("a"), NOW)).await.is_some_and(|known| known.is_ok()));
+        assert!(at_once(discovery.known(None, NOW)).await.is_some_and(|known| known.is_ok()));
+        assert!(at_once(discovery.known(Some("b"), NOW)).await.is_none(), "another key may be new");
+        let discovery = away(KEYS_KEPT_MS);
+        let _fetching = discovery.fetches.lock().await;
+        assert!(at_once(discovery.known(Some("a"), NOW)).await.is_none(), "what is a day old is not used");
+    }
+
+    #[tokio::test]
+    async fn an_issuer_that_is_away_is_asked_for_known_keys_once_a_minute() {
+        let discovery = away(KEYS_FRESH_MS);
+        let count = async |at: u64| {
+            assert!(discovery.known(Some("a"), TimestampMs(at)).await.is_ok());
+            discovery.fetches.lock().await.count
+        };
+        assert_eq!(count(NOW.0).await, 1);
+        assert_eq!(count(NOW.0 + MINUTE_MS - 1).await, 1);
+        assert!(discovery.known(Some("b"), NOW).await.is_ok_and(|known| !known.keys.has(Some("b"))));
+        assert_eq!(count(NOW.0).await, 2, "another key may be new");
+        assert_eq!(count(NOW.0 + MINUTE_MS).await, 1, "a minute later");
     }
 }

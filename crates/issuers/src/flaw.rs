@@ -1,4 +1,4 @@
-//! Why a token of an issuer is not accepted. Pure.
+//! The reasons why a token of an issuer is refused. Pure.
 //! Must not know: how a refusal is sent.
 
 /// Why a token is not accepted, or its issuer cannot say.

@@ -1,5 +1,5 @@
-//! One issuer: what the operator says of it, and its tokens verified.
-//! Must not know: which use a token is put to.
+//! One issuer: its configuration, and the verification of its tokens.
+//! Must not know: the use of a token.
 
 use std::{fmt, sync::Arc};
 
@@ -54,6 +54,15 @@ pub struct IssuerSettings {
     pub agents: Vec<AgentRule>,
 }
 
+/// What a token of an issuer is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenUse {
+    /// It is exchanged for a token of this server.
+    Exchange,
+    /// It is sent in place of one.
+    Access,
+}
+
 /// An issuer.
 pub struct Issuer {
     settings: IssuerSettings,
@@ -97,7 +106,7 @@ impl Issuer {
     }
     /// What a session hangs on that a rule admits: it ends when the operator changes the rule, or removes the issuer.
     #[must_use]
-    pub fn proof(&self, rule: &PersonRule) -> TokenDigest {
+    pub fn person_proof(&self, rule: &PersonRule) -> TokenDigest {
         // No token has a NUL in it, so this is the digest of none.
         let PersonRule { claims, keyring, role, person } = rule;
         let person = person.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -106,9 +115,22 @@ impl Issuer {
             "a rule of an issuer\0{name}\0{url}\0{claims}\0{keyring}\0{role:?}\0{person}"
         ))
     }
-    /// The same of every rule.
-    pub fn proofs(&self) -> impl Iterator<Item = TokenDigest> {
-        self.settings.people.iter().map(|rule| self.proof(rule))
+    /// What a token hangs on that a rule admits, in the same way.
+    #[must_use]
+    pub fn agent_proof(&self, rule: &AgentRule, put_to: TokenUse) -> TokenDigest {
+        let AgentRule { claims, agent, scope, lasts_ms } = rule;
+        let (name, url, audiences) = (self.name(), self.url(), &self.settings.audiences);
+        TokenDigest::of(&format!(
+            "a rule of an issuer for agents\0{name}\0{url}\0{audiences:?}\0{claims}\0{agent}\0{scope}\0{lasts_ms}\0{put_to:?}"
+        ))
+    }
+    /// The same of every rule; tokens are sent as they are where `is_authorization`.
+    pub(crate) fn proofs(&self, is_authorization: bool) -> impl Iterator<Item = TokenDigest> {
+        let uses = [TokenUse::Exchange].into_iter().chain(is_authorization.then_some(TokenUse::Access));
+        let agents = uses.flat_map(move |put_to| {
+            self.settings.agents.iter().map(move |rule| self.agent_proof(rule, put_to))
+        });
+        self.settings.people.iter().map(|rule| self.person_proof(rule)).chain(agents)
     }
 
     pub(crate) fn client(&self) -> Option<&Client> {

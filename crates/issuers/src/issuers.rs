@@ -1,8 +1,9 @@
 //! The issuers of a server.
-//! Must not know: which use a token is put to.
+//! Must not know: the use of a token.
 
 use std::sync::Arc;
 
+use plenary_accounts::TokenDigest;
 use plenary_kernel::TimestampMs;
 
 use crate::{
@@ -41,6 +42,12 @@ impl Issuers {
     #[must_use]
     pub fn authorization(&self) -> Option<&Arc<Issuer>> {
         self.authorization.as_ref()
+    }
+
+    /// What sessions and tokens may hang on that began at an issuer: a proof of each rule, for each use that a token may be put to.
+    pub fn proofs(&self) -> impl Iterator<Item = TokenDigest> {
+        let gives_access = |issuer| self.authorization.as_ref().is_some_and(|one| Arc::ptr_eq(one, issuer));
+        self.all.iter().flat_map(move |issuer| issuer.proofs(gives_access(issuer)))
     }
 
     /// A token of whichever issuer it names.

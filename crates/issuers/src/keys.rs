@@ -1,4 +1,4 @@
-//! An issuer's public keys (RFC 7517): those that sign by an asymmetric algorithm. Pure.
+//! An issuer's public keys (RFC 7517): only those for asymmetric signatures. Pure.
 //! Must not know: how they are fetched.
 
 use jsonwebtoken::{Algorithm, DecodingKey};

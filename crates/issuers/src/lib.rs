@@ -1,6 +1,6 @@
-//! Issuers of tokens outside this server, as the operator configures them: their keys, the checks of their tokens, and the
-//! rules that say who is admitted and as whom.
-//! Must not know: what a session or a token of this server is made of; the accounts make both.
+//! External issuers of tokens, as the operator configures them: their keys, the verification of their tokens, and the
+//! rules that map claims to accounts.
+//! Must not know: the content of this server's sessions and tokens; `accounts` creates both.
 
 mod crypto;
 mod discovery;
@@ -14,7 +14,7 @@ mod sign_in;
 mod verify;
 
 pub use flaw::Flaw;
-pub use issuer::{Client, Issuer, IssuerSettings};
+pub use issuer::{Client, Issuer, IssuerSettings, TokenUse};
 pub use issuers::Issuers;
 pub use rules::{AgentRule, ClaimPatterns, Claims, PersonRule};
 pub use sign_in::SignInAttempt;

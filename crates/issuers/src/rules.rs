@@ -1,4 +1,4 @@
-//! Who is admitted, and as whom: rules over the claims of a token that was verified. Pure.
+//! Rules of admission: they map the claims of a verified token to an account. Pure.
 //! Must not know: how a token is verified.
 
 use std::{collections::BTreeMap, fmt};
@@ -6,6 +6,18 @@ use std::{collections::BTreeMap, fmt};
 use plenary_accounts::{ConsoleRole, Keyring, Scope};
 use plenary_kernel::AgentHandle;
 use serde_json::{Map, Value};
+
+/// Claims that people may choose for themselves; `sub` alone says at an issuer who somebody is (OpenID Connect Core, 5.1 and 5.7).
+const CHOSEN: [&str; 8] = [
+    "name",
+    "given_name",
+    "family_name",
+    "middle_name",
+    "nickname",
+    "preferred_username",
+    "profile",
+    "website",
+];
 
 /// The claims of a token.
 pub type Claims = Map<String, Value>;
@@ -51,6 +63,9 @@ impl ClaimPatterns {
         }
         if claims.keys().any(String::is_empty) || claims.values().any(String::is_empty) {
             return Err("has a claim without a name or a pattern");
+        }
+        if claims.keys().all(|name| CHOSEN.contains(&name.as_str())) {
+            return Err("names only claims that people may choose for themselves at the issuer: name `sub`");
         }
         Ok(Self(claims.into_iter().map(|(name, pattern)| (name, Pattern(pattern))).collect()))
     }
@@ -210,5 +225,18 @@ mod tests {
     fn a_rule_names_a_claim() {
         assert!(ClaimPatterns::new(BTreeMap::new()).is_err());
         assert!(ClaimPatterns::new(BTreeMap::from([("sub".into(), String::new())])).is_err());
+    }
+
+    #[test]
+    fn a_rule_names_a_claim_that_people_do_not_choose() {
+        let rule = |names: &[&str]| {
+            ClaimPatterns::new(names.iter().map(|name| ((*name).to_owned(), "ida".to_owned())).collect())
+        };
+        for chosen in [&["preferred_username"][..], &["name"], &["nickname", "profile"]] {
+            assert!(rule(chosen).is_err(), "{chosen:?}");
+        }
+        for other in [&["sub"][..], &["preferred_username", "groups"], &["email"]] {
+            assert!(rule(other).is_ok(), "{other:?}");
+        }
     }
 }

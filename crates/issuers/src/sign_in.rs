@@ -1,6 +1,6 @@
-//! Signing a person in at an issuer (OpenID Connect Core, 3.1): where the browser is sent, and what a code is redeemed for.
-//! What ties the browser to its attempt follows from one secret that only the browser keeps, so nothing is stored.
-//! Must not know: what becomes of a person who is admitted.
+//! Sign-in of a person with an issuer (OpenID Connect Core, 3.1): the redirect of the browser, and the exchange of
+//! the code. The browser's attempt derives from one secret that only the browser keeps, so nothing is stored.
+//! Must not know: the session of an admitted person.
 
 use base64::{
     Engine as _,
@@ -21,15 +21,16 @@ use crate::{
     verify::Proven,
 };
 
-/// One attempt of one browser.
+/// One attempt of one browser at one issuer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignInAttempt(String);
 
 impl SignInAttempt {
-    /// The attempt of a secret: at least 128 random bits as text, which only the browser keeps.
+    /// The attempt of a secret, at least 128 random bits as text, which only the browser keeps; at the issuer of this name. What one
+    /// issuer learns of an attempt is good for nothing at another one.
     #[must_use]
-    pub fn of(secret: &str) -> Self {
-        Self(secret.to_owned())
+    pub fn of(issuer: &str, secret: &str) -> Self {
+        Self(format!("{issuer}\0{secret}"))
     }
 
     fn derived(&self, purpose: &str) -> String {
@@ -174,12 +175,16 @@ mod tests {
 
     #[test]
     fn what_goes_out_of_an_attempt_differs_and_tells_nothing_of_its_secret() {
-        let attempt = SignInAttempt::of("secret");
+        let attempt = SignInAttempt::of("acme", "secret");
         let made = [attempt.state(), attempt.nonce(), attempt.verifier(), attempt.challenge()];
         for (nth, one) in made.iter().enumerate() {
             assert!(one.len() == 43 && !made[..nth].contains(one), "RFC 7636 wants 43 characters or more");
         }
-        assert_ne!(attempt.state(), SignInAttempt::of("other").state());
+        for other in [SignInAttempt::of("acme", "other"), SignInAttempt::of("other", "secret")] {
+            assert_ne!(attempt.state(), other.state());
+            assert_ne!(attempt.nonce(), other.nonce());
+            assert_ne!(attempt.challenge(), other.challenge());
+        }
     }
 
     #[test]

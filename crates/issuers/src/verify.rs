@@ -1,8 +1,9 @@
-//! Whether a token is its issuer's, for this server, and valid now. Pure.
-//! Must not know: where keys come from, or whom a token admits.
+//! Verifies a token: its issuer, its audience, and its validity. Pure.
+//! Must not know: the source of keys, or the rules of admission.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{Validation, errors::ErrorKind};
+use jsonwebtoken::{Algorithm, Validation, errors::ErrorKind};
+use plenary_accounts::TokenDigest;
 use plenary_kernel::TimestampMs;
 use serde_json::{Map, Value};
 
@@ -23,6 +24,16 @@ pub struct Proven {
     pub claims: Claims,
     /// When it ends.
     pub ends: TimestampMs,
+    /// The digest of what was signed: without the signature, of which there may be many for the same text.
+    pub signed: TokenDigest,
+}
+
+impl Proven {
+    /// Until when it is accepted here, however far the issuer's clock is off.
+    #[must_use]
+    pub fn accepted_until(&self) -> TimestampMs {
+        TimestampMs(self.ends.0.saturating_add(SKEW_MS_MAX))
+    }
 }
 
 impl Proven {
@@ -47,7 +58,7 @@ pub(crate) struct Expected<'a> {
 /// The head of a token, before its signature was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
-    algorithm: String,
+    algorithm: Algorithm,
     pub(crate) key: Option<String>,
     kind: Option<String>,
 }
@@ -85,9 +96,8 @@ impl Head {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(_) => Err(Flaw::Malformed),
         };
-        let algorithm = text("alg")?.ok_or(Flaw::Malformed)?;
         // A secret is no key that an issuer publishes, and `none` is no signature.
-        algorithm_of(&algorithm).ok_or(Flaw::Algorithm)?;
+        let algorithm = algorithm_of(&text("alg")?.ok_or(Flaw::Malformed)?).ok_or(Flaw::Algorithm)?;
         Ok(Self { algorithm, key: text("kid")?, kind: text("typ")? })
     }
 
@@ -114,16 +124,17 @@ pub(crate) fn verify(
     if !head.is_kind(expected.is_id_token) {
         return Err(Flaw::Type);
     }
-    let algorithm = algorithm_of(&head.algorithm).ok_or(Flaw::Algorithm)?;
-    let key = keys.of(head.key.as_deref(), algorithm)?;
-    let mut validation = Validation::new(algorithm);
+    let key = keys.of(head.key.as_deref(), head.algorithm)?;
+    let mut validation = Validation::new(head.algorithm);
     // The claims are looked at below, by this server's clock.
     validation.validate_exp = false;
     validation.validate_aud = false;
     validation.required_spec_claims.clear();
     let decoded = jsonwebtoken::decode::<Claims>(token, &key.decoding, &validation);
     let claims = decoded.map_err(|error| flaw_of(error.kind()))?.claims;
-    checked(claims, expected, now)
+    // ECDSA has two signatures of a text for each that the issuer made, and nobody needs its key for the other one.
+    let (signed, _) = token.rsplit_once('.').ok_or(Flaw::Malformed)?;
+    checked(claims, TokenDigest::of(signed), expected, now)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum grows; whatever else is wrong is its form")]
@@ -142,7 +153,12 @@ fn time(value: &Value) -> Option<TimestampMs> {
     Some(TimestampMs(seconds.saturating_mul(1_000)))
 }
 
-fn checked(claims: Claims, expected: Expected<'_>, now: TimestampMs) -> Result<Proven, Flaw> {
+fn checked(
+    claims: Claims,
+    signed: TokenDigest,
+    expected: Expected<'_>,
+    now: TimestampMs,
+) -> Result<Proven, Flaw> {
     let at = |name: &str| claims.get(name).map(|value| time(value).ok_or(Flaw::Claims)).transpose();
     if claims.get("iss").and_then(Value::as_str) != Some(expected.issuer) {
         return Err(Flaw::Issuer);
@@ -175,7 +191,7 @@ fn checked(claims: Claims, expected: Expected<'_>, now: TimestampMs) -> Result<P
     }
     let subject = claims.get("sub").and_then(Value::as_str).filter(|subject| !subject.is_empty());
     let subject = subject.ok_or(Flaw::Claims)?.to_owned();
-    Ok(Proven { subject, claims, ends })
+    Ok(Proven { subject, claims, ends, signed })
 }
 
 #[cfg(test)]

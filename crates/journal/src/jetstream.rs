@@ -1,5 +1,6 @@
-//! The journal as a stream of NATS JetStream: three replicas, a record a message, fenced by the stream's last sequence.
-//! Hints go over a plain subject beside it. Must not know: what is in a record.
+//! The journal as a stream of NATS JetStream: three replicas, one record per message, fenced by the stream's last
+//! sequence. Wake-ups use a plain subject.
+//! Must not know: the content of a record.
 
 mod fit;
 

@@ -1,6 +1,6 @@
-//! A replicated journal: numbered records without gaps, each appended only if it is the next one. What a cluster's nodes
-//! agree on goes through it; nothing else is asked of what carries it.
-//! Must not know: what is in a record, or any protocol.
+//! A replicated journal: numbered records without gaps, each appended only if it is the next one. It orders the
+//! records of a cluster's nodes and has no other task.
+//! Must not know: the content of a record, or any protocol.
 
 pub mod jetstream;
 pub mod memory;

@@ -1,4 +1,4 @@
-//! The journal in memory, for tests: it loses answers, conflicts and stalls when it is told.
+//! The journal in memory, for tests: it loses answers, conflicts and stalls on command.
 //! Must not know: any server.
 
 use std::sync::Arc;

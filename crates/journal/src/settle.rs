@@ -1,5 +1,5 @@
-//! What became of a record that was published: a publication that nobody answered is looked up where it would be.
-//! Must not know: what carries the journal.
+//! The outcome of a publication: if it got no answer, its position in the journal is read.
+//! Must not know: the transport of the journal.
 
 use std::time::Duration;
 

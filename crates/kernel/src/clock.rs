@@ -1,4 +1,4 @@
-//! Where time and randomness come from, as an interface: every room that needs them is given a `Clock`.
+//! The source of time and randomness, as an interface: every room that needs them gets a `Clock`.
 //! Must not know: the machine's clock, or any source of randomness.
 
 use crate::{Stamp, TimestampMs};

@@ -1,6 +1,6 @@
-//! Forms: values that a person is asked for, as the flat JSON Schema of an elicitation has them (Model Context Protocol
-//! 2025-11-25 and 2026-07-28, Agent Client Protocol 1). What a schema says beyond that is passed over. Pure.
-//! Must not know: who asks, how a form is shown, or what its values are for.
+//! Forms: the values that a request asks a person for, as the flat JSON Schema of an elicitation (Model Context
+//! Protocol 2025-11-25 and 2026-07-28, Agent Client Protocol 1). Other members of a schema are ignored. Pure.
+//! Must not know: the requester, the presentation of a form, or the purpose of its values.
 
 use serde_json::{Map, Value};
 
@@ -79,8 +79,10 @@ impl Form {
         if properties.len() > FORM_FIELDS_MAX {
             return Err(format!("may have at most {FORM_FIELDS_MAX} fields"));
         }
-        let required =
-            schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let required = match schema.get("required") {
+            None => &[][..],
+            Some(required) => required.as_array().ok_or("must have a list `required`")?,
+        };
         if !required.iter().all(|name| name.as_str().is_some_and(|name| properties.contains_key(name))) {
             return Err("requires a field that it does not have".to_owned());
         }
@@ -310,6 +312,8 @@ mod tests {
             json!({"type": "array"}),
             json!({"properties": []}),
             json!({"required": ["a"]}),
+            json!({"required": 5, "properties": {"a": {"type": "string"}}}),
+            json!({"required": null, "properties": {"a": {"type": "string"}}}),
             of(json!({"type": "object"})),
             of(json!({})),
             of(json!({"type": "array", "items": {"type": "string"}})),

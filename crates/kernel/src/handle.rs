@@ -1,5 +1,5 @@
 //! Owners, agents and the entries that name them (wire.md D.1, ASP-1, ASP-7).
-//! Must not know: whether a name exists, or who may reach it.
+//! Must not know: whether a name exists, or who may contact it.
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Ids that the server mints: a prefix and a 26-character ULID (wire.md 2.1).
-//! Must not know: where time and randomness come from; both arrive in a `Stamp`.
+//! Ids that the server creates: a prefix and a 26-character ULID (wire.md 2.1).
+//! Must not know: the source of time and randomness; both arrive in a `Stamp`.
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 

@@ -1,6 +1,6 @@
-//! An inbox as a text for models: facts, with whatever others wrote fenced as data. Pure; the command line's hook and
+//! An inbox as a text for models: facts, with the text of others fenced as data. Pure; the command line's hook and
 //! the tools use the same function.
-//! Must not know: how the page came here.
+//! Must not know: the source of the page.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! JSON at the edge: what is refused before anything is parsed, and the canonical form that digests use.
+//! JSON at the edge: the checks before parsing, and the canonical form for digests.
 //! Must not know: any protocol's shapes.
 
 mod canonical;

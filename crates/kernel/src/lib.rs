@@ -1,4 +1,4 @@
-//! Names, ids, stamps, places in the log, JSON rules and limits that every room shares.
+//! Names, ids, stamps, log positions, JSON rules and limits that every room shares.
 //! Must not know: I/O, the machine's clock, randomness, async, any protocol.
 
 mod clock;

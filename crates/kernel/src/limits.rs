@@ -1,4 +1,4 @@
-//! Every limit that more than one room shares, by name, with what happens past it.
+//! Every limit that more than one room shares, by name, with its effect.
 
 /// Largest request body, in bytes; past it 413 (wire.md D.3).
 pub const BODY_OCTETS_MAX: usize = 1 << 20;

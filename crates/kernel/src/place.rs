@@ -1,4 +1,4 @@
-//! Places: `Position` in the whole log, `Version` in one stream.
+//! `Position` in the whole log, and `Version` in one stream.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! How a server proves that it knows a token before the token is sent to it: it answers a challenge with a MAC that only
-//! who knows the token, or its digest, can make. The MAC names the port, so that a listener that passes challenges on to
-//! the true server gets no answer it can use.
-//! Must not know: HTTP, whose a token is, randomness.
+//! The server's proof that it knows a token, before the token is sent to it: it answers a challenge with a MAC that
+//! only a server that knows the token, or its digest, can compute. The MAC names the port, so that a listener that
+//! forwards challenges to the true server gets no usable answer.
+//! Must not know: HTTP, the owner of a token, randomness.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;

@@ -1,4 +1,4 @@
-//! The one shape of a normal "no", before a protocol gives it its own body (wire.md D.3).
+//! The common form of a refusal, before a protocol gives it its own body (wire.md D.3).
 //! Must not know: any protocol's JSON; each room serialises it.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Times as RFC 3339 writes them: read with their zone, written in UTC to the millisecond.
+//! Times in RFC 3339 form: read with their zone, written in UTC to the millisecond.
 //! Must not know: the present.
 
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Bounded resources that several owners share: a limit for all of them and a smaller one for each, so that nobody
-//! can use up what the others need.
-//! Must not know: what is counted, or how a refusal is worded.
+//! Bounded resources that several owners share: a limit for all of them and a smaller one for each, so that no owner
+//! can use up the shares of others.
+//! Must not know: the counted resource, or the text of a refusal.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 

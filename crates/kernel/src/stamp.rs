@@ -1,4 +1,4 @@
-//! What a decider may know of time and chance: both are handed to it.
+//! The time and randomness for one decision, as values.
 //! Must not know: the system clock or a random source.
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
-//! The characters that a name or another one-line text may not hold, because a reader does not see them or sees
-//! something else than what is there: controls, line breaks, direction marks, invisible characters and tags. Pure.
-//! Must not know: which member of which request holds the text.
+//! The characters that a name or another one-line text may not contain, because a reader cannot see them or would
+//! misread the text: controls, line breaks, direction marks, invisible characters and tags. Pure.
+//! Must not know: which member of which request contains the text.
 
 /// Zero-width non-joiner: part of the spelling in several scripts.
 const ZWNJ: char = '\u{200c}';

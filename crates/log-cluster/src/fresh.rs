@@ -1,5 +1,5 @@
-//! Reads that are as fresh as the journal: before one begins, the node has applied what the journal had then. Reads that
-//! wait together ask once. A node that is cut off answers from its own file, as it is.
+//! Reads that are as fresh as the journal: before a read, the node applies all records that the journal has at that
+//! time. Concurrent reads share one request to the journal. A disconnected node reads its own file as it is.
 //! Must not know: how records are applied.
 
 use std::{sync::Arc, time::Duration};

@@ -1,6 +1,6 @@
-//! The log of several nodes: each keeps it whole in its own SQLite file and decides appends on that; a journal that all
-//! share says which record is the next. An append is acknowledged when the journal and this node's file have it on disk.
-//! Must not know: any protocol, or what carries the journal.
+//! The log of several nodes: each node keeps the whole log in its own SQLite file and decides appends on it; a shared
+//! journal orders the records. An append is acknowledged when the journal and this node's file have it on disk.
+//! Must not know: any protocol, or the transport of the journal.
 
 mod fresh;
 mod names;

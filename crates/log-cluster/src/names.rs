@@ -1,4 +1,4 @@
-//! The names of indexes that came in records: the program knows a few by heart, and keeps each for good.
+//! The names of indexes in records: a few are known at compile time, others are interned permanently.
 
 use std::collections::HashSet;
 

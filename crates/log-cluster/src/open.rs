@@ -1,5 +1,6 @@
-//! A node's start: its replica is held against the journal, rebuilt where it is wrong, and brought to the journal's end
-//! before anything is served. Must not know: how records are decided.
+//! A node's start: it compares its replica with the journal, rebuilds a wrong replica, and reads the journal to its
+//! end before it serves requests.
+//! Must not know: how records are decided.
 
 use std::{
     path::{Path, PathBuf},

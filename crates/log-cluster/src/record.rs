@@ -1,5 +1,6 @@
-//! A record of the log's journal: what one group of appends writes, and the hash of the record before it.
-//! The stored form is frozen. Pure. Must not know: where records are kept.
+//! A record of the log's journal: the writes of one group of appends, and the hash of the previous record. The stored
+//! form is frozen. Pure.
+//! Must not know: where records are stored.
 
 use std::collections::HashMap;
 

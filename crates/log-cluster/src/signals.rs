@@ -1,6 +1,6 @@
-//! Signals of a cluster: they go through a journal of their own that forgets, so that all nodes see one order, and whoever
-//! publishes has seen every number that was given before. Answers and signs of life go the same way.
-//! Must not know: any protocol, or what carries the journal.
+//! Signals of a cluster: they use a separate journal with short retention, so that all nodes see one order, and a
+//! publisher has seen every number assigned before. Answers and heartbeats go the same way.
+//! Must not know: any protocol, or the transport of the journal.
 
 mod counters;
 mod form;

@@ -1,5 +1,5 @@
-//! Holds a journal and a replica of it against each other, record by record.
-//! Must not know: what is in the records.
+//! Compares a journal with a replica of it, record by record.
+//! Must not know: the content of the records.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! A walk over everything that the store holds, in pages, while other processes may write to it; and checksums for what
-//! is older than they are. Must not know: what is wrong with a log; `plenary_log::Walk` does.
+//! A scan of the whole store, in pages, while other processes may write to it; and checksums for older records.
+//! Must not know: the errors of a log; `plenary_log::Walk` finds them.
 
 use plenary_kernel::{Position, limits::READ_ROWS_MAX};
 use plenary_log::{Audit, Change, Digest, Looks, StreamName, Usage, Walk};

@@ -1,4 +1,4 @@
-//! How often a lost server is tried again.
+//! The retry intervals for a lost server.
 
 use std::{future::Future, time::Duration};
 

@@ -1,5 +1,5 @@
-//! A connection that writes what only one process should: the one that holds an advisory lock, which goes with the
-//! connection. Must not know: what is written.
+//! A connection for writes of a single process: it holds an advisory lock, which ends with the connection.
+//! Must not know: the writes.
 
 use std::sync::Arc;
 

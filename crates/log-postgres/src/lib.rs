@@ -1,5 +1,6 @@
-//! The log on PostgreSQL. Several processes may write to one store: every append holds the head row locked until its
-//! commit, so position order is commit order. Must not know: any protocol.
+//! The log on PostgreSQL. Several processes may write to one store: every append holds a lock on the head row until
+//! its commit, so position order is commit order.
+//! Must not know: any protocol.
 
 mod audit;
 mod backoff;

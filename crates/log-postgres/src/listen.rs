@@ -1,4 +1,5 @@
-//! The ear for other processes' commits: NOTIFY on a connection of its own. It only ever makes the tail look sooner.
+//! Listens for other processes' commits: NOTIFY on a separate connection. A notification only makes the tail read
+//! sooner.
 
 use std::{future::poll_fn, sync::Arc, time::Duration};
 

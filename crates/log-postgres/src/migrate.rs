@@ -1,5 +1,5 @@
-//! The tables, and how an older store gets them. Each step is one transaction under an advisory lock, so that of
-//! several processes that start at once each step is taken by one.
+//! The tables, and the migration of an older store. Each step is one transaction under an advisory lock, so that of
+//! several processes that start at once only one takes each step.
 
 use tokio_postgres::Client;
 

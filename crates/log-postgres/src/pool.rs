@@ -1,5 +1,5 @@
-//! A few connections that every read shares: PostgreSQL answers what is sent on one in order, so a read waits for no
-//! turn. A broken connection is replaced by the read that meets it.
+//! A few connections that all reads share: PostgreSQL answers pipelined statements in order, so a read does not wait
+//! for a free connection. A read that finds a broken connection replaces it.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! What is read, as SQL. Every read is one statement, so it sees one moment.
+//! The reads, as SQL. Every read is one statement, so it sees one snapshot.
 
 use std::{
     borrow::Cow,

@@ -1,6 +1,6 @@
-//! How tables beside the log are read and written: connections for a purpose, one writer at a time, text and places as
-//! they are stored.
-//! Must not know: what stands in those tables.
+//! Access to tables beside the log: connections for a purpose, one writer at a time, text and positions in their
+//! stored form.
+//! Must not know: the content of those tables.
 
 pub use crate::{
     lead::{Lead, LeadHolder},

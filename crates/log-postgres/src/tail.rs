@@ -1,5 +1,5 @@
-//! The feed: everything that is committed, by this process or another, in position order and without gaps.
-//! A hint that is lost costs at most one poll interval.
+//! The feed: all commits, of this process or another, in position order and without gaps. A lost wake-up costs at
+//! most one poll interval.
 
 use std::{sync::Arc, time::Duration};
 

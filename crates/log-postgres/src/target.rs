@@ -1,5 +1,5 @@
-//! Where the store is and how to speak to it: the address, the settings of every session, and what the server must be.
-//! Must not know: what is read or written.
+//! The address of the store, the settings of every session, and the requirements on the server.
+//! Must not know: reads and writes.
 
 use std::{future::Future, sync::OnceLock, time::Duration};
 

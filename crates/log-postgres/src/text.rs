@@ -1,5 +1,5 @@
-//! Text as PostgreSQL can keep it: its `text` holds no NUL, ours may. The stored form keeps byte order and prefixes,
-//! so ranges over it are ranges over the text.
+//! Text in a form that PostgreSQL can store: its `text` cannot contain NUL, ours can. The stored form keeps byte
+//! order and prefixes, so ranges over it are ranges over the text.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! TLS to the server, as libpq has it: what `sslmode` and `sslrootcert` of the URL ask for, and the connections.
-//! Must not know: what is said over them.
+//! TLS to the server, as in libpq: `sslmode` and `sslrootcert` of the URL, and the connections.
+//! Must not know: the protocol on them.
 
 use std::{
     future::Future,

@@ -1,4 +1,4 @@
-//! What an error of PostgreSQL means for the work that met it.
+//! Maps an error of PostgreSQL to a fault.
 
 use plenary_log::Fault;
 use tokio_postgres::{

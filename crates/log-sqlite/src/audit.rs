@@ -1,6 +1,6 @@
-//! A walk over everything that the file holds, on a connection of its own that only reads, so that a server may have the
-//! file open meanwhile; and checksums for what is older than they are.
-//! Must not know: what is wrong with a log; `plenary_log::Walk` does.
+//! A scan of the whole file, on a separate read-only connection, so that a server may have the file open; and
+//! checksums for older records.
+//! Must not know: the errors of a log; `plenary_log::Walk` finds them.
 
 use std::{collections::HashMap, path::Path};
 

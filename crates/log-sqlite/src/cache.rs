@@ -1,4 +1,4 @@
-//! Which streams the writer knows by heart. Bounded: two generations, of which the older is forgotten as a whole.
+//! The writer's cache of streams. Bounded: two generations, of which the older is dropped as a whole.
 
 use std::collections::HashMap;
 

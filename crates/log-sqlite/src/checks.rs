@@ -1,5 +1,5 @@
-//! What must hold before the database is touched: the library, the file system, and that nobody else is there.
-//! The database file itself is never opened here: closing it would drop the database's own locks.
+//! The checks before the database is opened: the library, the file system, and that no other process uses it. The
+//! database file itself is never opened here: closing it would drop the database's own locks.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions},

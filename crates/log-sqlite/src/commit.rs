@@ -1,5 +1,5 @@
-//! One commit: the rules of an append against the file, what they write, and what the writer then knows.
-//! Must not know: where batches come from and where outcomes go.
+//! One commit: the rules of an append against the file, the resulting writes, and the update of the writer's cache.
+//! Must not know: the source of batches and the receivers of outcomes.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What can go wrong, and how the database's own errors are named to everybody else.
+//! The errors, and the mapping of the database's own errors.
 
 use std::path::PathBuf;
 

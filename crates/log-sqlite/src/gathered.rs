@@ -1,5 +1,6 @@
-//! Rows of indexes that were committed and are not yet in `idx`: gathered in memory, in the order of their keys, until
-//! a bulk of them is written there. Must not know: SQLite.
+//! The memtable: committed index rows that are not yet in `idx`, in memory in the order of their keys, until a bulk
+//! write moves them there.
+//! Must not know: SQLite.
 
 use std::{collections::BTreeMap, ops::Bound};
 

@@ -1,5 +1,6 @@
-//! The log in one SQLite file: one writer thread that commits in groups and flushes before it answers, and a few
-//! read-only connections beside it. The only crate that opens that file. Must not know: any protocol.
+//! The log in one SQLite file: one writer thread with group commit that flushes before it answers, and a few
+//! read-only connections. Only this crate opens that file.
+//! Must not know: any protocol.
 
 mod audit;
 mod cache;

@@ -1,4 +1,4 @@
-//! Which streams have news past a position.
+//! The streams with news after a position.
 
 use std::collections::HashMap;
 

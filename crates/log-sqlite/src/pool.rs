@@ -1,4 +1,4 @@
-//! The read-only connections: lent to one read at a time, on threads that may block.
+//! The read-only connections: lent to one read at a time, on blocking threads.
 
 use std::{collections::HashMap, sync::Arc};
 

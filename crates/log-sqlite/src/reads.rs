@@ -1,4 +1,4 @@
-//! The reads that a store offers, each on a connection of its own for as long as it takes.
+//! The reads of a store, each with its own connection while it runs.
 
 use plenary_kernel::{Position, Version};
 use plenary_log::{

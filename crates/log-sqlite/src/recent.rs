@@ -1,5 +1,6 @@
-//! The events of the last commits as they were written, so that who follows a stream that has just begun need not ask
-//! the file for what it was just told of. Must not know: which streams there are, SQLite.
+//! The events of the last commits, so that a follower of a new stream need not read the file for events of which it
+//! was just notified.
+//! Must not know: the list of streams, SQLite.
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Reads of what is not an event: indexes, rows and keys.
+//! Reads of indexes, rows and keys.
 
 use bytes::Bytes;
 use plenary_log::{Digest, IndexRow, KeyRecord, Order, Row, Usage};

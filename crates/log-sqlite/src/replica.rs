@@ -1,5 +1,5 @@
-//! The file as one of several replicas of a log that a journal orders: what is written is decided elsewhere, and applied
-//! with the numbers and hashes of the records that it came in. One thread decides and applies, readers are beside it.
+//! The file as one of several replicas of a log that a journal orders: writes are decided elsewhere, and applied with
+//! the numbers and hashes of their records. One thread decides and applies, readers run concurrently.
 //! Must not know: the journal.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The file: its tables and their history, the settings of a connection, and what a start reads of it.
+//! The file: its tables and their history, the settings of a connection, and the reads at a start.
 
 use std::{
     fs::{File, Permissions, set_permissions},

@@ -1,4 +1,4 @@
-//! Streams in the file: their numbers and names, and where their versions stand in `stream_index`.
+//! Streams in the file: their numbers and names, and the positions of their versions in `stream_index`.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! The end of the log that the indexes in the file lack: kept here until a bulk of it is written there. The writer
-//! adds and takes away; readers copy what they need and never wait for a disk.
+//! The end of the log that is not yet in the file's indexes: kept in memory until a bulk write. The writer adds and
+//! removes entries; readers copy them and never wait for a disk.
 
 use std::{
     collections::HashMap,

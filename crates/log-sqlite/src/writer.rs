@@ -1,5 +1,5 @@
-//! The writer's thread: takes what waits, commits it as one group, answers, publishes; between commits it looks
-//! after the indexes and the write-ahead log. It ends when the log is dropped, or at the first failed write.
+//! The writer's thread: takes the waiting jobs, commits them as one group, answers, publishes; between commits it
+//! updates the indexes and the write-ahead log. It ends when the log is dropped, or at the first failed write.
 
 use std::sync::{
     Arc,

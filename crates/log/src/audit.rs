@@ -1,5 +1,5 @@
-//! What is looked for in a whole store, once for every backend: positions and versions without gaps, and checksums.
-//! Must not know: how a store is walked.
+//! The checks of a whole store, once for every backend: positions and versions without gaps, and checksums.
+//! Must not know: how a store is scanned.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The append: what goes in together, and what comes of it.
+//! The append: its batch, and its outcome.
 
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};

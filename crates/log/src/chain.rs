@@ -1,5 +1,5 @@
-//! Batches that were decided one on top of the other before the first of them was written. A version alone does not
-//! hold such a batch: somebody else's event may have taken the place of the one that it was decided on.
+//! Chains: batches that were decided one on top of the other before the first of them was written. A version alone
+//! does not suffice as a condition: another writer's event may have the version that the batch was decided on.
 
 use std::{
     fmt,

@@ -1,5 +1,5 @@
-//! The log as everybody else holds it: one bounded queue to the one writer, reads beside it, and the feed of
-//! what was committed. A backend takes `Jobs`, commits them in groups, answers each, and publishes to the `Feeder`.
+//! The interface of the log: one bounded queue to the one writer, concurrent reads, and the feed of commits. A
+//! backend takes `Jobs`, commits them in groups, answers each, and publishes to the `Feeder`.
 
 use std::{
     future::Future,

@@ -1,4 +1,4 @@
-//! Faults: the store or the way to it failed. Never a normal answer, never a bug of the caller.
+//! Faults: the store or the connection to it failed. Never a normal answer, never a bug of the caller.
 
 /// What went wrong in the store. The texts are for the log, not for peers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

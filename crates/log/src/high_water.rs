@@ -1,5 +1,5 @@
-//! How far a reader has come in the log: a position that only rises, and the wait for it to rise.
-//! Must not know: who reads, or what is done with the events.
+//! A reader's position in the log: it only rises, and others can wait for it.
+//! Must not know: the reader, or its use of the events.
 
 use std::time::Duration;
 

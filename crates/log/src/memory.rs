@@ -1,4 +1,4 @@
-//! The log in memory: for tests, and for `--data :memory:`, which keeps nothing.
+//! The log in memory: for tests, and for `--data :memory:`, without durability.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,5 +1,5 @@
-//! How many events to read at a time. Events differ in size a thousandfold: a reader that only counts them holds
-//! gigabytes now and then. So it begins small and goes by what it got.
+//! The number of events to read at a time. Their sizes differ by a factor of a thousand: a reader with a fixed count
+//! could hold gigabytes. So it begins small and adapts to the sizes.
 
 use crate::StoredEvent;
 

@@ -1,5 +1,6 @@
-//! The rules of an append, once for every backend: which of the waiting batches hold, in order, and what they write.
-//! Must not know: how a store keeps things; it looks them up through `Lookup`.
+//! The rules of an append, once for every backend: which of the waiting batches are accepted, in order, and their
+//! writes.
+//! Must not know: the storage; it reads through `Lookup`.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What can be read from a store.
+//! The reads of a store.
 
 use std::{future::Future, pin::Pin};
 

@@ -1,5 +1,5 @@
-//! A memory log for the tests of other rooms: several processes on one store, each with a writer that can be held or
-//! made to fail, and reads that can be made to fail.
+//! A memory log with fault injection, for the tests of other rooms: several processes on one store, each with a
+//! writer that can be paused or made to fail, and reads that can be made to fail.
 //! Must not know: any room.
 
 use std::{future::Future, sync::Arc};

@@ -1,7 +1,7 @@
-//! How much of the store an account uses: what a batch adds to it, the bounds, and the use as this process knows it.
-//! The counters stand in the store and change in the transaction of the append that they count, so that no crash makes
-//! them drift. What is kept here only spares a look at them before each append.
-//! Must not know: whose account it is, or what an event means.
+//! The storage use of an account: the additions of a batch, the limits, and the use as this process knows it. The
+//! counters are in the store and change in the transaction of the counted append, so that no crash causes drift. The
+//! copy here only saves a read before each append.
+//! Must not know: the account, or the meaning of an event.
 
 use std::{
     collections::HashMap,

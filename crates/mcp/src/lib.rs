@@ -1,5 +1,5 @@
-//! Plenary's operations as tools for models: the Model Context Protocol, and the tools that hosted models get.
-//! Must not know: how an operation is carried out; it asks the same router that answers HTTP.
+//! Plenary's operations as tools for models: the Model Context Protocol, and the tools of hosted models.
+//! Must not know: how an operation is carried out; calls go through the HTTP router.
 
 pub mod server;
 pub mod tool;

@@ -1,5 +1,5 @@
-//! What a tool is: how a model is told of it, and how it is called.
-//! Must not know: which tools there are, or over which transport a call came.
+//! A tool: its description for models, and its call.
+//! Must not know: the list of tools, or the transport of a call.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

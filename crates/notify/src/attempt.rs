@@ -1,6 +1,6 @@
-//! A notification that is due: claimed, gathered from the log, sent, and what came of it written down. When the process ends
-//! in between, the claim ends and the next one sends it again, under the same id.
-//! Must not know: when that is.
+//! A due notification: claimed, composed from the log, sent, and its outcome recorded. If the process ends in
+//! between, the claim expires and the notification is sent again, under the same id.
+//! Must not know: the schedule.
 
 use plenary_engine::Room as _;
 use plenary_kernel::{NoticeId, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};

@@ -1,6 +1,6 @@
-//! What became of requests becomes notifications, one for each subscription that wants to hear of it. Done twice it is done
-//! once: the id of a notification follows from what it tells.
-//! Must not know: how anything is sent.
+//! Turns events of requests into notifications, one for each matching subscription. Idempotent: the id of a
+//! notification derives from its subject.
+//! Must not know: how notifications are sent.
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;

@@ -1,5 +1,5 @@
-//! When a notification is sent: at once, at the end of quiet hours, or with others. Pure.
-//! Must not know: what is sent.
+//! The time of a notification: at once, at the end of quiet hours, or in a digest. Pure.
+//! Must not know: its content.
 
 use jiff::{
     Timestamp,

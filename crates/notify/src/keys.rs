@@ -1,5 +1,5 @@
-//! The key that names this server to push services: made when it is first needed, one for all processes of a store.
-//! Must not know: what is sent.
+//! The key that identifies this server to push services: created at its first use, one for all processes of a store.
+//! Must not know: the messages.
 
 use plenary_log::{Batch, Fault, RowOp};
 

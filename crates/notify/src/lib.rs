@@ -1,7 +1,6 @@
-//! Where people are: what waits for them is sent to what they carry. An owner's subscriptions, the notifications on their way
-//! to them, and those that did not arrive. A notification is an event before it is sent, so a crash loses none; it may arrive
-//! twice, under one id.
-//! Must not know: how a request is asked or answered.
+//! Notifications to people: an owner's subscriptions, the notifications on their way to them, and the dead letters. A
+//! notification is stored as an event before it is sent, so a crash loses none; it may arrive twice, under one id.
+//! Must not know: how a request is made or answered.
 
 mod attempt;
 mod delivery;

@@ -1,5 +1,5 @@
-//! Mail, over the server that the operator names.
-//! Must not know: what is written.
+//! Mail, over the operator's mail server.
+//! Must not know: the content.
 
 use std::path::Path;
 

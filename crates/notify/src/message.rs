@@ -1,4 +1,4 @@
-//! What a notification looks like to each kind of receiver. Pure.
+//! The form of a notification for each kind of receiver. Pure.
 //! Must not know: how it is sent.
 
 use plenary_kernel::{TimestampMs, rfc3339::Utc, text::is_hidden};

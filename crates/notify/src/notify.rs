@@ -1,4 +1,4 @@
-//! The room as everybody else holds it, and how it hears of what is committed.
+//! The interface of this room for others, and its observer of commits.
 //! Must not know: HTTP.
 
 use std::{

@@ -1,6 +1,6 @@
-//! What another room sends to a URL that its own client named: signed, repeated and given up as a notification is, and
-//! within the same limits of its owner.
-//! Must not know: what is sent, or who wants it.
+//! Requests that another room sends to a URL of its own client: signed, retried and given up like notifications, and
+//! within the same limits of their owner.
+//! Must not know: the content, or the recipient.
 
 use std::collections::BTreeMap;
 
@@ -66,6 +66,14 @@ impl Notify {
     /// Why not, for people.
     pub fn check_url(&self, url: &str) -> Result<(), String> {
         self.0.sender.guard().url(url).map(drop).map_err(str::to_owned)
+    }
+
+    /// Whether more of the owner may be on its way than is.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn has_room(&self, owner: &OwnerName) -> Result<bool, Fault> {
+        Ok(self.room(owner, false).await? > 0)
     }
 
     /// Sends something, once for each `source`; `false` when as much of the owner is on its way as may be, and this is not

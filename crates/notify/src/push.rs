@@ -1,5 +1,5 @@
-//! Messages to browsers: sealed as RFC 8291 says, with the key that names this server to push services (RFC 8292).
-//! Must not know: what a message says.
+//! Messages to browsers: encrypted (RFC 8291), with the key that identifies this server to push services (RFC 8292).
+//! Must not know: the content of a message.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{

@@ -1,6 +1,6 @@
-//! How many mails went out in the last hour: those of an owner, and of these the ones to each address. In memory, of this
-//! process; after a restart everybody begins anew.
-//! Must not know: what is written.
+//! The number of mails in the last hour: of each owner, and to each address. In memory, of this process; a restart
+//! resets it.
+//! Must not know: the content of mails.
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! One exhaustive mapping from what went wrong to what the peer is told: the house form.
-//! Must not know: which request is answered.
+//! One exhaustive mapping from failures to responses: the common form.
+//! Must not know: the request.
 
 use plenary_kernel::{Class, Refusal};
 use plenary_room::House;

@@ -1,5 +1,5 @@
-//! Bodies as they are checked: what is wrong with a member is said with a code of its own.
-//! Must not know: who asks.
+//! Checks bodies: each invalid member has its own code.
+//! Must not know: the caller.
 
 use plenary_kernel::{AgentHandle, Refusal, Stamp, SubscriptionId, TimestampMs, text};
 use plenary_requests::Kind;

@@ -1,5 +1,5 @@
-//! One attempt to send a notification, to whatever kind of receiver.
-//! Must not know: what became of earlier attempts.
+//! One attempt to send a notification, to any kind of receiver.
+//! Must not know: earlier attempts.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;

@@ -1,6 +1,6 @@
-//! The clock of the room: what is due is sent, so many at a time, and of one owner fewer, so that no slow receiver holds up
-//! those of others.
-//! Must not know: what sending means.
+//! The schedule of the room: sends due notifications, with a limit on concurrent ones in total and per owner, so that
+//! no slow receiver delays those of others.
+//! Must not know: how a notification is sent.
 
 use std::{
     collections::{BTreeSet, HashMap},

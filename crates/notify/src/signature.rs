@@ -1,4 +1,5 @@
-//! The secret of a subscription, and what follows from it: signatures of Standard Webhooks and the secrets of one-tap links.
+//! The secret of a subscription, and its derivations: signatures of Standard Webhooks and the secrets of one-tap
+//! links.
 //! Must not know: HTTP.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -1,5 +1,5 @@
-//! What peers send and get. Members are snake_case, times are epoch milliseconds. Pure.
-//! Must not know: who may see what.
+//! The requests and responses. Members are snake_case, times are epoch milliseconds. Pure.
+//! Must not know: permissions.
 
 use plenary_kernel::{AgentHandle, AskId, NoticeId, OwnerName, SubscriptionId};
 use plenary_requests::{Allow, AnswerType, Kind};

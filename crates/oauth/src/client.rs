@@ -1,6 +1,6 @@
-//! Clients: what is known of one, where it may be called back, and the ids of those that register. Such an id has in it
-//! what was registered, so nothing is stored, and nobody can fill a store with clients. It is no secret and proves
-//! nothing: anybody may register anything, and the page shows the person where the client is called back. Pure.
+//! Clients: their metadata, their redirect URIs, and the ids of registered ones. Such an id contains the registered
+//! data, so nothing is stored, and nobody can fill a store with clients. It is not a secret and proves nothing:
+//! anybody may register anything, and the page shows the redirect URI to the person. Pure.
 //! Must not know: how a client's document is fetched.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

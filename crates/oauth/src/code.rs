@@ -1,5 +1,5 @@
-//! Codes: what stands for a person's consent until the client has taken it up. A row each, in the store, so that any process
-//! may take one; a code that comes twice is known by its row, and what the first one got ends.
+//! Authorization codes: they represent a person's consent until the client redeems them. Each is a row in the store,
+//! so that any process may redeem it; the row reveals a second use, and then the tokens of the first use are revoked.
 //! Must not know: HTTP.
 
 use plenary_accounts::TokenDigest;

@@ -1,5 +1,5 @@
-//! What a client asks a person for: read from its authorization request, and what goes back to it. Pure.
-//! Must not know: who consents.
+//! An authorization request: its parsing, and the answer to the client. Pure.
+//! Must not know: the person.
 
 use plenary_accounts::{Access, Scope};
 use url::Url;

@@ -1,6 +1,6 @@
-//! The documents that describe clients, fetched from where their ids point: through the guard that reaches no private
-//! address, small, soon or not at all, and kept for a while. Only for people who are signed in.
-//! Must not know: what is done with a client.
+//! The metadata documents of clients, fetched from the URL in their ids: only from public addresses, with limits on
+//! size and time, and cached for a while. Only for signed-in people.
+//! Must not know: the use of a client.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! What a token of an issuer is good for: the agent and the scope of the rule that admits it, no more than the token itself
-//! says, and until when. The issuer that stands in place of this server's own authorization server is believed at every
-//! operation; the others only where a token is exchanged.
-//! Must not know: how a token is kept.
+//! The rights of an issuer's token: the agent and the scope of the matching rule, limited by the token's own scope
+//! and expiry. The issuer that replaces this server's own authorization server is accepted at every operation; others
+//! only at the token exchange.
+//! Must not know: how a token is stored.
 
 use futures_util::future::BoxFuture;
-use plenary_accounts::{Admission, ForeignTokens, Scope};
-use plenary_issuers::{AgentRule, Claims, Flaw, Issuer, Proven};
+use plenary_accounts::{Admission, ForeignTokens, Scope, agent::tokens::IssuerWord};
+use plenary_issuers::{AgentRule, Claims, Flaw, Issuer, Proven, TokenUse};
 use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
 use serde_json::Value;
@@ -16,42 +16,45 @@ use crate::OAuth;
 pub(crate) fn admission(
     issuer: &Issuer,
     proven: &Proven,
+    put_to: TokenUse,
     ends: impl Fn(&AgentRule) -> TimestampMs,
 ) -> Result<Admission, Flaw> {
     let rule = issuer.agent(proven)?;
-    let scope = narrowed(&rule.scope, &proven.claims).ok_or(Flaw::NotAdmitted)?;
+    let scope = in_common(&rule.scope, &proven.claims).ok_or(Flaw::NotAdmitted)?;
     Ok(Admission {
         agent: rule.agent.clone(),
         scope,
         issuer: issuer.name().to_owned(),
         subject: proven.subject.clone(),
+        word: IssuerWord {
+            signed: proven.signed,
+            until: proven.accepted_until(),
+            rule: Some(issuer.agent_proof(rule, put_to)),
+        },
         ends: ends(rule),
     })
 }
 
-/// Of a rule's scope what the token's own `scope` names, where it has any word of ours; `None` where the two have nothing in
-/// common.
-fn narrowed(rule: &Scope, claims: &Claims) -> Option<Scope> {
-    let words: Vec<&str> = match claims.get("scope").or_else(|| claims.get("scp")) {
-        Some(Value::String(words)) => words.split(' ').collect(),
-        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+/// What a rule's scope and the token's own have in common, where the token has any word of ours; `None` where that is nothing.
+fn in_common(rule: &Scope, claims: &Claims) -> Option<Scope> {
+    let texts: Vec<&str> = match claims.get("scope").or_else(|| claims.get("scp")) {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(texts)) => texts.iter().filter_map(Value::as_str).collect(),
         Some(_) | None => Vec::new(),
     };
-    let ours: Vec<&str> = words.into_iter().filter(|word| word.parse::<Scope>().is_ok()).collect();
-    let Ok(named) = ours.join(" ").parse::<Scope>() else { return Some(rule.clone()) };
-    if named.covers(rule) {
+    let words = texts.into_iter().flat_map(str::split_ascii_whitespace);
+    let ours: Vec<&str> = words.filter(|word| Scope::has_word(word)).collect();
+    if ours.is_empty() {
         return Some(rule.clone());
     }
-    let of_rule = rule.words().filter(|word| word.parse().is_ok_and(|word: Scope| named.covers(&word)));
-    let of_token = named.words().filter(|word| word.parse().is_ok_and(|word: Scope| rule.covers(&word)));
-    of_rule.chain(of_token).collect::<Vec<_>>().join(" ").parse().ok()
+    rule.meet(&ours.join(" ").parse().ok()?)
 }
 
 impl OAuth {
     async fn admission_of(&self, token: &str) -> Result<Option<Admission>, Flaw> {
         let Some(issuer) = self.issuers().authorization() else { return Ok(None) };
         let proven = issuer.verify(token, self.accounts().now()).await?;
-        admission(issuer, &proven, |_| proven.ends).map(Some)
+        admission(issuer, &proven, TokenUse::Access, |_| proven.ends).map(Some)
     }
 }
 
@@ -78,9 +81,9 @@ mod tests {
 
     use super::*;
 
-    fn narrowed_to(rule: &str, claims: &Value) -> Option<String> {
+    fn common_of(rule: &str, claims: &Value) -> Option<String> {
         let claims = claims.as_object().unwrap().clone();
-        narrowed(&rule.parse().unwrap(), &claims).map(|scope| scope.to_string())
+        in_common(&rule.parse().unwrap(), &claims).map(|scope| scope.to_string())
     }
 
     #[test]
@@ -91,12 +94,29 @@ mod tests {
             ("write", json!({"scope": "openid read"}), Some("read")),
             ("read", json!({"scope": "write"}), Some("read")),
             ("read sessions:write", json!({"scp": ["sessions:write", "email"]}), Some("sessions:write")),
-            ("sessions:read inbox:write", json!({"scope": "read"}), Some("sessions:read")),
+            ("sessions:read inbox:write", json!({"scope": "read"}), Some("inbox:read sessions:read")),
             ("sessions:write session:s", json!({"scope": "write"}), Some("sessions:write session:s")),
+            ("read sessions:write session:s", json!({"scope": "openid read"}), Some("read session:s")),
+            (
+                "sessions:write inbox:read session:s",
+                json!({"scope": "inbox:read"}),
+                Some("inbox:read session:s"),
+            ),
+            ("write", json!({"scope": "sessions:write session:s"}), Some("sessions:write session:s")),
+            (
+                "write",
+                json!({"scp": ["sessions:write session:s", "openid"]}),
+                Some("sessions:write session:s"),
+            ),
+            ("write session:a", json!({"scope": "write session:b"}), None),
             ("sessions:read", json!({"scope": "inbox:read"}), None),
+            // What holds it cannot be read, or holds nothing: it is no token without a hold.
+            ("write", json!({"scope": "write session:a/b"}), None),
+            ("write", json!({"scope": "session:s"}), None),
+            ("write", json!({"scope": " "}), Some("write")),
             ("write", json!({"scope": 7}), Some("write")),
         ] {
-            assert_eq!(narrowed_to(rule, claims.clone()).as_deref(), scope, "{rule} {claims}");
+            assert_eq!(common_of(rule, &claims).as_deref(), scope, "{rule} {claims}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! The authorization server (OAuth 2.1): a person lets a client, such as an assistant on the web, speak as one of the
-//! person's agents. What a client gets are tokens of that agent, made and ended by the accounts; this room has the
-//! messages of OAuth, the page on which a person consents, the codes that stand for a consent for a minute, and the exchange of
-//! tokens that issuers outside give out.
-//! Must not know: any protocol; what a token may do, the accounts decide.
+//! The authorization server (OAuth 2.1): a person authorizes a client, such as an assistant on the web, to speak as
+//! one of the person's agents. The client gets tokens of that agent, which `accounts` creates and ends; this room has
+//! OAuth's messages, the consent page, the authorization codes, and the exchange of tokens of external issuers.
+//! Must not know: any protocol; `accounts` decides the rights of a token.
 
 mod client;
 mod code;

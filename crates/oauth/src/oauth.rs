@@ -1,4 +1,4 @@
-//! The authorization server as the rest of the server holds it.
+//! The authorization server, as the rest of the server uses it.
 //! Must not know: HTTP.
 
 use std::sync::Arc;

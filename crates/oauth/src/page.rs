@@ -1,5 +1,5 @@
-//! The pages: signing in, and consenting. Plain HTML without scripts; whatever a client says of itself is text in it.
-//! Must not know: who may consent.
+//! The pages: sign-in and consent. Plain HTML without scripts; the client's own descriptions are text in it.
+//! Must not know: permissions to consent.
 
 use std::{fmt::Write as _, sync::LazyLock};
 

@@ -1,5 +1,5 @@
-//! The parameters of a request: each at most once (RFC 6749, 3.1), but for `resource` (RFC 8707). Pure.
-//! Must not know: which there are.
+//! The parameters of a request: each at most once (RFC 6749, 3.1), except `resource` (RFC 8707). Pure.
+//! Must not know: the list of parameters.
 
 use url::form_urlencoded;
 

@@ -1,5 +1,5 @@
-//! The operations of the authorization server: read, ask the accounts, answer as OAuth has it.
-//! Must not know: what a token may do.
+//! The operations of the authorization server: parse, call the accounts, answer in OAuth's form.
+//! Must not know: the rights of a token.
 
 mod authorize;
 mod exchange;

@@ -1,6 +1,6 @@
-//! The secrets that clients hold: how they are made and read. A refresh token says whose grant it renews, has what all of
-//! the grant have, by which one that was used before is known, and what it alone has. Pure but for the randomness.
-//! Must not know: which of them count; the accounts do.
+//! The secrets of clients: their generation and parsing. A refresh token contains the id of its grant, a part that
+//! all tokens of the grant share, by which a used one is recognised, and a unique part. Pure but for the randomness.
+//! Must not know: their validity; the accounts decide it.
 
 use plenary_accounts::TokenDigest;
 use plenary_kernel::AgentHandle;

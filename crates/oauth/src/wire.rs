@@ -1,4 +1,4 @@
-//! The messages of OAuth as they stand on the wire. Pure.
+//! The messages of OAuth on the wire. Pure.
 //! Must not know: HTTP.
 
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
-//! Requests to URLs that somebody else gave (server-side request forgery): only public addresses are reached, unless the
-//! operator lets it be others. A name is looked up once, and what it stands for is looked at before it is connected to; no
-//! redirect is followed and no proxy asked.
-//! Must not know: who is asked, or for what.
+//! Requests to untrusted URLs (server-side request forgery): only public addresses are contacted, unless the operator
+//! allows others. A name is resolved once, and its address is checked before the connection; no redirect is followed
+//! and no proxy is used.
+//! Must not know: the target, or the purpose.
 
 use std::{
     future::Future,

@@ -1,6 +1,6 @@
-//! HTTP to other servers: the trusted certificate authorities, a connection
-//! pool, one that is kept to public addresses, and the reading of Server-Sent Events.
-//! Must not know: who is asked, or for what.
+//! HTTP to other servers: the trusted certificate authorities, a connection pool, a client restricted to public
+//! addresses, and a reader of Server-Sent Events.
+//! Must not know: the callers, the targets and their purpose.
 
 pub mod guard;
 mod pool;

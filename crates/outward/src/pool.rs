@@ -1,5 +1,5 @@
-//! Connections to other servers, kept for the next request: HTTP/1.1, and TLS where the URL says `https`.
-//! Must not know: what is asked.
+//! Connections to other servers, kept for the next request: HTTP/1.1, with TLS if the URL is `https`.
+//! Must not know: the requests.
 
 use std::{error::Error, time::Duration};
 

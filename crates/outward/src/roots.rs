@@ -1,4 +1,4 @@
-//! Which certificate authorities other servers are trusted by.
+//! The trusted certificate authorities of other servers.
 //! Must not know: connections.
 
 use std::{

@@ -1,5 +1,5 @@
-//! Server-Sent Events out of bytes, however they were cut (WHATWG HTML, "Parsing an event stream").
-//! Must not know: connections, or what an event says.
+//! Parses Server-Sent Events from bytes, split anywhere (WHATWG HTML, "Parsing an event stream").
+//! Must not know: connections, or the content of an event.
 
 /// Most bytes of one event that are kept unless a parser is made for more: several times the largest frame. Past it
 /// the stream is given up.

@@ -1,4 +1,4 @@
-//! What was lost with a process before the agent said anything of it is asked once more.
+//! Runs a message once more if its run was lost with a process before the agent produced output.
 //! Must not know: how a run is lost.
 
 use plenary_log::Fault;

@@ -1,6 +1,6 @@
-//! How far everything was seen to, and by which process: one row. Of the processes on one store one reacts; what two of
-//! them do by mistake they do once, for every command has a key.
-//! Must not know: what is seen to.
+//! The position of the reactor, and its process: one row. One process on a store reacts; if two do by mistake, the
+//! effect is the same, because every command has a key.
+//! Must not know: the events.
 
 use std::collections::BTreeSet;
 

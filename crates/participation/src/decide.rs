@@ -1,5 +1,5 @@
-//! What an agent does with a message. Pure.
-//! Must not know: where the message stands, or how it is answered.
+//! The decision of an agent on a message. Pure.
+//! Must not know: where the message is, or how it is answered.
 
 use plenary_sessions::event::Origin;
 

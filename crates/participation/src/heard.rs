@@ -1,5 +1,5 @@
-//! What an agent does with a message that it hears: a run, an answer to what it asked, or a word on why it does neither.
-//! Must not know: what a run says.
+//! The effect of a message on an agent: a run, an answer to its question, or a notice with the reason for neither.
+//! Must not know: the output of a run.
 
 use plenary_accounts::HostedIdentity;
 use plenary_kernel::SessionId;

@@ -1,5 +1,5 @@
-//! An agent is invited: it joins, and hears what it was invited with.
-//! Must not know: what it does with that.
+//! Invitations of an agent: it joins, and receives the message of the invitation.
+//! Must not know: the effect of the message.
 
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AgentHandle, SessionId, Version};

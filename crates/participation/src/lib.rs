@@ -1,6 +1,6 @@
-//! Agents that this server runs take part in sessions: invited they join, what is said to them becomes a run, and what
-//! they answer is a message. A reactor behind the log: from events to commands, each with a key that follows from its
-//! event.
+//! Participation of hosted agents in sessions: they join when invited, a message to them becomes a run, and the
+//! output of the run becomes a message. A reactor follows the log and turns events into commands; each command has an
+//! idempotency key derived from its event.
 //! Must not know: HTTP, or how an agent runs.
 
 mod again;

@@ -1,4 +1,4 @@
-//! Every limit of taking part, by name, with what happens past it.
+//! Every limit of participation, by name, with its effect.
 //! Must not know: where they are configured.
 
 /// How many agents of this server may pass a thing on unless it is configured; past it the next one does not answer,

@@ -1,5 +1,5 @@
-//! From a message to a request and from what a run says to a message. Pure.
-//! Must not know: which session or thread it is, or where either stands.
+//! Converts a message to a request, and the output of a run to a message. Pure.
+//! Must not know: the session or thread.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;

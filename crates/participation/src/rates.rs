@@ -1,6 +1,6 @@
-//! How much one party says to an agent: the messages that were answered in the last minute of a session, by the time at
-//! which they were sent. Kept in memory: after a restart everybody begins anew.
-//! Must not know: what becomes of a message.
+//! The message rate of one sender to an agent: the answered messages in the last minute of a session, by sending
+//! time. Kept in memory: a restart resets it.
+//! Must not know: the decision on a message.
 
 use std::{collections::VecDeque, sync::Arc};
 

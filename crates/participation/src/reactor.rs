@@ -1,6 +1,7 @@
-//! The reactor: from its cursor on, what concerns an agent is seen to, sessions side by side and each in its order; then
-//! the cursor moves. What a crash left undone is done by whoever goes on, and what was done is not done again.
-//! Must not know: what is done.
+//! The reactor: from its cursor on, it handles the events of agents, sessions concurrently and each in its order;
+//! then the cursor moves. Work that a crash interrupted is completed by the next process, and completed work is not
+//! repeated.
+//! Must not know: the work.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,5 +1,5 @@
-//! The agents of a server as they take part in sessions: who they are, how each is set, and what they say.
-//! Must not know: when they say it.
+//! The agents of a server in sessions: their identities, their settings, and their messages.
+//! Must not know: when they send.
 
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
 

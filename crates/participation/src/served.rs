@@ -1,4 +1,4 @@
-//! How the server serves the agents that take part in sessions: it hears of events, and answers no requests.
+//! How the server serves the participation of agents in sessions: it observes events, and has no operations.
 //! Must not know: HTTP.
 
 use std::sync::Arc;

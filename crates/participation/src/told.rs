@@ -1,5 +1,5 @@
-//! What an agent's run says to its session: what it asks for, what it answers in the end, and that it failed.
-//! Must not know: what began the run.
+//! The messages of an agent's run to its session: its questions, its answer, and its failure.
+//! Must not know: the cause of the run.
 
 use plenary_accounts::{Actor, HostedIdentity};
 use plenary_kernel::{SessionId, Version};

@@ -1,5 +1,5 @@
-//! The user's browser.
-//! Must not know: what a link leads to.
+//! Opens the user's browser.
+//! Must not know: the target of a link.
 
 use std::{
     io,

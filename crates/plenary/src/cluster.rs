@@ -1,6 +1,6 @@
-//! `plenary cluster`: what an operator of several nodes asks: a configuration for the NATS servers, how they keep the
-//! journals, and whether a node's replica is the journal's. Nothing here changes anything.
-//! Must not know: what is in a log.
+//! `plenary cluster`: commands for the operator of several nodes: a configuration for the NATS servers, the state of
+//! their journals, and a comparison of a node's replica with the journal. Nothing here changes anything.
+//! Must not know: the content of a log.
 
 mod nats_conf;
 
@@ -36,9 +36,9 @@ pub(crate) struct ClusterArgs {
 pub(crate) enum Command {
     /// Print a configuration for one of three NATS servers
     NatsConf(NatsConfArgs),
-    /// Say how the NATS servers keep the journals; exits with 1 if a replica lags or is away
+    /// Show the state of the journals on the NATS servers; exits with 1 if a replica lags or is unreachable
     Status(Servers),
-    /// Read the whole journal and hold this node's replica against it; exits with 1 if they differ
+    /// Read the whole journal and compare this node's replica with it; exits with 1 if they differ
     Verify(VerifyArgs),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Servers {
     /// NATS servers: nats://A,nats://B,nats://C
     #[arg(long, env = CLUSTER, value_name = "URLS", hide_env_values = true)]
     pub(crate) cluster: Option<String>,
-    /// Name of the network among those that the NATS servers keep [default: main]
+    /// Name of the network, if the NATS servers hold several [default: main]
     #[arg(long, env = "PLENARY_CLUSTER_NETWORK", value_name = "NAME")]
     cluster_network: Option<String>,
 }

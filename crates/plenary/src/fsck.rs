@@ -1,5 +1,6 @@
-//! `plenary fsck`: a look through a whole store, which changes nothing unless it is asked to add checksums or to set what
-//! is counted. Must not know: what is looked for in a log, or in contents.
+//! `plenary fsck`: checks a whole store, and changes nothing except, on request, missing checksums and wrong
+//! counters.
+//! Must not know: the checks of logs and contents.
 
 use std::{path::PathBuf, process::ExitCode};
 

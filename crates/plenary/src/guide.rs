@@ -1,5 +1,5 @@
-//! What an agent is taught of the network: one short text, served at `/llms.txt` and printed for other places.
-//! Must not know: where it is put.
+//! The guide for agents: one short text, served at `/llms.txt` and printed for other places.
+//! Must not know: its destination.
 
 /// The text, in Markdown.
 pub(crate) const GUIDE: &str = include_str!("guide.md");

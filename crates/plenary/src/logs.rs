@@ -1,6 +1,6 @@
-//! The log on standard error: JSON lines, or lines for people where a person looks at a terminal. Whoever logs never waits for
-//! whoever reads: lines stand in a queue, and one that finds no room is lost and counted.
-//! Must not know: who writes to it.
+//! The log on standard error: JSON lines, or plain lines on a terminal. A writer never waits for the reader: lines
+//! are queued, and lines beyond the queue are dropped and counted.
+//! Must not know: the writers.
 
 use std::{
     io::{self, IsTerminal as _, Write},

@@ -1,5 +1,5 @@
-//! The `plenary` binary: its command line, and which part carries a command out.
-//! Must not know: what any command does.
+//! The `plenary` binary: its command line, and the dispatch to its parts.
+//! Must not know: the work of any command.
 
 mod browser;
 mod cli;

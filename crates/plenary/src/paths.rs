@@ -1,5 +1,6 @@
-//! Where things are kept on this machine, by the XDG rules: relative values of its variables count as unset.
-//! Must not know: what is in the files.
+//! The directories of this program on this machine, by the XDG rules: relative values of its variables count as
+//! unset.
+//! Must not know: the content of the files.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
-//! Secrets that came in environment variables or on the command line. What a process was started with stands in `/proc` for
-//! as long as it runs: its environment for every program of the same user, its command line for everybody. So a command
-//! starts itself once more without them: one that starts programs without any, and any other without those of its
-//! command line. They come along in a pipe, which is standard input where the command has no other use for that.
-//! Must not know: what a variable is for.
+//! Secrets from environment variables or the command line. `/proc` shows a process's initial environment to every
+//! program of the same user, and its command line to everybody, while it runs. Therefore a command restarts itself
+//! without them: a command that starts programs without any, and any other without those of its command line. They
+//! are passed in a pipe, which is standard input if the command does not use it otherwise.
+//! Must not know: the use of a variable.
 
 use std::{
     collections::BTreeMap,

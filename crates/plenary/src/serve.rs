@@ -1,4 +1,4 @@
-//! `plenary serve`: the server's settings as the command line gives them, and its run.
+//! `plenary serve`: the server's settings from the command line, and its run.
 //! Must not know: the command line's other commands.
 
 mod refusal;
@@ -42,7 +42,7 @@ pub(crate) struct ServeArgs {
     /// Name of the network, if the NATS servers hold several [default: main]
     #[arg(long, env = "PLENARY_CLUSTER_NETWORK", value_name = "NAME")]
     pub cluster_network: Option<String>,
-    /// Accept a single NATS server, whose loss is the loss of the network; for trials
+    /// Accept a single NATS server; if it is lost, the network is lost; for trials
     #[arg(long, env = "PLENARY_CLUSTER_DEV")]
     pub cluster_dev: bool,
     /// Where the contents of deliverables are stored: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables

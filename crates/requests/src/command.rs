@@ -1,4 +1,4 @@
-//! What can be asked of a request. Bodies arrive checked. Pure.
+//! The commands on a request. Bodies arrive checked. Pure.
 //! Must not know: HTTP.
 
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! What may become of a request, and what follows. Pure.
-//! Must not know: HTTP, what an answer sets going.
+//! The decisions on a request. Pure.
+//! Must not know: HTTP, the effects of an answer.
 
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::Decision;

@@ -1,4 +1,4 @@
-//! Requests as they are decided: given what stands, when somebody does something, then what follows.
+//! Given, when, then: the decisions on requests.
 
 use plenary_accounts::{Actor, Authority, TokenDigest};
 use plenary_kernel::{AskId, RuleId, Stamp, TimestampMs, Version};

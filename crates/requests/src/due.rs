@@ -1,6 +1,6 @@
-//! The clock of the room: deadlines that pass, and answers that stand. What a process that ended has left is done by the
-//! next one.
-//! Must not know: what follows from an answer.
+//! The timer of the room: deadlines, and the ends of undo windows. After the end of a process, the next one continues
+//! its work.
+//! Must not know: the effect of an answer.
 
 use std::sync::atomic::Ordering;
 

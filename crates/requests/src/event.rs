@@ -1,5 +1,5 @@
 //! The events of a request's stream, and their stored form. The forms are frozen. Pure.
-//! Must not know: what follows from it.
+//! Must not know: its effects.
 
 use bytes::Bytes;
 use plenary_accounts::{Actor, TokenDigest};

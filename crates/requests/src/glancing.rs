@@ -1,5 +1,5 @@
-//! What waits for the people of the agents that are looked at, and since when each agent waits for a person.
-//! Must not know: who looks.
+//! The waiting requests to the people of some agents, and since when each agent waits for a person.
+//! Must not know: the caller.
 
 use std::collections::BTreeSet;
 

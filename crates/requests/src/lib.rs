@@ -1,5 +1,5 @@
-//! Requests to people: decisions that wait for a person's answer, whichever program asks.
-//! Must not know: another room; what asks for a permission, or what follows from an answer.
+//! Requests to people: decisions that wait for a person's answer, from every program.
+//! Must not know: another room, the purpose of a permission, or the effect of an answer.
 
 pub mod command;
 pub mod decide;

@@ -1,4 +1,4 @@
-//! Lists of requests: those that wait, oldest first, and those that do not any more, newest first.
+//! Lists of requests: open ones, oldest first, and closed ones, newest first.
 //! Must not know: HTTP.
 
 use plenary_accounts::TokenOwner;

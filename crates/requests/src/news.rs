@@ -1,5 +1,5 @@
-//! The news of this room: answers, for the agents that asked.
-//! Must not know: what has been seen of them, or how they are shown.
+//! The news of this room: answers, for the requesting agents.
+//! Must not know: marks, or the presentation.
 
 use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;

@@ -1,4 +1,4 @@
-//! What onlookers are told of requests to people: the agent that asks, and its owner.
+//! The request events that `/watch` reports: to the requesting agent and its owner.
 //! Must not know: how they are sent.
 
 use std::future::ready;

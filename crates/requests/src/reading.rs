@@ -1,4 +1,4 @@
-//! A request as it is shown: the fold of all that stands on its stream, for its people or for the agent that asks.
+//! The view of a request: the fold of its whole stream, for its people or for the requesting agent.
 //! Must not know: HTTP.
 
 use plenary_accounts::TokenOwner;

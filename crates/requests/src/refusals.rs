@@ -1,6 +1,6 @@
-//! One exhaustive mapping from rejections to errors on the wire: the house form, with the answer that stands
-//! where one does.
-//! Must not know: which request is answered.
+//! One exhaustive mapping from rejections to errors on the wire: the common form, with the final answer if there is
+//! one.
+//! Must not know: the request.
 
 use axum::response::Response;
 use plenary_edge::refused;

@@ -1,4 +1,4 @@
-//! Bodies as they are checked: what is wrong with a member is said with a code of its own.
+//! Checks bodies: each invalid member has its own code.
 //! Must not know: the caller.
 
 use bytes::Bytes;

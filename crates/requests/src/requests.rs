@@ -1,4 +1,4 @@
-//! The room as everybody else holds it: commands on requests, and what follows from them at once.
+//! The interface of this room for others: commands on requests, and their immediate effects.
 //! Must not know: HTTP.
 
 use std::{

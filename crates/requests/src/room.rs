@@ -1,4 +1,4 @@
-//! Requests as the engine sees them: their streams, their indexes, and their commands with the facts they need.
+//! Requests as the engine sees them: their streams, their indexes, and their commands with their facts.
 //! Must not know: HTTP.
 
 use std::convert::Infallible;

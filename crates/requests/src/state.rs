@@ -1,5 +1,5 @@
-//! A request: the fold of its stream. What it says and what was answered stay in the log. Pure.
-//! Must not know: who may see it.
+//! A request: the fold of its stream. The texts of the request and the answer stay in the log. Pure.
+//! Must not know: permissions to read it.
 
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The page of a one-tap link, and the secret that it ends with. Everything that an agent wrote is text in it.
+//! The page of a one-tap link, and the secret at the link's end. Everything that an agent wrote is plain text on it.
 //! Must not know: HTTP.
 
 use std::fmt::Write as _;

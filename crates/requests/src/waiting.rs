@@ -1,4 +1,4 @@
-//! Waiting for an answer: woken by what is committed, ended by a deadline, by the end of the token or of the server.
+//! Waiting for an answer: woken by commits, ended by a deadline, or by the end of the token or of the server.
 //! Must not know: HTTP.
 
 use std::time::Duration;

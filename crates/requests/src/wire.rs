@@ -1,5 +1,5 @@
-//! What peers send and get. Members are snake_case, times are epoch milliseconds. Pure.
-//! Must not know: who may see what.
+//! The requests and responses. Members are snake_case, times are epoch milliseconds. Pure.
+//! Must not know: permissions.
 
 use std::fmt;
 

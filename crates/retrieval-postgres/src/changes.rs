@@ -1,5 +1,5 @@
-//! Writing the index: documents, counts and cursor in one transaction.
-//! Must not know: who leads.
+//! Writes the index: documents, counts and cursor in one transaction.
+//! Must not know: which process leads.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;

@@ -1,6 +1,7 @@
-//! The search index in tables beside the log, shared by every process on the store. One of them writes it: the one that
-//! holds an advisory lock, which goes with its connection. The cursor is compared and set besides, so that a lead that
-//! was lost unnoticed does no harm. Must not know: what documents are about.
+//! The search index in tables beside the log, shared by every process on the store. One process writes it: the holder
+//! of an advisory lock, which ends with its connection. In addition the cursor is compared and set, so that an
+//! unnoticed loss of the lock does no harm.
+//! Must not know: the content of documents.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a search needs in PostgreSQL, in tables beside the log: the index of words, and vectors of models.
+//! Search in PostgreSQL, in tables beside the log: the word index, and the vectors of models.
 //! Must not know: any protocol.
 
 mod changes;

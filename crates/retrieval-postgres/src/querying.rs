@@ -1,5 +1,4 @@
-//! Searching, as one statement: BM25 over what the projects of the scope hold, with the server's own measure of how
-//! often a word stands in sections of which weight.
+//! A search as one statement: BM25 over the projects of the scope, with word counts weighted by section.
 //! Must not know: how documents were written.
 
 use plenary_log_postgres::tables::{Pool, Trouble, stored, text};

@@ -1,6 +1,6 @@
-//! Vectors in tables beside the log, shared by every process on the store that has the same model. One of them writes:
-//! the one that holds an advisory lock. The cursor is compared and set besides.
-//! Must not know: what vectors are, or which model made them.
+//! Vectors in tables beside the log, shared by every process on the store with the same model. One process writes:
+//! the holder of an advisory lock. In addition the cursor is compared and set.
+//! Must not know: the meaning of vectors, or their model.
 
 use std::sync::Arc;
 

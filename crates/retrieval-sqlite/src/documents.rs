@@ -1,4 +1,4 @@
-//! What is kept of each document in memory: what a search asks of every one that has a word. Sixteen bytes each.
+//! The in-memory data of each document, which a search needs for every match. Sixteen bytes each.
 //! Must not know: words, the file.
 
 use std::collections::HashMap;

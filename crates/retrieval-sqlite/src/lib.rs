@@ -1,6 +1,6 @@
-//! The index of a data directory, or of a process alone: lists of documents for each word, in a SQLite file of its own.
-//! Written by one thread of low priority, searched beside it (docs/decisions/0020).
-//! Must not know: what documents are about.
+//! The word index of a data directory, or of one process in memory: posting lists in a separate SQLite file. One
+//! low-priority thread writes it; searches run concurrently (docs/decisions/0020).
+//! Must not know: the content of documents.
 
 mod documents;
 mod lists;

@@ -1,5 +1,5 @@
-//! The documents that have a word, as bytes: for each the distance of its number from the one before and how often the
-//! word counts there, both in groups of seven bits. Pure.
+//! Posting lists as bytes: for each document the difference of its number from the previous one, and the count of the
+//! word, both as variable-length integers of seven-bit groups. Pure.
 //! Must not know: the file, projects.
 
 /// Documents that have a word, the lowest number first.

@@ -1,6 +1,6 @@
-//! Runs become fewer: when a level has many, they become one of the next level, without what was deleted. A search looks
-//! into every run, so that this keeps it short; each word is written once a level.
-//! Must not know: what words are of.
+//! Merges runs: when a level has many, they become one run of the next level, without deleted entries. A search reads
+//! every run, so fewer runs keep it fast; each word is written once per level.
+//! Must not know: the meaning of words.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
-//! Where an index is kept, and what becomes of one that can't be used: it is only made from the log, so it is made
-//! anew.
-//! Must not know: what is searched or written.
+//! Opens an index, or rebuilds an unusable one: it derives entirely from the log.
+//! Must not know: searches and writes.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions},

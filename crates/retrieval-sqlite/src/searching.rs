@@ -1,5 +1,5 @@
-//! How near documents are: BM25 over the words of each project.
-//! Must not know: how they were written.
+//! The ranking: BM25 over the words of each project.
+//! Must not know: how documents were written.
 
 use std::{
     cmp::Reverse,

@@ -1,4 +1,4 @@
-//! What searches and the thread that writes have in common: the file's connections, and the documents in memory.
+//! The shared state of searches and the writing thread: the file's connections, and the documents in memory.
 //! Must not know: words.
 
 use std::{

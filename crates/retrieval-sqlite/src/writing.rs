@@ -1,4 +1,4 @@
-//! The one thread that writes. It steps back for whoever answers requests.
+//! The one writing thread, at lower priority than request handling.
 //! Must not know: how an index is searched.
 
 use std::{

@@ -1,5 +1,5 @@
-//! Vectors with a component a byte, and how near they are to a query.
-//! Must not know: whose vectors they are.
+//! Vectors quantised to one byte per component, and their similarity to a query.
+//! Must not know: the documents.
 
 use pulp::Arch;
 

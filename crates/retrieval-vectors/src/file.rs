@@ -1,6 +1,6 @@
-//! A file of codes: a head that names the model, then batches, each with a digest. A batch that a crash broke off is no
-//! batch; everything in the file can be made again, so nothing waits for the disk.
-//! Must not know: models, how near is computed.
+//! A file of codes: a header with the model's name, then batches, each with a digest. A batch that a crash
+//! interrupted is ignored; the whole file can be rebuilt, so no write waits for the disk.
+//! Must not know: models, how similarity is computed.
 
 use std::{
     fs::{File, OpenOptions},

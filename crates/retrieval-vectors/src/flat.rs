@@ -1,5 +1,4 @@
-//! All codes in memory, project by project, and a search that looks at every one of them, on several cores where they are
-//! many.
+//! All codes in memory, by project, and a linear search over them, on several cores if there are many.
 //! Must not know: models, files.
 
 use std::{cmp::Ordering, collections::HashMap, sync::OnceLock, thread};

@@ -1,5 +1,5 @@
-//! Whether the model works, so that nobody waits for one that does not.
-//! Must not know: what it is asked.
+//! The health of the model, so that no caller waits for a broken one.
+//! Must not know: the texts.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},

@@ -1,5 +1,5 @@
 //! A change of the index with its vectors, as bytes.
-//! Must not know: where they are kept.
+//! Must not know: where they are stored.
 
 use crate::codes::{Code, DIMENSION_MAX};
 

@@ -1,6 +1,6 @@
-//! An index of documents by meaning: a vector for each part of a document, all in memory, each looked at by every
-//! search, and kept where a restart finds them.
-//! It knows documents and models. Must not know: any protocol, any engine or database.
+//! An index of documents by meaning: one vector for each part of a document. All vectors are in memory, every search
+//! compares all of them, and they are stored for restarts. It knows documents and models.
+//! Must not know: any protocol, any engine or database.
 
 mod codes;
 mod file;

@@ -1,4 +1,4 @@
-//! A shelf that keeps nothing, for a server that keeps nothing.
+//! Storage without persistence, for a server with `:memory:`.
 //! Must not know: models.
 
 use parking_lot::Mutex;

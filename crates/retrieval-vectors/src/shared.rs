@@ -1,5 +1,5 @@
-//! A shelf in the store that all processes share.
-//! Must not know: models, which store that is.
+//! Storage in the store that all processes share.
+//! Must not know: models, the kind of the store.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What keeps the codes while the process does not run.
-//! Must not know: models, how near is computed.
+//! The interface of persistent storage for codes.
+//! Must not know: models, how similarity is computed.
 
 use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Mark};

@@ -1,5 +1,6 @@
-//! The index: what changes gets vectors and goes to the shelf and into memory, and a query is compared with all of it.
-//! Must not know: where the shelf keeps anything, how a model works.
+//! The index: changed documents get vectors, which go to the storage and into memory, and a query is compared with
+//! all of them.
+//! Must not know: where the storage is, how a model works.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -29,7 +30,7 @@ pub const VECTORS_OCTETS_MAX: usize = 4 << 30;
 const BATCH: usize = 16;
 /// What the vector of a passage takes from each of the two beside it: a short turn of a conversation is also found by what it
 /// replies to.
-const NEIGHBOUR_SHARE: f32 = 0.3;
+const NEIGHBOUR_SHARE: f32 = 0.15;
 
 /// The index.
 pub struct Vectors {

@@ -1,5 +1,6 @@
-//! Where an index by meaning is kept for all processes on one store: bytes for each document, that only the index reads.
-//! Must not know: what the bytes say.
+//! The shared storage of an index by meaning for all processes on one store: bytes for each document, which only the
+//! index reads.
+//! Must not know: the content of the bytes.
 
 use plenary_kernel::Position;
 

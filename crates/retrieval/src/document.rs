@@ -1,5 +1,5 @@
-//! What is indexed: documents made of sections.
-//! Must not know: where a document comes from.
+//! The indexed documents, made of sections.
+//! Must not know: the source of a document.
 
 use crate::Weight;
 

@@ -1,5 +1,4 @@
-//! How many of a query's words a document has, together in one place and all over it, among the documents that it
-//! competes with.
+//! The number of a query's words in a document, close together and in total, relative to the competing documents.
 //! Must not know: how the documents were found.
 
 use crate::{

@@ -1,5 +1,5 @@
-//! Several rankings as one: reciprocal rank fusion, which needs no scores that compare.
-//! Must not know: how a ranking came about.
+//! Merges several rankings: reciprocal rank fusion, which needs no comparable scores.
+//! Must not know: how a ranking was computed.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! What an index can do, whatever keeps it.
-//! Must not know: how near is computed.
+//! The interface of an index.
+//! Must not know: how ranking is computed.
 
 use std::{collections::BTreeSet, future::Future, pin::Pin};
 

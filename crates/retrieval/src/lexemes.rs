@@ -1,4 +1,4 @@
-//! A document as an index counts it: its different words, and how often each stands in sections of which weight.
+//! A document as an index counts it: its distinct words, and the count of each by section weight.
 //! Must not know: any index.
 
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
-//! Retrieval: what a document and a query are, how text becomes words, and what every index of them can do.
-//! It knows documents, sections and queries. Must not know: any protocol, any engine or database.
+//! Retrieval: documents and queries, the tokenizer, and the interface of every index. It knows documents, sections
+//! and queries.
+//! Must not know: any protocol, any engine or database.
 
 pub mod analysis;
 mod archive;

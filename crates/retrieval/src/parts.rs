@@ -1,4 +1,4 @@
-//! A document in parts that are small enough for one vector each.
+//! Splits a document into parts that are small enough for one vector each.
 //! Must not know: models, vectors.
 
 use crate::{Kind, Section, passages, turns::turns};

@@ -1,5 +1,5 @@
-//! A long text in parts that can be shown.
-//! Must not know: what is looked for.
+//! Splits a long text into passages for display.
+//! Must not know: the query.
 
 /// The parts of a text, each of at most so many characters, cut where a paragraph, a line or a word ends if one does in
 /// the second half of the part.

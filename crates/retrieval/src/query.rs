@@ -1,5 +1,5 @@
-//! What is looked for: the words of a text, any of them. Text of users is never query syntax.
-//! Must not know: what is searched.
+//! A query: the words of a text, any of them. Text of users is never query syntax.
+//! Must not know: the searched documents.
 
 use crate::{
     QUERY_OCTETS_MAX, QUERY_WORDS_MAX,

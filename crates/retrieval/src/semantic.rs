@@ -1,4 +1,4 @@
-//! What an index by meaning can do beyond what every index can.
+//! The additional interface of an index by meaning.
 //! Must not know: models.
 
 use crate::{Answer, Index, Query, Scope};

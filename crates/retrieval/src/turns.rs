@@ -1,5 +1,5 @@
-//! Where somebody else begins to speak: a conversation that is kept as text, cut into its turns.
-//! Must not know: what a turn says.
+//! Splits a conversation that is stored as text into its turns.
+//! Must not know: the content of a turn.
 
 use std::collections::HashMap;
 

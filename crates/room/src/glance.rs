@@ -1,5 +1,5 @@
-//! What a room knows at a glance of agents: what waits for them, and whether they work.
-//! Must not know: who looks.
+//! A room's summary of agents: their waiting items, and whether they work.
+//! Must not know: the caller.
 
 use std::collections::BTreeMap;
 

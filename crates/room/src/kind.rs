@@ -1,5 +1,5 @@
 //! The kinds of news. Pure.
-//! Must not know: which room has them, or what has been seen of them.
+//! Must not know: the rooms, or marks.
 
 use std::fmt;
 

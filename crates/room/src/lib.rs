@@ -1,5 +1,5 @@
-//! What every room has, whatever its protocol: how it is served, how its streams are followed live, what it brings to the
-//! inbox, and the form of its refusals.
+//! The common parts of all rooms: the interface to the server, live streams, news for the inbox, and the form of
+//! refusals.
 //! Must not know: accounts, or any protocol.
 
 mod glance;

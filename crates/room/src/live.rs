@@ -1,6 +1,6 @@
-//! A live stream as server-sent events: what stands in the log behind a cursor, and then what comes. Catch-up and live
-//! are one path; nothing is queued, so a client that does not read holds nobody up.
-//! Must not know: what is told, or by which protocol.
+//! A live stream as Server-Sent Events: first the events in the log after a cursor, then new ones. Catch-up and live
+//! share one path; nothing is queued, so a client that does not read delays no other.
+//! Must not know: the content, or the protocol.
 
 use std::{future::Future, hash::Hash, time::Duration};
 

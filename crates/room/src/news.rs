@@ -1,6 +1,6 @@
-//! What a room brings to the inbox of an agent: which of its streams may have news, what stands on them, and what a
-//! piece of news says. What an agent may read follows from the room's own rules, at the time of reading.
-//! Must not know: what has been seen of it, or how it is shown.
+//! A room's news for the inbox of an agent: the streams that may have news, the news on them, and the text of each.
+//! The room's own rules decide, at the time of reading, what an agent may read.
+//! Must not know: marks, or the presentation.
 
 use futures_util::future::BoxFuture;
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};

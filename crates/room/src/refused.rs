@@ -1,6 +1,6 @@
-//! A refusal on its way out, in the form of its room, and what a peer is told of a fault. The house form is
-//! `{"error":{"code","message"}}` (wire.md D.3); its one 404 is built here and nowhere else (ASP-18, ASP-19).
-//! Must not know: which request is answered.
+//! A refusal in the form of its room, and the response to a fault. The common form is `{"error":{"code","message"}}`
+//! (wire.md D.3); its one 404 is built only here (ASP-18, ASP-19).
+//! Must not know: the request.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};

@@ -1,5 +1,5 @@
-//! A room as the server serves it: what it answers, what it hears, what it does beside requests, and how it ends. The
-//! server holds one list of rooms and knows of each only this.
+//! A room as the server serves it: its operations, its observer, its background work, and its shutdown. The server
+//! has one list of rooms and knows only this interface.
 //! Must not know: any one room.
 
 use std::{sync::Arc, time::Duration};

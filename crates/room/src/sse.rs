@@ -1,5 +1,5 @@
-//! A body of Server-Sent Events: its headers, its signs of life, and the pieces that it comes in.
-//! Must not know: what the events say.
+//! A body of Server-Sent Events: its headers, its keepalives, and its chunks.
+//! Must not know: the content of events.
 
 use std::{convert::Infallible, future::Future};
 

@@ -1,6 +1,6 @@
-//! What a room tells onlookers of its events, in the one stream of everything: what happened, who is concerned, and who
-//! may know. An onlooker is an owner, an agent or the operator; the operator sees everything.
-//! Must not know: who looks on, or how they are told.
+//! A room's events for the one stream of everything: what happened, the concerned agents, and the permitted readers.
+//! A reader is an owner, an agent or the operator; the operator sees everything.
+//! Must not know: the reader, or how events are sent.
 
 use futures_util::future::BoxFuture;
 use plenary_kernel::{AgentHandle, OwnerName};

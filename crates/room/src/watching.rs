@@ -1,5 +1,5 @@
-//! Who follows a stream live: registered, woken, ended with the server. Wake-ups, never payloads.
-//! Must not know: HTTP; what a reader does with what it reads.
+//! The readers of a live stream: registered, woken, ended with the server. Wake-ups, never payloads.
+//! Must not know: HTTP; what a reader does with the events.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 

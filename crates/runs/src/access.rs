@@ -1,4 +1,4 @@
-//! Who may do what with an agent, its threads and its runs (wire.md D.8).
+//! Permissions on an agent, its threads and its runs (wire.md D.8).
 //! Must not know: how a token was checked.
 
 use plenary_accounts::{Accounts, Actor, KnownAgent, blocked_between, may_contact};

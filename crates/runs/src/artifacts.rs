@@ -1,5 +1,5 @@
-//! What agents make (SC-47): kept among the blobs before the event that tells of it is written, found by its id.
-//! Must not know: HTTP, or what an artifact holds.
+//! Artifacts (SC-47): stored as blobs before their event is written, found by their id.
+//! Must not know: HTTP, or the content of an artifact.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! What a run has taken of what it may take, and the text that it put out.
+//! The limits of a run and their use so far, and the text of its output.
 //! Must not know: where events go.
 
 use std::time::Duration;

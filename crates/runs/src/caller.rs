@@ -1,5 +1,5 @@
-//! Who asks (wire.md D.8: a token is required).
-//! Must not know: what is asked.
+//! The caller (wire.md D.8: a token is required).
+//! Must not know: the operation.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;

@@ -1,4 +1,4 @@
-//! What can be asked of a thread. Pure.
+//! The commands on a thread. Pure.
 //! Must not know: HTTP.
 
 use std::sync::Arc;
@@ -78,6 +78,8 @@ pub struct ResumeRun {
     pub caller: Caller,
     /// Which run; the one that waits, when it is not said.
     pub run: Option<RunId>,
+    /// The number of the WaitForInput that is answered; what the run waits for now, when it is not said.
+    pub asked: Option<u64>,
     /// The JSON object as it was sent.
     pub body: Bytes,
 }

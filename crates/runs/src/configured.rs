@@ -1,5 +1,5 @@
-//! What an agent was configured with (SC-10, SC-43): one stream for each agent, `runs.agent/<name>`.
-//! Must not know: HTTP; what the arguments mean to the agent.
+//! The configuration of an agent (SC-10, SC-43): one stream for each agent, `runs.agent/<name>`.
+//! Must not know: HTTP; the meaning of the arguments.
 
 use std::sync::Arc;
 

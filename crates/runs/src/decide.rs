@@ -1,5 +1,5 @@
-//! What may become of a thread, and what follows. Pure.
-//! Must not know: HTTP, where a token came from, how an agent runs.
+//! The decisions on a thread. Pure.
+//! Must not know: HTTP, the source of a token, how an agent runs.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     },
     id::RunId,
     limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
-    runner::{FinishReason, RunEnd},
+    runner::{EventKind, FinishReason, RunEnd},
     shares::payer_of,
     state::{RunState, RunStatus, ThreadState},
 };
@@ -50,7 +50,7 @@ pub enum Rejection {
     ThreadFull,
     /// [`QUEUED_RUNS_MAX`] runs of the thread wait for their turn.
     TooManyQueued,
-    /// The run is over, or does not wait for input.
+    /// The run is over, or does not wait for input, or not for this.
     RunNotActive,
 }
 
@@ -112,7 +112,7 @@ pub fn start(
     Ok(Decision::new(events, RunStart { run, thread: command.thread, started, depth }))
 }
 
-/// Decides `ResumeRun`: only what waits is resumed.
+/// Decides `ResumeRun`: only what waits is resumed, and an answer to one question is none to the next.
 pub fn resume(
     state: &ThreadState,
     standing: CallerStanding,
@@ -120,11 +120,11 @@ pub fn resume(
 ) -> RunDecision<InterruptReceipt> {
     standing.may_run()?;
     let run = interrupted(state, standing.holds, &command.caller, command.run)?;
-    if run.status != RunStatus::Waiting {
+    if run.status != RunStatus::Waiting || command.asked.is_some_and(|asked| asked != run.asks) {
         return Err(Rejection::RunNotActive);
     }
-    let (run, by) = (run.id, command.caller.authority.by.clone());
-    let event = ThreadEvent::RunResumed(Interrupt { run, by, request: command.body.clone() });
+    let (question, run, by) = (Some(run.waits), run.id, command.caller.authority.by.clone());
+    let event = ThreadEvent::RunResumed(Interrupt { run, by, question, request: command.body.clone() });
     Ok(Decision::new(vec![event], InterruptReceipt { run }))
 }
 
@@ -147,7 +147,8 @@ pub fn cancel(
         let idle = state.runs.iter().all(|other| other.id == id || other.status.is_over());
         ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: id, depth, by, idle })
     } else {
-        ThreadEvent::CancelRequested(Interrupt { run: id, by, request: command.body.clone() })
+        let request = command.body.clone();
+        ThreadEvent::CancelRequested(Interrupt { run: id, by, question: None, request })
     };
     Ok(Decision::new(vec![event], InterruptReceipt { run: id }))
 }
@@ -164,7 +165,7 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<Cance
     });
     let told = state.active().filter(|run| !run.cancel_requested).map(|run| {
         let request = Bytes::from_static(br#"{"type":"CancelRequest"}"#);
-        ThreadEvent::CancelRequested(Interrupt { run: run.id, by: by(), request })
+        ThreadEvent::CancelRequested(Interrupt { run: run.id, by: by(), question: None, request })
     });
     let events: Vec<_> = over.chain(told).collect();
     let runs = events.len();
@@ -178,6 +179,7 @@ pub fn progress(state: &ThreadState, command: &Progress) -> RunDecision<Progress
     let Some(run) = state.run(command.run).filter(ours) else {
         return Ok(Decision::unchanged(ProgressReceipt { over: true, started: None }));
     };
+    let waits = (run.status == RunStatus::Waiting).then_some(run.waits);
     let ids = command.first_id..;
     let mut events: Vec<ThreadEvent> = ids
         .zip(&command.events)
@@ -190,6 +192,7 @@ pub fn progress(state: &ThreadState, command: &Progress) -> RunDecision<Progress
                 role: event.role,
                 depth: run.depth.saturating_add(event.deeper),
                 artifact: artifact.clone(),
+                replaces: waits.filter(|_| event.kind == EventKind::WaitForInput),
                 members: Bytes::from(event.members.clone()),
             })
         })

@@ -1,6 +1,6 @@
-//! Token-by-token output on the ephemeral lane: to whoever looks on now, at every process, and never kept. A delta says
-//! after which event it stands, so that a reader puts it in its place.
-//! Must not know: the log; who may look on.
+//! Text deltas on the ephemeral lane: to the current readers at every process, never stored. A delta names the
+//! preceding event, so that a reader can place it.
+//! Must not know: the log; the readers' permissions.
 
 use std::{
     sync::{

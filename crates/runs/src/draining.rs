@@ -1,5 +1,5 @@
-//! Polling readers: each gets what came since it last asked, once (SC-36; wire.md 4.4, 14). How far a reader has got is
-//! a row of its own, moved by compare-and-set: of two polls at once only one gets an event.
+//! Polling readers: each gets the events since its last call, once (SC-36; wire.md 4.4, 14). A reader's position is a
+//! row, moved by compare-and-set: of two concurrent polls only one gets an event.
 //! Must not know: HTTP.
 
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! The built-in agent: it says what it is told, and shows every kind of event on request (wire.md D.8).
+//! The built-in agent: it repeats its input, and shows every kind of event on request (wire.md D.8).
 //! Must not know: the log, or HTTP.
 
 use std::{sync::Arc, time::Duration};

@@ -1,6 +1,6 @@
-//! Agents that came by themselves: each attached with its own token, without anybody having configured it. They are
-//! known on the log, so that they outlast restarts, and processes of one store know the same: `runs.enlisted/<handle>`.
-//! Must not know: HTTP; what a process does with those that came.
+//! Enlisted agents: each attached with its own token, without a configuration. The log has them, so that they survive
+//! restarts, and all processes of one store know the same: `runs.enlisted/<handle>`.
+//! Must not know: HTTP; the effect on a process.
 
 use plenary_accounts::{Accounts, Actor, Authority};
 use plenary_engine::{

@@ -1,5 +1,5 @@
-//! Agents come and go by themselves: what this process knows of them, and what it does then.
-//! Must not know: HTTP; what carries out their runs.
+//! Enlisting and dismissing agents: the process's knowledge of them, and its reactions.
+//! Must not know: HTTP; the execution of their runs.
 
 use std::sync::Arc;
 

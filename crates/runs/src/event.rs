@@ -1,12 +1,12 @@
-//! What can stand on a thread's stream, and its stored form. The forms are frozen. Pure.
-//! Must not know: HTTP; what an agent's events mean.
+//! The events of a thread's stream, and their stored form. The forms are frozen. Pure.
+//! Must not know: HTTP; the meaning of an agent's events.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
 use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +95,9 @@ pub struct EventEmitted {
     /// Of something that the agent made and the room keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
+    /// Of a WaitForInput of a run that waited already: where the question stands that it takes the place of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Version>,
     /// Its own members: a JSON object on one line.
     #[serde(skip)]
     pub members: Bytes,
@@ -122,6 +125,9 @@ pub struct Interrupt {
     pub run: RunId,
     /// The actor.
     pub by: Actor,
+    /// Of an answer: where the question stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Version>,
     /// The request as it was sent.
     #[serde(skip)]
     pub request: Bytes,
@@ -189,6 +195,20 @@ impl ThreadEvent {
             Self::RunResumed(event) | Self::CancelRequested(event) => event.run,
             Self::RunCompleted(event) => event.run,
             Self::QueuedRunCanceled(event) => event.run,
+        }
+    }
+
+    /// Where the question stands that waits no more because of this event, if the event says so: an end of the run does not.
+    #[must_use]
+    pub fn ends_question(&self) -> Option<Version> {
+        match self {
+            Self::EventEmitted(event) => event.replaces,
+            Self::RunResumed(event) => event.question,
+            Self::RunQueued(_)
+            | Self::RunStarted(_)
+            | Self::CancelRequested(_)
+            | Self::RunCompleted(_)
+            | Self::QueuedRunCanceled(_) => None,
         }
     }
 

@@ -1,5 +1,5 @@
-//! From ids in a request to a thread or a run that the caller may see. What is not for the caller is not there.
-//! Must not know: what is done with it.
+//! From ids in a request to a thread or a run that the caller may see; others look absent.
+//! Must not know: the operation.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Which runs of agents go on, and which wait for their caller.
-//! Must not know: who looks.
+//! The active runs of agents, and those that wait for their caller.
+//! Must not know: the caller.
 
 use futures_util::future::BoxFuture;
 use plenary_kernel::limits::READ_ROWS_MAX;

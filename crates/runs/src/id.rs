@@ -1,5 +1,5 @@
-//! Ids of runs and threads: UUIDs, version 7 (SC-22). Whoever mints later has the higher one.
-//! Must not know: where time and randomness come from; both arrive in a `Stamp`.
+//! Ids of runs and threads: UUIDs, version 7 (SC-22). A later id is higher.
+//! Must not know: the source of time and randomness; both arrive in a `Stamp`.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 

@@ -1,6 +1,6 @@
-//! Runs inside the process: how an agent that this server runs is asked by another room, on a thread that is bound to
-//! something of that room, through the same deciders as everybody.
-//! Must not know: what a thread is bound to.
+//! Runs inside the process: another room calls a hosted agent, on a thread that is bound to an object of that room,
+//! through the same deciders as all callers.
+//! Must not know: the object of the thread.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -158,17 +158,24 @@ impl Runs {
         body: Bytes,
         key: &KeyUse,
     ) -> Result<Executed<InterruptReceipt>, NotBegun> {
-        let command = ResumeRun { caller: caller(acting, agent, sender), run: Some(run), body };
+        let command = ResumeRun { caller: caller(acting, agent, sender), run: Some(run), asked: None, body };
         Ok(self.ask(thread, command, Some(key)).await?)
     }
 
-    /// Answers what a run waits for with what a person said, whom another room has asked in its opener's name; what does not
-    /// wait any more stays as it is.
+    /// Answers what a run waits for with what a person said, whom another room has asked in its opener's name: whether that
+    /// was this question it knows by where the question stands. What does not wait any more, or for something else, stays as
+    /// it is.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn resume_for_person(&self, thread: ThreadId, run: RunId, body: Bytes) -> Result<(), Fault> {
+    pub async fn resume_for_person(
+        &self,
+        (thread, run): (ThreadId, RunId),
+        was_asked: impl FnOnce(Version) -> bool + Send,
+        body: Bytes,
+    ) -> Result<(), Fault> {
         let state = self.fresh(thread).await?;
+        let Some(waiting) = state.run(run).filter(|run| was_asked(run.waits)) else { return Ok(()) };
         let agent = state.opened.as_ref().and_then(|opened| self.0.registry.get(&opened.agent));
         let Some(agent) = agent else { return Ok(()) };
         let caller = Caller {
@@ -179,7 +186,8 @@ impl Runs {
             gate: agent.gate(),
             on_behalf_of: None,
         };
-        match self.ask(thread, ResumeRun { caller, run: Some(run), body }, None).await {
+        let command = ResumeRun { caller, run: Some(run), asked: Some(waiting.asks), body };
+        match self.ask(thread, command, None).await {
             Err(ExecuteError::Fault(fault)) => Err(fault),
             Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
                 Ok(())

@@ -1,5 +1,5 @@
 //! Agent Protocol: agents that the server runs, their threads, runs and events (wire.md section 4, D.8).
-//! Must not know: another protocol, any database, or how any kind of agent but the built-in one is run.
+//! Must not know: another protocol, any database, or the implementation of any kind of agent except the built-in one.
 
 pub mod access;
 mod artifacts;

@@ -1,4 +1,4 @@
-//! Every limit of this room, by name, with what happens past it.
+//! Every limit of this room, by name, with its effect.
 //! Must not know: where they are configured.
 
 /// Largest event of a runner, in bytes of its own members; past it the event is not taken.

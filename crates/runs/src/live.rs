@@ -1,6 +1,6 @@
-//! A run or a thread read live: what stands in the log behind a cursor, as server-sent events, and then what comes, with
-//! text that is still being made between. Catch-up and live are one path; nothing is queued, so a client that does not
-//! read holds nobody up.
+//! A run or a thread read live: the events in the log after a cursor, as Server-Sent Events, and then new ones, with
+//! text deltas between them. Catch-up and live share one path; nothing is queued, so a client that does not read
+//! delays no other.
 //! Must not know: how the connection is kept.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};

@@ -1,6 +1,5 @@
-//! Text that is being made, as far as it is made: for whoever comes while it is. Of each thread what stands behind its
-//! last event, within limits.
-//! Must not know: who looks on.
+//! The partial text of each thread after its last event, within limits, for readers that arrive in the middle.
+//! Must not know: the readers.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! A JSON object as its members in their order, each with its bytes: what is not understood is kept as it was sent.
-//! Must not know: what any member means.
+//! A JSON object as its members in their order, each with its bytes: unknown members stay unchanged.
+//! Must not know: the meaning of any member.
 
 use std::{borrow::Cow, fmt};
 

@@ -1,5 +1,5 @@
-//! Which runs wait for the agent that started them.
-//! Must not know: what has been seen of it, or how it is shown.
+//! The runs that wait for the agent that started them.
+//! Must not know: marks, or the presentation.
 
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;

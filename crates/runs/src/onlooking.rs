@@ -1,4 +1,4 @@
-//! What onlookers are told of runs: whoever opened the thread, and the owner of its agent.
+//! The run events that `/watch` reports: to the caller that opened the thread, and to the owner of its agent.
 //! Must not know: how they are sent.
 
 use futures_util::future::BoxFuture;

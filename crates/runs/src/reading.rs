@@ -1,5 +1,5 @@
-//! The events of a run or a thread, in order, read from the log as they are asked for (SC-36, SC-38, SC-42); what is
-//! known of a run (SC-40), and the threads of an agent (SC-41).
+//! The events of a run or a thread, in order, read from the log on request (SC-36, SC-38, SC-42); the state of a run
+//! (SC-40), and the threads of an agent (SC-41).
 //! Must not know: HTTP.
 
 use plenary_accounts::Actor;
@@ -177,6 +177,9 @@ impl Runs {
             let members = serde_json::from_slice::<serde_json::Value>(&event.members).unwrap_or_default();
             let object = |name: &str| members.get(name).and_then(|value| value.as_object().cloned());
             (report.request_keys, report.options) = (object("request_keys"), object("options"));
+            report.form = object("form");
+            report.message = members["message"].as_str().filter(|_| report.form.is_some()).map(str::to_owned);
+            report.event_id = Some(run.asks);
         }
         if run.status.is_over() {
             // A run that was told to stop before it began has no other end.

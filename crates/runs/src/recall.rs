@@ -1,5 +1,5 @@
-//! What came before a run in its thread, for agents that keep no memory of their own (SC-4).
-//! Must not know: which agent asks, or HTTP.
+//! The history of a thread before a run, for agents without their own memory (SC-4).
+//! Must not know: the agent, or HTTP.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! What processes leave when they go: at the start, and on a shared store every few seconds, the runs of those that are
-//! gone end with an error that says so, and what waits behind them begins. And the end of this process.
+//! Recovery after the end of a process: at the start, and on a shared store every few seconds, the runs of dead
+//! processes end with an error, and runs that wait behind them start. It also handles the end of this process.
 //! Must not know: HTTP.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};

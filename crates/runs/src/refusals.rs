@@ -1,5 +1,5 @@
-//! What peers of this protocol are told: `{"detail","code"}` (wire.md D.3, D.8).
-//! Must not know: which request is answered.
+//! The refusals of this protocol: `{"detail","code"}` (wire.md D.3, D.8).
+//! Must not know: the request.
 
 use axum::response::{IntoResponse as _, Response};
 use plenary_edge::refused;
@@ -134,7 +134,8 @@ impl From<Rejection> for RunRefusal {
                 Refusal::new(Class::TooMany, "too_many_queued_runs_of_owner", text).into()
             }
             Rejection::RunNotActive => {
-                Refusal::conflict("run_not_active", "The run has ended, or does not wait for input.").into()
+                Refusal::conflict("run_not_active", "The run has ended, or does not wait for this input.")
+                    .into()
             }
         }
     }

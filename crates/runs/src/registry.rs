@@ -1,4 +1,4 @@
-//! The agents of a server, by name: those of its configuration, and those that came by themselves.
+//! The agents of a server, by name: those of its configuration, and enlisted ones.
 //! Must not know: how an agent is configured in a file, or how it runs.
 
 use std::{

@@ -1,6 +1,6 @@
-//! Requests as peers send them (SC-23): their type by its name or by their members; what is wrong is a 422 with the code
-//! of the member it is wrong in. Members that nobody knows are kept for the agent.
-//! Must not know: what becomes of a request.
+//! Requests of peers (SC-23): their type by its name or by their members; an invalid member is a 422 with its code.
+//! Unknown members are kept for the agent.
+//! Must not know: the effect of a request.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
@@ -33,13 +33,14 @@ pub(crate) struct RunBody {
     input: Option<String>,
     /// The thread to continue; a new thread if absent or null.
     thread_id: Option<String>,
-    /// For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or `create`,
-    /// which opens it under that id, a UUID that the caller chose.
+    /// If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it under that UUID.
     if_not_exists: Option<String>,
     /// For a ResumeWithInput and a CancelRequest: the run.
     run_id: Option<String>,
     /// For a ResumeWithInput: a value for each requested key.
     request_keys: Option<Map<String, Value>>,
+    /// For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no longer waits for it.
+    event_id: Option<u64>,
     /// For a ConfigureRequest: the arguments to set; null removes an argument.
     args: Option<Map<String, Value>>,
     /// The logging level, as the agent defines it.
@@ -81,7 +82,7 @@ pub(crate) enum ThreadChoice {
 #[derive(Debug)]
 pub(crate) enum Ask {
     Start { thread: ThreadChoice, request: Request },
-    Resume { run: Option<RunId>, thread: Option<ThreadId> },
+    Resume { run: Option<RunId>, thread: Option<ThreadId>, asked: Option<u64> },
     Cancel { run: Option<RunId>, thread: Option<ThreadId> },
     Configure(Map<String, Value>),
 }
@@ -101,7 +102,7 @@ pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, 
                 return Err(refusals::shape("invalid_request_keys", "`request_keys` must be an object"));
             }
             let (run, thread) = interrupted(&members, ids)?;
-            Ok(Ask::Resume { run, thread })
+            Ok(Ask::Resume { run, thread, asked: event_id(&members)? })
         }
         "CancelRequest" => {
             let (run, thread) = interrupted(&members, ids)?;
@@ -221,6 +222,13 @@ fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Op
         return Err(refusals::shape("missing_run_id", "`run_id` or `thread_id` is missing: name the run"));
     }
     Ok((run, thread))
+}
+
+/// Which question is answered, where that is said.
+fn event_id(members: &Members<'_>) -> Result<Option<u64>, RunRefusal> {
+    let Some(said) = members.get("event_id") else { return Ok(None) };
+    let read = serde_json::from_str(said.get()).map(Some);
+    read.map_err(|_| refusals::shape("invalid_event_id", "`event_id` must be a whole number from 0"))
 }
 
 fn thread_choice(members: &Members<'_>, ids: Ids<'_>) -> Result<ThreadChoice, RunRefusal> {

@@ -1,4 +1,4 @@
-//! The thread as a room of the engine: its streams, its indexes, and its commands with the facts they need.
+//! The thread as a room of the engine: its streams, its indexes, and its commands with their facts.
 //! Must not know: HTTP.
 
 use bytes::Bytes;
@@ -54,7 +54,7 @@ impl Room for ThreadRoom {
     type State = ThreadState;
     type Event = ThreadEvent;
     const CATEGORY: &'static str = "runs.thread";
-    const SNAPSHOT_FORM: u16 = 2;
+    const SNAPSHOT_FORM: u16 = 3;
 
     fn encode(event: &ThreadEvent) -> NewEvent {
         event.encode()

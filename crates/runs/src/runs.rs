@@ -1,4 +1,4 @@
-//! The runs of a server: commands in, states out, and the runs that this process carries out.
+//! The runs of a server: commands in, states out, and the active runs of this process.
 //! Must not know: HTTP.
 
 use std::{

@@ -1,4 +1,4 @@
-//! What each owner may have of what this process counts, so that nobody uses up what the others need.
+//! The share of each owner in this process's limits, so that no owner uses up the shares of others.
 //! Must not know: HTTP, or what a run does.
 
 use std::collections::HashMap;

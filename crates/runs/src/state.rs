@@ -1,5 +1,5 @@
-//! The fold of a thread: its agent, its runs and where each stands. What was said is not in it. Pure.
-//! Must not know: payloads, time but what events carry.
+//! The fold of a thread: its agent, its runs and their states. It does not contain the output. Pure.
+//! Must not know: payloads, any time except that of events.
 
 use std::sync::Arc;
 
@@ -99,6 +99,8 @@ pub struct RunState {
     pub ended: Version,
     /// Where its last WaitForInput stands; zero without one.
     pub waits: Version,
+    /// The number of that event; 0 without one.
+    pub asks: u64,
     /// Where the caller's last answer stands; zero without one.
     pub resumed: Version,
     /// The process that carries it out.
@@ -149,6 +151,7 @@ impl ThreadState {
                 started: Version::ZERO,
                 ended: Version::ZERO,
                 waits: Version::ZERO,
+                asks: 0,
                 resumed: Version::ZERO,
                 node: "".into(),
                 cancel_requested: false,
@@ -174,7 +177,7 @@ impl RunState {
             ThreadEvent::EventEmitted(event) => {
                 self.last_event_id = event.id;
                 if event.kind == EventKind::WaitForInput {
-                    (self.status, self.waits) = (RunStatus::Waiting, version);
+                    (self.status, self.waits, self.asks) = (RunStatus::Waiting, version, event.id);
                 }
             }
             ThreadEvent::RunResumed(_) => (self.status, self.resumed) = (RunStatus::Running, version),

@@ -1,6 +1,6 @@
-//! A run that is carried out: its runner in a task of its own, what it says into the log, what is asked of it out of the
-//! log, and an end however it behaves.
-//! Must not know: HTTP, or what kind of agent it is.
+//! An active run: its runner in a separate task, its output into the log, its requests from the log, and an end in
+//! every case.
+//! Must not know: HTTP, or the kind of the agent.
 
 use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Whether an agent takes runs: its owner's switch, one stream for each agent, `runs.switch/<name>`. What stops an agent
-//! ends everything that it does, and outlasts restarts.
+//! The owner's switch of an agent: one stream for each agent, `runs.switch/<name>`. Stopping an agent ends its runs,
+//! and survives restarts.
 //! Must not know: HTTP; how a run ends.
 
 use plenary_accounts::{Accounts, Actor};

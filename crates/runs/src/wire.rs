@@ -1,5 +1,5 @@
-//! What peers of the Agent Protocol get (wire.md 4.1, 4.2, D.8). Pure.
-//! Must not know: where it is read from.
+//! The responses of the Agent Protocol (wire.md 4.1, 4.2, D.8). Pure.
+//! Must not know: the source of the data.
 
 use std::sync::Arc;
 
@@ -314,6 +314,15 @@ pub struct RunReport {
     /// For a waiting run: the answers among which the agent offers a choice, by the key that each is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Map<String, Value>>,
+    /// For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<Map<String, Value>>,
+    /// For a waiting run with a form: what the agent says about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_id: Option<u64>,
     /// The request that it is the run of, as it was sent.
     pub request: Value,
     /// When it was requested, RFC 3339, UTC.
@@ -336,6 +345,9 @@ impl RunReport {
             error: None,
             request_keys: None,
             options: None,
+            form: None,
+            message: None,
+            event_id: None,
             request: Value::Null,
             created_at: run.created.rfc3339(),
             updated_at: run.updated.rfc3339(),

@@ -1,5 +1,5 @@
-//! What can be asked of a session. Bodies arrive checked or with the reason why they are refused: a stranger
-//! is told "not found" before anything about its body (wire.md D.9, order of checks). Pure.
+//! The commands on a session. Bodies arrive checked or with the reason of their refusal, so that a stranger gets "not
+//! found" before anything about its body (wire.md D.9, order of checks). Pure.
 
 use bytes::Bytes;
 use plenary_accounts::TokenDigest;

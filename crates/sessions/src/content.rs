@@ -1,5 +1,5 @@
-//! Message content (ASP-37, ASP-38): a string, or typed parts whose objects are closed. A file or an image may be one
-//! that was uploaded here: then `file_id` names it.
+//! Message content (ASP-37, ASP-38): a string, or typed parts whose objects are closed. A file or an image may be an
+//! uploaded one: then `file_id` names it.
 
 use plenary_kernel::FileId;
 use serde_json::{Map, Value, value::RawValue};

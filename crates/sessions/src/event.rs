@@ -1,6 +1,6 @@
-//! The events of a session's stream, and their stored form. The forms are frozen: a change of one is a new form,
-//! and the old one is read on. The first event is `SessionCreated`; every later one is exactly one event on the
-//! wire, so that `sequence` = version - 1 (ASP-33). Pure.
+//! The events of a session's stream, and their stored form. The forms are frozen: a change is a new form, and the old
+//! form stays readable. The first event is `SessionCreated`; every later one is exactly one event on the wire, so
+//! that `sequence` = version - 1 (ASP-33). Pure.
 
 use bytes::Bytes;
 use plenary_engine::stored::{read, unknown, written, written_with};

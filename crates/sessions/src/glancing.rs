@@ -1,5 +1,5 @@
-//! In how many sessions an agent takes part, and whether it is connected.
-//! Must not know: who looks.
+//! The number of an agent's sessions, and whether it is connected.
+//! Must not know: the caller.
 
 use futures_util::future::BoxFuture;
 use plenary_kernel::limits::READ_ROWS_MAX;

@@ -1,5 +1,5 @@
-//! Sessions inside the process: how an agent that this server runs takes part, through the same deciders as everybody,
-//! and what is written beside its messages so that agents do not answer each other for ever.
+//! Sessions inside the process: hosted agents participate through the same deciders as all agents, and their messages
+//! have metadata that ends loops between agents.
 //! Must not know: how an agent runs, or when it answers.
 
 use std::sync::Arc;

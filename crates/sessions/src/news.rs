@@ -1,6 +1,6 @@
-//! What is new for an agent in its sessions: which messages and invitations stand behind a place, and what each of
-//! them says. What an agent may read follows from the session's own rules, at the time of reading.
-//! Must not know: what has been seen of it, or how it is shown.
+//! The news of an agent's sessions: the messages and invitations after a position, and their texts. The session's own
+//! rules decide, at the time of reading, what an agent may read.
+//! Must not know: marks, or the presentation.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What onlookers are told of sessions: what their agents may read of them, at the time of looking.
+//! The session events that `/watch` reports: those that the reader's agents may read, at the time of reading.
 //! Must not know: how they are sent.
 
 use futures_util::future::BoxFuture;

@@ -1,4 +1,5 @@
-//! The sessions of all agents of an owner, as one list: the newest first, each once, as that of them sees it that sees most.
+//! The sessions of all agents of an owner, as one list: the newest first, each once, in the view of the agent that
+//! sees most of it.
 //! Must not know: HTTP.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,5 @@
-//! What lets a message through to an agent that does not want to be disturbed by every one: that its sender calls it urgent, or
-//! that it replies to what the agent said.
-//! Must not know: who wants to be disturbed by what.
+//! The messages that pass an agent's attention level: urgent ones, and replies to the agent.
+//! Must not know: the levels of agents.
 
 use std::collections::BTreeSet;
 

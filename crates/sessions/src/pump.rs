@@ -1,6 +1,6 @@
-//! The pump of one connection: takes what was marked, reads it from the log behind its own cursors, writes it,
-//! and asks for confirmation. Catch-up and live are the same path. It never queues events: what the client does
-//! not take stays in the log.
+//! The pump of one connection: takes marked streams, reads them from the log after its own cursors, writes the
+//! events, and requests confirmation. Catch-up and live share one path. It never queues events: unread events stay in
+//! the log.
 
 mod confirmation;
 mod delivery;

@@ -1,7 +1,7 @@
-//! Which events of their sessions models have seen, as tools and acknowledgements say: runs of sequence numbers per agent
-//! and session, kept lazily and in batches. They only grow: what a fault leaves unwritten was seen all the same, and is
-//! claimed later or never. A plain read of a session says nothing of the kind.
-//! Must not know: what follows from having seen.
+//! The events of sessions that models have seen, as reported by tools and acknowledgements: ranges of sequence
+//! numbers per agent and session, stored lazily and in batches. They only grow: a range lost by a fault is reported
+//! later or never. A plain read of a session does not count.
+//! Must not know: the effects.
 
 use std::collections::HashMap;
 

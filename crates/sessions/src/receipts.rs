@@ -1,5 +1,5 @@
-//! What a message's recipients have done about it, as far as their session shows: where it became readable for each,
-//! and whether they have read on or answered.
+//! The reactions of a message's recipients, as far as their session shows them: the position at which it became
+//! readable for each, and whether they have read on or answered.
 //! Must not know: any other mark of a recipient.
 
 use plenary_engine::Room as _;

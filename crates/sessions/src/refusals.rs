@@ -1,4 +1,4 @@
-//! One exhaustive mapping from what went wrong to what the peer is told (wire.md D.3, D.9).
+//! One exhaustive mapping from failures to responses (wire.md D.3, D.9).
 
 use plenary_kernel::{Class, Refusal};
 use plenary_room::House;

@@ -1,5 +1,5 @@
-//! Bodies of the Agent Session Protocol as peers send them. Members that nobody knows are ignored at the top
-//! level (wire.md D.9); what is wrong is said with the code of the member it is wrong in.
+//! Bodies of the Agent Session Protocol. Unknown members are ignored at the top level (wire.md D.9); an invalid
+//! member is reported with its code.
 
 use std::collections::HashSet;
 

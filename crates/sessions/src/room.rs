@@ -1,4 +1,4 @@
-//! The session as a room of the engine: its streams, its indexes, and its commands with the facts they need.
+//! The session as a room of the engine: its streams, its indexes, and its commands with their facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

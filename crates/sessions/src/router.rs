@@ -1,4 +1,4 @@
-//! From committed events to marks: which connections have something new to read. It hands out no payloads.
+//! From committed events to marks: the connections with something new to read. It passes on no payloads.
 
 use std::{future::Future, pin::Pin};
 

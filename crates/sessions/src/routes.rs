@@ -1,4 +1,4 @@
-//! The public operations of the Agent Session Protocol: parse, ask, translate the answer (wire.md 2.2).
+//! The public operations of the Agent Session Protocol: parse, call, translate the answer (wire.md 2.2).
 
 use axum::{
     Extension, Json, Router,

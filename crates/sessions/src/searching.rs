@@ -1,5 +1,5 @@
-//! Messages that an agent may read, by a text in them: the newest session first, and in each the newest message. What one
-//! search reads is bounded; its cursor says where the next one goes on.
+//! Searches messages that an agent may read, by a text in them: the newest session first, and in each the newest
+//! message. One search reads a bounded amount; its cursor tells where the next one continues.
 //! Must not know: HTTP.
 
 use std::{fmt, str::FromStr};

@@ -1,5 +1,5 @@
-//! The fold of a session: who takes part, how, and what each may read. Pure.
-//! Must not know: trust, connections, time but what events carry.
+//! The fold of a session: its participants, their standing, and what each may read. Pure.
+//! Must not know: trust, connections, any time except that of events.
 
 use std::collections::BTreeMap;
 

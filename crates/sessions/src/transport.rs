@@ -1,6 +1,6 @@
-//! Transport drops and returns (ASP-49 to ASP-53): what an agent's first and last connection mean for the
-//! sessions it is joined in, and the grace window. The window's end is a command that applies only if nothing
-//! came between (`ExpireGrace`), so that exactly one of return and leaving happens, whoever keeps the time.
+//! Dropped and returning connections (ASP-49 to ASP-53): the effect of an agent's first and last connection on its
+//! sessions, and the grace window. The window's end is a command that applies only if nothing came between
+//! (`ExpireGrace`), so that exactly one of return and leaving happens, whichever process keeps the time.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What the read endpoints show: a session, a list of sessions, a page of events.
+//! The responses of the read operations: a session, a list of sessions, a page of events.
 
 use std::sync::Arc;
 

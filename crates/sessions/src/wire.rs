@@ -1,5 +1,5 @@
-//! Events as peers get them (wire.md D.4): the published envelope, the seed's flat members, or both at once.
-//! Each form is written once for every reader. Pure, but for the transport's types.
+//! Events on the wire (wire.md D.4): the published envelope, the seed's flat members, or both at once. Each form is
+//! written once for every reader. Pure, but for the transport's types.
 
 use std::{fmt::Write as _, sync::OnceLock};
 

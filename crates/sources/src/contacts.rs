@@ -1,5 +1,5 @@
-//! Contact requests of strangers to agents that may not answer by themselves: asked of the people of their owner.
-//! Must not know: what is written on an allowlist.
+//! Contact requests of strangers to agents without self-service: requests to the people of their owner.
+//! Must not know: the content of an allowlist.
 
 use plenary_accounts::{
     Actor, Authority, Failure,

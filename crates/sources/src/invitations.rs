@@ -1,6 +1,6 @@
-//! Invitations of strangers to agents that may not configure themselves: asked of the people of their owner. The agent may
-//! join by itself all the same; then nobody needs to answer any more.
-//! Must not know: what is said in a session.
+//! Invitations of strangers to agents without self-service: requests to the people of their owner. The agent may
+//! still join by itself; then the request ends.
+//! Must not know: the content of a session.
 
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AgentHandle, AskId, SessionId, Version};

@@ -1,6 +1,6 @@
-//! What could not be asked for want of room: kept in an index, and asked once there is room. Each owner whose agents cause
+//! Requests that wait for room: stored in an index, and made once there is room. Each owner whose agents cause
 //! requests has a share of that index.
-//! Must not know: what is asked.
+//! Must not know: the requests.
 
 use std::time::Duration;
 

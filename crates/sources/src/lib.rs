@@ -1,7 +1,8 @@
-//! What waits for a person in other rooms becomes a request to the people of its owner, and their answer goes back: runs
-//! that wait for input, packages that wait for a person's review, contact requests and invitations of strangers. A reactor
-//! behind the log: everything that it does twice it does once, for a request has an id that follows from what it is about, and an answer is taken once.
-//! Must not know: HTTP, or how a person is told.
+//! Turns waiting items of other rooms into requests to the people of their owner, and returns the answers: runs that
+//! wait for input, packages that await a person's review, contact requests and invitations of strangers. A reactor
+//! follows the log; it is idempotent, because the id of a request derives from its subject, and an answer is accepted
+//! once.
+//! Must not know: HTTP, or how a person is notified.
 
 mod contacts;
 mod invitations;

@@ -1,5 +1,5 @@
-//! What concerns people is seen to in the order of the log, once or again.
-//! Must not know: what is done.
+//! Handles the relevant events in the order of the log, at least once.
+//! Must not know: the effects.
 
 use plenary_log::{Fault, StoredEvent};
 use tokio_util::sync::CancellationToken;

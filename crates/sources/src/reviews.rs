@@ -1,5 +1,5 @@
-//! Packages that wait for a person's review: asked of the people of the project's owner.
-//! Must not know: what a review sets going.
+//! Packages that wait for a person's review: requests to the people of the project's owner.
+//! Must not know: the effects of a review.
 
 use plenary_kernel::{AskId, Version};
 use plenary_log::{Fault, StoredEvent, StreamName};

@@ -1,5 +1,5 @@
-//! Runs that wait for input: asked of the people of whoever opened the thread, and answered into the run.
-//! Must not know: how a run goes on.
+//! Runs that wait for input: requests to the people of the thread's opener; the answer resumes the run.
+//! Must not know: how a run continues.
 
 use plenary_kernel::{AskId, Version, form::Form};
 use plenary_log::{Fault, StoredEvent};
@@ -38,7 +38,9 @@ fn asked(event: &StoredEvent) -> Result<Asked, Fault> {
     // What is no form is asked for by its names.
     let form = members["form"].as_object().and_then(|schema| {
         let message = members["message"].as_str()?;
-        Some((message.to_owned(), schema.clone(), Form::read(schema).ok()?))
+        // Nor can a no be told from a value under its name.
+        let form = Form::read(schema).ok().filter(|form| !form.words().contains_key(ELICITATION))?;
+        Some((message.to_owned(), schema.clone(), form))
     });
     Ok(Asked { keys, form })
 }
@@ -47,11 +49,13 @@ impl Sources {
     /// A run waits, goes on or is over.
     pub(crate) async fn run_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(thread) = event.stream.id().parse::<ThreadId>() else { return Ok(None) };
+        let moved = ThreadEvent::decode(event)?;
         let state = self.0.runs.thread(thread).await?;
-        for run in state.runs.iter().filter(|run| run.waits != Version::ZERO) {
-            if run.status != RunStatus::Waiting {
-                self.0.requests.give_up(&request_of(thread, run.waits)).await?;
-            }
+        // The run may wait for something else since. What ends a run says of no question, nor did answers always.
+        let over = state.run(moved.run()).filter(|run| run.status != RunStatus::Waiting).map(|run| run.waits);
+        let over = over.filter(|question| *question != Version::ZERO);
+        for question in moved.ends_question().into_iter().chain(over) {
+            self.0.requests.give_up(&request_of(thread, question)).await?;
         }
         let waits = self.0.runs.waits_for(&event.stream).await?;
         let Some((opener, since)) = waits else { return Ok(None) };
@@ -121,6 +125,7 @@ impl Sources {
         };
         let Some(keys) = keys else { return Ok(()) };
         let body = json!({"type": "ResumeWithInput", "run_id": run.to_string(), "request_keys": keys});
-        self.0.runs.resume_for_person(thread, run, body.to_string().into()).await
+        let was_asked = |question| request_of(thread, question) == request.request_id;
+        self.0.runs.resume_for_person((thread, run), was_asked, body.to_string().into()).await
     }
 }

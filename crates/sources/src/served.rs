@@ -1,4 +1,4 @@
-//! How the server serves the sources: they hear of events, and answer no requests.
+//! How the server serves the sources: they observe events, and have no operations.
 //! Must not know: HTTP.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The sources of requests, and what of the log concerns them.
-//! Must not know: what is done about it.
+//! The sources of requests, and their relevant events of the log.
+//! Must not know: the effects.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The one task that takes spans out of the queue and exports them in batches, until it is told to finish.
-//! Must not know: who records spans.
+//! The one task that takes spans from the queue and exports them in batches, until it is stopped.
+//! Must not know: the source of spans.
 
 use std::{sync::Arc, time::Duration};
 

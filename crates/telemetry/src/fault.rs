@@ -1,5 +1,5 @@
-//! Why spans cannot be exported at all.
-//! Must not know: what is done about it.
+//! The reasons why spans cannot be exported at all.
+//! Must not know: the reaction.
 
 /// Why the export cannot start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Spans that stay in the process: a room's tests look at what it records.
+//! Spans kept in the process: a room's tests read the spans that it records.
 //! Must not know: the export.
 
 use std::collections::BTreeMap;

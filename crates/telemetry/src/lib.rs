@@ -1,5 +1,5 @@
-//! Spans: what the server did, exported to a collector that the operator names (wire.md D.6).
-//! Must not know: any protocol, or where a span comes from.
+//! Spans of the server's work, exported to a collector that the operator names (wire.md D.6).
+//! Must not know: any protocol, or the source of a span.
 //!
 //! A room holds a [`Spans`], asks [`Spans::is_on`] before it gathers what a span costs to make, and gives each
 //! finished span to [`Spans::record`], which never waits and never fails. Without a collector nothing is made and

@@ -1,4 +1,4 @@
-//! The queue between whoever records a span and the export: bounded in spans and bytes, and never waited for.
+//! The queue between the recorders of spans and the export: bounded in spans and bytes, never blocking.
 //! Must not know: where its spans go.
 
 use std::sync::{

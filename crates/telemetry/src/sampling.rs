@@ -1,4 +1,4 @@
-//! Which traces are recorded: those whose caller has them recorded, and of the rest what the operator says.
+//! The sampled traces: those whose caller samples them, and of the rest a part by the operator's settings.
 //! Must not know: spans.
 
 use opentelemetry::trace::{SpanKind, TraceId};

@@ -1,5 +1,5 @@
-//! The operator's wishes, from OpenTelemetry's own variables; what is wrong in them is said and left out.
-//! Must not know: the environment itself, or how spans travel.
+//! The operator's settings, from OpenTelemetry's own variables; invalid ones are reported and ignored.
+//! Must not know: the environment itself, or the transport of spans.
 
 mod endpoint;
 mod pairs;

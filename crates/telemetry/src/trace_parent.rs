@@ -1,5 +1,5 @@
-//! W3C Trace Context: which span a request belongs to, as its `traceparent` and `tracestate` say.
-//! Must not know: what is done with it.
+//! W3C Trace Context: the parent span of a request, from its `traceparent` and `tracestate`.
+//! Must not know: its use.
 
 use std::{fmt, str::FromStr};
 

@@ -1,5 +1,5 @@
-//! Batches as HTTP requests to the collector, with a few more attempts while it is only busy or away.
-//! Must not know: what a batch holds, beyond what the collector says of it.
+//! Batches as HTTP requests to the collector, with retries while it is busy or unreachable.
+//! Must not know: the content of a batch, except the collector's answer.
 
 use std::{
     sync::{

@@ -6,6 +6,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import http from 'node:http';
 import Provider from 'oidc-provider';
 
+// Nobody reads the output past its first line.
+console.info = console.error;
+
 let person = 'ida';
 let fetched = 0;
 let provider;
@@ -38,7 +41,7 @@ function made(issuer, nth) {
       client({
         client_id: 'plenary',
         application_type: 'native',
-        redirect_uris: ['http://127.0.0.1/console/signed-in/acme'],
+        redirect_uris: ['acme', 'other'].map((name) => `http://127.0.0.1/console/signed-in/${name}`),
         grant_types: ['authorization_code'],
         response_types: ['code'],
       }),

@@ -73,6 +73,41 @@ test('as messages', async (t) => {
   assert.ok(text.includes('U+202E') && text.includes('U+E0041') && text.includes('U+001B'));
 });
 
+test('as a form', async (t) => {
+  const odd = { toString: 1, valueOf: 1 };
+  const properties = {
+    branch: { type: 'string', title: odd, description: 5, format: odd, default: odd },
+    days: { type: 'array', items: { enum: ['monday'], enumNames: 5 }, default: 5 },
+    ['<img src=x onerror=globalThis.__harmed=1>']: { type: 'number', oneOf: [null], default: [] },
+  };
+  const { request_id } = await laptop.post('/requests', { kind: 'question', title: 'Odd', form: { type: 'object', properties } });
+  const all = await watched(t);
+  await all.page.evaluate((id) => (location.hash = `#/inbox/${id}`), request_id);
+  await all.page.locator('.split-detail', { hasText: 'monday' }).waitFor();
+  await all.page.keyboard.press('e');
+  await all.page.locator('.fields :focus').waitFor();
+  await check(all, 'a form');
+  await all.page.getByLabel('monday').check();
+  await all.page.keyboard.press('Control+Enter');
+  for (const end = Date.now() + 10_000; (await laptop.get(`/requests/${request_id}`)).state !== 'answered'; ) assert.ok(Date.now() < end);
+  assert.deepEqual((await laptop.get(`/requests/${request_id}`)).answer.args, { days: ['monday'] });
+});
+
+test('what cannot be shown is one sentence, and what stands beside it stays', async (t) => {
+  const { page } = await watched(t);
+  const shown = await page.evaluate(async () => {
+    const [{ h, render }, { Guard }] = await Promise.all(['core/preact.js', 'parts/guard.js'].map((name) => import(new URL(`./console/${name}`, location.href).href)));
+    const throws = () => {
+      throw new Error('odd');
+    };
+    const node = document.createElement('div');
+    render(h('div', null, h('p', null, 'Before. '), h(Guard, null, h(throws, null))), node);
+    await new Promise((wake) => setTimeout(wake, 100));
+    return node.textContent;
+  });
+  assert.equal(shown, 'Before. This cannot be shown.');
+});
+
 test('as topics, and found by searching', async (t) => {
   const topics = PAYLOADS.filter((text) => text.length < 200 && !/[\u0000-\u001f\u007f]/.test(text));
   for (const topic of topics) await laptop.post('/sessions', { invite: ['@ida.reviewer'], topic }).catch(() => {});

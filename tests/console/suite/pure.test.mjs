@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { reach } from '../../../crates/console/web/pages/agents/reach.js';
 import { canonical, hashOf } from '../../../crates/console/web/pages/context/hash.js';
+import { fieldsOf, initial } from '../../../crates/console/web/pages/inbox/fields.js';
 import { timeIn } from '../../../crates/console/web/core/when.js';
 import { edgesOf, layout } from '../../../crates/console/web/pages/map/layout.js';
 import { csv } from '../../../crates/console/web/parts/csv.js';
@@ -43,6 +44,31 @@ test('a refusal names the first thing that stands in the way, and what would men
   const told = reach(side('@x.a'), side('@y.b', { policy: 'open' }));
   assert.match(told.because, /@y\.b is not on the allowlist of @x\.a, which is empty/);
   assert.deepEqual(told.steps.find(({ mend }) => mend)?.mend, { what: 'allow', of: '@x.a', entry: '@y.b' });
+});
+
+test('what agents write into a form is read, whatever it is', () => {
+  const odd = [5, true, null, 'x', [null], [{}], {}, { toString: 1, valueOf: 1 }];
+  const members = ['title', 'description', 'default', 'format', 'enumNames', 'oneOf', 'anyOf', 'minimum', 'items'];
+  for (const value of odd) {
+    const rest = Object.fromEntries(members.map((member) => [member, value]));
+    const properties = {
+      text: { ...rest, oneOf: undefined, anyOf: undefined, type: 'string' },
+      one: { ...rest, type: 'string', enum: ['a'] },
+      many: { ...rest, type: 'array', items: { enum: ['a'] } },
+      number: { ...rest, type: 'number' },
+      truth: { ...rest, type: 'boolean' },
+    };
+    const fields = fieldsOf({ required: value, properties });
+    assert.deepEqual(fields.map(({ kind }) => kind), ['text', 'choice', 'choices', 'number', 'truth'], JSON.stringify(value));
+    for (const field of fields) {
+      for (const said of [field.title, field.description, field.type, ...field.choices.map(({ title }) => title)]) assert.equal(typeof said, 'string');
+      initial(field);
+    }
+    assert.deepEqual(initial(fields[2]), []);
+  }
+  const choice = { type: 'string', enum: ['a', 'b'], enumNames: ['A'], default: 'b' };
+  const [field] = fieldsOf({ required: ['c'], properties: { c: choice } });
+  assert.deepEqual([field.required, field.choices, initial(field)], [true, [{ value: 'a', title: 'A' }, { value: 'b', title: 'b' }], 'b']);
 });
 
 test('the canonical form sorts names by their bytes and leaves out nulls', () => {

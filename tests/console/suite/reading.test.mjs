@@ -60,10 +60,9 @@ test('the timeline seeks by position and by time, and says what it does not unde
   const local = new Date(second * 1000 + (5 * 60 + 45) * 60_000).toISOString();
   for (const text of [local.slice(11, 19), local.slice(0, 19).replace('T', ' '), new Date(second * 1000).toISOString().slice(0, 19) + 'Z']) {
     await seek(String(newest - 3));
-    // The field is made anew for each place.
     await page.waitForFunction((wanted) => document.getElementById('seek').value === String(wanted), newest - 3);
     await seek(text);
-    await page.waitForFunction((wanted) => Number(/from=(\d+)/.exec(location.hash)?.[1] ?? 0) > wanted, newest, { timeout: 15_000 }).catch(async () => { throw new Error(`${text}: ${page.url()} ${await page.locator('.seek').innerText()} at ${await page.evaluate(() => new Date().toString())}`); });
+    await page.waitForFunction((wanted) => Number(/from=(\d+)/.exec(location.hash)?.[1] ?? 0) > wanted, newest, { timeout: 15_000 }).catch(async () => { throw new Error(`${text}: ${page.url()} after ${newest}; the field has ${await page.getByLabel('From').inputValue()}; ${await page.locator('.seek').innerText()}`); });
     await page.locator('.event-row', { hasText: 'session.message' }).first().waitFor();
     assert.equal(await page.locator('.event-row').count() >= 1 && (await shown()) > newest, true, text);
   }

@@ -336,6 +336,8 @@ class AgentView(TypedDict):
     """Its gate."""
     self_service: bool
     """Whether it may configure itself."""
+    tokens_issued: int
+    """How many tokens and grants it has beside its own."""
     visibility: Visibility
     """Who may read this."""
 
@@ -2115,6 +2117,11 @@ class NewRequest(TypedDict):
     """What to look at."""
     directory: NotRequired[str | None]
     """Where the agent works: an absolute path."""
+    form: NotRequired[JsonObject | None]
+    """The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are
+    the `args` of
+    the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+    """
     inbox: NotRequired[bool | None]
     """Whether the answer also comes to the agent's inbox; true when absent."""
     kind: RequestKind
@@ -2471,6 +2478,8 @@ class OwnView(TypedDict):
     """Whether it may configure itself."""
     skills: None
     """Always null: the card describes what an agent can do."""
+    tokens_issued: int
+    """How many tokens and grants it has beside its own."""
     visibility: Visibility
     """Who may read this."""
 
@@ -2972,6 +2981,7 @@ Request = TypedDict(
         "deadline_at": NotRequired["int | None"],
         "detail": NotRequired["RequestDetail | None"],
         "directory": NotRequired["str | None"],
+        "form": NotRequired["JsonObject | None"],
         "from": "AgentHandle",
         "kind": "RequestKind",
         "on_behalf_of": NotRequired["AgentHandle | None"],
@@ -3222,10 +3232,16 @@ class RunReport(TypedDict):
     """When it was requested, RFC 3339, UTC."""
     error: NotRequired[str | None]
     """What went wrong."""
+    event_id: NotRequired[int | None]
+    """For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput."""
     finish_reason: NotRequired[FinishReason | None]
     """How it ended."""
+    form: NotRequired[JsonObject | None]
+    """For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so."""
     last_event_id: int
     """The id of its last event; 0 if it is queued."""
+    message: NotRequired[str | None]
+    """For a waiting run with a form: what the agent says about it."""
     options: NotRequired[JsonObject | None]
     """For a waiting run: the answers among which the agent offers a choice, by the key that each is for."""
     request: Any
@@ -3249,11 +3265,12 @@ class RunRequest(TypedDict):
     """The body of `POST /agent/{name}/run`."""
     args: NotRequired[JsonObject | None]
     """For a ConfigureRequest: the arguments to set; null removes an argument."""
-    if_not_exists: NotRequired[str | None]
-    """For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
-    `create`,
-    which opens it under that id, a UUID that the caller chose.
+    event_id: NotRequired[int | None]
+    """For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no longer waits for
+    it.
     """
+    if_not_exists: NotRequired[str | None]
+    """If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it under that UUID."""
     input: NotRequired[str | None]
     """For a ChatRequest: the text for the agent."""
     logging_level: NotRequired[str | None]
@@ -3814,10 +3831,12 @@ ErrorCode = Literal[
     "invalid_directory",
     "invalid_display_name",
     "invalid_end_after_send",
+    "invalid_event_id",
     "invalid_events",
     "invalid_expires_in",
     "invalid_filename",
     "invalid_filter",
+    "invalid_form",
     "invalid_grant",
     "invalid_handle",
     "invalid_idempotency_key",

@@ -802,8 +802,7 @@ export class ContextOperations {
   /**
    * Deposit a package.
    *
-   * Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409. 201 if it is
-   * new.
+   * Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409.
    *
    * Refused with: invalid_json, invalid_schema, unknown_member, hash_mismatch, invalid_idempotency_key,
    * missing_authorization, invalid_authorization, unauthorized, project_archived, project_not_found,
@@ -2264,8 +2263,8 @@ export class RequestOperations {
    * words.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_kind, invalid_title, invalid_action,
-   * invalid_directory, invalid_source, invalid_choices, invalid_allow, invalid_deadline, unknown_person,
-   * invalid_idempotency_key, missing_authorization, invalid_authorization, idempotency_key_reused,
+   * invalid_directory, invalid_source, invalid_choices, invalid_form, invalid_allow, invalid_deadline,
+   * unknown_person, invalid_idempotency_key, missing_authorization, invalid_authorization, idempotency_key_reused,
    * request_too_large, too_many_requests.
    */
   async make(
@@ -2509,18 +2508,17 @@ export class RunOperations {
   /**
    * Start, resume or cancel a run.
    *
-   * A ChatRequest starts a run, in a new thread or in `thread_id`; an active run is resumed or canceled by `run_id`.
-   * 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the RunStarted, with
-   * `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread is active at a time; the others
-   * wait.
+   * A ChatRequest starts a run, in a new thread or in `thread_id`; `run_id` resumes or cancels an active run. 202
+   * without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the RunStarted, with
+   * `wait=result` 200 and the RunCompleted or the WaitForInput. The runs of a thread are active one at a time.
    *
    * Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, forbidden,
    * agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,
-   * idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_args, args_too_large,
-   * invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id, invalid_if_not_exists,
-   * invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth, depth_exceeded,
-   * invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams, too_many_queued_runs, too_many_runs,
-   * too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+   * idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id, invalid_args,
+   * args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
+   * invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth,
+   * depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams, too_many_queued_runs,
+   * too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
    */
   async run(
     name: string,

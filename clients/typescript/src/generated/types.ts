@@ -314,6 +314,8 @@ export interface AgentView {
   policy: Policy;
   /** Whether it may configure itself. */
   self_service: boolean;
+  /** How many tokens and grants it has beside its own. */
+  tokens_issued: number;
   /** Who may read this. */
   visibility: Visibility;
 }
@@ -1997,6 +1999,12 @@ export interface NewRequest {
   detail?: RequestDetail | null;
   /** Where the agent works: an absolute path. */
   directory?: string | null;
+  /**
+   * The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are the
+   * `args` of
+   * the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+   */
+  form?: JsonObject | null;
   /** Whether the answer also comes to the agent's inbox; true when absent. */
   inbox?: boolean | null;
   /** permission, question or hold. */
@@ -2336,6 +2344,8 @@ export interface OwnView {
   self_service: boolean;
   /** Always null: the card describes what an agent can do. */
   skills: null;
+  /** How many tokens and grants it has beside its own. */
+  tokens_issued: number;
   /** Who may read this. */
   visibility: Visibility;
 }
@@ -2812,6 +2822,8 @@ export interface Request {
   detail?: RequestDetail | null;
   /** Where the agent works. */
   directory?: string | null;
+  /** The values that are asked for: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`. */
+  form?: JsonObject | null;
   /** The agent that asks. */
   from: AgentHandle;
   /** What it is about. */
@@ -3060,10 +3072,16 @@ export interface RunReport {
   created_at: string;
   /** What went wrong. */
   error?: string | null;
+  /** For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput. */
+  event_id?: number | null;
   /** How it ended. */
   finish_reason?: FinishReason | null;
+  /** For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so. */
+  form?: JsonObject | null;
   /** The id of its last event; 0 if it is queued. */
   last_event_id: number;
+  /** For a waiting run with a form: what the agent says about it. */
+  message?: string | null;
   /** For a waiting run: the answers among which the agent offers a choice, by the key that each is for. */
   options?: JsonObject | null;
   /** The request that it is the run of, as it was sent. */
@@ -3086,11 +3104,9 @@ export interface RunReport {
 export interface RunRequest {
   /** For a ConfigureRequest: the arguments to set; null removes an argument. */
   args?: JsonObject | null;
-  /**
-   * For a request that starts a run, what happens if there is no thread `thread_id`: `reject` (the default) or
-   * `create`,
-   * which opens it under that id, a UUID that the caller chose.
-   */
+  /** For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no longer waits for it. */
+  event_id?: number | null;
+  /** If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it under that UUID. */
   if_not_exists?: string | null;
   /** For a ChatRequest: the text for the agent. */
   input?: string | null;
@@ -3621,10 +3637,12 @@ export type ErrorCode =
   | "invalid_directory"
   | "invalid_display_name"
   | "invalid_end_after_send"
+  | "invalid_event_id"
   | "invalid_events"
   | "invalid_expires_in"
   | "invalid_filename"
   | "invalid_filter"
+  | "invalid_form"
   | "invalid_grant"
   | "invalid_handle"
   | "invalid_idempotency_key"

@@ -1,5 +1,5 @@
-//! What a client of OpenAI's API says, as the text that an agent is given. Pure.
-//! Must not know: which endpoint it was said to.
+//! Converts the messages of a client of OpenAI's API into the input of an agent. Pure.
+//! Must not know: the endpoint.
 
 use serde_json::Value;
 

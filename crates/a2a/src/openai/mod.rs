@@ -1,4 +1,5 @@
-//! The API of OpenAI over the agents that this server runs: an agent is a model, and the key is an agent's token.
+//! The API of OpenAI for the agents that this server runs: each agent is a model, and the API key is an agent's
+//! token.
 //! Must not know: Agent2Agent.
 
 mod chat;
@@ -110,6 +111,8 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
             .or_reply_type("text/event-stream")
             .errors(Class::Malformed, &["invalid_value", "invalid_json"])
             .errors(Class::NotFound, &["model_not_found"])
+            .errors(Class::Conflict, &["agent_stopped", "thread_full", "run_not_active"])
+            .errors(Class::Unprocessable, &["invalid_input", "invalid_request_metadata"])
             .answers_page()
     };
     let chat_doc = asks(doc("openai.chat", Method::POST, "/v1/chat/completions", "Ask an agent (OpenAI, chat)"))
@@ -119,7 +122,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         );
     let response_doc = asks(doc("openai.response", Method::POST, "/v1/responses", "Ask an agent (OpenAI, responses)"))
         .description(
-            "`previous_response_id` goes on in the same thread, and answers the question with which that response ended.",
+            "`previous_response_id` continues the same thread, and answers a question at the end of that response.",
         );
     vec![
         Operation::new(models_doc, models),

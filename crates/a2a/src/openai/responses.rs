@@ -1,4 +1,4 @@
-//! `POST /v1/responses`: a response is a run, and the next one goes on in its thread.
+//! `POST /v1/responses`: a response is a run, and the next response continues its thread.
 //! Must not know: how a run is carried out.
 
 use axum::{extract::State, response::Response};

@@ -1,5 +1,5 @@
-//! A run as a stream of text: what the agent says, and how it ends.
-//! Must not know: the forms in which that goes out.
+//! A run as a stream of text: its output and its end.
+//! Must not know: the response formats.
 
 use std::collections::VecDeque;
 

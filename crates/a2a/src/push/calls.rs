@@ -1,5 +1,5 @@
 //! The operations on push configurations (sections 3.1.7 to 3.1.10), in the name of one caller.
-//! Must not know: the bindings, or how anything is sent.
+//! Must not know: the bindings, or how notifications are sent.
 
 use a2a::{
     AuthenticationInfo, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{
     PushState, PushStep, Rejection,
     event::{PushConfig, PushKey},
-    telling::stream_of,
+    telling::{digest, stream_of},
 };
 use crate::{
     access::{AgentAccess, Backend},
@@ -33,7 +33,7 @@ fn shown(config: &PushConfig) -> TaskPushNotificationConfig {
     let PushConfig { key, url, token, scheme, .. } = config.clone();
     TaskPushNotificationConfig {
         url,
-        id: Some(key.id),
+        id: Some(shown_id(&key.id).to_owned()),
         task_id: key.task,
         token,
         authentication: scheme.map(|scheme| AuthenticationInfo { scheme, credentials: None }),
@@ -41,12 +41,22 @@ fn shown(config: &PushConfig) -> TaskPushNotificationConfig {
     }
 }
 
+/// The id of an agent's configuration within its owner's: two of them may have one of the same name for the same task.
+fn kept_id(by: &AgentHandle, id: &str) -> String {
+    format!("{by}/{id}")
+}
+
+/// As its client named it; a slash is in no name.
+fn shown_id(kept: &str) -> &str {
+    kept.rsplit('/').next().unwrap_or(kept)
+}
+
 impl AgentAccess {
     /// Who wants to know: only an agent can be acted for once its request is over.
     fn me(&self) -> Result<&AgentHandle, Failure> {
         match &self.principal.who {
-            TokenOwner::Agent(me) => Ok(me),
-            TokenOwner::Owner(_) | TokenOwner::Operator => {
+            TokenOwner::Agent(me) if !self.principal.token.is_person() => Ok(me),
+            TokenOwner::Agent(_) | TokenOwner::Owner(_) | TokenOwner::Operator => {
                 Err(Failure::unsupported("Push notifications are for agents; use the token of one."))
             }
         }
@@ -108,18 +118,20 @@ impl AgentAccess {
         let task = self.task(&sent.task_id).await?;
         let TaskPushNotificationConfig { url, id, token, authentication, .. } = sent;
         // The same URL of the same task is the same configuration unless its client says otherwise.
-        let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
-            let digest = plenary_kernel::json::digest(url.as_bytes());
-            digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
-        });
+        let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| digest(&url));
+        let known = self.own(&task.id).await?.into_iter().find(|config| shown_id(&config.key.id) == id);
+        let id =
+            known.map_or_else(|| Ok(kept_id(self.me()?, &id)), |known| Ok::<_, Failure>(known.key.id))?;
         let stream = stream_of(&self.backend, &task);
         let present = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (scheme, credentials) =
             authentication.map_or((None, None), |said| (Some(said.scheme), said.credentials));
+        let through = self.a2a.0.accounts.token_name(&self.principal).await;
         let config = PushConfig {
             key: PushKey { task: task.id, id, stream },
             agent: self.seen.handle.clone(),
             by: self.me()?.clone(),
+            through: through.map_err(|_| Failure::stopping())?,
             url,
             token: present(token),
             scheme: present(scheme),
@@ -161,7 +173,8 @@ impl AgentAccess {
         &self,
         asked: &GetTaskPushNotificationConfigRequest,
     ) -> Result<Value, Failure> {
-        let found = self.own(&asked.task_id).await?.into_iter().find(|config| config.key.id == asked.id);
+        let found =
+            self.own(&asked.task_id).await?.into_iter().find(|config| shown_id(&config.key.id) == asked.id);
         Ok(json!(shown(&found.ok_or_else(Failure::task_not_found)?)))
     }
 
@@ -182,7 +195,8 @@ impl AgentAccess {
         &self,
         asked: &DeleteTaskPushNotificationConfigRequest,
     ) -> Result<Value, Failure> {
-        let found = self.own(&asked.task_id).await?.into_iter().find(|config| config.key.id == asked.id);
+        let found =
+            self.own(&asked.task_id).await?.into_iter().find(|config| shown_id(&config.key.id) == asked.id);
         match found {
             Some(config) => self.do_push(PushStep::Delete(config.key)).await?,
             None => drop(self.task(&asked.task_id).await?),

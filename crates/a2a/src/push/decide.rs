@@ -1,5 +1,5 @@
-//! What may become of an owner's push configurations, and what they are. Pure.
-//! Must not know: how anything is sent.
+//! The decisions on an owner's push configurations. Pure.
+//! Must not know: how notifications are sent.
 
 use plenary_engine::Decision;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,7 @@ mod tests {
             key: PushKey { task: format!("t{task}"), id: format!("c{id}"), stream: "runs.thread/x".into() },
             agent: "@nick.coder".parse().unwrap(),
             by: "@ann.app".parse().unwrap(),
+            through: None,
             url: "https://h/".into(),
             token: None,
             scheme: None,

@@ -1,5 +1,5 @@
-//! What stands on the stream of an owner's push configurations, and its stored form. The forms are frozen. Pure.
-//! Must not know: what follows from it.
+//! The events of an owner's push configurations, and their stored form. The forms are frozen. Pure.
+//! Must not know: their effects.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::AgentHandle;
@@ -15,6 +15,10 @@ pub(crate) struct PushConfig {
     pub(crate) agent: AgentHandle,
     /// Who wants to know.
     pub(crate) by: AgentHandle,
+    /// The token that it was set with, as `Accounts::token_name` names it; none where a person set it, and of those that were
+    /// set before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) through: Option<String>,
     /// Where to.
     pub(crate) url: String,
     /// What the receiver knows them by; they are signed with it.
@@ -91,6 +95,7 @@ mod tests {
             key: key.clone(),
             agent: "@nick.coder".parse().unwrap(),
             by: "@ann.app".parse().unwrap(),
+            through: None,
             url: "https://h/".into(),
             token: Some("s".into()),
             scheme: Some("Bearer".into()),
@@ -100,8 +105,11 @@ mod tests {
         let set = format!(
             r#"{{"key":{of},"agent":"@nick.coder","by":"@ann.app","url":"https://h/","token":"s","scheme":"Bearer"}}"#
         );
+        let scoped = PushConfig { through: Some("tok_1".into()), ..config.clone() };
+        let set_scoped = set.replace(r#""url""#, r#""through":"tok_1","url""#);
         for (event, kind, form) in [
             (PushEvent::PushConfigSet(Box::new(config)), "PushConfigSet", set.as_str()),
+            (PushEvent::PushConfigSet(Box::new(scoped)), "PushConfigSet", set_scoped.as_str()),
             (PushEvent::PushConfigDeleted(key.clone()), "PushConfigDeleted", of),
             (PushEvent::PushConfigSettled(key), "PushConfigSettled", of),
         ] {

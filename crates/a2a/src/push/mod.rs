@@ -1,9 +1,10 @@
-//! Push notifications (sections 3.1.7 to 3.1.10, 4.3): where a client wants to hear of a task, as the engine sees it.
-//! Must not know: the bindings, or how anything is sent.
+//! Push notifications (sections 3.1.7 to 3.1.10, 4.3): the URLs at which clients get tasks, as the engine sees them.
+//! Must not know: the bindings, or how notifications are sent.
 
 pub(crate) mod calls;
 mod decide;
 mod event;
+mod schedule;
 mod telling;
 
 use bytes::Bytes;

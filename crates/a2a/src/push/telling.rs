@@ -1,14 +1,15 @@
-//! Tells of tasks: when one that somebody wants to hear of waits or is over, that is handed to what sends notifications.
-//! What a crash left untold is told at the next start: it comes to the same notification.
-//! Must not know: how a notification is sent, signed or repeated.
+//! Queues push notifications: when a task with a push configuration waits or has ended, it passes the task to the
+//! sender. After a crash the next start queues the missing ones; the same task gives the same notification.
+//! Must not know: how a notification is sent, signed or retried.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
-    time::Duration,
 };
 
 use a2a::{StreamResponse, Task, TaskState};
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use http::StatusCode;
 use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Authority};
 use plenary_edge::operations::Caller;
@@ -17,24 +18,31 @@ use plenary_kernel::{Clock, OwnerName, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Log, Order, StoredEvent};
 use plenary_notify::{Notify, Post};
 use serde_json::json;
-use tokio::{sync::Notify as Bell, time::sleep};
+use tokio::{
+    sync::Notify as Bell,
+    time::{Instant, sleep, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     DoPush, PushRoom, PushStep, Rejection, WATCHED,
     event::{PushConfig, PushEvent, PushKey},
+    schedule::{Item, Schedule},
 };
 use crate::{
-    A2a, access::Backend, failure::Failure, limits::PUSH_BYTES_MAX, rooms::RoomClient,
-    run_tasks::HostedAgent, session_tasks::SessionAgent,
+    A2a,
+    access::Backend,
+    failure::Failure,
+    limits::{PUSH_BYTES_MAX, PUSH_PAUSE},
+    rooms::RoomClient,
+    run_tasks::HostedAgent,
+    session_tasks::SessionAgent,
 };
 
 /// The streams of runs, each a thread of them.
 const THREADS: &str = "runs.thread";
 /// The streams of sessions.
 const SESSIONS: &str = "sessions.session";
-/// After how long what could not be told is tried again.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// The stream on which a task stands.
 pub(super) fn stream_of(backend: &Backend, task: &Task) -> String {
@@ -55,8 +63,7 @@ pub(crate) struct PushBoard {
     accounts: Accounts,
     /// By the stream of the task: its owner, the task, the configuration.
     watched: Mutex<Watched>,
-    /// Streams on which something happened.
-    due: Mutex<BTreeSet<String>>,
+    due: Mutex<Schedule>,
     bell: Bell,
 }
 
@@ -90,7 +97,7 @@ impl PushBoard {
                 return;
             };
             self.note(&event, &owner);
-        } else if self.watched.lock().contains_key(event.stream.as_str()) {
+        } else {
             self.mark(event.stream.as_str());
         }
     }
@@ -111,8 +118,14 @@ impl PushBoard {
         }
     }
 
+    /// Something happened on a stream.
     fn mark(&self, stream: &str) {
-        self.due.lock().insert(stream.to_owned());
+        let watched = self.watched.lock();
+        let Some(of_stream) = watched.get(stream) else { return };
+        let mut due = self.due.lock();
+        for (owner, task, id) in of_stream {
+            due.mark(owner.clone(), (task.clone(), id.clone()));
+        }
         self.bell.notify_one();
     }
 
@@ -146,71 +159,94 @@ impl A2a {
         let telling = async {
             while let Err(fault) = self.0.push.load().await {
                 tracing::warn!(%fault, "push configurations are not read yet");
-                sleep(PAUSE).await;
+                sleep(PUSH_PAUSE).await;
             }
+            let due = &self.0.push.due;
+            let mut at_work = FuturesUnordered::new();
             loop {
-                self.0.push.bell.notified().await;
-                let due = std::mem::take(&mut *self.0.push.due.lock());
-                let mut again = Vec::new();
-                for stream in due {
-                    if !self.tell_of(&stream).await {
-                        again.push(stream);
-                    }
+                while let Some((owner, items)) = { due.lock().begin(Instant::now()) } {
+                    at_work.push(self.tell_owner(owner, items));
                 }
-                if !again.is_empty() {
-                    sleep(PAUSE).await;
-                    again.iter().for_each(|stream| self.0.push.mark(stream));
+                let next = { due.lock().next() };
+                let pause = async {
+                    match next {
+                        Some(until) => sleep_until(until).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = self.0.push.bell.notified() => {}
+                    () = pause => {}
+                    Some((owner, left)) = at_work.next() => due.lock().end(&owner, left, Instant::now()),
                 }
             }
         };
         stop.run_until_cancelled(telling).await;
     }
 
-    /// Tells whoever wants to hear of the tasks of a stream; whether all is told.
-    async fn tell_of(&self, stream: &str) -> bool {
-        let wanted = self.0.push.watched.lock().get(stream).cloned().unwrap_or_default();
-        let mut is_told = true;
-        for (owner, task, id) in wanted {
-            match self.tell_one(&owner, &task, &id).await {
-                Ok(done) => is_told &= done,
+    /// Tells one owner, and gives back what could not be told.
+    async fn tell_owner(&self, owner: OwnerName, mut items: BTreeSet<Item>) -> (OwnerName, BTreeSet<Item>) {
+        let mut left = BTreeSet::new();
+        // Tasks are not read for what cannot be sent.
+        let mut has_room = self.0.push.notify.has_room(&owner).await.unwrap_or(false);
+        while has_room && let Some(item) = items.pop_first() {
+            match self.tell_one(&owner, &item.0, &item.1).await {
+                Ok(Told::Done) => {}
+                Ok(Told::NoRoom) => {
+                    has_room = false;
+                    left.insert(item);
+                }
+                Ok(Told::NotYet) => drop(left.insert(item)),
                 Err(fault) => {
                     tracing::warn!(%fault, "a push notification is not sent yet");
-                    is_told = false;
+                    left.insert(item);
                 }
             }
         }
-        is_told
+        left.extend(items);
+        (owner, left)
     }
 
-    async fn tell_one(&self, owner: &OwnerName, task: &str, id: &str) -> Result<bool, Fault> {
+    async fn tell_one(&self, owner: &OwnerName, task: &str, id: &str) -> Result<Told, Fault> {
         let (state, _) = self.0.push.configs.fresh(owner.as_str()).await?;
-        let Some(config) = state.find(task, id).filter(|entry| !entry.is_settled) else { return Ok(true) };
+        let Some(config) = state.find(task, id).filter(|entry| !entry.is_settled) else {
+            return Ok(Told::Done);
+        };
         let config = &config.config;
+        // What was set with a token ends with it.
+        let is_open = match &config.through {
+            Some(name) => self.0.accounts.opens(&config.by, name).await?,
+            None => true,
+        };
+        if !is_open {
+            return self.finish(owner, PushStep::Delete(config.key.clone())).await;
+        }
         let task = match self.task_of(config).await {
             Ok(task) => task,
-            // Nobody may read it any more.
-            Err(failure) if failure.status == http::StatusCode::NOT_FOUND => {
-                return self.settle(owner, config).await;
+            Err(failure) if is_for_good(failure.status) => {
+                return self.finish(owner, PushStep::Settle(config.key.clone())).await;
             }
-            Err(_) => return Ok(false),
+            Err(_) => return Ok(Told::NotYet),
         };
         let state = task.status.state.clone();
         let is_over = state.is_terminal();
         if !is_over && !matches!(state, TaskState::InputRequired | TaskState::AuthRequired) {
-            return Ok(true);
+            return Ok(Told::Done);
         }
-        let at = task.status.timestamp.map(|at| at.timestamp_millis()).unwrap_or_default();
-        let source = format!("a2a/{owner}/{}/{id}/{state:?}/{at}", task.id);
-        if !self.0.push.notify.post(&source, owner, post(config, task)).await? {
-            return Ok(false);
+        if !self.0.push.notify.post(&source(owner, config, &task), owner, post(config, task)).await? {
+            return Ok(Told::NoRoom);
         }
-        if is_over { self.settle(owner, config).await } else { Ok(true) }
+        if !is_over {
+            return Ok(Told::Done);
+        }
+        self.finish(owner, PushStep::Settle(config.key.clone())).await
     }
 
-    async fn settle(&self, owner: &OwnerName, config: &PushConfig) -> Result<bool, Fault> {
-        match self.0.push.carry_out(owner, None, PushStep::Settle(config.key.clone())).await {
+    /// Nothing more is told.
+    async fn finish(&self, owner: &OwnerName, step: PushStep) -> Result<Told, Fault> {
+        match self.0.push.carry_out(owner, None, step).await {
             Err(ExecuteError::Fault(fault)) => Err(fault),
-            _ => Ok(true),
+            _ => Ok(Told::Done),
         }
     }
 
@@ -229,6 +265,35 @@ impl A2a {
     }
 }
 
+/// What became of one that is to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// It is, or there is nothing to tell.
+    Done,
+    /// As much of the owner is on its way as may be.
+    NoRoom,
+    /// The task cannot be read now.
+    NotYet,
+}
+
+/// Whether a task that cannot be read never will be: it is gone, or whoever wanted to hear of it is.
+fn is_for_good(status: StatusCode) -> bool {
+    status.is_client_error() && !matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
+}
+
+/// What a notification is of: the same comes once. Another URL is another receiver.
+fn source(owner: &OwnerName, config: &PushConfig, task: &Task) -> String {
+    let at = task.status.timestamp.map(|at| at.timestamp_millis()).unwrap_or_default();
+    let (id, state, url) = (&config.key.id, &task.status.state, digest(&config.url));
+    format!("a2a/{owner}/{}/{id}/{state:?}/{at}/{url}", task.id)
+}
+
+/// A short name for a URL.
+pub(super) fn digest(url: &str) -> String {
+    let digest = plenary_kernel::json::digest(url.as_bytes());
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The request that tells of a task.
 fn post(config: &PushConfig, task: Task) -> Post {
     let mut headers = BTreeMap::from([
@@ -241,9 +306,58 @@ fn post(config: &PushConfig, task: Task) -> Post {
         headers.insert("authorization".to_owned(), format!("{scheme} {credentials}").trim_end().to_owned());
     }
     let title = format!("A2A: task {} of {}", task.id, config.agent);
-    let small = Task { artifacts: None, ..task.clone() };
-    let body = json!(StreamResponse::Task(task)).to_string();
-    let body =
-        if body.len() > PUSH_BYTES_MAX { json!(StreamResponse::Task(small)).to_string() } else { body };
-    Post { title, url: config.url.clone(), secret: config.token.clone(), headers, body }
+    Post { title, url: config.url.clone(), secret: config.token.clone(), headers, body: body(task) }
+}
+
+/// A task as far as the limit admits it: without its artifacts, then without what was said.
+fn body(mut task: Task) -> String {
+    let written = |task: &Task| json!(StreamResponse::Task(task.clone())).to_string();
+    let mut body = written(&task);
+    if body.len() > PUSH_BYTES_MAX {
+        task.artifacts = None;
+        body = written(&task);
+    }
+    if body.len() > PUSH_BYTES_MAX {
+        (task.history, task.status.message) = (None, None);
+        body = written(&task);
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(said: usize, made: usize) -> serde_json::Value {
+        let task = json!({
+            "id": "t", "contextId": "c",
+            "status": {"state": "TASK_STATE_INPUT_REQUIRED",
+                "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "a".repeat(said)}]}},
+            "artifacts": [{"artifactId": "a", "parts": [{"text": "b".repeat(made)}]}],
+        });
+        let body = body(serde_json::from_value(task).unwrap());
+        assert!(body.len() <= PUSH_BYTES_MAX, "{} bytes", body.len());
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()["task"].clone()
+    }
+
+    #[test]
+    fn what_is_too_large_is_left_out() {
+        let has = |task: &serde_json::Value| {
+            assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+            (task["status"].get("message").is_some(), task.get("artifacts").is_some())
+        };
+        assert_eq!(has(&sent(10, 10)), (true, true));
+        assert_eq!(has(&sent(10, PUSH_BYTES_MAX)), (true, false));
+        assert_eq!(has(&sent(PUSH_BYTES_MAX, 10)), (false, false));
+    }
+
+    #[test]
+    fn a_refusal_is_for_good_unless_it_passes() {
+        for status in [400, 401, 403, 404, 410] {
+            assert!(is_for_good(StatusCode::from_u16(status).unwrap()), "{status}");
+        }
+        for status in [408, 429, 500, 503] {
+            assert!(!is_for_good(StatusCode::from_u16(status).unwrap()), "{status}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Tasks that are runs, against a room of runs that is made up here.
+//! Tasks that are runs, against a simulated room of runs.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! Tasks in sessions, against a room of sessions that is made up here.
+//! Tasks in sessions, against a simulated room of sessions.
 
 use std::sync::Mutex;
 

@@ -1,5 +1,5 @@
-//! What an agent lets itself be disturbed by, and until when. Pure.
-//! Must not know: which messages an agent is shown.
+//! The attention level of an agent, and its end. Pure.
+//! Must not know: the messages that an agent gets.
 
 use plenary_kernel::TimestampMs;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! What can be asked of an agent's stream. Pure.
-//! Must not know: who may ask it; the decider does.
+//! The commands on an agent's stream. Pure.
+//! Must not know: permissions; the decider checks them.
 
 use plenary_kernel::{AgentHandle, AllowEntry};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     attention::AttentionChange,
     profile::{AgentKind, ProfileChange},
-    tokens::GrantClient,
+    tokens::{GrantClient, IssuerWord},
 };
 use crate::{Authority, Policy, Scope, TokenDigest};
 use plenary_kernel::TimestampMs;
@@ -75,6 +75,7 @@ pub struct EditFacts {
 
 /// One change of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a request makes one, and nothing keeps it")]
 pub enum AgentEdit {
     /// Sets what is given.
     Configure(Settings),
@@ -111,6 +112,8 @@ pub struct NewToken {
     pub client: Option<GrantClient>,
     /// By which issuer's word it is given, where it is by one's.
     pub issuer: Option<String>,
+    /// What the issuer said.
+    pub word: Option<IssuerWord>,
 }
 
 /// What `AgentEdit::Configure` sets; what is absent stays as it is.

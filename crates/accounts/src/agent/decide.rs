@@ -1,4 +1,4 @@
-//! What may become of an agent, and what follows. Pure.
+//! The decisions on an agent. Pure.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Given an agent, when somebody makes or changes it, then what.
+//! Given, when, then: creating and changing an agent.
 
 use plenary_kernel::{AllowEntry, Stamp, TimestampMs, Version};
 

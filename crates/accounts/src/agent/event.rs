@@ -1,5 +1,5 @@
-//! The events of an agent's stream, and their stored form. The forms are frozen: a change of one is a new form,
-//! and the old one is read on. Pure.
+//! The events of an agent's stream, and their stored form. The forms are frozen: a change is a new form, and the old
+//! form stays readable. Pure.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
@@ -9,12 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::{
     attention::{AttentionChange, AttentionLevel},
     profile::{AgentKind, ProfileChange},
-    tokens::GrantClient,
+    tokens::{GrantClient, IssuerWord},
 };
 use crate::{Actor, Policy, Scope, TokenDigest};
 
 /// An event of an agent. `by` is who caused it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a decision makes a few and a fold reads one at a time; nothing keeps them"
+)]
 pub enum AgentEvent {
     /// The agent came into being.
     AgentRegistered(AgentRegistered),
@@ -156,6 +160,9 @@ pub struct TokenIssued {
     /// The issuer, by its name in the configuration, by whose word it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
+    /// What the issuer said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<IssuerWord>,
 }
 
 /// See [`AgentEvent::GrantRenewed`].
@@ -376,6 +383,7 @@ mod tests {
             expires_at: Some(TimestampMs(9)),
             client: None,
             issuer: None,
+            word: None,
         };
         let client = GrantClient {
             client_id: "https://c.example/c".into(),
@@ -508,7 +516,7 @@ mod tests {
 
     #[test]
     fn the_stored_form_of_a_token_by_the_word_of_an_issuer_is_frozen() {
-        let event = AgentEvent::TokenIssued(TokenIssued {
+        let issued = TokenIssued {
             by: Actor::Operator,
             id: "01A".into(),
             token: Some(TokenDigest::of("secret")),
@@ -518,11 +526,21 @@ mod tests {
             expires_at: Some(TimestampMs(9)),
             client: None,
             issuer: Some("github".into()),
-        });
-        let envelope = format!(
-            r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"}}"#
-        );
-        assert_written(&event.encode(), "TokenIssued", &envelope);
-        assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            word: None,
+        };
+        let word = |rule| IssuerWord { signed: TokenDigest::of("a"), until: TimestampMs(99), rule };
+        let rule = TokenDigest::of("secret");
+        for (word, said) in [
+            (None, String::new()),
+            (Some(word(None)), format!(r#","word":{{"signed":"{NEW}","until":99}}"#)),
+            (Some(word(Some(rule))), format!(r#","word":{{"signed":"{NEW}","until":99,"rule":"{OLD}"}}"#)),
+        ] {
+            let event = AgentEvent::TokenIssued(TokenIssued { word, ..issued.clone() });
+            let envelope = format!(
+                r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"{said}}}"#
+            );
+            assert_written(&event.encode(), "TokenIssued", &envelope);
+            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What may become of an agent's tokens beside its own, and of grants. Pure.
+//! The decisions on an agent's additional tokens and on grants. Pure.
 
 use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, Stamp, TimestampMs};
@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     Actor, Authority, Rejection,
-    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
+    limits::{
+        TOKENS_BELOW_ONE_MAX, TOKENS_OF_ISSUERS_MAX, TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX,
+        TOKENS_REFUSED_MAX,
+    },
 };
 
 /// Decides `AgentEdit::IssueToken` for who may change the agent, or the agent itself.
@@ -29,8 +32,9 @@ pub(super) fn issue(
         return Err(Rejection::TooManyTokens);
     }
     if new.issuer.is_some() {
-        // An issuer's token that somebody ended stays ended, as long as the issuer would still vouch for it.
-        if new.token.is_some_and(|token| state.has_refused(&token, stamp.now)) {
+        // What an issuer signed and somebody ended stays ended, as long as the issuer would still vouch for it.
+        let refused = [new.token, new.word.map(|word| word.signed)];
+        if refused.iter().flatten().any(|digest| state.has_refused(digest, stamp.now)) {
             return Err(Rejection::Revoked);
         }
         let is_full = state.issued().of_issuers(stamp.now) >= TOKENS_OF_ISSUERS_MAX;
@@ -43,6 +47,10 @@ pub(super) fn issue(
         Maker::ByOwner => None,
         Maker::WithOwn => Some(OWN.to_owned()),
         Maker::With(id, parent) => {
+            // Whoever may only read must not use up what the agent may have.
+            if state.issued().below_topmost(id) >= TOKENS_BELOW_ONE_MAX {
+                return Err(Rejection::TooManyTokens);
+            }
             if !parent.scope.covers(&new.scope) {
                 return Err(Rejection::ScopeExceeded);
             }
@@ -63,6 +71,7 @@ pub(super) fn issue(
         expires_at,
         client: new.client.clone(),
         issuer: new.issuer.clone(),
+        word: new.word,
     }))
 }
 
@@ -201,6 +210,7 @@ fn renewed(
         expires_at: Some(lasts_until.min(until)),
         client: None,
         issuer: None,
+        word: None,
     }));
     Ok(Decision::new(events, GrantOutcome::Done))
 }

@@ -1,4 +1,4 @@
-//! Given an agent with tokens and grants, when a client or time does something, then what.
+//! Given, when, then: an agent with tokens and grants, and the actions of a client or of time.
 
 use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
 
@@ -9,11 +9,11 @@ use super::{
     granting,
     profile::{AgentKind, ProfileChange},
     state::AgentState,
-    tokens::{GrantClient, GrantEdit, GrantOutcome, Renewal},
+    tokens::{GrantClient, GrantEdit, GrantOutcome, IssuerWord, Renewal},
 };
 use crate::{
     Actor, Authority, Policy, Rejection, TokenDigest,
-    limits::{TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
+    limits::{TOKENS_BELOW_ONE_MAX, TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
 };
 
 const HOUR: u64 = 3_600_000;
@@ -65,6 +65,7 @@ fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
         name: None,
         client: None,
         issuer: None,
+        word: None,
     }
 }
 
@@ -189,8 +190,44 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
     assert_eq!(issue(&mut person, 1, "owner", token("d", "read", None)), Err(Rejection::NoTokens));
 }
 
+#[test]
+fn given_a_token_when_many_are_made_with_it_and_with_those_then_the_agent_keeps_room_for_others() {
+    let mut state = agent(AgentKind::Agent);
+    issue(&mut state, 1, "own", token("a", "read", None)).unwrap();
+    issue(&mut state, 2, "own", token("b", "read", None)).unwrap();
+    for nth in 0..TOKENS_BELOW_ONE_MAX as u64 {
+        // Half of them with the one before.
+        let with = if nth % 2 == 0 { "a".to_owned() } else { format!("a {}", nth - 1) };
+        issue(&mut state, 3 + nth, &with, token(&format!("a {nth}"), "read", None)).unwrap();
+    }
+    for with in ["a", "a 0", "a 1"] {
+        let more = issue(&mut state, 50, with, token("more", "read", None));
+        assert_eq!(more, Err(Rejection::TooManyTokens), "{with}");
+    }
+    for (nth, with) in ["b", "own", "owner"].into_iter().enumerate() {
+        assert!(
+            issue(&mut state, 60 + nth as u64, with, token(&format!("of {with}"), "read", None)).is_ok(),
+            "{with}"
+        );
+    }
+}
+
 fn by_issuer(state: &mut AgentState, at: u64, text: &str, until: u64) -> Result<String, Rejection> {
-    let new = NewToken { issuer: Some("github".into()), ..token(text, "read", Some(until)) };
+    let word = IssuerWord {
+        signed: TokenDigest::of(&format!("{text} signed")),
+        until: TimestampMs(until),
+        rule: None,
+    };
+    by_word(state, at, token(text, "read", Some(until)), Some(word))
+}
+
+fn by_word(
+    state: &mut AgentState,
+    at: u64,
+    new: NewToken,
+    word: Option<IssuerWord>,
+) -> Result<String, Rejection> {
+    let new = NewToken { issuer: Some("github".into()), word, ..new };
     let authority = Authority { by: Actor::Operator, token: None };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
     let facts = EditFacts { authority_holds: true, token_exists: false };
@@ -221,6 +258,40 @@ fn given_a_token_of_an_issuer_when_it_is_ended_then_it_is_not_given_again() {
     end(&mut state, 5, &own);
     assert_eq!(state.refused(TimestampMs(6)), 1, "only what an issuer could vouch for again is remembered");
     assert_eq!(state.refused(TimestampMs(100)), 0, "and only as long as it could");
+}
+
+#[test]
+fn given_a_word_of_an_issuer_when_what_was_given_for_it_is_ended_then_no_other_token_is_given_for_it() {
+    let mut state = agent(AgentKind::Agent);
+    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1_000), rule: None });
+    let give = |state: &mut AgentState, at, text: &str| {
+        by_word(state, at, token(text, "read", Some(at + 100)), word)
+    };
+    // Two signatures of the same words, and an exchange, which lasts shorter than the issuer's word.
+    let id = give(&mut state, 1, "jwt").unwrap();
+    give(&mut state, 2, "another signature").unwrap();
+    let decided = granting::edit(&state, &stamp(200), &handle(), &GrantEdit::Expire).unwrap();
+    evolve(&mut state, 200, &decided.events);
+    assert!(state.issued().get(&id).is_none(), "what ends by itself is given again");
+    let id = give(&mut state, 200, "exchanged").unwrap();
+    end(&mut state, 201, &id);
+    for text in ["exchanged", "jwt", "a third signature"] {
+        assert_eq!(give(&mut state, 999, text), Err(Rejection::Revoked), "{text}");
+    }
+    assert!(
+        give(&mut state, 1_000, "jwt").is_ok(),
+        "the issuer vouches for it no longer, and is asked again"
+    );
+}
+
+#[test]
+fn given_a_token_of_an_issuer_without_its_word_when_it_is_ended_then_it_is_known_by_its_digest() {
+    let mut state = agent(AgentKind::Agent);
+    let id = by_word(&mut state, 1, token("jwt", "read", Some(100)), None).unwrap();
+    end(&mut state, 2, &id);
+    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(100), rule: None });
+    let again = by_word(&mut state, 3, token("jwt", "read", Some(100)), word);
+    assert_eq!(again, Err(Rejection::Revoked));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What an agent says of itself, and who may read it. Pure.
+//! The profile of an agent, and its visibility. Pure.
 //! Must not know: the caller; `viewer.rs` decides that.
 
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
 //! An agent: the fold of its stream. Pure.
-//! Must not know: other agents' states, or what a command may do.
+//! Must not know: other agents' states, or the rules of a command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     attention::Attention,
-    event::{AgentEvent, EndedToken},
+    event::{AgentEvent, TokensEnded, WhyEnded},
     profile::{AgentKind, Profile},
-    tokens::AgentTokens,
+    tokens::{AgentTokens, IssuedToken},
 };
 use crate::{Policy, TokenDigest};
 
@@ -41,7 +41,7 @@ pub struct AgentState {
     /// Its tokens beside its own.
     #[serde(default)]
     issued: AgentTokens,
-    /// Tokens of issuers that were ended, and until when their issuers vouch for them.
+    /// Tokens of issuers that were ended, by what was signed, and until when their issuers vouch for them.
     #[serde(default)]
     refused: BTreeMap<TokenDigest, TimestampMs>,
 }
@@ -75,7 +75,7 @@ impl AgentState {
     pub fn issued(&self) -> &AgentTokens {
         &self.issued
     }
-    /// Whether this is an issuer's token that was ended before its time.
+    /// Whether this is what an issuer signed, and what was given for it was ended before its time.
     pub(crate) fn has_refused(&self, token: &TokenDigest, now: TimestampMs) -> bool {
         self.refused.get(token).is_some_and(|until| now < *until)
     }
@@ -140,17 +140,19 @@ impl AgentState {
     }
 
     /// Remembers which tokens of issuers end before their time.
-    fn refuse(&mut self, at: TimestampMs, ended: &[EndedToken]) {
+    fn refuse(&mut self, at: TimestampMs, event: &TokensEnded) {
         self.refused.retain(|_, until| at < *until);
-        let of_issuer = |id: &str| self.issued.get(id).is_some_and(|token| token.issuer.is_some());
-        for EndedToken { id, token, expires_at } in ended {
-            if let (Some(token), Some(until)) = (token, expires_at)
-                && at < *until
-                && of_issuer(id)
-            {
-                self.refused.insert(*token, *until);
-            }
+        if event.why == WhyEnded::Expired {
+            return;
         }
+        let ended = event.ended.iter().filter_map(|ended| self.issued.get(&ended.id));
+        let word = |token: &IssuedToken| match token.word {
+            Some(word) => Some((word.signed, word.until)),
+            // An entry that was made before words were kept is known by its own digest.
+            None => Some((token.token?, token.expires_at?)),
+        };
+        let words = ended.filter(|token| token.issuer.is_some()).filter_map(word);
+        self.refused.extend(words.filter(|(_, until)| at < *until));
     }
 
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &AgentEvent) {
@@ -194,7 +196,7 @@ impl AgentState {
             AgentEvent::TokenIssued(event) => self.issued.issue(at, event),
             AgentEvent::GrantRenewed(event) => self.issued.renew(event),
             AgentEvent::TokensEnded(event) => {
-                self.refuse(at, &event.ended);
+                self.refuse(at, event);
                 self.issued.end(&event.ended);
             }
             AgentEvent::AgentDeleted(_) => {

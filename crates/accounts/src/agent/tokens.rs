@@ -1,5 +1,5 @@
-//! Tokens of an agent beside its own: scoped, with an end, each below the one that it was made with; and grants, which a
-//! person gives to a client and which are no bearer's themselves, but the parents of what the client bears. Pure.
+//! Additional tokens of an agent: scoped, with an expiry, each below the token that created it; and grants, which a
+//! person gives to a client. A grant is not a credential; it is the parent of the client's tokens. Pure.
 //! Must not know: how a token is sent, or OAuth's messages.
 
 use std::collections::BTreeMap;
@@ -26,6 +26,18 @@ pub struct GrantClient {
     pub until: TimestampMs,
 }
 
+/// The word of an issuer by which a token was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssuerWord {
+    /// The digest of what the issuer signed. One text may have many signatures, so a token that is ended is known again by this.
+    pub signed: TokenDigest,
+    /// Until when the issuer vouches for it.
+    pub until: TimestampMs,
+    /// The proof of the rule that admits it: the token is good for nothing where no such rule stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<TokenDigest>,
+}
+
 /// A token, or a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuedToken {
@@ -46,6 +58,9 @@ pub struct IssuedToken {
     /// The issuer by whose word it was given.
     #[serde(default)]
     pub issuer: Option<String>,
+    /// What the issuer said.
+    #[serde(default)]
+    pub word: Option<IssuerWord>,
     /// What every refresh token of a grant has, by its digest; none before it is taken up.
     pub(crate) key: Option<TokenDigest>,
     /// The one refresh token that counts.
@@ -94,6 +109,11 @@ impl AgentTokens {
         }
         self.iter().find(|(_, token)| token.token.is_some_and(|token| token.matches(digest)))
     }
+    /// The proofs of the rules that a token hangs on, by its own issuer's word and by those of what it was made with.
+    pub(crate) fn rules(&self, digest: &TokenDigest) -> impl Iterator<Item = TokenDigest> {
+        let line = self.of(digest).into_iter().flat_map(|(id, _)| self.line(id));
+        line.filter_map(|id| self.get(id)?.word?.rule)
+    }
     /// How many of those are open that were given by an issuer's word.
     pub(crate) fn of_issuers(&self, now: TimestampMs) -> usize {
         self.iter().filter(|(_, token)| token.issuer.is_some() && token.is_open(now)).count()
@@ -119,6 +139,11 @@ impl AgentTokens {
         let below: Vec<_> = self.iter().filter(|(_, token)| token.parent.as_deref() == Some(grant)).collect();
         let over = below.len().saturating_sub(kept_max);
         below[..over].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
+    }
+    /// How many are below the topmost one that a token is below, or is: all that its bearer can have made or be made with.
+    pub(crate) fn below_topmost(&self, id: &str) -> usize {
+        let topmost = self.line(id).take_while(|above| *above != OWN).last().unwrap_or(id);
+        self.iter().filter(|(one, _)| *one != topmost && self.is_within(one, topmost)).count()
     }
     /// Whether a token is another one or below it.
     pub(crate) fn is_within(&self, id: &str, of: &str) -> bool {
@@ -150,6 +175,7 @@ impl AgentTokens {
             expires_at: event.expires_at,
             client: event.client.clone(),
             issuer: event.issuer.clone(),
+            word: event.word,
             key: None,
             refresh: None,
         };

@@ -1,5 +1,5 @@
-//! What can be asked of the sessions of a console. Pure.
-//! Must not know: who may ask it; the decider does.
+//! The commands on the sessions of a console. Pure.
+//! Must not know: permissions; the decider checks them.
 
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};

@@ -1,14 +1,14 @@
-//! The cookie that stands for a session of the console, and what a page sends with each write to show that it is ours.
+//! The cookie of a console session, and the CSRF token that a page sends with each write.
 //! Must not know: whether a session is open.
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use plenary_kernel::json::digest;
 
 use super::keyring::Keyring;
 use crate::{limits::TOKEN_OCTETS_MAX, token::random_hex};
 
 /// The name of the cookie.
-pub const CONSOLE_COOKIE: &str = "plenary_console";
+const CONSOLE_COOKIE: &str = "plenary_console";
 const COOKIE: &str = "plc_";
 const LINK: &str = "plk_";
 
@@ -35,6 +35,16 @@ impl ConsoleCookie {
     pub fn expose(&self) -> &str {
         &self.0
     }
+    /// The `Set-Cookie` that gives it to a browser.
+    #[must_use]
+    pub fn given(&self, lasts_s: u64, is_tls: bool) -> HeaderValue {
+        set(&self.0, lasts_s, is_tls)
+    }
+    /// The `Set-Cookie` that takes a browser's away.
+    #[must_use]
+    pub fn taken_back(is_tls: bool) -> HeaderValue {
+        set("", 0, is_tls)
+    }
     /// What a page sends with each write.
     #[must_use]
     pub fn csrf(&self) -> String {
@@ -46,6 +56,14 @@ impl std::fmt::Debug for ConsoleCookie {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ConsoleCookie(…)")
     }
+}
+
+/// For this host alone, out of reach of every script, and never sent with what another site begins.
+fn set(value: &str, lasts_s: u64, is_tls: bool) -> HeaderValue {
+    let secure = if is_tls { "; Secure" } else { "" };
+    let text =
+        format!("{CONSOLE_COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
+    HeaderValue::try_from(text).expect("hex digits and the name of an owner are visible ASCII")
 }
 
 /// The secret of a new link.
@@ -105,6 +123,11 @@ mod tests {
         assert_eq!(keyring_of_link(&link), Some(keyring));
         assert_eq!((keyring_of_link(cookie.expose()), keyring_of_cookie(&link)), (None, None));
         assert_eq!(format!("{cookie:?}"), "ConsoleCookie(…)");
+        let (plain, secure) = (cookie.given(60, false), ConsoleCookie::taken_back(true));
+        let expected =
+            format!("plenary_console={}; HttpOnly; SameSite=Strict; Path=/; Max-Age=60", cookie.expose());
+        assert_eq!(plain, expected);
+        assert_eq!(secure, "plenary_console=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0; Secure");
         assert_ne!(csrf_of("a"), csrf_of("b"));
     }
 }

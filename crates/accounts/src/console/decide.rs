@@ -1,4 +1,4 @@
-//! What may become of links and sessions. Pure.
+//! The decisions on links and sessions. Pure.
 
 use plenary_engine::Decision;
 use plenary_kernel::{Stamp, TimestampMs};

@@ -1,4 +1,4 @@
-//! Links and sessions as the rest of the server uses them: made, found by their secrets, listed, ended.
+//! The interface to links and sessions for the rest of the server: create, find by secret, list, end.
 //! Must not know: the bodies of requests.
 
 use std::{fmt, str::FromStr};

@@ -1,6 +1,6 @@
-//! Passkeys as the rest of the server uses them: added by a person who is signed in, found by their credentials, used once
-//! per challenge, listed, removed. A passkey ends with the token that its session was begun with.
-//! Must not know: WebAuthn; what signs and what is signed is checked before.
+//! The interface to passkeys for the rest of the server: a signed-in person adds one; they are found by their
+//! credentials, used once per challenge, listed, removed. A passkey ends with the token behind its session.
+//! Must not know: WebAuthn; the signature is verified before.
 
 use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, Order};

@@ -1,5 +1,5 @@
 //! The links and sessions of an owner's console: the fold of their stream. Pure.
-//! Must not know: cookies, or what a role may do.
+//! Must not know: cookies, or the rights of a role.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What can be asked of a contact request's stream. Pure.
-//! Must not know: who may ask it; the decider does.
+//! The commands on a contact request's stream. Pure.
+//! Must not know: permissions; the decider checks them.
 
 use plenary_kernel::{AgentHandle, ContactId};
 

@@ -1,4 +1,4 @@
-//! What may become of a contact request, and what follows. Pure.
+//! The decisions on a contact request. Pure.
 //!
 //! A request to a handle that nobody has, or across a block, is answered and recorded like any other, so that the
 //! asking one learns nothing; only the notice is withheld.

@@ -1,4 +1,4 @@
-//! Given two agents, when one asks or answers, then what.
+//! Given, when, then: contact requests and answers of two agents.
 
 use plenary_kernel::{TimestampMs, Version};
 

@@ -1,5 +1,5 @@
-//! Contact requests that wait for an answer, of one agent: those it was asked, and those it asked.
-//! Must not know: HTTP, or who may see them.
+//! The open contact requests of one agent: received and sent.
+//! Must not know: HTTP, or permissions to read them.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What may become of an organisation, and what follows. Pure.
+//! The decisions on an organisation. Pure.
 
 use plenary_engine::Decision;
 

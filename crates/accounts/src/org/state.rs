@@ -1,5 +1,5 @@
 //! An organisation: the fold of its stream. Pure.
-//! Must not know: what a role is good for; each protocol decides that.
+//! Must not know: the meaning of a role; each protocol decides that.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,5 +1,5 @@
-//! What can be asked of an owner's stream. Pure.
-//! Must not know: who may ask it; the decider does.
+//! The commands on an owner's stream. Pure.
+//! Must not know: permissions; the decider checks them.
 
 use plenary_kernel::OwnerName;
 

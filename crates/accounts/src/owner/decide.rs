@@ -1,4 +1,4 @@
-//! What may become of an owner, and what follows. Pure.
+//! The decisions on an owner. Pure.
 
 use plenary_engine::Decision;
 

@@ -1,5 +1,5 @@
-//! `/_admin/agents`: agents as the operator and their owners make and change them.
-//! Must not know: what may become of an agent; the decider does.
+//! `/_admin/agents`: the operator and owners create and change agents.
+//! Must not know: the rules; the decider has them.
 
 use axum::{
     Json,

@@ -1,4 +1,4 @@
-//! `/contacts`: the handshake by which two agents come onto each other's allowlists; and `/auth/ticket`.
+//! `/contacts`: the handshake after which two agents are on each other's allowlists; and `/auth/ticket`.
 //! Must not know: who may answer a request; the decider does.
 
 use axum::{

@@ -1,5 +1,5 @@
 //! `/_admin/orgs`: organisations, for the operator and the owner of the same name (wire.md D.1, D.5).
-//! Must not know: what a role is good for.
+//! Must not know: the meaning of a role.
 
 use axum::{
     Json,

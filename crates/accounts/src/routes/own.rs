@@ -1,6 +1,6 @@
-//! `/agents/me`: an agent's own settings. It always reads them; it writes them only where its owner lets it
-//! (ASP-3, wire.md D.1).
-//! Must not know: what may become of an agent; the decider does.
+//! `/agents/me`: an agent's own settings. The agent can always read them; it can write them only if its owner allows
+//! it (ASP-3, wire.md D.1).
+//! Must not know: the rules; the decider has them.
 
 use axum::{
     Json,

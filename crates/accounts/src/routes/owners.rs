@@ -1,5 +1,5 @@
 //! `/_admin/owners`: the operator's list of owners, and their tokens.
-//! Must not know: what may become of an owner; the decider does.
+//! Must not know: the rules; the decider has them.
 
 use axum::{
     Json,

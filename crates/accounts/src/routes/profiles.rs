@@ -1,5 +1,6 @@
-//! `GET /agents/{owner}/{name}` and its card: an agent's profile, for whoever sees it; to others there is no such agent.
-//! Must not know: who sees what; `viewer.rs` decides that.
+//! `GET /agents/{owner}/{name}` and its card: an agent's profile, for callers that may read it; for others the agent
+//! looks absent.
+//! Must not know: visibility; `viewer.rs` decides it.
 
 use axum::{
     Json,

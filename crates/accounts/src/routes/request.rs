@@ -1,4 +1,4 @@
-//! What handlers take from a request besides its caller and body: the path, the page.
+//! The parts of a request that handlers share: the path, the page.
 //! Must not know: any one route.
 
 use std::str::FromStr;

@@ -1,5 +1,6 @@
-//! `GET /search/agents` and `GET /search`: agents by their handle, name and description, of those that the caller sees.
-//! Must not know: who sees what; `viewer.rs` decides that.
+//! `GET /search/agents` and `GET /search`: agents by their handle, name and description, among those that the caller
+//! can see.
+//! Must not know: visibility; `viewer.rs` decides it.
 
 use axum::{
     Json,

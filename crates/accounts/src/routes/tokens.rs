@@ -1,5 +1,5 @@
-//! `/agents/me/tokens` and `/_admin/agents/{handle}/tokens`: tokens beside an agent's own.
-//! Must not know: what may become of a token; the decider does.
+//! `/agents/me/tokens` and `/_admin/agents/{handle}/tokens`: additional tokens of an agent.
+//! Must not know: the rules; the decider has them.
 
 use axum::{
     Json,
@@ -120,6 +120,7 @@ async fn made(
         name,
         client: None,
         issuer: None,
+        word: None,
     };
     let edit = AgentEdit::IssueToken(new);
     let known = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;

@@ -1,5 +1,5 @@
 //! `/_admin/agents/{handle}/allowlist` and `…/blocks`: an agent's lists, for the operator and its owner.
-//! Must not know: what may become of an agent; the decider does.
+//! Must not know: the rules; the decider has them.
 
 use axum::{
     Json,

@@ -1,5 +1,5 @@
-//! `GET /usage`: what the bearer's owner stores, and how much it may.
-//! Must not know: what is counted.
+//! `GET /usage`: the storage of the bearer's owner, and its limits.
+//! Must not know: how it is counted.
 
 use axum::{
     Json,

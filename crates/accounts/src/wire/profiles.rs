@@ -1,6 +1,6 @@
-//! Profiles as peers get them: of the agent itself, of others, and of those that a search found. The members are those that
-//! the published clients read. Pure.
-//! Must not know: HTTP, or who may ask.
+//! Profiles on the wire: of the agent itself, of others, and of search results. The members are those that the
+//! published clients read. Pure.
+//! Must not know: HTTP, or permissions.
 
 use plenary_kernel::{AgentHandle, OwnerName, SessionId};
 use schemars::JsonSchema;

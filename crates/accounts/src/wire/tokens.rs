@@ -1,5 +1,5 @@
-//! Tokens beside an agent's own, as peers see them. Pure.
-//! Must not know: HTTP, or who may ask.
+//! Additional tokens of an agent on the wire. Pure.
+//! Must not know: HTTP, or permissions.
 
 use plenary_kernel::{Refusal, TimestampMs, text};
 use schemars::JsonSchema;

@@ -6,6 +6,7 @@ mod authentication;
 mod blocks;
 mod contacts;
 mod description;
+mod foreign;
 mod house;
 mod one_bearer;
 mod organisations;

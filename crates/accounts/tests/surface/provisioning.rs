@@ -35,7 +35,15 @@ async fn asp_6_an_agent_is_made_closed_and_its_token_shown_once() {
     let shown = house.get(OPERATOR, "/_admin/agents/%40alice.bot").await.ok(200);
     assert_eq!(
         keys(&shown),
-        with_profile(&["allowlist", "created_at", "handle", "kind", "policy", "self_service"])
+        with_profile(&[
+            "allowlist",
+            "created_at",
+            "handle",
+            "kind",
+            "policy",
+            "self_service",
+            "tokens_issued"
+        ])
     );
     assert_eq!(shown["self_service"], false);
 }

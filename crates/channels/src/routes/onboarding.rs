@@ -1,5 +1,5 @@
-//! The view of a channel, its newest charter and state, and who is alive.
-//! Must not know: how the view is worded.
+//! The view of a channel, its newest charter and state, and its liveness.
+//! Must not know: the words of the view.
 
 use axum::{
     Json,

@@ -1,4 +1,4 @@
-//! Lists of channels and of events, and events as they come.
+//! Lists of channels and of events, and live events.
 //! Must not know: how they are stored.
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! Creating a channel, appending to it, closing it.
-//! Must not know: what a payload means.
+//! Must not know: the meaning of a payload.
 
 use std::time::Instant;
 

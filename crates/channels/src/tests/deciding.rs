@@ -1,4 +1,4 @@
-//! Given, when, then: what stands on a channel's stream, who asks for what, and what comes of it.
+//! Given, when, then: the events of a channel's stream, a caller's command, and the decision.
 
 use bytes::Bytes;
 use plenary_accounts::{Actor, Authority, TokenDigest};

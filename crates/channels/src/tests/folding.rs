@@ -1,4 +1,4 @@
-//! The fold: newest wins, and it stays small.
+//! The fold: the newest wins, and it stays small.
 
 use plenary_kernel::{TimestampMs, Version};
 

@@ -1,4 +1,4 @@
-//! A running room on a log in memory, with a clock that tests set, and what they ask of it.
+//! A running room on a log in memory, with a clock that tests set, and its requests.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! What is wrong with a spec, a state, a status (CH-31, CH-32, CH-15).
+//! Errors of a spec, a state, a status (CH-31, CH-32, CH-15).
 #![allow(clippy::needless_pass_by_value, reason = "values are written where they are passed")]
 
 use serde_json::{Map, Value, json};

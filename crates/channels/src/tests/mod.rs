@@ -1,4 +1,4 @@
-//! Tests of the room's pure parts, and of what it reads from a log in memory.
+//! Tests of the room's pure parts, and of its reads from a log in memory.
 
 mod deciding;
 mod folding;

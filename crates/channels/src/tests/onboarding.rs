@@ -1,4 +1,4 @@
-//! The view of a channel: what it says, how long it is, and that nothing of it can be bent (CH-5, CH-8, CH-22, CH-33).
+//! The view of a channel: its content and length, and that no text can forge its parts (CH-5, CH-8, CH-22, CH-33).
 
 use serde_json::{Value, json};
 

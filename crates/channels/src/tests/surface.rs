@@ -1,4 +1,4 @@
-//! What needs a clock or a chance that tests set: collisions of ids, budgets of misses, proxies.
+//! Behaviour that needs a fixed clock or randomness: collisions of ids, budgets of misses, proxies.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! One span for each event that was appended, and none otherwise (CH-6, CH-35).
+//! One span for each appended event, and no others (CH-6, CH-35).
 
 use plenary_telemetry::{Kind, Spans, Value};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Which format a view is wanted in: `?format=`, else `Accept` with its weights, else JSON (CH-22).
-//! Must not know: what is in the view.
+//! The requested format of a view: `?format=`, otherwise `Accept` with its weights, otherwise JSON (CH-22).
+//! Must not know: the content of the view.
 
 use std::cmp::Reverse;
 

@@ -1,5 +1,5 @@
 //! The view as Markdown, for language models and people.
-//! Must not know: where it is read from.
+//! Must not know: the source of the data.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! What the view says: what a channel is, what to do, who is here, and commands that work as they stand.
-//! Must not know: in which format it is shown.
+//! The text of the view: the channel, the next steps, the agents, and commands that work as printed.
+//! Must not know: the format.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! JSON as YAML, block style, members in their order. A string that any reader of YAML 1.1 or 1.2 could take for
-//! something else is quoted, as JSON quotes it.
-//! Must not know: what it writes.
+//! JSON as YAML, block style, members in their order. A string that a reader of YAML 1.1 or 1.2 could read as another
+//! type is quoted, as in JSON.
+//! Must not know: the content.
 
 use std::fmt::{self, Write as _};
 

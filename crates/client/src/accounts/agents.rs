@@ -1,4 +1,4 @@
-//! Agents: made, listed, changed, given a new token, removed.
+//! Agents: create, list, change, replace the token, remove.
 //! Must not know: what an agent does in a session.
 
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};

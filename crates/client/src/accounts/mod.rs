@@ -1,4 +1,4 @@
-//! Owners, agents, trust and organisations, as their owner or the operator configures them (wire.md D.1).
+//! Owners, agents, trust and organisations, configured by their owner or the operator (wire.md D.1).
 //! Must not know: sessions, or how trust is decided.
 
 mod agents;

@@ -1,5 +1,5 @@
-//! Organisations and who belongs to them (wire.md D.1, D.4).
-//! Must not know: what membership allows.
+//! Organisations and their members (wire.md D.1, D.4).
+//! Must not know: the rights of members.
 
 use plenary_kernel::{OwnerName, SovereignHandle, TimestampMs};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Tokens beside an agent's own: made, listed, ended; by the agent itself, or by who configures it.
-//! Must not know: where a token is kept.
+//! Additional tokens of an agent: create, list, end; by the agent itself, or by the caller that configures it.
+//! Must not know: where a token is stored.
 
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Policies, allowlists and blocks of one's own agents (ASP-6 to ASP-16).
-//! Must not know: how the server decides by them.
+//! Policies, allowlists and blocks of the caller's own agents (ASP-6 to ASP-16).
+//! Must not know: how the server decides with them.
 
 use std::{fmt, str::FromStr};
 

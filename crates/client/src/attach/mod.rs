@@ -1,5 +1,6 @@
-//! An agent that attaches itself: its WebSocket at `/agent/{owner}.{name}/attach`, opened again whenever it breaks.
-//! Must not know: what frames say, or what is done with them.
+//! An agent that attaches itself: its WebSocket at `/agent/{owner}.{name}/attach`, which is opened again after each
+//! failure.
+//! Must not know: the content of frames, or their effects.
 
 mod socket;
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! One WebSocket connection of an attached agent: frames both ways at the same time, and noticing that the server is
-//! gone.
-//! Must not know: what frames say, or what happens after the connection.
+//! One WebSocket connection of an attached agent: sends and receives frames concurrently, and detects that the server
+//! is gone.
+//! Must not know: the content of frames, or the reconnect.
 
 use std::{future::poll_fn, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Attachments to servers that do one thing.
+//! Attachments to servers with one behaviour each.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::{

@@ -1,5 +1,5 @@
 //! A channel as people name it: by its id, or by its whole URL (CH-8, CH-29).
-//! Must not know: which server is meant where only an id is given.
+//! Must not know: the server, if only an id is given.
 
 use std::{fmt, str::FromStr};
 

@@ -1,5 +1,6 @@
-//! The channel operations (wire.md 3.2, D.6). Writes carry an `Idempotency-Key` and are repeated on transient failures.
-//! Must not know: how calls travel.
+//! The channel operations (wire.md 3.2, D.6). Writes carry an `Idempotency-Key` and are repeated on transient
+//! failures.
+//! Must not know: the transport of calls.
 
 use bytes::Bytes;
 use http::Method;

@@ -1,5 +1,5 @@
 //! An event of a channel (CH-10).
-//! Must not know: kinds; the payload stays as it was sent.
+//! Must not know: kinds; the payload stays unchanged.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

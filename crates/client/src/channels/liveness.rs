@@ -1,5 +1,5 @@
-//! Who is presumed dead, told once each, and whether the work is with them (CH-2, CH-33). Pure.
-//! Must not know: how presence is asked for.
+//! Reports each agent that is presumed dead once, and whether it holds the work (CH-2, CH-33). Pure.
+//! Must not know: how presence is requested.
 
 use std::collections::BTreeSet;
 

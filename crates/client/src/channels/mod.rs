@@ -1,6 +1,6 @@
-//! The Agent Channel Protocol v2 (wire.md 3, D.6): channels and their events, live reading, who is alive, and the
-//! next state of a handoff.
-//! Must not know: the words for people about a channel.
+//! The Agent Channel Protocol v2 (wire.md 3, D.6): channels and their events, live reading, liveness, and the next
+//! state of a handoff.
+//! Must not know: the texts for people.
 
 mod address;
 mod calls;

@@ -1,4 +1,4 @@
-//! The state of a channel, and the next one when the work passes on (CH-17, CH-31, CH-33). Pure.
+//! The state of a channel, and the next one at a handoff (CH-17, CH-31, CH-33). Pure.
 //! Must not know: where a state is read from or posted to.
 
 use std::collections::BTreeMap;

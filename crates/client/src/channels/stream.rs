@@ -1,5 +1,5 @@
-//! A channel's events as they come, over every break of the stream, each once.
-//! Must not know: what is done with an event.
+//! A channel's live events, across disconnects, each once.
+//! Must not know: the use of an event.
 
 use std::time::Duration;
 

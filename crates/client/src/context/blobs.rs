@@ -1,5 +1,5 @@
 //! Blobs: the contents of deliverables, by their hash (wire.md D.7).
-//! Must not know: which package refers to one.
+//! Must not know: the packages that refer to them.
 
 use std::{fmt, str::FromStr};
 

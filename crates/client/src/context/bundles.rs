@@ -1,6 +1,6 @@
-//! What a session begins with, a digest over packages, and what the server does of the protocol (sections 8.3, 8.4,
+//! The briefing of a session, a digest of packages, and the server's support of the protocol (sections 8.3, 8.4,
 //! 11.5).
-//! Must not know: how a bundle is shown.
+//! Must not know: the presentation.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Who made something (AP-11, AP-26 to AP-28).
-//! Must not know: whose token it was.
+//! The creator of an object (AP-11, AP-26 to AP-28).
+//! Must not know: the owner of the token.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

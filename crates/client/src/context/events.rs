@@ -1,5 +1,5 @@
-//! A project's events as they come, over every break of the stream.
-//! Must not know: what is done with an event.
+//! A project's live events, across disconnects.
+//! Must not know: the use of an event.
 
 use std::time::Duration;
 

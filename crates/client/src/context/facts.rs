@@ -1,5 +1,5 @@
-//! Facts: assert, ask, invalidate (sections 7, 8.6, 8.7; AP-41 to AP-52, AP-65 to AP-67).
-//! Must not know: what a fact is about.
+//! Facts: assert, query, invalidate (sections 7, 8.6, 8.7; AP-41 to AP-52, AP-65 to AP-67).
+//! Must not know: the meaning of a fact.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
 //! The Agentic Protocol (wire.md 0, D.7): packages, facts, projects, sessions, bundles, blobs, and live events.
-//! Must not know: the words for people about any of it, or where a package's content comes from.
+//! Must not know: the texts for people, or the source of a package's content.
 
 mod blobs;
 mod bundles;

@@ -1,5 +1,5 @@
-//! A context package (section 6): one that is made here, and one that was read.
-//! Must not know: how it travels.
+//! A context package (section 6): created here, or read.
+//! Must not know: the transport.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};

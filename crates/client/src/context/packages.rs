@@ -1,5 +1,5 @@
 //! Packages: deposit, pull, flag, review (sections 8.1, 8.2, 8.5; AP-53 to AP-64, AP-86, AP-87).
-//! Must not know: what is in a package.
+//! Must not know: the content of a package.
 
 use bytes::Bytes;
 use http::Method;

@@ -1,4 +1,4 @@
-//! Paths and queries below `/v1`: ids stand in them percent-encoded, `/` included (wire.md D.7).
+//! Paths and queries below `/v1`: ids in them are percent-encoded, `/` included (wire.md D.7).
 //! Must not know: any operation.
 
 use crate::client::segment;

@@ -1,5 +1,5 @@
-//! Projects: make, describe, share, archive (wire.md D.7).
-//! Must not know: what is in them.
+//! Projects: create, describe, share, archive (wire.md D.7).
+//! Must not know: their content.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

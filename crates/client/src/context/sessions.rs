@@ -1,5 +1,5 @@
 //! Sessions of work (section 5.5; AP-13 to AP-15).
-//! Must not know: which terminal a session belongs to.
+//! Must not know: the terminal of a session.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,5 +1,5 @@
 //! The frame operations (wire.md D.2, D.4, D.5): submit, roster, retention.
-//! Must not know: how calls travel.
+//! Must not know: the transport of calls.
 
 use http::{HeaderName, HeaderValue, Method};
 use plenary_kernel::SovereignHandle;

@@ -1,4 +1,4 @@
-//! What time it is: a frame says when it was made (FO-12), and its reader when it is stale (FO-82).
+//! The current time: the creation time of a frame (FO-12), and the check of its lifetime (FO-82).
 //! Must not know: frames.
 
 use plenary_kernel::TimestampMs;

@@ -1,5 +1,5 @@
-//! The frame itself: a closed object (FO-1 to FO-16), made to be sent or read from a stream.
-//! Must not know: how frames travel.
+//! The frame: a closed object (FO-1 to FO-16), created here or read from a stream.
+//! Must not know: the transport of frames.
 
 use plenary_kernel::{SovereignHandle, TimestampMs, rfc3339};
 use serde::{Deserialize, Serialize};

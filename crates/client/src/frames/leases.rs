@@ -1,6 +1,6 @@
-//! Who says to hold what: the lock-shaped frames correlated on the listener's side (FO-18 to FO-21). The frames of
-//! one handle come to all its listeners in one order, so that all who listen agree on who was first.
-//! Must not know: the time, streams, what is done about a claim. Nothing here stops anybody.
+//! The current claims: the listener correlates the lock-shaped frames (FO-18 to FO-21). All listeners of a handle get
+//! its frames in one order, so they agree on which claim was first.
+//! Must not know: the time, streams, reactions to a claim. A claim blocks nobody.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! Agent-Channel Fan-Out (wire.md 1): frames, their submission, the per-handle stream, the roster, and what a
-//! listener makes of the lock-shaped frames it has seen.
-//! Must not know: the words for people about a frame.
+//! Agent-Channel Fan-Out (wire.md 1): frames, their submission, the per-handle stream, the roster, and the claims
+//! that a listener derives from lock-shaped frames.
+//! Must not know: the texts for people.
 
 mod calls;
 mod clock;

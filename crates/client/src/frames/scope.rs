@@ -1,5 +1,5 @@
-//! The recipients of a frame: the scope, a string, and the principal it names (FO-43 to FO-52).
-//! Must not know: who is there; the server expands a scope when it delivers.
+//! The recipients of a frame: the scope, a string, and its principal (FO-43 to FO-52).
+//! Must not know: the online sessions; the server expands a scope on delivery.
 
 use std::{fmt, str::FromStr};
 

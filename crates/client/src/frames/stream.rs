@@ -1,6 +1,6 @@
-//! The per-handle stream of frames, opened again whenever it breaks or falls silent (FO-53 to FO-61).
-//! Repeats are dropped by `frame_id` (FO-83), stale frames by their time-to-live (FO-82).
-//! Must not know: what is done with a frame.
+//! The per-handle stream of frames, opened again when it breaks or falls silent (FO-53 to FO-61). Duplicates are
+//! dropped by `frame_id` (FO-83), stale frames by their lifetime (FO-82).
+//! Must not know: the use of a frame.
 
 use std::{
     collections::{HashSet, VecDeque},

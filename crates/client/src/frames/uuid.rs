@@ -1,5 +1,5 @@
 //! Version-4 UUIDs: `frame_id`, `lease_id`, `query_id`, `diagnostic_id` (FO-7).
-//! Must not know: what is named by one.
+//! Must not know: the named object.
 
 use std::{fmt, str::FromStr};
 

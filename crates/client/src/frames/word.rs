@@ -1,4 +1,4 @@
-//! The closed vocabularies of a frame: kinds, event classes, severities, where and whether something was checked.
+//! The closed vocabularies of a frame: kinds, event classes, severities, places and results of checks.
 //! Must not know: payloads.
 
 use std::{fmt, str::FromStr};

@@ -1,7 +1,7 @@
-//! Live events of one agent over WebSocket: `/connect`, joined again whenever it breaks (ASP-39 to ASP-50).
-//! Delivery is confirmed only after the caller has come back for more, so that an event the caller took and
-//! died over is delivered again (wire.md D.4); repeats are dropped here by `(session_id, sequence)`.
-//! Must not know: what is done with an event.
+//! Live events of one agent over WebSocket: `/connect`, opened again whenever it breaks (ASP-39 to ASP-50). An event
+//! is confirmed only when the caller asks for the next one, so that an event is delivered again if the caller dies
+//! while it handles it (wire.md D.4); duplicates are dropped here by `(session_id, sequence)`.
+//! Must not know: the use of an event.
 
 mod seen;
 mod socket;

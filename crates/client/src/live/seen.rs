@@ -1,4 +1,4 @@
-//! Which events were already handed on (wire.md D.4: a client may see a repeat, never a gap).
+//! The events that were already returned (wire.md D.4: a client may see a duplicate, never a gap).
 //! Must not know: connections.
 
 use std::collections::{HashMap, VecDeque};

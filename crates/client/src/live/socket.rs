@@ -1,5 +1,5 @@
-//! One WebSocket connection to `/connect`: its frames, and noticing that the other side is gone.
-//! Must not know: events, or what happens after the connection.
+//! One WebSocket connection to `/connect`: its frames, and the detection of a dead peer.
+//! Must not know: events, or the reconnect.
 
 use std::time::Duration;
 

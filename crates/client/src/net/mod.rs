@@ -1,5 +1,5 @@
-//! Connections to the one server of a client: TCP, and TLS over it where the URL says `https`.
-//! Must not know: HTTP or WebSocket, which both run over what is made here.
+//! Connections to the one server of a client: TCP, with TLS if the URL is `https`.
+//! Must not know: HTTP or WebSocket, which use these connections.
 
 mod proving;
 mod stream;

@@ -1,5 +1,5 @@
-//! The server's proof that it knows the token, on a fresh connection and before anything else is said on it.
-//! Must not know: what the connection is for.
+//! The server's proof that it knows the token, on a new connection and before any other request.
+//! Must not know: the use of the connection.
 
 use std::io;
 

@@ -1,5 +1,5 @@
 //! One connection, plain or TLS, behind one type.
-//! Must not know: what is spoken over it.
+//! Must not know: the protocol on it.
 
 use std::{
     io,

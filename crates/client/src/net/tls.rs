@@ -1,4 +1,4 @@
-//! Which certificate authorities are trusted, and the TLS configuration made of them.
+//! The trusted certificate authorities, and the TLS configuration with them.
 //! Must not know: connections.
 
 use std::{path::PathBuf, sync::Arc};

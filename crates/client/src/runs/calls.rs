@@ -1,6 +1,6 @@
-//! The operations on agents, runs and threads (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are repeated on
-//! transient failures.
-//! Must not know: how calls travel.
+//! The operations on agents, runs and threads (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are repeated
+//! on transient failures.
+//! Must not know: the transport of calls.
 
 use bytes::Bytes;
 use http::Method;
@@ -169,17 +169,18 @@ impl Client {
         event(&self.request_run(&path, "ChatRequest", chat, key).await?)
     }
 
-    /// ResumeWithInput: answers a run that waits (SC-44).
+    /// ResumeWithInput: answers a run that waits (SC-44): its WaitForInput of the id `asked`, or whatever it waits for now.
     ///
     /// # Errors
-    /// As every call; 409 `run_not_active` where it does not wait.
+    /// As every call; 409 `run_not_active` where it does not wait for that.
     pub async fn resume_run(
         &self,
         agent: &str,
         run: &str,
+        asked: Option<u64>,
         answers: &Map<String, Value>,
     ) -> Result<RunReceipt> {
-        let body = json!({"run_id": run, "request_keys": answers});
+        let body = json!({"run_id": run, "event_id": asked, "request_keys": answers});
         let key = IdempotencyKey::random();
         accepted(&self.request_run(&at(agent, "run"), "ResumeWithInput", &body, &key).await?)
     }

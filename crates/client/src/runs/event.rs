@@ -1,5 +1,5 @@
-//! An event of a run, and a piece of text that is still being made.
-//! Must not know: how it got here.
+//! An event of a run, and a text delta.
+//! Must not know: the transport.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,6 +1,5 @@
-//! The Agent Protocol (wire.md 4, D.8): the agents behind a server, their runs and threads, and a run's events as they
-//! come.
-//! Must not know: the words for people about a run.
+//! The Agent Protocol (wire.md 4, D.8): the agents behind a server, their runs and threads, and a run's live events.
+//! Must not know: the texts for people.
 
 mod calls;
 mod event;

@@ -1,4 +1,4 @@
-//! What is sent to agents, and what the server says of agents, runs and threads (wire.md 4.1, D.8).
+//! Requests to agents, and the server's descriptions of agents, runs and threads (wire.md 4.1, D.8).
 //! Must not know: the calls.
 
 use plenary_kernel::AgentHandle;
@@ -165,6 +165,15 @@ pub struct RunReport {
     /// Of one that waits, the answers among which the agent offers a choice, by key.
     #[serde(default)]
     pub options: Option<Map<String, Value>>,
+    /// Of one that waits, what it asks for as a form: a flat JSON Schema.
+    #[serde(default)]
+    pub form: Option<Map<String, Value>>,
+    /// Of one that waits with a form, what the agent says about it.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Of one that waits, the id of its WaitForInput.
+    #[serde(default)]
+    pub event_id: Option<u64>,
     /// The request that it is the run of, as it was sent.
     #[serde(default)]
     pub request: Value,

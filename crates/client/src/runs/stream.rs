@@ -1,5 +1,5 @@
-//! A run's events as they come, over every break of the stream, each once, until the run is over.
-//! Must not know: what is done with an event.
+//! A run's live events, across disconnects, each once, until the run ends.
+//! Must not know: the use of an event.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! The session operations (wire.md 2.2).
-//! Must not know: how calls travel.
+//! Must not know: the transport of calls.
 
 use plenary_kernel::{AgentHandle, SessionId};
 use serde::Serialize;

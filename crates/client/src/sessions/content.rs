@@ -1,5 +1,5 @@
-//! What a message says: text, or parts (ASP-37, ASP-38).
-//! Must not know: who may say it.
+//! The content of a message: text, or parts (ASP-37, ASP-38).
+//! Must not know: permissions to send it.
 
 use plenary_kernel::FileId;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Files of messages: uploaded and got, piece by piece.
-//! Must not know: which message names one.
+//! Files of messages: upload and download in pieces.
+//! Must not know: the message that names a file.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Bodies and answers of the session operations. Answers are read openly: unknown members are ignored.
+//! Bodies and answers of the session operations. Answers may have unknown members, which are ignored.
 //! Must not know: paths or methods.
 
 use std::fmt;

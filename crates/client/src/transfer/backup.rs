@@ -1,4 +1,5 @@
-//! A backup as a directory (Backup v1): written beside its place, and moved there when it is whole and on disk.
+//! A backup as a directory (Backup v1): written beside its destination, and moved there when it is complete and on
+//! disk.
 //! Must not know: how a server exports.
 
 use std::{

@@ -1,6 +1,6 @@
-//! The contents of deliverables beside an export: a file for each, named by its SHA-256, and a list of which project has
-//! which. A project gets back what it had itself, and nothing that only another one had.
-//! Must not know: how records travel.
+//! The contents of deliverables beside an export: one file each, named by its SHA-256, and a list of the projects of
+//! each. A project gets back only its own contents.
+//! Must not know: the transport of records.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,6 +1,6 @@
-//! Reading an export, over every break of the connection: what came is not asked for again, and an export without its
-//! end is none.
-//! Must not know: where the lines go.
+//! Reads an export across disconnects: received records are not requested again, and an export without its end record
+//! is incomplete.
+//! Must not know: the destination of the lines.
 
 use std::{io::Write, path::Path, time::Duration};
 

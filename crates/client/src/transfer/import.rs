@@ -1,5 +1,5 @@
-//! Sending an import: one request whose body is made while it is sent.
-//! Must not know: where the lines come from.
+//! Sends an import: one request whose body is produced while it is sent.
+//! Must not know: the source of the lines.
 
 use std::{io::BufRead, pin::pin, time::Duration};
 

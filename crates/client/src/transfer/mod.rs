@@ -1,5 +1,5 @@
-//! Whole projects out and in: files, backups, and what one server has that another has not (section 10.3 of the Agentic
-//! Protocol).
+//! Export and import of whole projects: files, backups, and synchronization of two servers (section 10.3 of the
+//! Agentic Protocol).
 //! Must not know: the server's crates, terminals.
 
 mod backup;

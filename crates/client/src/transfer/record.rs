@@ -1,5 +1,5 @@
 //! One line of an export, and the hash of a package as a client computes it (sections 6.6, Appendix A).
-//! Must not know: where lines come from.
+//! Must not know: the source of the lines.
 
 use std::collections::BTreeSet;
 

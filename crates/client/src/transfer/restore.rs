@@ -1,5 +1,5 @@
-//! A backup read back: its files as one import, in the order in which records refer to each other.
-//! Must not know: what the server makes of it.
+//! Restores a backup: its files as one import, in the order of their references.
+//! Must not know: the server's treatment of it.
 
 use std::{
     fs::{self, File},

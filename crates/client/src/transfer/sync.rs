@@ -1,6 +1,6 @@
-//! What one server has that another has not, project by project: only what is new since the last time, never changing
-//! what is complete, every package held to its hash on the way and again where it arrives.
-//! Must not know: where the state is kept.
+//! Synchronizes one server with another, project by project: copies only new records since the last time, never
+//! changes complete ones, and verifies the hash of every package in transit and at the destination.
+//! Must not know: where the state is stored.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `GET /_admin/audit`: what people did in the names of agents.
-//! Must not know: how entries are kept.
+//! `GET /_admin/audit`: the writes of people in the names of agents.
+//! Must not know: how entries are stored.
 
 use axum::{
     Json,

@@ -1,12 +1,11 @@
-//! Signing in at an issuer outside this server (OpenID Connect): which issuers there are, the way there, and the way back. A
-//! cookie ties the browser to its attempt; what goes out follows from its secret, and nothing is stored here.
-//! Must not know: whom an issuer's word admits; its rules do.
+//! Sign-in with an external issuer (OpenID Connect): the list of issuers, the redirect to one, and the return. A
+//! cookie ties the browser to its attempt; all parameters derive from its secret, and nothing is stored here.
+//! Must not know: the rules of admission; the issuer has them.
 
 use std::net::SocketAddr;
 
 use axum::{
     Json,
-    body::Body,
     extract::{
         Path, Query, State,
         rejection::{PathRejection, QueryRejection},
@@ -16,10 +15,10 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
-    CONSOLE_COOKIE, Failure, IssuerSignIn, IssuerSubject, Rejection, TokenDigest,
+    ConsoleCookie, Failure, IssuerSignIn, IssuerSubject, Rejection, TokenDigest,
     limits::{ISSUER_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
 };
-use plenary_edge::{Auth, Operation, OperationDoc, Peer};
+use plenary_edge::{Auth, Operation, OperationDoc, Peer, see_other};
 use plenary_issuers::{Flaw, Issuer, Proven, SignInAttempt};
 use plenary_kernel::{Class, Refusal};
 use schemars::JsonSchema;
@@ -133,8 +132,8 @@ impl Attempt {
         format!("{}.{}", self.secret, URL_SAFE_NO_PAD.encode(&self.request))
     }
 
-    fn sign_in(&self) -> SignInAttempt {
-        SignInAttempt::of(&self.secret)
+    fn sign_in(&self, issuer: &Issuer) -> SignInAttempt {
+        SignInAttempt::of(issuer.name(), &self.secret)
     }
 }
 
@@ -145,21 +144,19 @@ fn back_to(at: &ConsoleState, peer: SocketAddr, headers: &HeaderMap, issuer: &Is
 
 /// The header that gives the browser the cookie of its attempt, or takes it back. Unlike a session's it comes along when
 /// another site sends the browser here, but to the way back alone.
-fn attempt_cookie(value: &str, lasts_s: u64, is_tls: bool) -> String {
+fn attempt_cookie(value: &str, lasts_s: u64, is_tls: bool) -> HeaderValue {
     let secure = if is_tls { "; Secure" } else { "" };
-    format!("{ATTEMPT}={value}; HttpOnly; SameSite=Lax; Path=/console/signed-in; Max-Age={lasts_s}{secure}")
+    let text = format!(
+        "{ATTEMPT}={value}; HttpOnly; SameSite=Lax; Path=/console/signed-in; Max-Age={lasts_s}{secure}"
+    );
+    HeaderValue::try_from(text).expect("base64 is visible ASCII")
 }
 
-fn redirect(url: &str, cookies: &[String]) -> Result<Response, Refusal> {
-    let wrong = |_| Refusal::new(Class::Internal, "internal", "The way cannot be written.");
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = StatusCode::SEE_OTHER;
-    let head = answer.headers_mut();
-    head.insert(header::LOCATION, HeaderValue::try_from(url).map_err(wrong)?);
-    head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    head.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+fn redirect<const N: usize>(url: &str, cookies: [HeaderValue; N]) -> Result<Response, Refusal> {
+    let wrong = || Refusal::new(Class::Internal, "internal", "The way cannot be written.");
+    let mut answer = see_other(url).ok_or_else(wrong)?;
     for cookie in cookies {
-        head.append(header::SET_COOKIE, HeaderValue::try_from(cookie).map_err(wrong)?);
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(answer)
 }
@@ -178,32 +175,19 @@ async fn leave(
     let attempt = Attempt::begin(request)?;
     let redirect_uri = back_to(&at, peer, &headers, issuer);
     let is_tls = redirect_uri.starts_with("https://");
-    match issuer.sign_in_url(&attempt.sign_in(), &redirect_uri, at.console.now()).await {
+    match issuer.sign_in_url(&attempt.sign_in(issuer), &redirect_uri, at.console.now()).await {
         Ok(url) => {
             let set = attempt_cookie(&attempt.cookie(), ATTEMPT_MS_MAX / 1_000, is_tls);
-            Ok(redirect(&url, &[set])?)
+            Ok(redirect(&url, [set])?)
         }
-        Err(flaw) => Ok(redirect(&trouble(flaw), &[])?),
+        Err(flaw) => Ok(redirect(&trouble(flaw), [])?),
     }
 }
 
 /// The console's page, which says why nobody is signed in.
 fn trouble(flaw: Flaw) -> String {
-    let code = match flaw {
-        Flaw::NotAdmitted | Flaw::Unavailable => flaw.code(),
-        Flaw::Malformed
-        | Flaw::Algorithm
-        | Flaw::Type
-        | Flaw::UnknownKey
-        | Flaw::Signature
-        | Flaw::Issuer
-        | Flaw::Audience
-        | Flaw::Expired
-        | Flaw::NotYet
-        | Flaw::Claims
-        | Flaw::Nonce
-        | Flaw::Code => "sign_in_failed",
-    };
+    let is_said = matches!(flaw, Flaw::NotAdmitted | Flaw::Unavailable);
+    let code = if is_said { flaw.code() } else { "sign_in_failed" };
     format!("/#trouble={code}")
 }
 
@@ -222,17 +206,17 @@ async fn come_back(
     let budget = at.origin.client_address(peer, &parts.headers);
     let (failures, now) = (at.console.failures(), at.console.now());
     if !failures.may_try(now, budget) {
-        return Ok(redirect("/#trouble=too_many_attempts", &[over])?);
+        return Ok(redirect("/#trouble=too_many_attempts", [over])?);
     }
     let back = query.map(|Query(back)| back).unwrap_or_default();
     if back.error.is_some() {
-        return Ok(redirect("/#trouble=denied", &[over])?);
+        return Ok(redirect("/#trouble=denied", [over])?);
     }
     let Some((attempt, code)) = answered(issuer, &parts.headers, &back) else {
         failures.failed(now, budget);
-        return Ok(redirect("/#trouble=sign_in_failed", &[over])?);
+        return Ok(redirect("/#trouble=sign_in_failed", [over])?);
     };
-    let redeemed = issuer.redeem(&attempt.sign_in(), code, &redirect_uri, now).await;
+    let redeemed = issuer.redeem(&attempt.sign_in(issuer), code, &redirect_uri, now).await;
     let admitted = match redeemed {
         Ok(proven) => admit(&at, issuer, &proven, budget.unwrap_or(peer.ip()).to_string(), &parts).await,
         Err(flaw) => Err(flaw.into()),
@@ -244,25 +228,22 @@ async fn come_back(
                 failures.failed(now, budget);
             }
             tracing::warn!(issuer = issuer.name(), code = flaw.code(), "nobody was signed in at the console");
-            return Ok(redirect(&trouble(flaw), &[over])?);
+            return Ok(redirect(&trouble(flaw), [over])?);
         }
         Err(No::Failure(failure)) => return Err(failure.into()),
     };
-    let secure = if is_tls { "; Secure" } else { "" };
-    let lasts_s = ISSUER_SESSION_MS_MAX / 1_000;
-    let set =
-        format!("{CONSOLE_COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
+    let set = cookie.given(ISSUER_SESSION_MS_MAX / 1_000, is_tls);
     let next = match attempt.request.as_str() {
         "" => "/".to_owned(),
         request => format!("/oauth/authorize?{request}"),
     };
-    Ok(redirect(&next, &[set, over])?)
+    Ok(redirect(&next, [set, over])?)
 }
 
 /// The attempt that an issuer answers, and the code: the browser that comes back must be the one that left.
 fn answered<'a>(issuer: &Issuer, headers: &HeaderMap, back: &'a Back) -> Option<(Attempt, &'a str)> {
     let attempt = Attempt::of(headers)?;
-    let expected = TokenDigest::of(&attempt.sign_in().state());
+    let expected = TokenDigest::of(&attempt.sign_in(issuer).state());
     let is_its = TokenDigest::of(back.state.as_deref()?).matches(&expected);
     let is_from = back.iss.as_deref().is_none_or(|from| from == issuer.url());
     let code = back.code.as_deref().filter(|code| !code.is_empty())?;
@@ -288,7 +269,7 @@ async fn admit(
     proven: &Proven,
     address: String,
     parts: &Parts,
-) -> Result<String, No> {
+) -> Result<ConsoleCookie, No> {
     let rule = issuer.person(proven)?;
     let user_agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let short = |text: &str| text.chars().take(SUBJECT_CHARS_MAX).collect::<String>();
@@ -298,14 +279,14 @@ async fn admit(
             subject: short(&proven.subject),
             shown: short(proven.shown()),
         },
-        through: issuer.proof(rule),
+        through: issuer.person_proof(rule),
         role: rule.role,
         person: rule.person.clone(),
         address: Some(address),
         user_agent: user_agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect()),
     };
     match at.console.accounts().sign_in_at_issuer(&rule.keyring, sign_in).await {
-        Ok((_, cookie)) => Ok(cookie.expose().to_owned()),
+        Ok((_, cookie)) => Ok(cookie),
         Err(Failure::Rejected(Rejection::NotFound)) => {
             tracing::warn!(issuer = issuer.name(), "the owner or person that a rule names is not there");
             Err(Flaw::NotAdmitted.into())

@@ -1,5 +1,5 @@
-//! `GET /overview`: the agents at a glance.
-//! Must not know: what is known of an agent.
+//! `GET /overview`: a summary of the agents.
+//! Must not know: the state of an agent.
 
 use axum::{
     Json,

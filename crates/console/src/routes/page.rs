@@ -1,5 +1,5 @@
 //! The files of the page.
-//! Must not know: what is in them.
+//! Must not know: their content.
 
 use axum::{
     extract::{Path, rejection::PathRejection},

@@ -1,5 +1,5 @@
-//! `/console/passkeys`: challenges, passkeys, and signing in with one.
-//! Must not know: how passkeys are kept, or what an authenticator writes.
+//! `/console/passkeys`: challenges, passkeys, and sign-in with a passkey.
+//! Must not know: how passkeys are stored, or the output of an authenticator.
 
 use std::net::IpAddr;
 

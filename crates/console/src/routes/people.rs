@@ -1,5 +1,5 @@
-//! `/_admin/people`: people beside the one that every owner has.
-//! Must not know: what may become of an account; its decider does.
+//! `/_admin/people`: further people of an owner, besides the default one.
+//! Must not know: the decisions on an account; its decider makes them.
 
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};

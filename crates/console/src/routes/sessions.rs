@@ -1,5 +1,5 @@
-//! Signing in and out: links, the session of the cookie, and the list of all.
-//! Must not know: how links and sessions are kept.
+//! Sign-in and sign-out: links, the session of the cookie, and the list of all sessions.
+//! Must not know: how links and sessions are stored.
 
 use axum::{
     Json,
@@ -11,7 +11,7 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
-    Accounts, AgentKind, CONSOLE_COOKIE, Caller, ConsoleRole, Keyring, cookie_of, csrf_of,
+    Accounts, AgentKind, Caller, ConsoleCookie, ConsoleRole, Keyring, cookie_of, csrf_of,
     limits::{CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
     signed_in,
 };
@@ -189,8 +189,7 @@ async fn sign_in(
             return Err(Refusal::malformed("invalid_body", text).into());
         }
     };
-    let lasts_s = CONSOLE_SESSION_MS_MAX / 1_000;
-    let set = set_cookie(&at, &parts, peer, cookie.expose(), lasts_s)?;
+    let set = cookie.given(CONSOLE_SESSION_MS_MAX / 1_000, is_tls(&at, &parts, peer));
     let body = OwnSession::new(open, cookie.csrf());
     let mut answer = (StatusCode::CREATED, Json(body)).into_response();
     answer.headers_mut().insert(header::SET_COOKIE, set);
@@ -198,21 +197,8 @@ async fn sign_in(
     Ok(answer)
 }
 
-/// The header that gives the browser its cookie, or takes it back: for this host alone, out of reach of every script, and
-/// never sent with what another site begins.
-fn set_cookie(
-    at: &ConsoleState,
-    parts: &Parts,
-    peer: std::net::SocketAddr,
-    value: &str,
-    lasts_s: u64,
-) -> Result<HeaderValue, Refusal> {
-    let is_tls = at.origin.base_url(peer, &parts.headers).starts_with("https://");
-    let secure = if is_tls { "; Secure" } else { "" };
-    let text =
-        format!("{CONSOLE_COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
-    HeaderValue::try_from(text)
-        .map_err(|_| Refusal::new(Class::Internal, "internal", "The cookie cannot be written."))
+fn is_tls(at: &ConsoleState, parts: &Parts, peer: std::net::SocketAddr) -> bool {
+    at.origin.base_url(peer, &parts.headers).starts_with("https://")
 }
 
 async fn own(State(at): State<ConsoleState>, parts: Parts) -> Result<Response, ConsoleRefusal> {
@@ -259,7 +245,8 @@ async fn sign_out(
     accounts.sign_out(&principal, &keyring, &id).await?;
     let mut answer = StatusCode::NO_CONTENT.into_response();
     if is_own {
-        answer.headers_mut().insert(header::SET_COOKIE, set_cookie(&at, &parts, peer, "", 0)?);
+        let taken_back = ConsoleCookie::taken_back(is_tls(&at, &parts, peer));
+        answer.headers_mut().insert(header::SET_COOKIE, taken_back);
     }
     Ok(answer)
 }

@@ -1,5 +1,5 @@
-//! `GET /watch`: everything that the caller may see, as it happens.
-//! Must not know: what the rooms tell.
+//! `GET /watch`: all events that the caller may see, live.
+//! Must not know: the events of the rooms.
 
 use axum::{
     extract::{Query, State, rejection::QueryRejection},

@@ -1,5 +1,5 @@
-//! `GET /who`: whom an agent or a person can reach, and what they do.
-//! Must not know: what is known of an agent.
+//! `GET /who`: the agents that a caller can contact, and their activity.
+//! Must not know: the state of an agent.
 
 use axum::{
     Json,

@@ -11,6 +11,7 @@ export const render = /** @type {typeof import('preact').render} */ (preact.rend
 export const Fragment = /** @type {any} */ (preact.Fragment);
 
 export const useEffect = /** @type {typeof import('preact/hooks').useEffect} */ (hooks.useEffect);
+export const useErrorBoundary = /** @type {typeof import('preact/hooks').useErrorBoundary} */ (hooks.useErrorBoundary);
 export const useLayoutEffect = /** @type {typeof import('preact/hooks').useLayoutEffect} */ (hooks.useLayoutEffect);
 export const useMemo = /** @type {typeof import('preact/hooks').useMemo} */ (hooks.useMemo);
 export const useRef = /** @type {typeof import('preact/hooks').useRef} */ (hooks.useRef);

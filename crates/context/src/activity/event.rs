@@ -1,5 +1,5 @@
-//! The events of a project's stream of notes, and their stored form. The form is frozen. Pure.
-//! Must not know: what is told of it.
+//! The events of a project's activity stream, and their stored form. The form is frozen. Pure.
+//! Must not know: the live events derived from them.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_log::{Fault, NewEvent, StoredEvent};

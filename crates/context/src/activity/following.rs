@@ -1,4 +1,4 @@
-//! A project followed live: the events after a cursor, then new ones; and the wake-ups of readers.
+//! A project's live readers: the events after a cursor, then new ones; and their wake-ups.
 //! Must not know: how the connection is kept.
 
 use std::{future::Future, pin::Pin};
@@ -75,9 +75,18 @@ impl ActivityStream {
 }
 
 impl Context {
-    /// How many notes of a project there are.
-    pub(crate) async fn noted_so_far(&self, project: &str) -> Result<Version, Fault> {
-        Ok(self.activity().fresh(project).await?.1)
+    /// Where a follower begins that had everything up to `after`: past the last note there is nothing to have.
+    pub(crate) async fn follow_from(&self, project: &str, after: Option<u64>) -> Result<Version, Fault> {
+        let head = self.activity().fresh(project).await?.1;
+        let Some(after) = after.map(Version) else { return Ok(head) };
+        if after <= head {
+            return Ok(after);
+        }
+        // Followers read the log, and other rooms write the notes: the state hears of a note later than a follower does.
+        let stream = ActivityRoom::stream(project);
+        let before = Version(after.0.saturating_sub(1));
+        let has_it = !self.log().read_stream(&stream, before, 1).await?.is_empty();
+        Ok(if has_it { after } else { head })
     }
 
     /// Wakes the readers of an event, after the room has recorded it.

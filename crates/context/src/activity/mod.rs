@@ -1,5 +1,5 @@
-//! What happens in a project, in one order: each event of a package, a fact, a session or the project itself is noted
-//! on one more stream in its own append, and whoever follows the project reads that stream.
+//! The activity of a project in one order: each event of a package, a fact, a session or the project is also recorded
+//! on the activity stream, in its own append, and live readers of the project read that stream.
 //! Must not know: HTTP.
 
 pub mod event;

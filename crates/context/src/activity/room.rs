@@ -1,4 +1,4 @@
-//! The notes of a project as the engine sees them.
+//! The activity of a project as the engine sees it.
 //! Must not know: HTTP.
 
 use plenary_engine::Room;

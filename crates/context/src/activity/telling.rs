@@ -1,5 +1,6 @@
-//! What a note tells: the package, the fact, the session or the change of the project that it is about, as JSON.
-//! Must not know: to whom.
+//! Turns an entry of the activity stream into a live event: the package, the fact, the session or the change of the
+//! project, as JSON.
+//! Must not know: the recipients.
 
 use plenary_engine::Room;
 use plenary_kernel::{Version, rfc3339::Utc};

@@ -1,5 +1,5 @@
-//! Whether a project may have a content. Pure.
-//! Must not know: what it holds.
+//! The decision whether a project may have a blob. Pure.
+//! Must not know: its content.
 
 use plenary_engine::Decision;
 

@@ -1,5 +1,5 @@
 //! The events of a content's stream, and their stored form. The form is frozen. Pure.
-//! Must not know: what follows from it.
+//! Must not know: its effects.
 
 use plenary_accounts::Actor;
 use plenary_engine::stored::{read, unknown, written};

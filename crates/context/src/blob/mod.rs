@@ -1,5 +1,5 @@
-//! Contents of deliverables: which a project has. The bytes are the blobs' business; one content that several projects
-//! have is kept once, and none of them knows of the others.
+//! The blobs of projects. `blobs` stores the bytes; a blob of several projects is stored once, and no project learns
+//! of the others.
 //! Must not know: HTTP.
 
 pub mod command;

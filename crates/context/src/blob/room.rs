@@ -1,4 +1,4 @@
-//! Contents as the engine sees them.
+//! Blobs as the engine sees them.
 //! Must not know: HTTP.
 
 use plenary_engine::{Command, Decision, Facts, Room};

@@ -1,4 +1,4 @@
-//! A content of a project: the fold of its stream. Pure.
+//! A blob of a project: the fold of its stream. Pure.
 //! Must not know: its bytes.
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
-//! The ids of facts from before a fact claimed its id with the append that made it: they are claimed when they are first
-//! needed, so that no import gives an id of theirs to another fact (AP-41).
-//! Must not know: what is imported.
+//! The ids of old facts, from before a fact claimed its id in its own append: they are claimed when first needed, so
+//! that no import gives the same id to another fact (AP-41).
+//! Must not know: the imported records.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What can be asked of a fact's stream. Pure.
-//! Must not know: who may ask it.
+//! The commands on a fact's stream. Pure.
+//! Must not know: permissions.
 
 use plenary_accounts::Authority;
 

@@ -1,5 +1,5 @@
-//! Which facts follow each other: intervals of one subject and predicate never overlap (AP-47, AP-75). Pure.
-//! Must not know: how facts are kept.
+//! The decisions on facts: intervals of one subject and predicate never overlap (AP-47, AP-75). Pure.
+//! Must not know: how facts are stored.
 
 use plenary_engine::Decision;
 use plenary_kernel::Stamp;

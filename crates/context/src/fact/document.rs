@@ -1,5 +1,5 @@
-//! Facts as JSON: what a client asserts, and the document that comes of it (sections 7.1, 7.2).
-//! Must not know: which fact is current.
+//! Facts as JSON: the client's assertion, and the resulting document (sections 7.1, 7.2).
+//! Must not know: the current fact.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! The facts of one subject and predicate, as far as a decision needs them: what is current, and what has ended. Pure.
+//! The facts of one subject and predicate, as far as a decision needs them: the current fact, and the ended ones.
+//! Pure.
 //! Must not know: the values.
 
 use plenary_kernel::json::digest;

@@ -1,5 +1,5 @@
-//! What may become of a package. Pure.
-//! Must not know: how the package is kept.
+//! The decisions on a package. Pure.
+//! Must not know: how the package is stored.
 
 use plenary_engine::Decision;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Packages: one stream each, the package on its first event exactly as it was sent.
+//! Packages: one stream each; the first event contains the package exactly as sent.
 //! Must not know: HTTP.
 
 pub mod command;

@@ -1,5 +1,5 @@
-//! What can be asked of a project. Pure.
-//! Must not know: who may ask it.
+//! The commands on a project. Pure.
+//! Must not know: permissions.
 
 use plenary_accounts::Authority;
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};

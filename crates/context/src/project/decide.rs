@@ -1,5 +1,5 @@
-//! What may become of a project. Pure.
-//! Must not know: what is in it.
+//! The decisions on a project. Pure.
+//! Must not know: its content.
 
 use plenary_accounts::Actor;
 use plenary_engine::Decision;

@@ -1,5 +1,5 @@
-//! Projects: who owns them, who takes part, whether they take writes (AP-1, AP-2).
-//! Must not know: what is in them.
+//! Projects: owner, members, and whether they accept writes (AP-1, AP-2).
+//! Must not know: their content.
 
 pub mod command;
 pub mod decide;

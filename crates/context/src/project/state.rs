@@ -1,5 +1,5 @@
 //! A project: the fold of its stream. Pure.
-//! Must not know: what is in it.
+//! Must not know: its content.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Contents of deliverables: put and get (section 10.2 `blob_storage`; wire.md D.7). They are opaque: nothing looks
-//! into them, and no browser takes them for a page of ours.
+//! Blobs of deliverables: upload and download (section 10.2 `blob_storage`; wire.md D.7). They are opaque: the server
+//! does not read their content, and no browser treats them as a page of this server.
 
 use std::ops::Range;
 

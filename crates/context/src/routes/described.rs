@@ -1,4 +1,4 @@
-//! What packages look like on the wire, for the description alone: they are kept and handed on as bytes.
+//! The wire form of packages, only for the description: they are stored and passed on as bytes.
 //! Must not know: how a request is answered.
 
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What happens in a project, as it happens (section 10.2 `realtime`; wire.md D.7).
+//! The live events of a project (section 10.2 `realtime`; wire.md D.7).
 
 use axum::{
     extract::{FromRequestParts, State},
@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, request::Parts};
 use plenary_accounts::{Authority, Credentials, Follower, Principal, identify};
 use plenary_edge::Operation;
 use plenary_engine::Room;
-use plenary_kernel::{Class, Version};
+use plenary_kernel::Class;
 use plenary_room::{CannotWatch, live};
 use schemars::JsonSchema;
 
@@ -106,9 +106,7 @@ async fn follow(
         CannotWatch::TooMany => Rejection::TooManyStreams,
         CannotWatch::Stopping => Rejection::Stopping,
     })?;
-    let head = context.noted_so_far(&project).await?;
-    // Nothing stands past the last one, so nobody can have more.
-    let at = after.map_or(head, |after| Version(after).min(head));
+    let at = context.follow_from(&project, after).await?;
     let project_id = state.project_id.clone();
     Ok(live(ActivityStream { context, principal, by, project, project_id, wanted, stream, at }, watch))
 }

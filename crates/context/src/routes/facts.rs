@@ -1,4 +1,4 @@
-//! Facts: assert, ask, invalidate (sections 8.6, 8.7).
+//! Facts: assert, query, invalidate (sections 8.6, 8.7).
 
 use axum::{Json, extract::State, response::Response};
 use http::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! The public operations of the Agentic Protocol: parse, ask, translate the answer (wire.md D.2, D.7, 0.2).
+//! The public operations of the Agentic Protocol: parse, call, translate the answer (wire.md D.2, D.7, 0.2).
 
 mod blobs;
 mod described;

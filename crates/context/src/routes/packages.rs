@@ -48,17 +48,18 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
 
 /// Operations on one package.
 fn single() -> Vec<Operation<Context>> {
-    let deposit_doc = writing(in_project("context.deposit", Method::POST, PACKAGES, "Deposit a package").tool("context"))
-        .description(
-            "Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409. 201 \
-             if it is new.",
-        )
-        .success(StatusCode::CREATED)
-        .or_status(StatusCode::OK)
-        .request::<ContextPackage>()
-        .reply::<ContextPackage>()
-        .errors(Class::Malformed, &["hash_mismatch"])
-        .errors(Class::Conflict, &["duplicate_package_id"]);
+    let deposit_doc = writing(
+        in_project("context.deposit", Method::POST, PACKAGES, "Deposit a package").tool("context"),
+    )
+    .description(
+        "Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409.",
+    )
+    .success(StatusCode::CREATED)
+    .or_status(StatusCode::OK)
+    .request::<ContextPackage>()
+    .reply::<ContextPackage>()
+    .errors(Class::Malformed, &["hash_mismatch"])
+    .errors(Class::Conflict, &["duplicate_package_id"]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()

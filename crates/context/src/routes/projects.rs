@@ -1,4 +1,4 @@
-//! Projects: make, list, share, archive (wire.md D.4, D.7).
+//! Projects: create, list, share, archive (wire.md D.4, D.7).
 
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};

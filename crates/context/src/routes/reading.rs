@@ -1,4 +1,4 @@
-//! Orientation, digest, and what this server does of the protocol (sections 8.3, 8.4, 11.5).
+//! Orientation, digest, and the conformance statement (sections 8.3, 8.4, 11.5).
 
 use axum::{Json, extract::State};
 use http::Method;

@@ -1,4 +1,4 @@
-//! Sessions: begin, end, find by callsign (section 5.5, wire.md D.7).
+//! Sessions: start, end, find by callsign (section 5.5, wire.md D.7).
 
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};

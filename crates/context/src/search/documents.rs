@@ -1,5 +1,5 @@
-//! What of a package is searched: title, decisions, questions, handoff note, description and body (wire.md D.7).
-//! Must not know: where packages are kept.
+//! The searched text of a package: title, decisions, questions, handoff note, description and body (wire.md D.7).
+//! Must not know: where packages are stored.
 
 use plenary_retrieval::{Document, Kind, Section};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Finding: the index says which packages, and each is read back from the log before anybody sees it.
+//! Queries: the index returns the packages, and each is read from the log before it is returned.
 //! Must not know: HTTP.
 
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Following the log: from the index's own cursor, by what was committed lately or else by the log itself, in writes
-//! that take what has come together. Of the processes on one store one writes.
+//! Keeps the index up to date: reads recent commits from memory or else the log, from the index's own cursor, and
+//! writes them in batches. One process on a store writes.
 //! Must not know: HTTP.
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Search: a projection of the log with a cursor of its own, outside every append. No decision reads it, and whatever
-//! it finds is read back from the log.
-//! Must not know: how an index is kept.
+//! Search: a projection of the log with its own cursor, outside every append. No decision reads it, and every result
+//! is read from the log.
+//! Must not know: how an index is stored.
 
 mod documents;
 mod finding;

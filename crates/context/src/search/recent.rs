@@ -1,5 +1,5 @@
-//! Packages' events that were committed lately and may not be in the index yet. Bounded: what falls out is read from
-//! the log again.
+//! Recently committed events of packages that may not be in the index yet. Bounded: older ones are read from the log
+//! again.
 //! Must not know: the index.
 
 use std::time::Duration;

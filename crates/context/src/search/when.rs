@@ -1,4 +1,4 @@
-//! What a query says of time, and how well the day of a package goes with it. Pure.
+//! The time expressions of a query, and how well the date of a package matches them. Pure.
 //! Must not know: words of texts, vectors.
 
 use super::documents::{DAY_MS, MONTHS};
@@ -7,6 +7,8 @@ use crate::moment::Moment;
 /// Words that ask for what is newest.
 const RECENT: [&str; 9] =
     ["recently", "recent", "lately", "latest", "newest", "currently", "nowadays", "yesterday", "today"];
+/// What stands before a month or a year.
+const IN: [&str; 3] = ["in", "during", "of"];
 /// People tell of a day on that day and in the weeks after it, seldom before.
 const DAYS_AFTER: f64 = 14.0;
 const DAYS_BEFORE: f64 = 3.0;
@@ -42,14 +44,13 @@ impl When {
             let (behind, last) = (at(Some(nth + 1)), at(Some(nth + 2)));
             let day = day(ahead).or_else(|| day(behind));
             let year = year(behind).or_else(|| year(last));
-            // "may" and "march" are verbs too.
-            if day.is_some() || year.is_some() || !["may", "march"].contains(&word.as_str()) {
+            // "may" and "march" are verbs too, but not behind "in".
+            let is_verb = ["may", "march"].contains(&word.as_str()) && !IN.contains(&before(1));
+            if day.is_some() || year.is_some() || !is_verb {
                 return Some(Self::Date { year, month: Some(found), day });
             }
         }
-        let in_year = words
-            .windows(2)
-            .find_map(|pair| ["in", "during", "of"].contains(&&*pair[0]).then(|| year(&pair[1]))?);
+        let in_year = words.windows(2).find_map(|pair| IN.contains(&&*pair[0]).then(|| year(&pair[1]))?);
         if in_year.is_some() {
             return Some(Self::Date { year: in_year, month: None, day: None });
         }
@@ -144,6 +145,7 @@ mod tests {
             assert_eq!(When::read(query), full, "{query}");
         }
         assert_eq!(When::read("in September 2023"), date(Some(2023), Some(9), None));
+        assert_eq!(When::read("which trip in May"), date(None, Some(5), None));
         assert_eq!(When::read("which trip in sept"), date(None, Some(9), None));
         assert_eq!(When::read("early in Dec"), date(None, Some(12), None));
         assert_eq!(When::read("on 3rd July"), date(None, Some(7), Some(3)));

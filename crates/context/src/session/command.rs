@@ -1,5 +1,5 @@
-//! What can be asked of a session. Pure.
-//! Must not know: who may ask it.
+//! The commands on a session. Pure.
+//! Must not know: permissions.
 
 use plenary_accounts::Authority;
 use serde_json::{Map, Value};

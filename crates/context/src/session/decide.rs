@@ -1,5 +1,5 @@
-//! What may become of a session. Pure.
-//! Must not know: what is made in it.
+//! The decisions on a session. Pure.
+//! Must not know: its packages.
 
 use plenary_engine::Decision;
 use plenary_kernel::Stamp;

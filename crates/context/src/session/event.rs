@@ -1,5 +1,5 @@
 //! The events of a session's stream, and their stored form. The forms are frozen. Pure.
-//! Must not know: what follows from it.
+//! Must not know: its effects.
 
 use plenary_accounts::Actor;
 use plenary_engine::stored::{read, unknown, written};

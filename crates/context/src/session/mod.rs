@@ -1,4 +1,4 @@
-//! Sessions: who worked from when to when (section 5.5).
+//! Sessions: the actor and the period of work (section 5.5).
 //! Must not know: HTTP.
 
 pub mod callsign;

@@ -1,5 +1,5 @@
 //! A session: the fold of its stream. Pure.
-//! Must not know: which packages were made in it.
+//! Must not know: its packages.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Given the facts of a subject and predicate, when one is asserted or ended, then which intervals there are.
+//! Given, when, then: the facts of a subject and predicate, an assertion or an end, the resulting intervals.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Given a package and its project, when something is asked, then what becomes of it.
+//! Given, when, then: a package and its project, a command, the decision.
 
 use plenary_engine::Decision;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Given a project, when somebody makes or changes it, then what it is.
+//! Given, when, then: a project, a creation or change, the result.
 
 use plenary_kernel::TimestampMs;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Given a session in each of its states, when somebody begins or ends it, then what it is: over every bearer and every
-//! state of the project (AP-13, AP-14, AP-101).
+//! Given, when, then: a session in each state, a start or an end, the result: for every bearer and every state of the
+//! project (AP-13, AP-14, AP-101).
 
 use plenary_accounts::Actor;
 use plenary_kernel::TimestampMs;

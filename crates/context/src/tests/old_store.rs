@@ -1,5 +1,5 @@
-//! A store from before project ids were a namespace of their owner: its streams and rows stand under the id alone, and
-//! go on being its projects'. Written here as they were written then.
+//! A store from before owners had namespaces of project ids: its streams and rows begin with the id alone, and remain
+//! valid. Written here in the old form.
 
 use std::sync::Arc;
 

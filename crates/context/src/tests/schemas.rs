@@ -1,4 +1,4 @@
-//! What the schema of a package takes and refuses, and what it names when it refuses.
+//! The package schema: accepted and refused documents, and the reported field.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The stored form of every event, to the byte. These are frozen: a change is a new form beside the old one.
+//! The stored form of every event, byte for byte. They are frozen: a change is a new form beside the old one.
 
 use plenary_accounts::Actor;
 use plenary_kernel::{Position, TimestampMs, Version};

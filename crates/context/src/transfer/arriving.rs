@@ -1,4 +1,4 @@
-//! Records as they come in, read whole: a package with its history, a fact with its end, a session, a project.
+//! Imported records, fully parsed: a package with its history, a fact with its end, a session, a project.
 //! Must not know: what the store contains.
 
 use plenary_accounts::Actor;

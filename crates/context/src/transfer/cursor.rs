@@ -1,5 +1,6 @@
-//! Where an export goes on, and since when another one brings what is new: text that clients give back as it is.
-//! Must not know: what is exported.
+//! The cursors of exports: the position to resume from, and the start of an incremental export; clients return them
+//! unchanged.
+//! Must not know: the exported data.
 
 use plenary_kernel::{Position, json::digest};
 use plenary_log::{Fault, Log, StoredEvent};

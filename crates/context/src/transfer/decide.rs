@@ -1,6 +1,6 @@
-//! What becomes of a record that comes in, given what is there. Pure. Nothing that is there is ever changed but by
-//! what continues it: further steps of a review, the end of a fact or of a session (sections 5.3, 7.3, 10.1).
-//! Must not know: how anything is kept.
+//! The decision on an imported record, given the existing one. An existing record changes only by its continuation:
+//! further steps of a review, the end of a fact or of a session (sections 5.3, 7.3, 10.1). Pure.
+//! Must not know: how records are stored.
 
 use plenary_accounts::Authority;
 use plenary_engine::Decision;

@@ -1,4 +1,4 @@
-//! An export: piece by piece as it is asked for, so that it costs no more memory than one piece however much there is.
+//! An export, produced piece by piece on demand, so that it never needs more memory than one piece.
 //! Must not know: HTTP, or the caller.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A fact of an export: with its id, its times and whoever asserted it, exactly (AP-76; sections 7.1, 7.2).
-//! Must not know: which facts are there already.
+//! A fact of an export: with its exact id, times and author (AP-76; sections 7.1, 7.2).
+//! Must not know: the existing facts.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What a dry run has foretold: states as they would be, so that a record meets those before it.
+//! The predicted states of a dry run, so that a record is decided on the records before it.
 //! Must not know: how a record is decided.
 
 use std::{

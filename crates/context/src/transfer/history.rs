@@ -1,5 +1,5 @@
-//! How a package came to its present state: the deposit and every step, each with the hash that it led to. A log that
-//! does not lead to the package as it stands is refused.
+//! The history of a package: the deposit and every step, each with its resulting hash. A log that does not lead to
+//! the package's current state is refused.
 //! Must not know: what the store contains.
 
 use plenary_accounts::Actor;

@@ -1,6 +1,6 @@
-//! An import: records as they come, several at a time, each written whole or not at all. What was written stays, so that
-//! an import that was cut can be repeated.
-//! Must not know: HTTP, or where the lines come from.
+//! An import: records as they arrive, several at a time, each written completely or not at all. Written records stay,
+//! so that an interrupted import can be repeated.
+//! Must not know: HTTP, or the source of the lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

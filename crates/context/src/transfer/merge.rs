@@ -1,8 +1,8 @@
-//! How facts of several servers become one history: of two facts of one subject and predicate the one with the later
-//! `valid_from` is current, and the other ends where it begins; of two that begin at the same moment the one with the
-//! greater `fact_id` outranks the other, which then holds at no moment. A fact ends at the earliest end that any server
-//! knows. None is lost, and whatever the order in which facts come, the same intervals come of it. Pure.
-//! Must not know: who may import, or how facts are kept.
+//! Merges the facts of several servers into one history: of two facts of one subject and predicate the one with the
+//! later `valid_from` is current, and the other ends where it begins; if they begin at the same moment, the one with
+//! the greater `fact_id` is current, and the other gets an empty interval. A fact ends at its earliest known end. No
+//! fact is lost, and every order of arrival gives the same intervals. Pure.
+//! Must not know: permissions to import, or how facts are stored.
 
 use plenary_accounts::Actor;
 

@@ -1,5 +1,6 @@
-//! Whole projects out and in: the records of an export, how they are written, checked and taken in (AP-3, AP-76, AP-77, AP-80).
-//! Must not know: HTTP, but for the form of refusals that a report repeats.
+//! Export and import of whole projects: the records, and how they are written, checked and imported (AP-3, AP-76,
+//! AP-77, AP-80).
+//! Must not know: HTTP, except the form of refusals in a report.
 
 mod arriving;
 mod cursor;

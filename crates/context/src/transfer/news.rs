@@ -1,5 +1,5 @@
-//! What is new since an earlier export: everything that the log has events of behind that place. A record may come that
-//! is known already, and never is one missing.
+//! The records since an earlier export: all objects with events after its position. A known record may be repeated;
+//! none is missing.
 //! Must not know: how a record is written.
 
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Records as commands of the engine: what each asks of other streams, and what is decided on it.
-//! Must not know: HTTP, or how many records there are.
+//! Records as commands of the engine: their facts from other streams, and their decision.
+//! Must not know: HTTP, or the number of records.
 
 use plenary_engine::{Command, Decision, Facts, SideEvents};
 use plenary_kernel::{Stamp, Version};

@@ -1,6 +1,6 @@
-//! One line of an export: `{record, data, content_hash?, reviews?, cursor?}`, or a bare object as other implementations
-//! keep them in a file for each kind (wire.md D.7, 0.5).
-//! Must not know: what becomes of a record.
+//! One line of an export: `{record, data, content_hash?, reviews?, cursor?}`, or a bare object, as other
+//! implementations store them in one file per kind (wire.md D.7, 0.5).
+//! Must not know: the decision on a record.
 
 use plenary_kernel::json;
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
-//! Names that the published implementation uses and the document does not (wire.md 0.4 row 14). Only what is not of
-//! the document's own shape is looked at; what needs no change keeps its bytes.
-//! Must not know: what becomes of a record.
+//! Names that the published implementation uses and the document does not (wire.md 0.4 row 14). Only shapes outside
+//! the document are mapped; everything else keeps its bytes.
+//! Must not know: the decision on a record.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! Packages that an import gives an id of their own because theirs is taken; and those that were given one elsewhere and
-//! come back: they are the packages that they were made of, and what refers to them refers to those.
+//! Renamed packages: packages that get a new id in an import because theirs is taken, and packages that were renamed
+//! elsewhere and return: these are resolved to their originals, and so are references to them.
 //! Must not know: how a record is decided.
 
 use plenary_kernel::json::digest;

@@ -1,4 +1,4 @@
-//! What an import says of itself.
+//! The report of an import.
 //! Must not know: how a record is decided.
 
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! A running room with accounts beside it, and what tests ask of it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
 use http::{HeaderMap, Request, StatusCode};
@@ -14,9 +14,12 @@ use plenary_hub::{Observer, Presence, dispatch};
 use plenary_kernel::Clock;
 use plenary_log::{Log, open_memory};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use tower::ServiceExt as _;
 
 pub(crate) const OPERATOR: &str = "plo_test";
+/// A stream that says nothing for this long has said what it begins with.
+const AT_ONCE: Duration = Duration::from_millis(300);
 
 /// The room of one process, with two agents of `nick` and one of `acme`.
 pub(crate) struct House {
@@ -65,7 +68,16 @@ impl House {
         Self::with(Config::default()).await
     }
 
+    /// Whose rooms hear of nothing that is committed, as at the moment after a commit.
+    pub(crate) async fn unheard() -> Self {
+        Self::build(Config::default(), false).await
+    }
+
     pub(crate) async fn with(config: Config) -> Self {
+        Self::build(config, true).await
+    }
+
+    async fn build(config: Config, hears: bool) -> Self {
         let opened = open_memory();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
@@ -73,7 +85,9 @@ impl House {
         let blobs = Some(Blobs::in_memory());
         let context = Context::new(opened.log.clone(), clock, accounts.clone(), index, blobs, config);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(context.clone())];
-        tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
+        if hears {
+            tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
+        }
         let indexing = context.clone();
         tokio::spawn(async move { indexing.index().await });
         let metrics = Metrics::new();
@@ -110,6 +124,18 @@ impl House {
             headers: parts.headers,
             body: String::from_utf8(body.to_vec()).unwrap(),
         }
+    }
+
+    /// What a stream of events says at once.
+    pub(crate) async fn begins(&self, token: &str, path: &str) -> String {
+        let request = Request::get(path).header("Authorization", format!("Bearer {token}"));
+        let response = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        let (mut body, mut said) = (response.into_body(), String::new());
+        while let Ok(Some(Ok(frame))) = timeout(AT_ONCE, body.frame()).await {
+            said.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+        }
+        said
     }
 
     pub(crate) async fn get(&self, token: &str, path: &str) -> Answer {

@@ -4,6 +4,7 @@
 
 mod bundles;
 mod facts;
+mod following;
 mod house;
 mod limits;
 mod packages;

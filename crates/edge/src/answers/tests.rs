@@ -1,4 +1,4 @@
-//! Who waits for whom, and when room is given back.
+//! Who waits for whom, and when budget is returned.
 
 use axum::body::Body;
 use futures_util::FutureExt as _;

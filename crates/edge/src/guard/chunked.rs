@@ -1,5 +1,5 @@
-//! The chunked framing of a body: where it ends, byte by byte (RFC 9112 section 7.1).
-//! Must not know: what the chunks hold.
+//! The chunked framing of a body: finds its end, byte by byte (RFC 9112 section 7.1).
+//! Must not know: the content of the chunks.
 
 use super::Fault;
 use crate::config::{CHUNK_LINE_OCTETS_MAX, TRAILER_OCTETS_MAX};

@@ -1,5 +1,5 @@
-//! What is wrong with the bytes of a connection, before or beside any request.
-//! Must not know: how the answer is put on the wire.
+//! The framing errors of a connection, outside any request.
+//! Must not know: the form of the answer.
 
 use std::error::Error;
 

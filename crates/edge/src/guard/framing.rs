@@ -1,5 +1,5 @@
-//! Where each request of a connection begins and ends, as a pure scan over its bytes.
-//! Must not know: sockets, time, or what the requests mean.
+//! Finds the beginning and end of each request of a connection, as a pure scan over its bytes.
+//! Must not know: sockets, time, or the meaning of the requests.
 
 use super::{
     Fault,

@@ -1,5 +1,5 @@
 //! One request head, line by line: strict where hyper is lenient (RFC 9112).
-//! Must not know: sockets, or what comes behind the head.
+//! Must not know: sockets, or the bytes after the head.
 
 use memchr::memchr;
 

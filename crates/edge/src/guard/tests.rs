@@ -1,4 +1,4 @@
-//! The framing by table, and that it does not matter in which pieces the bytes come.
+//! The framing by table, with the bytes split in every way.
 //! Must not know: sockets.
 
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! What the two ends of one connection, the guard below hyper and the server above it, tell each other.
-//! Must not know: bytes, or what a request means. One task drives both ends, so relaxed order is enough.
+//! The messages between the two ends of one connection: the guard below hyper and the server above it.
+//! Must not know: bytes, or the meaning of a request. One task drives both ends, so relaxed order is enough.
 
 use std::sync::{
     OnceLock,

@@ -1,5 +1,5 @@
-//! Every answer that an operation can give: its successes, its own refusals, and those that every operation shares.
-//! Must not know: which operations there are.
+//! Every answer that an operation can give: its successes, its own refusals, and the shared refusals.
+//! Must not know: the list of operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 

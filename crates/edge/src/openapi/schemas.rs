@@ -1,6 +1,6 @@
-//! The schemas of a description. What the server takes and what it gives are two contracts: a member that is left out
-//! of an answer when it is empty is optional there, whatever a reader of the type wants.
-//! Must not know: which operations there are.
+//! The schemas of a description. Requests and responses are separate contracts: a member that is omitted from a
+//! response when it is empty is optional there, whatever the type's reader requires.
+//! Must not know: the list of operations.
 
 use std::collections::BTreeSet;
 

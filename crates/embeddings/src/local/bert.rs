@@ -1,5 +1,5 @@
-//! The model itself: from the ids of tokens to one state for each of them. One text at a time, without padding, so that a
-//! text's vector does not depend on its neighbours.
+//! The model: from token ids to one state for each token. One text at a time, without padding, so that a text's
+//! vector does not depend on its neighbours.
 //! Must not know: tokenizers, pooling.
 
 use serde::Deserialize;

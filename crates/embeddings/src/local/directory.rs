@@ -1,4 +1,4 @@
-//! What stands in a sentence-transformers directory, and what of it we can run.
+//! The content of a sentence-transformers directory, and the supported models.
 //! Must not know: numbers.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a model does to states besides multiplying them, with the vector instructions of the processor.
+//! The element-wise functions of a model, with the vector instructions of the processor.
 //! Must not know: models, matrices.
 
 use pulp::Arch;

@@ -1,5 +1,5 @@
-//! Products of matrices. One factor is packed beforehand, in the order in which it is read, so that a model's weights are
-//! laid out once; the vector instructions are chosen when the program runs.
+//! Matrix products. One factor is packed beforehand in the order of access, so that a model's weights are laid out
+//! once; the vector instructions are chosen at run time.
 //! Must not know: models.
 
 use pulp::{Arch, Simd, WithSimd};

@@ -1,5 +1,5 @@
 //! A sentence-transformers directory, run in this process on the CPU (docs/decisions/0012).
-//! Must not know: what the texts are of.
+//! Must not know: the meaning of the texts.
 
 mod bert;
 mod directory;

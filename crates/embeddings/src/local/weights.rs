@@ -1,5 +1,5 @@
-//! The numbers in `model.safetensors`, by name. Halves become whole floats.
-//! Must not know: what they are multiplied with.
+//! The numbers of `model.safetensors`, by name. Half-precision floats are converted to single precision.
+//! Must not know: their use.
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 

@@ -1,5 +1,5 @@
-//! A server that speaks the OpenAI form of embeddings, with a few more attempts while it is only busy or away.
-//! Must not know: what the texts are of.
+//! A server with OpenAI's embeddings API, with retries while it is busy or unreachable.
+//! Must not know: the meaning of the texts.
 
 mod wire;
 

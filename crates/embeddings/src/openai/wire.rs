@@ -1,4 +1,4 @@
-//! The two messages of the OpenAI form.
+//! The two messages of OpenAI's embeddings API.
 //! Must not know: HTTP.
 
 use serde::{Deserialize, Serialize};

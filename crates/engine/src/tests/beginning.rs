@@ -1,5 +1,5 @@
-//! Commands on streams that are taken for new: the store is not read where that is so, and where it is not nobody ever
-//! sees what would have become of it.
+//! Commands on streams that are assumed to be new: the store is not read if they are, and if they are not, no reader
+//! sees the wrong decision.
 
 use plenary_kernel::{Stamp, Version};
 use plenary_log::{

@@ -1,4 +1,4 @@
-//! What the store does not do: nothing of it is taken for done, and the next command starts from what is there.
+//! Failures of the store: a failed write is never treated as done, and the next command starts from the actual state.
 
 use plenary_kernel::Version;
 use plenary_log::{Fault, rigged::InjectedFault, rigged::Store};

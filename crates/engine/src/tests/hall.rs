@@ -1,5 +1,5 @@
-//! A room for the engine's tests: a hall with so many seats, which can be closed, and a list of who is banned that
-//! stands on another stream.
+//! A room for the engine's tests: a hall with a number of seats, which can be closed, and a list of banned visitors
+//! on another stream.
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,5 @@
-//! Every order in which two processes can begin a stream, look at it, and have their writers go on: one of them begins
-//! it, and everybody is told the same of it.
+//! Every order in which two processes can begin a stream, read it, and write: one of them begins it, and all readers
+//! see the same.
 
 use plenary_kernel::Version;
 use plenary_log::rigged::{FaultControl, Store};

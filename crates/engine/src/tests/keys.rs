@@ -1,4 +1,4 @@
-//! Idempotency: one request under one key is carried out once, and answered the same for ever.
+//! Idempotency: one request under one key is carried out once, and always gets the same answer.
 
 use plenary_kernel::Version;
 

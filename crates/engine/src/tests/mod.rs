@@ -1,4 +1,4 @@
-//! The engine with a room of its own, on the memory log.
+//! The engine with its own room, on the memory log.
 
 mod beginning;
 mod faults;

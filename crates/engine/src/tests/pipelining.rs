@@ -1,5 +1,5 @@
-//! Many commands on one stream at once: each is decided on what the ones before it decided, whether or not that is
-//! on disk yet, and never on what will not be.
+//! Concurrent commands on one stream: each is decided on the decisions before it, on disk or not, and never on a
+//! failed one.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What an owner may store: counted with the append, refused before it.
+//! The storage quota of an owner: counted with the append, refused before it.
 
 use plenary_kernel::Version;
 use plenary_log::{

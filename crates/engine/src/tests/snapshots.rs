@@ -1,4 +1,4 @@
-//! Snapshots save time and decide nothing.
+//! Snapshots save time and change no decision.
 
 use bytes::Bytes;
 use plenary_kernel::Version;

@@ -1,4 +1,5 @@
-//! Several processes on one store: what one wrote makes the other decide again, whether or not it has heard of it.
+//! Several processes on one store: a write of one makes the other decide again, whether or not it has received the
+//! notification.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Every bound of every field: at the least, at the most, one past it, in bytes and not in characters, and every
-//! wrong type (FO-23 to FO-37, FO-80). The numbers stand here once more, from the memo.
+//! Every bound of every field: the minimum, the maximum, one beyond it, in bytes and not in characters, and every
+//! wrong type (FO-23 to FO-37, FO-80). The numbers are repeated here, from the memo.
 
 use serde_json::{Value, json};
 

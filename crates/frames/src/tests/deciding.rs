@@ -1,4 +1,4 @@
-//! Who may send what to whom (FO-9, FO-11, FO-47 to FO-52, FO-77, FO-85, D.5).
+//! The permissions of senders (FO-9, FO-11, FO-47 to FO-52, FO-77, FO-85, D.5).
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Which fault a frame is refused with, and where (FO-1 to FO-17, FO-38 to FO-42, D.5).
+//! The fault and field of each refused frame (FO-1 to FO-17, FO-38 to FO-42, D.5).
 
 use serde_json::{Value, json};
 

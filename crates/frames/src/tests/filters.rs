@@ -1,4 +1,4 @@
-//! What a filter admits, and what is no filter (FO-64 to FO-72).
+//! Filters and the frames that they admit, and invalid filters (FO-64 to FO-72).
 
 use proptest::prelude::*;
 

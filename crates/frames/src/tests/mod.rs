@@ -1,4 +1,4 @@
-//! Tests of the pure part: what is a frame, a scope, a filter, and who may send what to whom.
+//! Tests of the pure part: frames, scopes, filters, and the permissions of senders.
 
 mod bounds;
 mod deciding;

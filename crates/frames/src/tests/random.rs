@@ -1,4 +1,4 @@
-//! Random frames made from the table: whatever fits is accepted, one unknown member anywhere is refused, and nothing
+//! Random frames from the table: every valid frame is accepted, one unknown member anywhere is refused, and no input
 //! makes the reader panic.
 
 use bytes::Bytes;

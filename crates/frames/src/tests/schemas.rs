@@ -1,4 +1,4 @@
-//! The schema says what the table says.
+//! The schema equals the table.
 
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};

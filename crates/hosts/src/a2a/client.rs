@@ -1,5 +1,5 @@
-//! A foreign A2A agent over HTTP: its card says where it is asked by JSON-RPC.
-//! Must not know: our own runs.
+//! A foreign A2A agent over HTTP: its card names its JSON-RPC interface.
+//! Must not know: runs.
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -1,6 +1,6 @@
-//! `kind = "a2a"`: a foreign agent that speaks Agent2Agent 1.0. Its task is a run here: artifacts are texts and documents,
-//! and a task that requires input waits for it.
-//! Must not know: what the other agent is.
+//! `kind = "a2a"`: a foreign agent that speaks Agent2Agent 1.0. Its task is a run here: artifacts are texts and
+//! documents, and if a task requires input, the run waits for it.
+//! Must not know: the other agent.
 
 mod client;
 mod progress;

@@ -1,4 +1,4 @@
-//! The progress of a foreign task: its results one by one, as events of our run. Pure.
+//! The progress of a foreign task: converts its results one by one into events of the run. Pure.
 //! Must not know: connections.
 
 use std::collections::{BTreeMap, HashSet};

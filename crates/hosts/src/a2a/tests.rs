@@ -1,4 +1,4 @@
-//! Runs of foreign agents against a server with a script.
+//! Runs of foreign agents against a scripted server.
 
 use plenary_runs::FinishReason;
 

@@ -1,5 +1,5 @@
-//! What the agent asks its person for by a form, as a question to the caller, and the answer as the values.
-//! Must not know: how either travels.
+//! An elicitation of the agent with a form, as a question to the caller, and the answer as the values.
+//! Must not know: the transport.
 
 use plenary_kernel::form::Form;
 use plenary_runs::{ELICITATION, Event};
@@ -32,6 +32,10 @@ impl Elicitation {
             return Err(format!("requestedSchema may have at most {FORM_BYTES_MAX} bytes"));
         }
         let form = Form::read(schema).map_err(|wrong| format!("requestedSchema {wrong}"))?;
+        // A value under that name could not be told from a no.
+        if form.words().contains_key(ELICITATION) {
+            return Err(format!("requestedSchema may not have a field `{ELICITATION}`"));
+        }
         let message = params["message"].as_str().filter(|message| !message.trim().is_empty());
         let message =
             message.unwrap_or("The agent asks for input.").chars().take(MESSAGE_CHARS_MAX).collect();
@@ -46,23 +50,18 @@ impl Elicitation {
         } else {
             "decline or cancel, or give the values"
         };
-        // A field of that name is asked for as it is; then the answer is its value.
-        let text = format!("{} Answer {answers}.", self.message);
-        keys.entry(ELICITATION).or_insert_with(|| text.into());
+        keys.insert(ELICITATION.to_owned(), format!("{} Answer {answers}.", self.message).into());
         Event::wait_for_form(&keys, &self.message, &self.schema)
     }
 
     /// The answer for the agent; `None` of one that is neither the values nor a no.
     pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
-        let has_field = self.form.words().contains_key(ELICITATION);
-        let word = answer.get(ELICITATION).filter(|_| !has_field).and_then(Value::as_str).map(str::trim);
+        let word = answer.get(ELICITATION).and_then(Value::as_str).map(str::trim);
         match word {
             Some(action @ ("decline" | "cancel")) => Some(json!({"action": action})),
             Some("accept") | None => {
                 let mut values = self.form.typed(answer);
-                if !has_field {
-                    values.remove(ELICITATION);
-                }
+                values.remove(ELICITATION);
                 let is_said = word.is_some() || !self.form.is_empty();
                 (is_said && self.form.check(&values).is_ok())
                     .then(|| json!({"action": "accept", "content": values}))
@@ -127,10 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_the_same_name_is_a_field() {
-        let asked = of(&json!({"properties": {"elicitation": {"type": "string"}}})).unwrap();
-        let expected = json!({"action": "accept", "content": {"elicitation": "decline"}});
-        assert_eq!(outcome(&asked, &json!({"elicitation": "decline"})), expected);
+    fn a_field_named_like_the_word_that_declines_is_refused() {
+        let field = json!({"properties": {"elicitation": {"type": "string"}}, "required": ["elicitation"]});
+        assert!(of(&field).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A process with one session: JSON-RPC 2.0, one message a line.
+//! A process with one session: JSON-RPC 2.0, one message per line.
 //! Must not know: runs and their events.
 
 use std::{sync::Arc, time::Duration};

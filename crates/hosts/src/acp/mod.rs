@@ -1,6 +1,6 @@
-//! `kind = "acp"`: a coding agent that speaks the Agent Client Protocol (version 1) on its standard input and output. A
-//! thread is a session of a process of its own, which is kept while the thread rests.
-//! Must not know: which agent it is.
+//! `kind = "acp"`: a coding agent that speaks the Agent Client Protocol (version 1) on its standard input and output.
+//! Each thread has a session in a separate process, which is kept while the thread is idle.
+//! Must not know: the agent.
 
 mod elicitation;
 mod link;

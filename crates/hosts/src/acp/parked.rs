@@ -1,5 +1,5 @@
-//! Sessions that rest between the runs of their threads.
-//! Must not know: what is asked of them.
+//! Idle sessions between the runs of their threads.
+//! Must not know: their prompts.
 
 use std::{collections::HashMap, time::Duration};
 

@@ -1,5 +1,5 @@
-//! What the agent asks permission for, as a question to the caller, and the answer as one of its options.
-//! Must not know: how either travels.
+//! A permission request of the agent, as a question to the caller, and the answer as one of its options.
+//! Must not know: the transport.
 
 use plenary_runs::Event;
 use serde_json::{Map, Value, json};

@@ -1,5 +1,5 @@
-//! What the agent asks and waits for, in the order in which it asks: each is the caller's when those before are answered.
-//! Must not know: how it is asked.
+//! The pending questions of the agent, in order: the caller gets each after the answers to the earlier ones.
+//! Must not know: the form of a question.
 
 use plenary_runs::Event;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Real programs that speak the protocol as far as a test needs it.
+//! Real programs that implement as much of the protocol as a test needs.
 
 use plenary_runs::{Ears, EventKind};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Calls of tools as the agent reports them, as events.
+//! The agent's reports of tool calls, as events.
 //! Must not know: how reports arrive.
 
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! One prompt, from the caller's words to the stop reason.
-//! Must not know: processes, but for stopping one that does not listen.
+//! One prompt, from the caller's text to the stop reason.
+//! Must not know: processes, except for stopping an unresponsive one.
 
 use std::{collections::VecDeque, future::pending, pin::Pin};
 

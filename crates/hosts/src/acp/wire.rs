@@ -1,5 +1,5 @@
-//! Messages of the Agent Client Protocol as both sides of it write them: JSON-RPC 2.0, one object a line. Pure.
-//! Must not know: which side reads it, or how lines travel.
+//! Messages of the Agent Client Protocol in both directions: JSON-RPC 2.0, one object per line. Pure.
+//! Must not know: the reading side, or the transport of lines.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Which instances of one agent are attached, and which of them gets a run: where its thread is, else the least busy.
+//! The attached instances of one agent, and the choice of the instance for a run: the instance of its thread,
+//! otherwise the least busy one.
 //! Must not know: connections.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

@@ -1,5 +1,6 @@
-//! `GET /agent/{name}/attach`: who attaches, and to which agent. The token is that of the agent itself, `@owner.name`;
-//! several instances hold the same one. An agent that nobody configured is one from its first attachment on.
+//! `GET /agent/{name}/attach`: the attaching instance, and its agent. The token is that of the agent itself,
+//! `@owner.name`; several instances share it. An agent without a configuration becomes an agent of the server at its
+//! first attachment.
 //! Must not know: runs.
 
 use std::{

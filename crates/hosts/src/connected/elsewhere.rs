@@ -1,5 +1,5 @@
-//! At which other processes of one store instances of an agent are attached: asked of all of them on behalf of a run
-//! that found none here.
+//! The other processes on a store to which instances of an agent are attached: asked of all processes for a run that
+//! found no instance here.
 //! Must not know: runs, or how an instance is attached.
 
 use std::fmt;

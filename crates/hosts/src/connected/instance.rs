@@ -1,4 +1,4 @@
-//! One attached instance: the runs that it carries out, and what it says of them.
+//! One attached instance: its runs and its output.
 //! Must not know: its connection.
 
 use std::{

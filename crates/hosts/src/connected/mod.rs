@@ -1,5 +1,5 @@
-//! `kind = "connected"`: an agent that attaches itself, from wherever it runs, and gets its runs over a WebSocket: the
-//! messages of the line protocol (wire.md D.8), one JSON object a text frame.
+//! `kind = "connected"`: an agent that attaches itself, from any machine, and gets its runs over a WebSocket: the
+//! messages of the line protocol (wire.md D.8), one JSON object per text frame.
 //! Must not know: where the instances of the agent are, or what they do.
 
 mod conversation;

@@ -1,5 +1,5 @@
 //! How the server serves agents that attach themselves.
-//! Must not know: what an instance says.
+//! Must not know: the output of an instance.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The end of a program: of one that has said all, and of one that ended without a word.
-//! Must not know: what it said before.
+//! The end of a program: after its RunCompleted, or without one.
+//! Must not know: its earlier output.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `kind = "exec"`: a program of this machine for each run, one JSON object a line both ways (wire.md D.8).
+//! `kind = "exec"`: a program of this machine for each run, one JSON object per line both ways (wire.md D.8).
 //! Must not know: what the program does.
 
 mod ending;

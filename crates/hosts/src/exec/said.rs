@@ -1,4 +1,4 @@
-//! What a program says on its standard output, handed on line by line until its RunCompleted.
+//! A program's standard output, passed on line by line until its RunCompleted.
 //! Must not know: processes.
 
 use plenary_runs::{NotTaken, Output, ProgramMessage, RunEnd, RunRequest};

@@ -1,4 +1,4 @@
-//! Real programs, heard through both ends of a run.
+//! Real programs, tested from both ends of a run.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! One connection's runs: which go on, and what the server asks of them.
-//! Must not know: how frames travel, or what a run says.
+//! The runs of one connection: the active ones, and the server's requests to them.
+//! Must not know: the transport of frames, or the output of a run.
 
 use std::{collections::HashMap, sync::Arc};
 

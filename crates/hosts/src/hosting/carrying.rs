@@ -1,5 +1,5 @@
-//! One run, from its request to its end: it waits for its turn, its runner carries it out, and what it says is handed
-//! on for as long as anybody listens.
+//! One run, from its request to its end: it waits for its turn, its runner executes it, and its output is passed on
+//! as long as there is a listener.
 //! Must not know: other runs.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! An agent of this process for a server that is elsewhere: requests come in as frames, runs are carried out here, and
-//! what they say goes out as frames (`connected`, from the other side).
-//! Must not know: sockets, or which kind of agent it is.
+//! An agent of this process for a server elsewhere: requests arrive as frames, runs are executed here, and their
+//! output is sent as frames (the other side of `connected`).
+//! Must not know: sockets, or the kind of the agent.
 
 mod attached;
 mod carrying;

@@ -1,5 +1,5 @@
-//! One question to the model's server, its answer read as it comes; asked again while the server is only busy or away
-//! and nothing of the answer was heard.
+//! One request to the model's server, with its streamed answer; retried while the server is busy or unreachable and
+//! has not begun its answer.
 //! Must not know: runs, tools.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The wire of OpenAI's chat completions: messages there, pieces of one message back.
+//! The messages of OpenAI's chat completions: requests, and streamed pieces of one response message.
 //! Must not know: connections, runs.
 
 use http::HeaderValue;

@@ -1,5 +1,6 @@
-//! `kind = "openai"`: a model behind an OpenAI-compatible chat endpoint, with the server's own operations as its tools.
-//! Must not know: which server that is, or what a tool does.
+//! `kind = "openai"`: a model behind an OpenAI-compatible chat endpoint, with the server's own operations as its
+//! tools.
+//! Must not know: the server, or the effect of a tool.
 
 mod ask;
 mod chat;

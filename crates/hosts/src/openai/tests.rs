@@ -1,4 +1,4 @@
-//! A model that answers from a script, over a real socket.
+//! A scripted model, over a real socket.
 
 use plenary_runs::{Ears, EventKind};
 use tokio::{net::TcpListener, task::JoinHandle};

@@ -1,5 +1,5 @@
-//! How a program ended that was not expected to, for people.
-//! Must not know: what it was expected to do.
+//! The description of a program's unexpected end, for people.
+//! Must not know: the expected end.
 
 use std::time::Duration;
 

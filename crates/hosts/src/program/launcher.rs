@@ -1,6 +1,6 @@
-//! How a program is started so that whatever it starts ends with it: through this binary itself, which stays between
-//! the two ([`crate::launching`]).
-//! Must not know: what the process between does.
+//! Starts a program so that all its processes end with it: through this binary itself, which stays between the two
+//! ([`crate::launching`]).
+//! Must not know: the work of the launcher.
 
 use std::{ffi::OsString, path::PathBuf, process::ExitStatus};
 

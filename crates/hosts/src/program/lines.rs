@@ -1,5 +1,5 @@
-//! Lines out of a pipe, bounded: what is too long to be an event is thrown away up to its end.
-//! Must not know: what stands on a line.
+//! Lines of a pipe, bounded: a line that is too long to be an event is discarded up to its end.
+//! Must not know: the content of a line.
 
 use std::convert::Infallible;
 

@@ -1,6 +1,6 @@
-//! A program of this machine: started in a process group of its own, its lines read within limits, its standard error
-//! drained, stopped with whatever it started.
-//! Must not know: what is said through its pipes.
+//! A program of this machine: started in its own process group, its lines read within limits, its standard error
+//! drained, and stopped together with its child processes.
+//! Must not know: the content of its pipes.
 
 pub(crate) mod ending;
 pub(crate) mod launcher;

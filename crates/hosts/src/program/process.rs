@@ -1,5 +1,5 @@
-//! The process of a run, in a group of its own, so that what it started goes with it.
-//! Must not know: what is said through its pipes.
+//! The process of a run, in its own group, so that its child processes end with it.
+//! Must not know: the content of its pipes.
 
 use std::{
     convert::Infallible,

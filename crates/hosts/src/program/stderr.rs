@@ -1,5 +1,5 @@
-//! What a program writes to its standard error: drained, so that it never stops for it; logged, within limits; and the
-//! last of it kept for whoever asks why it ended. Never an event (wire.md D.8).
+//! A program's standard error: drained, so that it never blocks the program; logged, within limits; and its last part
+//! kept to explain the program's end. It is never an event (wire.md D.8).
 //! Must not know: how the program ends.
 
 use std::{sync::Arc, time::Duration};

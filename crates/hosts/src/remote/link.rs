@@ -1,6 +1,6 @@
-//! The other endpoint over HTTP: a run is begun, told, followed again behind what was read when its stream breaks, and
-//! what it made is fetched.
-//! Must not know: our own runs.
+//! The other endpoint over HTTP: starts a run, sends requests to it, resumes its stream after a disconnect, and
+//! fetches its artifacts.
+//! Must not know: runs of this server.
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Events of the other endpoint as events of our run.
+//! Events of the other endpoint as events of this run.
 //! Must not know: connections.
 
 use plenary_outward::sse::SseEvent;

@@ -1,6 +1,6 @@
-//! `kind = "remote"`: an agent of another endpoint of the Agent Protocol. Its events are said again here, one call
+//! `kind = "remote"`: an agent of another endpoint of the Agent Protocol. Its events are repeated here, one level
 //! deeper (SC-22).
-//! Must not know: what the other agent is.
+//! Must not know: the other agent.
 
 mod link;
 mod mirror;

@@ -1,4 +1,4 @@
-//! Another endpoint that answers from a script, over a real socket.
+//! A scripted endpoint, over a real socket.
 
 use super::*;
 use crate::testing::{request, run, scripted};

@@ -1,6 +1,6 @@
-//! An ArtifactGenerated that brings its content along, for the room to keep: `content_base64`, or `content` for text.
-//! One without either names a `url` of its own and is handed on as it is.
-//! Must not know: where content is kept.
+//! An ArtifactGenerated with its content, which the room stores: `content_base64`, or `content` for text. One without
+//! either has its own `url` and is passed on unchanged.
+//! Must not know: where content is stored.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! What an agent says, written as it is read: one JSON object a text frame, each with its run. For hosts of agents,
-//! whose server is elsewhere.
-//! Must not know: how frames travel.
+//! Writes an agent's events: one JSON object per text frame, each with its run. For hosts of agents, whose server is
+//! elsewhere.
+//! Must not know: the transport of frames.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use plenary_runs::{Event, ReceivedOutput, RunEnd, id::RunId};

@@ -1,5 +1,5 @@
-//! What the server and an agent say to each other in JSON objects, one a line or frame (wire.md D.8).
-//! Must not know: how they travel.
+//! The messages between the server and an agent: JSON objects, one per line or frame (wire.md D.8).
+//! Must not know: the transport.
 
 mod artifact;
 pub(crate) mod frames;

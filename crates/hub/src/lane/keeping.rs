@@ -1,4 +1,4 @@
-//! What keeps a lane small: rings are made and freed, old messages go, stalled subscriptions are dropped.
+//! Housekeeping of a lane: creates and frees rings, drops old messages and stalled subscriptions.
 //! Must not know: how messages are read.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The bounds of a lane, each with what happens past it.
+//! The bounds of a lane, each with its effect.
 //! Must not know: where they are configured.
 
 use std::time::Duration;

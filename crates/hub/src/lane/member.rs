@@ -1,4 +1,4 @@
-//! One subscription as the emitters see it: its facts, and whether it has something to read.
+//! One subscription as the emitters see it: its facts, and whether it has unread messages.
 //! Must not know: messages.
 
 use std::{

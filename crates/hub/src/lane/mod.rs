@@ -1,7 +1,7 @@
-//! The ephemeral lane: for each key a bounded ring of recent messages, and subscriptions that read it, each from a
-//! cursor of its own. A subscription has no queue: it is a place in the ring and a wake-up, so a slow one costs nothing
-//! and is dropped when the ring has gone past it. A message is encoded once and shared by all who get it.
-//! Must not know: what a message says, where it came from, or what a reader writes to.
+//! The ephemeral lane: for each key a bounded ring of recent messages, and subscriptions that read it, each from its
+//! own cursor. A subscription has no queue, only a position in the ring and a wake-up, so a slow one costs nothing
+//! and is dropped when the ring has passed it. A message is encoded once and shared by all readers.
+//! Must not know: the content of a message, its source, or the reader's output.
 
 mod keeping;
 mod limits;

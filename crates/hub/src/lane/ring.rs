@@ -1,4 +1,4 @@
-//! The recent messages of one key, and who reads them.
+//! The recent messages of one key, and its readers.
 //! Must not know: other keys.
 
 use std::{

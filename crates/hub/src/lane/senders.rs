@@ -1,7 +1,7 @@
-//! What each sender has in the rings of others: no more than its share, so that nobody can fill the room of all by sending
-//! to many keys. Past it the sender's own oldest messages go, wherever they are. A message is in many rings, and its bytes
-//! are there once.
-//! Must not know: who a sender is.
+//! The share of each sender in the rings of others: a limit, so that no sender can fill the memory by sending to many
+//! keys. Beyond it the sender's own oldest messages are dropped, in every ring. A message is in many rings, but its
+//! bytes are stored once.
+//! Must not know: the identity of a sender.
 
 use std::{
     collections::{HashMap, VecDeque},

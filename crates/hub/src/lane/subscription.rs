@@ -1,5 +1,5 @@
-//! A subscription as its reader holds it: a cursor into the ring of its key.
-//! Must not know: what a reader writes to.
+//! A subscription as its reader sees it: a cursor into the ring of its key.
+//! Must not know: the reader's output.
 
 use std::{
     fmt,

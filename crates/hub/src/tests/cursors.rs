@@ -1,4 +1,4 @@
-//! Cursors on a store of our own: kept in memory, written in batches, the same after a restart.
+//! Cursors on a store of one process: kept in memory, written in batches, the same after a restart.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The hub on the memory log, with a clock that stands still until it is told.
+//! The hub on the memory log, with a clock that tests set.
 
 mod cursors;
 mod dispatch;

@@ -1,4 +1,4 @@
-//! Cursors and presence where several processes share a store: one row for each agent and node.
+//! Cursors and presence if several processes share a store: one row for each agent and node.
 
 use std::sync::Arc;
 

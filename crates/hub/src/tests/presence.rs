@@ -1,4 +1,4 @@
-//! How far an agent's connections have confirmed, in every order in which they may come and go.
+//! The confirmed position of an agent's connections, for every order of connecting and disconnecting.
 
 use plenary_kernel::Position;
 use plenary_log::StreamName;

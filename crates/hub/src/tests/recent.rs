@@ -1,4 +1,4 @@
-//! What was committed lately, as a follower is given it.
+//! Recently committed events, as a follower gets them.
 
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{StoredEvent, StreamName};

@@ -1,4 +1,4 @@
-//! Given the keys of an issuer, when somebody sends a token, then it is accepted, or why not.
+//! Given, when, then: the keys of an issuer, a token, acceptance or the reason of refusal.
 
 use jsonwebtoken::Algorithm;
 use ring::{
@@ -125,6 +125,35 @@ fn forged_tokens_are_refused() {
     {
         assert_eq!(seen(bad, &keys, false).unwrap_err(), Flaw::Malformed, "{bad:.20}");
     }
+}
+
+/// The same text with the other signature that ECDSA has for it: (r, n - s) in place of (r, s).
+fn with_the_other_signature(token: &str) -> String {
+    let order: [u8; 32] = [
+        0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa,
+        0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
+    ];
+    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let mut signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+    let mut borrow = 0;
+    for at in (0..32).rev() {
+        let difference = i16::from(order[at]) - i16::from(signature[32 + at]) - borrow;
+        borrow = i16::from(difference < 0);
+        signature[32 + at] = u8::try_from(difference.rem_euclid(256)).unwrap();
+    }
+    format!("{signed}.{}", encode(signature))
+}
+
+#[test]
+fn another_signature_of_the_same_text_is_no_other_token() {
+    let signer = Signer::new();
+    let keys = signer.keys();
+    let token = signer.sign(&head(), &claims(&json!({})));
+    let other = with_the_other_signature(&token);
+    assert_ne!(token, other);
+    let signed = |token: &str| seen(token, &keys, false).unwrap().signed;
+    assert_eq!(signed(&token), signed(&other));
+    assert_ne!(signed(&token), signed(&signer.sign(&head(), &claims(&json!({"jti": "x"})))));
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Which servers and streams may keep a journal: whatever would lose an acknowledged record is refused.
-//! Pure. Must not know: how they are reached.
+//! The requirements on servers and streams of a journal: a configuration that could lose an acknowledged record is
+//! refused. Pure.
+//! Must not know: how they are reached.
 
 use async_nats::jetstream::stream::{Config, RetentionPolicy, StorageType};
 

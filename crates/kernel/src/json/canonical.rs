@@ -1,5 +1,5 @@
-//! The canonical form that content hashes are taken of (AP-93 to AP-98).
-//! Must not know: which values are hashed, or why.
+//! The canonical form for content hashes (AP-93 to AP-98).
+//! Must not know: the hashed values.
 
 use serde_json::{Number, Value};
 

@@ -1,5 +1,5 @@
-//! The strict scanner that every request body passes before it is parsed (wire.md D.3, D.9).
-//! Must not know: what the text means, or how it is parsed afterwards.
+//! The strict scanner that checks every request body before it is parsed (wire.md D.3, D.9).
+//! Must not know: the meaning of the text, or how it is parsed afterwards.
 
 use super::{JsonFault, keys::Keys, number, text};
 use crate::limits::JSON_DEPTH_MAX;

@@ -1,5 +1,5 @@
-//! What can be wrong with a JSON text, each with the byte offset where it shows.
-//! Must not know: which status or code a protocol answers with.
+//! The errors of a JSON text, each with its byte offset.
+//! Must not know: the status or code of a protocol's response.
 
 use crate::limits::{JSON_DEPTH_MAX, JSON_INTEGER_MAX};
 

@@ -1,5 +1,5 @@
-//! The member names of the objects that are open, and whether one comes twice.
-//! Must not know: where in the text they stand.
+//! The member names of the open objects, and the detection of duplicates.
+//! Must not know: their positions in the text.
 
 use std::{borrow::Cow, collections::HashSet};
 

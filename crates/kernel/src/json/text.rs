@@ -1,4 +1,4 @@
-//! Strings: where one ends, what is wrong in it, and what it says.
+//! Strings: their end, their errors and their value.
 //! Must not know: whether the string is a member name or a value.
 
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
-//! The numbers that were given, of each counter the last. Bounded: past the limit all are forgotten.
-//! Pure. Must not know: what is numbered.
+//! The last assigned number of each counter. Bounded: beyond the limit all are dropped. Pure.
+//! Must not know: the numbered objects.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! A record of the signals' journal. Nodes of two releases speak it to each other; nothing keeps it for long.
-//! Pure. Must not know: where records are kept.
+//! A record of the signals' journal. Nodes of two releases exchange it; it is stored only briefly. Pure.
+//! Must not know: where records are stored.
 
 use bytes::Bytes;
 use prost::Message;

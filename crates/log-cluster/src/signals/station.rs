@@ -1,5 +1,6 @@
-//! The task that carries a process's signals: it numbers what waits, publishes it as the next record, and hands out the
-//! records of all processes in their order. Must not know: who publishes, or who listens.
+//! The task for a process's signals: it numbers queued signals, publishes each as the next record, and dispatches the
+//! records of all processes in order.
+//! Must not know: the publishers, or the listeners.
 
 use std::{
     collections::{BTreeMap, HashMap},

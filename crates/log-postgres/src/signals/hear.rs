@@ -1,5 +1,5 @@
-//! What comes in by NOTIFY: signals go to the exchange, answers to who asked.
-//! Must not know: how anything is sent.
+//! Incoming NOTIFY messages: signals go to the exchange, answers to the asker.
+//! Must not know: how messages are sent.
 
 use std::{future::poll_fn, sync::Arc};
 

@@ -1,6 +1,7 @@
-//! Signals between processes by NOTIFY: one connection that numbers, tells and listens, with a bounded queue before it.
-//! Every signal, one's own too, comes back by NOTIFY, so that all processes get them in the same order.
-//! Must not know: what signals say.
+//! Signals between processes by NOTIFY: one connection that numbers, sends and listens, with a bounded queue before
+//! it. Every signal, including the process's own, arrives by NOTIFY, so that all processes get them in the same
+//! order.
+//! Must not know: the content of signals.
 
 mod hear;
 mod parts;

@@ -1,5 +1,5 @@
-//! The form of a signal on its way: text, cut into parts that each fit into one notification, and joined again.
-//! Must not know: PostgreSQL, beyond how long a notification may be.
+//! The form of a signal in transit: text, split into parts that each fit into one notification, and joined again.
+//! Must not know: PostgreSQL, except the maximum length of a notification.
 
 use std::{ops::Range, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The connection that carries signals: how it begins, what it does in turn, and how it comes back.
+//! The connection for signals: its start, its loop, and its reconnect.
 //! Must not know: the form of a signal.
 
 use std::{

@@ -1,7 +1,7 @@
-//! What is sent: a group of signals and answers as one statement, which is its own transaction. It takes the counters'
-//! rows in the order of their names and holds them until its commit, so the order of the numbers is that of the commits,
-//! in which notifications arrive; and no process can stand still between the two.
-//! Must not know: what becomes of a lost connection.
+//! Sends a group of signals and answers as one statement, which is its own transaction. It locks the counters' rows
+//! in the order of their names until its commit, so the order of the numbers is that of the commits, in which
+//! notifications arrive; and no process can stall between the two.
+//! Must not know: the recovery of a lost connection.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What the batches of one group name, and what is committed under those names.
+//! The names in the batches of one group, and the committed values under those names.
 
 use std::{
     collections::{HashMap, HashSet},

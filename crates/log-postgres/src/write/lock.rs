@@ -1,4 +1,4 @@
-//! The first half of a group's transaction: the head locked, and what has to be looked up under the lock.
+//! The first half of a group's transaction: locks the head, and reads the required values under the lock.
 
 use std::collections::HashMap;
 

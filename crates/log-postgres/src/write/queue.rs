@@ -1,4 +1,4 @@
-//! The jobs that wait, and which of them go into the next transaction.
+//! The waiting jobs, and the selection for the next transaction.
 
 use std::collections::VecDeque;
 

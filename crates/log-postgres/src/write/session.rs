@@ -1,4 +1,4 @@
-//! The writer's connection, with what is prepared on it.
+//! The writer's connection, with its prepared statements.
 
 use std::collections::HashMap;
 

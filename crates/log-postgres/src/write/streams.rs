@@ -1,5 +1,5 @@
-//! Where the streams stand that this process wrote lately. What others append in between is read with the next lock;
-//! a stream that is not here is looked up. Forgetting costs look-ups and nothing else.
+//! The versions of streams that this process wrote recently. Commits of other processes are read with the next lock;
+//! other streams are looked up. Dropping an entry only costs a look-up.
 
 use std::collections::HashMap;
 

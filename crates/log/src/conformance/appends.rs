@@ -1,4 +1,4 @@
-//! Appends: what comes back, and how places are counted.
+//! Appends: their outcomes, and the numbering of positions.
 
 use bytes::Bytes;
 use futures_util::future::join_all;

@@ -1,4 +1,4 @@
-//! Short ways to say what a case appends, and to look at what came of it.
+//! Short constructors for the batches of a case, and checks of their outcomes.
 
 use bytes::Bytes;
 use futures_util::future::join_all;

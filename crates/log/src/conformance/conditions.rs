@@ -1,4 +1,4 @@
-//! Conditions: a batch is written if every stream is where it must be, and not at all otherwise.
+//! Conditions: a batch is written if all its conditions are true, and not at all otherwise.
 
 use futures_util::future::join_all;
 use plenary_kernel::{Position, Version};

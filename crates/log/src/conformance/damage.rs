@@ -1,4 +1,4 @@
-//! Stores whose disk flips bits: what is damaged is not served, and everything else is.
+//! Stores with flipped bits on disk: a damaged record is not served, and all others are.
 
 use plenary_kernel::{Position, Version};
 

@@ -1,4 +1,4 @@
-//! Stores that outlive their handles: what was acknowledged is there again.
+//! Stores that outlive their handles: acknowledged data is still there.
 
 use plenary_kernel::{Position, Version};
 

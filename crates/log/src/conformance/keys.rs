@@ -1,4 +1,4 @@
-//! Idempotency keys: a request that comes again is answered again and not written again.
+//! Idempotency keys: a repeated request gets the same answer and is not written again.
 
 use super::{
     Store,

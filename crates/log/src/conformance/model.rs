@@ -1,4 +1,4 @@
-//! A store as simple as it can be said: lists and maps, searched from end to end. It shares no rule with `plan`.
+//! The simplest possible store: lists and maps, searched linearly. It shares no rule with `plan`.
 
 use std::collections::BTreeMap;
 

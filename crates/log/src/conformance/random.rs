@@ -1,4 +1,4 @@
-//! Random batches in random groups: a store answers, and then holds, what the model does.
+//! Random batches in random groups: a store gives the same answers and contents as the model.
 
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};

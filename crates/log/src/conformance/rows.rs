@@ -1,4 +1,4 @@
-//! Rows: small records that are compared and set.
+//! Rows: small records with compare-and-set.
 
 use super::{
     Store,

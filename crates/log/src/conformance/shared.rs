@@ -1,4 +1,4 @@
-//! Stores that several handles, as of several processes, hold at once.
+//! Stores with several open handles, as of several processes.
 
 use plenary_kernel::Position;
 

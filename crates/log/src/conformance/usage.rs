@@ -1,4 +1,4 @@
-//! What accounts use: counted with the batches that add to it.
+//! The storage use of accounts: counted with the batches that add to it.
 
 use super::{
     Store,

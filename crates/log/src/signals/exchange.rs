@@ -1,5 +1,5 @@
-//! Where signals arrive in one process: a bounded queue for each topic, and the answers to this process's questions.
-//! Must not know: where they come from.
+//! The incoming signals of one process: a bounded queue for each topic, and the answers to this process's questions.
+//! Must not know: the source of signals.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Signals within one program: what a store has that no other process can reach, and several processes in a test.
+//! Signals within one program: for a store without other processes, and for tests with several.
 //! Must not know: any other process.
 
 use std::{

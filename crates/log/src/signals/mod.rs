@@ -1,6 +1,6 @@
 //! Signals: short-lived messages between all processes on one store. At most once, never stored, in order per
-//! counter; a process that lags loses some and says so. What may not be lost goes through the log instead.
-//! Must not know: any protocol, or what carries a signal from one process to another.
+//! counter; a slow process drops some and gets a notice. Data that must not be lost goes through the log instead.
+//! Must not know: any protocol, or the transport of signals between processes.
 
 mod exchange;
 mod local;

@@ -1,5 +1,5 @@
-//! The questions that this process has asked and that are not answered by everybody yet.
-//! Must not know: what is asked.
+//! The open questions of this process, until every process has answered.
+//! Must not know: the content of a question.
 
 use std::{collections::HashMap, sync::Arc};
 

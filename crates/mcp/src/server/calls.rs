@@ -1,5 +1,5 @@
-//! A tool and what a call of it came to, in the words of the protocol.
-//! Must not know: which tools there are, or how one is carried out.
+//! A tool and the result of its call, in the protocol's form.
+//! Must not know: the list of tools, or how one is carried out.
 
 use rmcp::model::{CallToolResult, ContentBlock, Tool as Described, ToolAnnotations};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
-//! Notices that a resource has changed. The inbox wakes whoever waits for it; other resources are looked at again.
-//! A notice says that there is something to read, and not what.
-//! Must not know: by which request somebody subscribed.
+//! Notices of changed resources. The inbox wakes its subscribers; other resources are polled. A notice reports a
+//! change without its content.
+//! Must not know: the request of a subscription.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! What may stand for a variable of a resource, or for an argument of a prompt: the names that begin so, of what the
-//! caller may read.
-//! Must not know: what is read by them.
+//! Completion of a resource's variable or of a prompt's argument: the names with this prefix that the caller may
+//! read.
+//! Must not know: the content under those names.
 
 use super::{prompts, resources};
 use crate::operations::{Caller, Operations};

@@ -1,5 +1,5 @@
-//! Everything that comes to `/mcp` passes here first: whether it may, whose it is, and whether it is a message at all.
-//! Must not know: what a message asks for.
+//! The first check of every request to `/mcp`: its origin, its caller, and whether it is a valid message.
+//! Must not know: the content of a message.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,6 +1,5 @@
-//! The envelope of a message, looked at before anybody reads what is in it: whether it is JSON-RPC, and how a "no" looks
-//! there.
-//! Must not know: methods, or who asks.
+//! The envelope of a message, checked before its content: whether it is JSON-RPC, and the form of a refusal.
+//! Must not know: methods, or the caller.
 
 use axum::{
     body::Body,

@@ -1,5 +1,5 @@
-//! What each method of the protocol does, in both eras.
-//! Must not know: how a message came, or whose token it bore; the door has seen to both.
+//! The methods of the protocol, in both generations.
+//! Must not know: the transport of a message, or its token; the door has checked both.
 
 use std::{collections::HashMap, sync::Arc};
 

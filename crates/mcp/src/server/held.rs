@@ -1,5 +1,5 @@
-//! The body of an answer that is under way: it ends when it has to, and its place is free when it is gone.
-//! Must not know: what is in it.
+//! The body of a pending answer: it ends on time, and releases its slot when it is dropped.
+//! Must not know: its content.
 
 use std::{
     pin::Pin,

@@ -1,4 +1,4 @@
-//! Every limit of the server, by name, with what happens past it.
+//! Every limit of the server, by name, with its effect.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! The lists of tools. Each is written once for single requests, and its bytes are shared by all answers: the handler
-//! answers with a mark, and the list takes its place on the way out. An answer in a session has the list itself, because
-//! it may leave on the stream of another request, by which a client has reconnected.
-//! Must not know: who asks, or how a message travels.
+//! The lists of tools. Each is serialised once for single requests, and all answers share its bytes: the handler
+//! answers with a marker, which the list replaces on the way out. An answer in a session contains the list itself,
+//! because it may leave on the stream of another request, by which a client has reconnected.
+//! Must not know: the caller, or the transport.
 
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
 

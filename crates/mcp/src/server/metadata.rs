@@ -1,5 +1,5 @@
-//! What protects `/mcp`, for clients that look it up (RFC 9728): bearer tokens, which the operator or an owner gives
-//! out, or which a client gets from the authorization server at the same URL, or from an issuer outside this server.
+//! The metadata of the protected resource `/mcp` (RFC 9728): bearer tokens, which the operator or an owner creates,
+//! or which a client gets from the authorization server at the same URL, or from an external issuer.
 //! Must not know: how a token is checked.
 
 use axum::{Json, extract::State};

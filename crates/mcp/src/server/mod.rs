@@ -1,6 +1,6 @@
-//! The Model Context Protocol over HTTP, both eras at one path: requests that stand alone (2026-07-28), and sessions
-//! that begin with `initialize` (before). Nothing outside this module names `rmcp`.
-//! Must not know: which tools there are.
+//! The Model Context Protocol over HTTP, both generations at one path: requests without a session (2026-07-28), and
+//! sessions that begin with `initialize` (before). Only this module names `rmcp`.
+//! Must not know: the list of tools.
 
 mod calls;
 mod changes;

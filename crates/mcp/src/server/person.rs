@@ -1,5 +1,5 @@
-//! The person at a client who said that it can ask: asked there by a form (`elicitation/create`), in sessions.
-//! Must not know: which tool asks, or for what.
+//! The person at a client that announces elicitation: asked there with a form (`elicitation/create`), in sessions.
+//! Must not know: the tool, or its purpose.
 
 use rmcp::{
     RoleServer,

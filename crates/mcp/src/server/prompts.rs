@@ -1,5 +1,5 @@
-//! The prompts: what a model is given to begin with, and to hand its work over with. Whatever the log says stands in
-//! them as data, not as words of ours.
+//! The prompts: a briefing for the start of work, and instructions for a handoff. Content of the log is in them as
+//! data, not as instructions.
 //! Must not know: how the operations answer.
 
 use http::Method;

@@ -1,5 +1,4 @@
-//! Who is being served: the sessions of the initialize era and whose they are, the requests under way, and when each of
-//! them has to end.
+//! The sessions with their owners, the requests in progress, and when each of them must end.
 //! Must not know: messages, or how a session is carried out.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};

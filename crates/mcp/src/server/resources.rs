@@ -1,5 +1,5 @@
-//! What can be read, by URI: each is what one operation answers, in the caller's name.
-//! Must not know: how a change is noticed, or what the operations are for.
+//! The resources, by URI: each is the answer of one operation, in the caller's name.
+//! Must not know: how a change is noticed, or the purpose of the operations.
 
 use http::{Method, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};

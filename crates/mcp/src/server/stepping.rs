@@ -1,6 +1,6 @@
-//! A call that the scope of a client's token does not admit: its answer becomes 403 with the scope that would be enough, so
-//! that the client asks the person for it.
-//! Must not know: which scope that is; the accounts say so.
+//! A call beyond the scope of a client's token: its answer becomes 403 with the sufficient scope, so that the client
+//! can request it from the person.
+//! Must not know: the scope; the accounts compute it.
 
 use std::time::Duration;
 

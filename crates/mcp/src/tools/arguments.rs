@@ -1,4 +1,4 @@
-//! Whether arguments fit what a tool takes, said in words that a model can mend its call by.
+//! Checks arguments against a tool's schema, with errors from which a model can correct its call.
 //! Must not know: any one tool.
 
 use serde_json::{Map, Value};

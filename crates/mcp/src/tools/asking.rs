@@ -1,4 +1,5 @@
-//! One caller's questions to the operations: paths and queries written, replies read, refusals of every room in one form.
+//! One caller's calls to the operations: writes paths and queries, reads replies, and gives refusals of all rooms one
+//! form.
 //! Must not know: any one operation.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! `search` and `fetch`, in the form that assistants on the web look for: results with `id`, `title` and `url`, and a
+//! `search` and `fetch`, in the form that web assistants require: results with `id`, `title` and `url`, and a
 //! document with its `text`.
-//! Must not know: how it is searched.
+//! Must not know: the search.
 
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 use schemars::JsonSchema;

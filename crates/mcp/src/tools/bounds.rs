@@ -1,5 +1,5 @@
-//! How much a result may say: an estimate of tokens that errs upwards, and the rule for what is more.
-//! Must not know: what a result is about.
+//! The size limit of a result: a conservative estimate of tokens, and the rule for larger results.
+//! Must not know: the content of a result.
 
 use serde_json::{Map, Value, json};
 

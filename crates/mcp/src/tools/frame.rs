@@ -1,5 +1,6 @@
-//! Frames of Agent-Channel Fan-Out as tools send them: the envelope around a kind and a payload, in the caller's name.
-//! Must not know: what a payload means.
+//! Frames of Agent-Channel Fan-Out as tools send them: the envelope around a kind and a payload, in the caller's
+//! name.
+//! Must not know: the meaning of a payload.
 
 use plenary_engine::SystemClock;
 use plenary_kernel::{AgentHandle, Clock as _};

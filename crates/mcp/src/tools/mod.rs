@@ -1,5 +1,6 @@
-//! The tools that models get, all of them made of operations: the few of the daily work, the verbs of each protocol, and
-//! each operation as it is. Must not know: over which transport a call comes.
+//! The tools for models, all made of operations: the few for daily work, the verbs of each protocol, and each
+//! operation by itself.
+//! Must not know: the transport of a call.
 
 mod arguments;
 mod asking;

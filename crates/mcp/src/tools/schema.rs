@@ -1,5 +1,5 @@
-//! Schemas of arguments, slimmed to what a model needs: names, types, choices, what is required.
-//! Must not know: what the arguments are for.
+//! Schemas of arguments, reduced to the parts that a model needs: names, types, choices, required members.
+//! Must not know: the purpose of the arguments.
 
 use std::sync::Arc;
 

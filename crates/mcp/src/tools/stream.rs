@@ -1,5 +1,5 @@
-//! A stream of Server-Sent Events, read for a while: what came, and behind what to go on.
-//! Must not know: whose stream it is.
+//! Reads a stream of Server-Sent Events for a while: its events, and the position to continue from.
+//! Must not know: the stream.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What may become of a notification. Pure.
+//! The decisions on a notification. Pure.
 //! Must not know: how it is sent.
 
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! What stands on the stream of a notification, and its stored form. The forms are frozen. Pure.
-//! Must not know: what follows from it.
+//! The events of the stream of a notification, and their stored form. The forms are frozen. Pure.
+//! Must not know: its effects.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;

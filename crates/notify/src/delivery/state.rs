@@ -1,4 +1,4 @@
-//! A notification: the fold of its stream. What it says stays in the log. Pure.
+//! A notification: the fold of its stream. Its content stays in the log. Pure.
 //! Must not know: how it is sent.
 
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! What stands on the stream of an owner's subscriptions, and its stored form. The forms are frozen. Pure.
-//! Must not know: what follows from it.
+//! The events of the stream of an owner's subscriptions, and their stored form. The forms are frozen. Pure.
+//! Must not know: its effects.
 
 use plenary_accounts::Actor;
 use plenary_engine::stored::{read, unknown, written};

@@ -1,5 +1,5 @@
-//! The subscriptions of an owner: the fold of their stream, and what each wants to hear of. Pure.
-//! Must not know: how anything is sent.
+//! The subscriptions of an owner: the fold of their stream, and the filter of each. Pure.
+//! Must not know: how notifications are sent.
 
 use std::collections::BTreeMap;
 

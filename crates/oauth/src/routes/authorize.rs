@@ -1,19 +1,19 @@
-//! A person is asked: signs in where nobody is signed in, chooses the agent, what the client may do and for how long, and
-//! goes back to the client. A form counts only if it comes from this very page and has the session's own mark.
-//! Must not know: what a grant becomes.
+//! The authorization page: the person signs in if necessary, chooses the agent, the scope and the duration, and
+//! returns to the client. A form is accepted only from this page and with the session's CSRF token.
+//! Must not know: the effect of a grant.
 
 use std::net::SocketAddr;
 
 use axum::{body::Body, extract::State, response::Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{HeaderMap, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
-    AgentKind, CONSOLE_COOKIE, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, Scope,
-    Token, TokenDigest, TokenKind, TokenOwner,
+    AgentKind, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, Scope, Token,
+    TokenDigest, TokenKind, TokenOwner,
     agent::{command::RegisterAgent, tokens::GrantClient},
     cookie_of, csrf_of,
     limits::{CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
 };
-use plenary_edge::{Operation, OwnPage, Peer};
+use plenary_edge::{Operation, OwnPage, Peer, see_other};
 use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::Fault;
 
@@ -315,29 +315,14 @@ async fn sign_in(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result
         }
     };
     let is_tls = at.origin.base_url(peer, &parts.headers).starts_with("https://");
-    let secure = if is_tls { "; Secure" } else { "" };
-    let (value, lasts_s) = (cookie.expose(), CONSOLE_SESSION_MS_MAX / 1_000);
-    let set =
-        format!("{CONSOLE_COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
     let mut answer = redirect(&format!("/oauth/authorize?{query}"));
-    if let Ok(set) = HeaderValue::try_from(set) {
-        answer.headers_mut().insert(header::SET_COOKIE, set);
-    }
+    let set = cookie.given(CONSOLE_SESSION_MS_MAX / 1_000, is_tls);
+    answer.headers_mut().insert(header::SET_COOKIE, set);
     Ok(answer)
 }
 
 fn redirect(url: &str) -> Response {
-    let Ok(location) = HeaderValue::try_from(url) else {
-        return answer(StatusCode::BAD_REQUEST, &Page::Stop("The application is called back at no URL."));
-    };
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    for (name, value) in [
-        (header::LOCATION, location),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    ] {
-        response.headers_mut().insert(name, value);
-    }
-    response
+    let nowhere =
+        || answer(StatusCode::BAD_REQUEST, &Page::Stop("The application is called back at no URL."));
+    see_other(url).unwrap_or_else(nowhere)
 }

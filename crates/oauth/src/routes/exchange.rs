@@ -1,9 +1,9 @@
-//! A token for another one (RFC 8693): what an issuer vouches for becomes a short token of an agent, and a token of this server
+//! Token exchange (RFC 8693): a token of an issuer for a short-lived token of an agent, or a token of this server for
 //! a narrower one.
-//! Must not know: which tokens an issuer's word admits.
+//! Must not know: the rules of admission.
 
 use plenary_accounts::{Failure, Rejection, Scope, Token, TokenOwner, agent::tokens::IssuedToken};
-use plenary_issuers::Flaw;
+use plenary_issuers::{AgentRule, Flaw, TokenUse};
 use plenary_kernel::TimestampMs;
 
 use super::OAuthError;
@@ -80,7 +80,8 @@ async fn of_issuer(at: &At, token: &str, wanted: Wanted) -> Result<(Token, Issue
     let now = accounts.now();
     let (issuer, proven) = at.oauth.issuers().verify(token, now).await.map_err(refused)?;
     let until = |lasts_ms: u64| TimestampMs(now.0.saturating_add(lasts_ms));
-    let mut admission = admission(issuer, &proven, |rule| until(rule.lasts_ms)).map_err(refused)?;
+    let ends = |rule: &AgentRule| until(rule.lasts_ms);
+    let mut admission = admission(issuer, &proven, TokenUse::Exchange, ends).map_err(refused)?;
     if let Some(scope) = wanted.scope {
         if !admission.scope.covers(&scope) {
             return Err(OAuthError::new("invalid_scope", format!("The token admits {}.", admission.scope)));

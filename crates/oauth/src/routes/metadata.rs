@@ -1,4 +1,4 @@
-//! What the server is (RFC 8414).
+//! The metadata of the server (RFC 8414).
 //! Must not know: clients.
 
 use axum::{
@@ -20,7 +20,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         "/.well-known/oauth-authorization-server",
         "What the authorization server offers, as RFC 8414 has it",
     )
-    .description("404 where an issuer outside this server is the authorization server.")
+    .description("404 if an external issuer is the authorization server.")
     .reply::<Metadata>()
     .errors(Class::NotFound, &["invalid_request"]);
     vec![Operation::new(doc, metadata)]

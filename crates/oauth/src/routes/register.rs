@@ -1,4 +1,4 @@
-//! Registration (RFC 7591), by anybody: nothing is stored, and nothing is checked but where a client is called back.
+//! Registration (RFC 7591), open to everybody: nothing is stored, and only the redirect URIs are checked.
 //! Must not know: people.
 
 use axum::{
@@ -21,7 +21,7 @@ use crate::{
 
 pub(super) fn operations() -> Vec<Operation<At>> {
     let doc = doc("oauth.register", Method::POST, "/oauth/register", "Register a client, as RFC 7591 has it")
-        .description("Clients have no secrets. What is registered stands in the id, so a server keeps no list of clients.")
+        .description("Clients have no secrets. The id contains the registered data, so a server stores no list of clients.")
         .request::<Registration>()
         .success(StatusCode::CREATED)
         .reply::<ClientRegistration>()

@@ -1,4 +1,4 @@
-//! Tokens for a code or a refresh token, and tokens given back (RFC 6749, RFC 7009).
+//! Tokens for a code or a refresh token, and their revocation (RFC 6749, RFC 7009).
 //! Must not know: pages.
 
 use axum::{
@@ -45,7 +45,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .errors(Class::Unauthenticated, &["invalid_client"])
         .errors(Class::TooLarge, &["invalid_request"]);
     let revoke = doc("oauth.revoke", Method::POST, "/oauth/revoke", "Give a token back")
-        .description("A refresh token ends its grant. What is no token is answered the same.")
+        .description("A refresh token ends its grant. An unknown token gets the same answer.")
         .request_type(FORM)
         .errors(Class::Malformed, &["invalid_request"])
         .errors(Class::TooLarge, &["invalid_request"]);

@@ -1,5 +1,5 @@
-//! `plenary agent`: agents, their tokens, and whom they trust, as their owner or the operator sets it.
-//! Must not know: what agents say, or how one is hosted.
+//! `plenary agent`: agents, their tokens and their trust, set by their owner or the operator.
+//! Must not know: messages of agents, or how one is hosted.
 
 use std::io::{BufRead, IsTerminal};
 

@@ -1,5 +1,5 @@
 //! `plenary agents`: the agents that this agent can contact.
-//! Must not know: why; the server says it in a word.
+//! Must not know: the reasons; the server gives them.
 
 use clap::Args;
 

@@ -1,5 +1,5 @@
-//! A file that is replaced whole or not at all.
-//! Must not know: what it holds.
+//! Atomic replacement of a file.
+//! Must not know: its content.
 
 use std::{
     fs::{self, Permissions},

@@ -1,5 +1,5 @@
-//! `plenary attention`: what may disturb the agent, or one session of its coding agents, and until when.
-//! Must not know: what passes; the server decides it.
+//! `plenary attention`: the attention level of the agent, or of one session of its coding agents, and its end.
+//! Must not know: which messages pass; the server decides it.
 
 use clap::{Args, ValueEnum};
 use plenary_client::{accounts::Attention, frames::now};
@@ -13,8 +13,8 @@ use crate::{
 
 /// Shown under `--help`.
 const HELP: &str = "\
-What may not disturb is neither shown by hooks nor wakes a session. It stays unread, its senders see why it waits
-(`plenary message status`), and a digest names it when all is open again.
+Hooks do not show a message that may not disturb, and it wakes no session. It stays unread, its sender sees the reason
+(`plenary message status`), and a digest lists it when the level is `open` again.
   plenary attention dnd --until 2h
   plenary attention focus --session 4f1c
   plenary attention open";
@@ -23,9 +23,10 @@ What may not disturb is neither shown by hooks nor wakes a session. It stays unr
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct AttentionArgs {
-    /// What may disturb: everything, only your own people with urgent messages and replies, or nothing [default: show it]
+    /// Messages that may disturb: all; only those of your own agents and people, urgent ones and replies; or none
+    /// [default: show the level]
     level: Option<Level>,
-    /// How long, e.g. 30m or 2h [default: until it is changed]
+    /// Duration, e.g. 30m or 2h [default: until you change it]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "level")]
     until: Option<std::time::Duration>,
     /// Only one live session of the coding agent, by the beginning of its name, as `inbox sessions` lists them
@@ -38,7 +39,7 @@ pub(crate) struct AttentionArgs {
 pub(crate) enum Level {
     /// Everything
     Open,
-    /// Only your own people, urgent messages and replies
+    /// Only messages of your own agents and people, urgent ones and replies
     Focus,
     /// Nothing
     Dnd,

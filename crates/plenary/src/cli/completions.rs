@@ -1,5 +1,5 @@
-//! `plenary completions`: a script that completes commands in a shell.
-//! Must not know: what the commands do.
+//! `plenary completions`: a completion script for a shell.
+//! Must not know: the commands.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

@@ -14,9 +14,9 @@ use crate::{
 /// What a session may do.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Role {
-    /// Read and change what the owner may
+    /// Read and write with the owner's rights
     Owner,
-    /// Only read what the owner may read
+    /// Only read, with the owner's rights
     Viewer,
     /// Read and change everything
     Operator,
@@ -53,10 +53,10 @@ enum Command {
         after_help = "Examples:\n  plenary console passkeys --owner nick\n  plenary console passkeys --owner nick --remove ID"
     )]
     Passkeys {
-        /// Owner whose passkeys, e.g. `nick` [default: the operator's]
+        /// Owner of the passkeys, e.g. `nick` [default: the operator's]
         #[arg(long)]
         owner: Option<OwnerName>,
-        /// Remove this passkey, and end the sessions that were begun with it
+        /// Remove this passkey, and end the sessions that it started
         #[arg(long, value_name = "ID")]
         remove: Option<String>,
     },

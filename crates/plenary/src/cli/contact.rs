@@ -1,4 +1,4 @@
-//! `plenary contact`: asking to be listed, and answering.
+//! `plenary contact`: contact requests and answers.
 //! Must not know: allowlists.
 
 use clap::Subcommand;

@@ -1,4 +1,4 @@
-//! What every client command works with: settings, the server, who speaks, and where words go.
+//! The context of every client command: settings, the server, the speaker, and the output.
 //! Must not know: any command.
 
 use std::{

@@ -1,4 +1,4 @@
-//! What went wrong and what to do next, for people; under `--json` the same for programs.
+//! Error messages and remedies for people; under `--json` the same for programs.
 //! Must not know: how a call is made.
 
 use plenary_client::{Error, FaultKind, NetworkFault, ServerRefusal, TokenKind};

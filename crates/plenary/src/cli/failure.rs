@@ -1,5 +1,5 @@
-//! How a command fails, and the exit code that says so to scripts.
-//! Must not know: the words for people; `explain` has them.
+//! The failures of a command, and their exit codes.
+//! Must not know: the texts for people; `explain` has them.
 
 use std::{io, process::ExitCode};
 

@@ -1,5 +1,5 @@
 //! `plenary --help`: the commands in groups, each with an example.
-//! Must not know: what a command does, but for what it says of itself.
+//! Must not know: a command, except its own description.
 
 use clap::Command;
 
@@ -83,6 +83,6 @@ pub(crate) fn grouped(command: Command) -> Command {
         }
         text.push_str(&format!("  e.g. {}\n\n", group.example));
     }
-    text.push_str("`plenary help COMMAND` says more of each.\n");
+    text.push_str("`plenary help COMMAND` shows more about each.\n");
     command.before_help(text).help_template(TEMPLATE)
 }

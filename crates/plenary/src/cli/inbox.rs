@@ -1,4 +1,4 @@
-//! `plenary inbox`: what is new for the agent, and saying that it was taken note of.
+//! `plenary inbox`: shows and acknowledges the agent's news.
 //! Must not know: how a page becomes text.
 
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub(crate) struct Inbox {
 enum Command {
     /// Acknowledge every item up to a cursor, or every unread item
     Ack {
-        /// Cursor of an earlier read [default: all that is unread now]
+        /// Cursor of an earlier read [default: all unread items]
         cursor: Option<String>,
     },
     /// List the agent's coding sessions, with their state and last activity

@@ -1,5 +1,5 @@
-//! Text from files and standard input, bounded by what a request may carry.
-//! Must not know: what the text is for.
+//! Text from files and standard input, limited to the size of a request.
+//! Must not know: the use of the text.
 
 use std::{
     io::{self, Read},

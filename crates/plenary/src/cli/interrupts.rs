@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM, as often as they come, and for who asks for it the end of the terminal.
-//! Must not know: what is interrupted.
+//! Ctrl-C and SIGTERM, any number of times, and optionally the hang-up of the terminal.
+//! Must not know: the interrupted work.
 
 use std::{fs, future::pending};
 

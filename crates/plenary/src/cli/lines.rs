@@ -1,5 +1,5 @@
-//! Lines on standard input and output, for commands that a program starts and speaks to in messages of one line.
-//! Must not know: what a line says.
+//! Lines on standard input and output, for commands that a program starts and that exchange one-line messages.
+//! Must not know: the content of a line.
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Stdin},

@@ -1,4 +1,4 @@
-//! `plenary listen`: the agent's live events, over every break of the connection, until Ctrl-C.
+//! `plenary listen`: the agent's live events, across disconnects, until Ctrl-C.
 //! Must not know: one session from another.
 
 use clap::Args;

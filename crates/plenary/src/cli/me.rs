@@ -1,4 +1,4 @@
-//! `plenary me`: the agent's own settings, and changing them where its owner allows that.
+//! `plenary me`: the agent's own settings, which it can change if its owner allows it.
 //! Must not know: other agents' settings.
 
 use clap::{Args, Subcommand};

@@ -22,10 +22,11 @@ pub(crate) enum Command {
         session: SessionId,
         /// Sequence number of the message in the session
         sequence: u64,
-        /// Wait so many seconds until it has come as far as --until with everybody; exit code 5 where it has not
+        /// Wait up to this many seconds until the message reaches the state --until for every recipient; otherwise
+        /// the exit code is 5
         #[arg(long, value_name = "SECONDS")]
         wait: Option<u64>,
-        /// delivered, shown, in_context, answered or acknowledged
+        /// State to wait for: delivered, shown, in_context, answered or acknowledged
         #[arg(long, value_name = "STATE", default_value = "in_context", requires = "wait")]
         until: String,
     },

@@ -1,7 +1,7 @@
-//! The client commands: what they are called, and how one is carried out.
-//! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event
-//! streams. Only `agent host` and `acp` use one: what runs agents runs them here as it does there, and the messages of a
-//! protocol that both sides of it write are in one place.
+//! The client commands: their names, and their dispatch.
+//! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event streams. Only
+//! `agent host` and `acp` use one: the code that runs agents is the same here and there, and the messages of a
+//! two-sided protocol are in one place.
 
 mod acp;
 mod agent;
@@ -175,15 +175,15 @@ pub(crate) enum Command {
     Session(session::Command),
     /// Send a message to agents and people, or into a session
     Send(everyday::Send),
-    /// Answer the last message that came
+    /// Answer the last message
     Reply(everyday::Reply),
     /// Ask an agent or a person, and wait for the answer
     Ask(requests::Ask),
-    /// List the agents that you can reach, and what they do
+    /// List the agents that you can contact, and their activity
     Who(everyday::WhoArgs),
-    /// Show and acknowledge what is new for the agent
+    /// Show and acknowledge the agent's news
     Inbox(inbox::Inbox),
-    /// Show or set what may disturb the agent: open, focus or dnd
+    /// Show or set the agent's attention: open, focus or dnd
     Attention(attention::AttentionArgs),
     /// Requests from agents to people: list, answer, set rules
     Requests(requests::Requests),
@@ -217,7 +217,7 @@ pub(crate) enum Command {
     /// Start a coding agent connected to the network
     #[command(flatten)]
     Start(connect::launch::Named),
-    /// Undo what `connect` wrote
+    /// Remove the settings that `connect` wrote
     Disconnect(connect::Disconnect),
     /// Stop the server that `connect --serve` started
     Stop,
@@ -225,7 +225,7 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     /// Print the guide for agents
     Teach(teach::Teach),
-    /// For coding agents: report an event on standard input and print what is new
+    /// For coding agents: report an event on standard input and print unread messages
     Hook(hook::Hook),
     /// Make an agent the default in this directory and those below it
     Use(use_agent::Use),
@@ -235,7 +235,7 @@ pub(crate) enum Command {
     Mcp(mcp::Mcp),
     /// Be an agent of the network for an editor: the Agent Client Protocol on standard input and output
     Acp(acp::Acp),
-    /// Check that the server is up, and show who you are to it
+    /// Check that the server is up, and show the identity that it sees
     Status,
     /// Print a link that signs a browser in to the console once
     Console(console::Console),
@@ -274,7 +274,7 @@ struct HookCommandLine {
 /// The one command of [`HookCommandLine`].
 #[derive(Debug, Subcommand)]
 enum HookCommand {
-    /// For coding agents: report an event on standard input and print what is new
+    /// For coding agents: report an event on standard input and print unread messages
     Hook(hook::Hook),
 }
 

@@ -1,5 +1,5 @@
-//! `plenary requests notify`: where people are told that something waits for them.
-//! Must not know: how anything is sent.
+//! `plenary requests notify`: subscriptions of people to notifications.
+//! Must not know: how notifications are sent.
 
 use std::io::Read as _;
 
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 /// Whose.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OwnerArgs {
-    /// For the operator: whose
+    /// For the operator: the owner
     #[arg(long)]
     owner: Option<OwnerName>,
 }
@@ -40,10 +40,10 @@ pub(crate) struct OwnerArgs {
 /// Which notifications, and when.
 #[derive(Debug, Args)]
 pub(crate) struct ChannelArgs {
-    /// What to call it
+    /// Name of the subscription
     #[arg(long)]
     name: Option<String>,
-    /// request.created, request.answered, request.withdrawn, request.expired; with commas between them
+    /// Only these events, separated by commas: request.created, request.answered, request.withdrawn, request.expired
     #[arg(long, value_delimiter = ',')]
     events: Option<Vec<String>>,
     /// Only requests of these kinds: permission, question, run_input, review, contact, invitation, hold
@@ -52,19 +52,19 @@ pub(crate) struct ChannelArgs {
     /// Only requests of these agents
     #[arg(long, value_delimiter = ',')]
     agents: Option<Vec<String>>,
-    /// Leave out what presses less: low, normal or high
+    /// Only requests with at least this urgency: low, normal or high
     #[arg(long, value_name = "URGENCY")]
     min_urgency: Option<String>,
-    /// Send nothing from then until then, and a digest at the end, e.g. 22:00-07:00; `none` for never
+    /// Quiet hours, e.g. 22:00-07:00, with a digest at their end; `none` for no quiet hours
     #[arg(long, value_name = "FROM-TO")]
     quiet: Option<String>,
-    /// The time zone of --quiet
+    /// Time zone of --quiet
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     time_zone: String,
-    /// Gather notifications for so many minutes, and send them together; 0 for each at once
+    /// Minutes for which notifications are collected into one digest; 0 sends each at once
     #[arg(long, value_name = "N")]
     digest_minutes: Option<u32>,
-    /// Whether anything is sent
+    /// Enable or disable the subscription
     #[arg(long, value_name = "true|false")]
     enabled: Option<bool>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct PlaceArgs {
     /// A file with the access token of ntfy, or of the bot
     #[arg(long, value_name = "FILE")]
     secret_file: Option<std::path::PathBuf>,
-    /// The server of the Bot API, where it is not Telegram's own
+    /// Server of the Bot API [default: Telegram's own]
     #[arg(long, value_name = "URL")]
     api: Option<String>,
 }
@@ -86,7 +86,7 @@ pub(crate) struct PlaceArgs {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Send notifications of requests somewhere
+    /// Subscribe to notifications of requests
     Add {
         kind: Kind,
         #[command(flatten)]
@@ -96,18 +96,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         whose: OwnerArgs,
     },
-    /// List where notifications go
+    /// List the subscriptions to notifications
     List {
         #[command(flatten)]
         whose: OwnerArgs,
     },
-    /// Show where notifications go, and which
+    /// Show a subscription
     Show {
         id: SubscriptionId,
         #[command(flatten)]
         whose: OwnerArgs,
     },
-    /// Change which notifications are sent, and when
+    /// Change a subscription
     Change {
         id: SubscriptionId,
         #[command(flatten)]
@@ -115,13 +115,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         whose: OwnerArgs,
     },
-    /// Send nothing there any more
+    /// Remove a subscription
     Rm {
         id: SubscriptionId,
         #[command(flatten)]
         whose: OwnerArgs,
     },
-    /// Send a sample, and say what came of it
+    /// Send a sample, and print the result
     Test {
         id: SubscriptionId,
         #[command(flatten)]
@@ -132,7 +132,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         whose: OwnerArgs,
     },
-    /// Send once more what did not arrive
+    /// Send a notification that did not arrive once more
     Retry {
         id: NoticeId,
         #[command(flatten)]

@@ -1,5 +1,5 @@
-//! `plenary org`: organisations and who belongs to them.
-//! Must not know: what membership allows.
+//! `plenary org`: organisations and their members.
+//! Must not know: the rights of members.
 
 use clap::{Args, Subcommand};
 use plenary_client::{Client, accounts::Org};

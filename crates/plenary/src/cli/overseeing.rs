@@ -1,5 +1,5 @@
-//! `plenary agent sessions`, `events` and `inbox`: what an agent is shown, read by its owner or the operator. Nothing is
-//! marked by it.
+//! `plenary agent sessions`, `events` and `inbox`: an agent's view, read by its owner or the operator without
+//! changing marks.
 //! Must not know: the caller.
 
 use clap::Args;
@@ -22,7 +22,7 @@ pub(crate) struct Sessions {
     /// The agent, e.g. `@nick.assistant` [default: all agents]
     #[arg(value_name = "HANDLE")]
     pub(crate) handle: Option<AgentHandle>,
-    /// Of all agents of this owner, e.g. `nick` [default: those of your token]
+    /// Owner whose agents are listed, e.g. `nick` [default: the owner of your token]
     #[arg(long, conflicts_with = "handle")]
     pub(crate) owner: Option<OwnerName>,
     /// Only sessions older than this one

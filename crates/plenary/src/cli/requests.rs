@@ -1,5 +1,5 @@
-//! `plenary ask` and `plenary requests`: what agents ask people, and what people answer.
-//! Must not know: what follows from an answer.
+//! `plenary ask` and `plenary requests`: questions of agents to people, and their answers.
+//! Must not know: the effect of an answer.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ const RULE_DAYS: u64 = 7;
 
 /// Shown under `--help`.
 const HELP: &str = "\
-A person of your own owner gets it as a request, which the other options shape; an agent, or anybody else, as a message.
-Exit code 5: nobody answered in time.
+A person of your own owner gets a request with the other options; an agent, or a person of another owner, gets a message.
+Exit code 5: no answer arrived in time.
   plenary ask @nick \"Which schema holds?\" --choice v1 --choice v2
   plenary ask @nick.claude-parser \"Does the parser take tabs?\" --wait 120";
 
@@ -59,7 +59,7 @@ pub(crate) struct Ask {
 pub(crate) struct Requests {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Show what waits in the terminal, live, and answer it by keys
+    /// Show waiting requests in the terminal, live, and answer them with keys
     #[arg(long)]
     tui: bool,
 }
@@ -138,17 +138,17 @@ pub(crate) enum Command {
         /// Seconds during which the answer can be undone; the agent gets it after them
         #[arg(long, value_name = "N")]
         undo_seconds: Option<u64>,
-        /// Also make a rule that answers this agent's requests for this tool in the same way
+        /// Also create a rule that answers this agent's requests for this tool in the same way
         #[arg(long = "rule")]
         rule: bool,
-        /// Days for which the rule holds
+        /// Days for which the rule applies
         #[arg(long, value_name = "N", default_value_t = RULE_DAYS, requires = "rule")]
         rule_days: u64,
         /// Limit the rule to this directory and those below it
         #[arg(long, value_name = "PATH", requires = "rule")]
         rule_directory: Option<String>,
     },
-    /// Undo an answer that the agent has not got yet
+    /// Undo an answer that the agent has not received yet
     Undo { id: AskId },
     /// Postpone a request
     Snooze {
@@ -173,7 +173,7 @@ pub(crate) enum Command {
         #[arg(long)]
         owner: Option<OwnerName>,
     },
-    /// Tell people elsewhere that something waits: a phone, a chat, a mailbox, a program
+    /// Notifications of waiting requests: to a phone, a chat, a mailbox, a program
     #[command(subcommand)]
     Notify(super::notify::Command),
     /// Remove a rule

@@ -1,5 +1,5 @@
-//! Agents, sessions, content and events in words for people; foreign text is made harmless on the way.
-//! Must not know: where they come from.
+//! Agents, sessions, content and events as text for people; foreign text is escaped.
+//! Must not know: their source.
 
 use plenary_client::{
     Error, Event, EventBody, LeftReason, Reply,

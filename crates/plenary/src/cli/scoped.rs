@@ -1,5 +1,5 @@
-//! `plenary token create`, `exchange`, `issued` and `revoke`: tokens beside an agent's own, with a scope.
-//! Must not know: which tokens are saved on this machine.
+//! `plenary token create`, `exchange`, `issued` and `revoke`: additional tokens of an agent, with a scope.
+//! Must not know: the tokens saved on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -23,13 +23,13 @@ pub(crate) struct Of {
 pub(crate) struct Create {
     #[command(flatten)]
     of: Of,
-    /// What it may do: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `project:ID`; more than one in quotes
+    /// Scope of the token: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `project:ID`; more than one in quotes
     #[arg(long)]
     scope: String,
-    /// When it ends: `1h`, `30d`; default: with the token that it is made with
+    /// Lifetime of the token: `1h`, `30d`; default: that of the token that creates it
     #[arg(long, value_name = "DURATION", value_parser = seconds)]
     expires_in: Option<u64>,
-    /// What you call it
+    /// Name of the token
     #[arg(long)]
     name: Option<String>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Exchange {
     /// The variable with the JWT, in place of a file
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     env: Option<String>,
-    /// What the token may do, where that is less than the server's rule admits
+    /// Scope of the token, if it is narrower than the server's rule
     #[arg(long)]
     scope: Option<String>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Exchange {
 pub(crate) struct Revoke {
     #[command(flatten)]
     of: Of,
-    /// The token's id, of `plenary token issued`
+    /// The token's id, as `plenary token issued` shows it
     id: String,
 }
 

@@ -1,5 +1,5 @@
-//! A directory of a test's own, gone with it.
-//! Must not know: what is put there.
+//! A temporary directory of a test, removed with it.
+//! Must not know: its content.
 
 use std::{
     ops::Deref,

@@ -1,5 +1,5 @@
-//! Words of a POSIX shell.
-//! Must not know: what they mean.
+//! Quoting for a POSIX shell.
+//! Must not know: the meaning of the words.
 
 /// A word as the shell takes it back, whatever is in it.
 pub(crate) fn quoted(word: &str) -> String {

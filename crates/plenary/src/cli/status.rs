@@ -1,4 +1,4 @@
-//! `plenary status`: is the server up, who am I to it, and what said so.
+//! `plenary status`: the server's health, the caller's identity, and its source.
 //! Must not know: how identities are resolved.
 
 use plenary_client::{Client, Error, Reply, me::Usage};

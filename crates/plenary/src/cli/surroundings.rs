@@ -1,5 +1,5 @@
-//! What a command finds around it: environment variables and the working directory.
-//! Must not know: what they mean.
+//! The environment of a command: variables and the working directory.
+//! Must not know: their meaning.
 
 use std::{path::PathBuf, rc::Rc};
 

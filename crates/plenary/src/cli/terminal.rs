@@ -1,5 +1,5 @@
 //! A name that stays the same in one terminal or coding session, and differs in another.
-//! Must not know: what the name is used for.
+//! Must not know: the use of the name.
 
 use super::surroundings::Surroundings;
 

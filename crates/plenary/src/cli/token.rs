@@ -1,5 +1,5 @@
-//! `plenary token`: the tokens saved on this machine; those with a scope, which the server makes, stand in `scoped`.
-//! Must not know: the server; nothing is asked of it here.
+//! `plenary token`: the tokens saved on this machine; tokens with a scope, which the server creates, are in `scoped`.
+//! Must not know: the server; this module makes no requests to it.
 
 use std::io::{BufRead, IsTerminal, Read};
 
@@ -27,11 +27,11 @@ pub(crate) enum Command {
     /// Exchange a JWT of a CI, or of SPIFFE, for a token of the agent that the server's rules name
     #[command(after_help = "Example:\n  export PLENARY_TOKEN=$(plenary token exchange --file jwt.txt)")]
     Exchange(scoped::Exchange),
-    /// Make a token of an agent that does less than its own
+    /// Create a token of an agent with a scope
     Create(scoped::Create),
-    /// List an agent's tokens beside its own, and the clients that it has let in
+    /// List an agent's additional tokens, and its OAuth clients
     Issued(scoped::Of),
-    /// End a token beside an agent's own, and those made with it
+    /// Revoke an additional token of an agent, and the tokens created with it
     Revoke(scoped::Revoke),
 }
 

@@ -1,4 +1,4 @@
-//! `plenary use`: the agent of this directory and all below it.
+//! `plenary use`: the agent of this directory and those below it.
 //! Must not know: the server.
 
 use clap::Args;

@@ -1,5 +1,5 @@
-//! `plenary watch`: everything that the caller may see, line by line, over every break of the stream, until Ctrl-C.
-//! Must not know: how the stream is kept up.
+//! `plenary watch`: all events that the caller may see, line by line, across disconnects, until Ctrl-C.
+//! Must not know: how the stream is resumed.
 
 use clap::Args;
 use plenary_client::{
@@ -16,8 +16,8 @@ use crate::out::{Out, Style, clean};
 
 /// Shown under `--help`.
 const HELP: &str = "\
-The operator sees everything, --owner what an owner may see, --as what an agent may see; `--as @OWNER` is you, and so is a \
-machine without the operator's token. With --json each line is one event as the server sent it.";
+With the operator's token you see all events, with --owner those of an owner, with --as those of an agent. With `--as @OWNER`, or \
+without the operator's token, you see the events of your person. With --json each line is one event as the server sent it.";
 
 /// What to follow.
 #[derive(Debug, Args)]

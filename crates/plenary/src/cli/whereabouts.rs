@@ -1,5 +1,5 @@
-//! Which server a command speaks to, and what said so.
-//! Must not know: what is asked of it.
+//! The server of a command, and the source of its address.
+//! Must not know: the requests.
 
 use std::{fmt, path::PathBuf};
 

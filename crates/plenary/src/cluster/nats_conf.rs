@@ -1,5 +1,5 @@
-//! The configuration of a NATS server that keeps journals.
-//! Must not know: which servers there are, beyond what it is told.
+//! The configuration of a NATS server for journals.
+//! Must not know: the servers, except its arguments.
 
 use clap::Args;
 

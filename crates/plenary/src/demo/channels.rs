@@ -1,4 +1,4 @@
-//! Agent Channel Protocol v2: two agents hand work over on a channel, the second one knowing nothing but its URL.
+//! Agent Channel Protocol v2: two agents hand work over on a channel; the second one knows only its URL.
 
 use anyhow::{Context as _, ensure};
 use http::Method;

@@ -1,5 +1,5 @@
-//! Agentic Protocol: what one session found out outlives it. A package is deposited, a second agent is briefed, a fact
-//! changes, and a person approves what has to be approved.
+//! Agentic Protocol: knowledge outlives its session. A package is deposited, a second agent is briefed, a fact
+//! changes, and a person approves a package.
 
 use std::time::Duration;
 

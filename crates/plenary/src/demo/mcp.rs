@@ -1,6 +1,6 @@
-//! The Model Context Protocol: two coding agents with nothing but their tools find each other, talk, hand over a file,
-//! and remember a decision.
-//! Must not know: what a tool is made of.
+//! The Model Context Protocol: two coding agents with only their tools find each other, talk, hand over a file, and
+//! store a decision.
+//! Must not know: how a tool is built.
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! Agent Protocol: an agent behind the server is asked, uses a tool, makes a document, asks back, and is told to stop.
+//! Agent Protocol: an agent behind the server gets a request, uses a tool, makes a document, asks a question, and is
+//! canceled.
 //! Must not know: how an agent is hosted.
 
 use anyhow::{Context as _, ensure};

@@ -1,5 +1,5 @@
-//! The players of the demonstration: what they send and get is told or printed, and checked.
-//! Must not know: the play.
+//! The players of the demonstration: their requests and responses are told or printed, and checked.
+//! Must not know: the script.
 
 mod frames;
 mod mcp;

@@ -1,4 +1,4 @@
-//! The demonstration as a story: what crosses the wire, in a sentence, where it moves the story on. Pure.
+//! The demonstration as a story: a sentence for each exchange that advances the story. Pure.
 //! Must not know: how it is printed.
 
 use serde_json::Value;

@@ -1,6 +1,6 @@
-//! Foreign text made harmless for a terminal: no control character, no text direction,
-//! nothing invisible, no forged line.
-//! Must not know: where the text comes from.
+//! Escapes foreign text for a terminal: no control character, no text direction, no invisible character, no forged
+//! line.
+//! Must not know: the source of the text.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The one place that prints: data on standard output, everything else on standard error.
-//! Must not know: what the data means.
+//! The only place that prints: data on standard output, everything else on standard error.
+//! Must not know: the meaning of the data.
 
 mod clean;
 mod progress;

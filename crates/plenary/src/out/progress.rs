@@ -1,5 +1,5 @@
-//! How far long work has come: one line on a terminal that is written anew, and nothing where nobody watches.
-//! Must not know: what the work is.
+//! The progress of long work: one line on a terminal that is rewritten, and nothing without a terminal.
+//! Must not know: the work.
 
 use std::{
     io::{self, IsTerminal, Write},

@@ -1,5 +1,5 @@
-//! Columns of text that fit the terminal: the last column gives way, and what is cut ends in `…`.
-//! Must not know: what stands in the cells.
+//! Columns of text that fit the terminal: the last column is shortened, and shortened text ends in `…`.
+//! Must not know: the content of the cells.
 
 use super::clean;
 

@@ -1,5 +1,5 @@
-//! Moments and spans in words, always in UTC.
-//! Must not know: what time it is.
+//! Times and durations as text, always in UTC.
+//! Must not know: the current time.
 
 use plenary_kernel::TimestampMs;
 

@@ -1,4 +1,4 @@
-//! Why a server does not start, with what to do about it where that is known.
+//! The reasons why a server does not start, with remedies if known.
 //! Must not know: how a server is started.
 
 use std::{io::ErrorKind, path::Path, time::Duration};

@@ -1,5 +1,5 @@
-//! What goes on beside requests: events are handed to the rooms, cursors are written, leases are kept, and each room has
-//! its own turns.
+//! The background work: dispatches events to the rooms, writes cursors, renews leases, and runs the periodic work of
+//! each room.
 //! Must not know: any one room.
 
 use std::{sync::Arc, time::Duration};

@@ -1,5 +1,5 @@
-//! What a node of a cluster runs with: the NATS servers, and the network among those that they keep.
-//! Must not know: what goes over them.
+//! The settings of a cluster node: the NATS servers, and its network on them.
+//! Must not know: the journal's content.
 
 use std::{path::Path, time::Duration};
 

@@ -1,5 +1,5 @@
-//! The server: a store is opened, the rooms are built on it, a listener serves them, and background work keeps
-//! them going. Only this part names concrete backends.
+//! The server: opens a store, builds the rooms on it, serves them with a listener, and runs background work. Only
+//! this part names concrete backends.
 
 mod agents;
 mod background;

@@ -1,5 +1,5 @@
-//! Which model packages are found by in their meaning, and where its vectors are kept: in the data directory, in
-//! PostgreSQL, or in memory where there is neither.
+//! The embedding model for search by meaning, and the storage of its vectors: in the data directory, in PostgreSQL,
+//! or otherwise in memory.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The operator's token (wire.md D.1): from the environment, or made at the first start and kept in a file that
-//! only its owner can read.
+//! The operator's token (wire.md D.1): from the environment, or generated at the first start and stored in a file
+//! that only its owner can read.
 
 use std::path::{Path, PathBuf};
 

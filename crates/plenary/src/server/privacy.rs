@@ -1,6 +1,6 @@
-//! What the server keeps in its data directory is for its owner alone, also where the directory itself was made by
-//! somebody else and is open: its directories are made and kept 0700, its files 0600.
-//! Must not know: what is in them.
+//! Access to the server's files: only its own user can read them, even if another user created the directory or it is
+//! open: its directories are created and kept 0700, its files 0600.
+//! Must not know: their content.
 
 use std::{
     fs::{self, DirBuilder, Permissions},

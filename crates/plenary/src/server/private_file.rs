@@ -1,5 +1,5 @@
 //! Files of the data directory that only its owner can read.
-//! Must not know: what is in them.
+//! Must not know: their content.
 
 use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 

@@ -1,4 +1,5 @@
-//! Whether the store writes: a small write of its own, at most one under way and one a second, however many ask.
+//! Checks whether the store can write: with a small write, at most one at a time and one a second, for any number of
+//! callers.
 //! Must not know: HTTP.
 
 use std::{sync::Arc, time::Duration};

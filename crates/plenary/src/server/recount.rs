@@ -1,6 +1,6 @@
-//! Counts what each owner stores out of a whole log, and holds the counters of the store against it, and the contents of
-//! files against what the log says of them.
-//! Must not know: how an event is counted; its room does. How a log is walked.
+//! Counts each owner's storage from the whole log, and compares it with the store's counters, and the stored files
+//! with the log.
+//! Must not know: how an event is counted; its room does this. How a log is scanned.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The rooms of a server, built on each other and on its store.
-//! Must not know: what goes on beside requests, or how it is served.
+//! Builds the rooms of a server on each other and on its store.
+//! Must not know: background work, or the listener.
 
 use std::sync::Arc;
 
@@ -191,7 +191,7 @@ async fn accounts(
     accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
     accounts.begin().await.context("reading where the log stands")?;
     let issuers = issuers(settings)?;
-    accounts.set_issuer_proofs(issuers.iter().flat_map(|issuer| issuer.proofs()));
+    accounts.set_issuer_proofs(issuers.proofs());
     Ok((accounts, issuers))
 }
 

@@ -1,5 +1,5 @@
-//! Which store a server runs on, and which index beside it: SQLite in a directory, memory, PostgreSQL, or a replica of a
-//! cluster's log in a directory.
+//! The store of a server, and its index: SQLite in a directory, memory, PostgreSQL, or a replica of a cluster's log
+//! in a directory.
 
 use std::{path::Path, sync::Arc, time::Duration};
 

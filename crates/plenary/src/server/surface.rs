@@ -1,4 +1,4 @@
-//! The whole router, and the operations that belong to no protocol: health, readiness, metrics, the description.
+//! The whole router, and the operations outside any protocol: health, readiness, metrics, the description.
 
 use std::{
     net::SocketAddr,

@@ -1,6 +1,6 @@
-//! The server's own operations as tools of the models that it runs: listed when the configuration is read, called in the
-//! name of the run's agent once the server is there.
-//! Must not know: which tools there are, or what they do.
+//! The server's own operations as tools of hosted models: listed when the configuration is read, called in the name
+//! of the run's agent once the server runs.
+//! Must not know: the list of tools, or their effects.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Counts what each owner stores in a store from before that was counted, once.
-//! Must not know: how an event is counted; its room does.
+//! Counts each owner's storage once, for a store from before it was counted.
+//! Must not know: how an event is counted; its room does this.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! Where the server can be reached from this machine, in a file of its data directory while it runs, so that the
-//! commands find it. Only a convenience: where it can't be written, the server runs all the same.
-//! Must not know: who reads it.
+//! The server's local address, in a file of its data directory while it runs, so that commands find it. It is only a
+//! convenience: if the file cannot be written, the server still runs.
+//! Must not know: the readers.
 
 use std::path::PathBuf;
 

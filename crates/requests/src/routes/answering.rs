@@ -1,5 +1,5 @@
-//! What people do: answer, one or many, take back, put off, leave to others.
-//! Must not know: what an answer sets going.
+//! The operations of people: answer one or many, undo, postpone, delegate.
+//! Must not know: the effects of an answer.
 
 use axum::{Json, extract::State};
 use http::Method;

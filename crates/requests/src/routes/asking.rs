@@ -1,5 +1,5 @@
-//! What agents do: ask, read and wait, give up.
-//! Must not know: who answers.
+//! The operations of agents: ask, read and wait, withdraw.
+//! Must not know: the person who answers.
 
 use std::time::Duration;
 

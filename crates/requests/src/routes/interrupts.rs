@@ -1,5 +1,5 @@
-//! The shapes of an inbox for agents that others have: an interrupt with what it allows, and a response to it.
-//! Must not know: more than the requests have.
+//! The types of common agent inboxes: an interrupt with its allowed answers, and a response to it.
+//! Must not know: members that requests do not have.
 
 use axum::{
     Json,

@@ -1,5 +1,6 @@
-//! The operations of this room: parse, call the room, translate the reply. Checks come in the order 401, 404, 400, 409.
-//! Must not know: what a command may do.
+//! The operations of this room: parse, call the room, translate the reply. Checks come in the order 401, 404, 400,
+//! 409.
+//! Must not know: the rules of a command.
 
 mod answering;
 mod asking;

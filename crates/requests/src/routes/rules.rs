@@ -1,5 +1,5 @@
 //! The rules of an owner.
-//! Must not know: how a rule comes of an answer.
+//! Must not know: how an answer creates a rule.
 
 use axum::{
     Json,

@@ -1,4 +1,4 @@
-//! One-tap links: a page with one form, without script, for whoever has the link.
+//! One-tap links: a page with one form, without script, for everyone with the link.
 //! Must not know: where a link is sent.
 
 use axum::{

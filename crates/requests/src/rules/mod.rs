@@ -1,4 +1,4 @@
-//! Rules: what a person answered once is answered in the same way from then on, for one agent and one tool.
+//! Rules: a person's answer is repeated automatically for later requests of one agent and one tool.
 //! Must not know: HTTP, or when an answer becomes a rule.
 
 pub mod event;

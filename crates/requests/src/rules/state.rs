@@ -1,5 +1,5 @@
 //! The rules of an owner: the fold of their stream. Pure.
-//! Must not know: what a rule answers.
+//! Must not know: the matching requests.
 
 use std::collections::BTreeMap;
 

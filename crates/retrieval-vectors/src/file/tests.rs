@@ -1,4 +1,4 @@
-//! What is read back from the file, and what of it a crash may take.
+//! The data that is read back from the file, and the part that a crash may lose.
 //! Must not know: models.
 
 use std::io::Write as _;

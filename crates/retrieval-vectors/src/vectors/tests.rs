@@ -1,4 +1,4 @@
-//! The index on a model whose vectors are the words of a text, so that the suite of all indexes speaks of it too.
+//! The index with a model whose vectors are the words of a text, so that the common suite of indexes applies to it.
 //! Must not know: any real model.
 
 use std::{

@@ -1,6 +1,6 @@
-//! How text becomes words: of letters and digits in any script, lower case, without accents, without English words that
-//! say nothing, in the stem of their English form. Identifiers are found by their parts and whole; scripts that are
-//! written without spaces by pairs of characters.
+//! The tokenizer: words of letters and digits in any script, lower case, without accents, without English stop words,
+//! stemmed as English. Identifiers are indexed by their parts and as a whole; scripts without spaces by pairs of
+//! characters.
 //! Must not know: documents, or any index.
 
 mod script;

@@ -1,5 +1,5 @@
-//! Which scripts are written without spaces between words.
-//! Must not know: what is made of them.
+//! The scripts without spaces between words.
+//! Must not know: the tokens.
 
 /// Ranges of such scripts: Thai, Lao, Myanmar, Khmer, Hangul, kana, Han.
 const WITHOUT_SPACES: [(char, char); 14] = [

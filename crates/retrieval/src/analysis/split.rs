@@ -1,5 +1,5 @@
-//! Where words begin and end.
-//! Must not know: what becomes of a word.
+//! The boundaries of words.
+//! Must not know: the use of a word.
 
 use super::{Purpose, script::is_without_spaces};
 

@@ -1,4 +1,4 @@
-//! What is nearer comes first.
+//! Better matches come first.
 //! Must not know: any backend.
 
 use super::{Place, body, document, found, put};

@@ -1,4 +1,4 @@
-//! What may stand in texts and queries.
+//! The characters of texts and queries.
 //! Must not know: any backend.
 
 use super::{Place, body, document, found, put};

@@ -1,4 +1,4 @@
-//! What is written is found, once, and the cursor goes with it.
+//! Written documents are found, once, and the cursor moves with them.
 //! Must not know: any backend.
 
 use plenary_kernel::Position;

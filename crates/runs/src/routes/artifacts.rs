@@ -1,5 +1,5 @@
-//! What agents made, for whoever may read its thread (SC-47). It is given out so that no browser runs it.
-//! Must not know: where it is kept.
+//! Download of artifacts, for callers that may read the thread (SC-47), in a form that no browser executes.
+//! Must not know: where they are stored.
 
 use axum::{
     body::Body,

@@ -1,4 +1,4 @@
-//! Which agents there are, what they are, and what they are configured with (SC-9, SC-10, SC-33).
+//! The list of agents, their descriptions and their configurations (SC-9, SC-10, SC-33).
 //! Must not know: runs.
 
 use axum::{

@@ -1,4 +1,4 @@
-//! The events of a run or a thread: as they stand, since the last call, or live (SC-12, SC-36 to SC-38, SC-42).
+//! The events of a run or a thread: all, since the last call, or live (SC-12, SC-36 to SC-38, SC-42).
 //! Must not know: how they are stored.
 
 use axum::extract::{Path, Query, State, rejection::QueryRejection};

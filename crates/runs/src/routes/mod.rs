@@ -1,5 +1,5 @@
-//! The public operations of the Agent Protocol: parse, ask, translate the answer (wire.md 4.2, D.8).
-//! Must not know: what becomes of a command.
+//! The public operations of the Agent Protocol: parse, call, translate the answer (wire.md 4.2, D.8).
+//! Must not know: the effect of a command.
 
 mod artifacts;
 mod discovery;

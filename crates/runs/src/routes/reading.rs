@@ -1,4 +1,4 @@
-//! Where a run stands, and which threads there are (SC-40, SC-41).
+//! The state of a run, and the list of threads (SC-40, SC-41).
 //! Must not know: how they are stored.
 
 use axum::{

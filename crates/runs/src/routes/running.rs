@@ -1,4 +1,4 @@
-//! Asking an agent for a run, answering it, stopping it (SC-11, SC-35, SC-39, SC-45, SC-46).
+//! Starting a run, resuming it, canceling it (SC-11, SC-35, SC-39, SC-45, SC-46).
 //! Must not know: what an agent does.
 
 use axum::{
@@ -34,10 +34,10 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Start, resume or cancel a run")
         .tool("runs")
         .description(
-            "A ChatRequest starts a run, in a new thread or in `thread_id`; an active run is resumed or canceled by \
-             `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and \
-             the RunStarted, with `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread \
-             is active at a time; the others wait.",
+            "A ChatRequest starts a run, in a new thread or in `thread_id`; `run_id` resumes or cancels an active run. \
+             202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the \
+             RunStarted, with `wait=result` 200 and the RunCompleted or the WaitForInput. The runs of a thread are \
+             active one at a time.",
         )
         .query::<RunQuery>()
         .request::<RunBody>()
@@ -45,7 +45,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         .or_empty(StatusCode::ACCEPTED)
         .errors(Class::Forbidden, &["forbidden"])
         .errors(Class::Conflict, &["run_not_active"])
-        .errors(Class::Unprocessable, &["missing_run_id", "invalid_run_id", "invalid_request_keys", "invalid_args", "args_too_large"])
+        .errors(Class::Unprocessable, &["missing_run_id", "invalid_run_id", "invalid_request_keys", "invalid_event_id", "invalid_args", "args_too_large"])
         .errors(Class::TooMany, &["too_many_streams"]);
     let stream_doc = of_agent(
         "run.stream",
@@ -151,7 +151,7 @@ async fn run(
             about(&mut response, agent.name(), begun.reply.run, begun.reply.thread);
             Ok(replayed(response, begun.replayed))
         }
-        Ask::Resume { run, thread } => {
+        Ask::Resume { run, thread, asked } => {
             let caller = asking.caller(agent);
             let at = runs.interrupted(&asking, agent, run, thread).await?;
             let key = request::key(
@@ -160,7 +160,7 @@ async fn run(
                 &headers,
                 body.bytes(),
             )?;
-            let command = ResumeRun { caller, run, body: body.bytes().clone() };
+            let command = ResumeRun { caller, run, asked, body: body.bytes().clone() };
             let done = runs.ask(at, command, key.as_ref()).await?;
             Ok(accepted(agent.name(), at, &done))
         }

@@ -1,5 +1,5 @@
-//! Stopping and starting an agent as a whole, its owner's switch; and letting go of one that came by itself.
-//! Must not know: what ends when it is turned.
+//! Stopping and starting an agent as a whole, its owner's switch; and dismissing an enlisted one.
+//! Must not know: the effects.
 
 use axum::{
     Json,

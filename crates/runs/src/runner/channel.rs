@@ -1,5 +1,5 @@
-//! The two ends of a run: what its runner says and is asked, and who listens. Bounded both ways.
-//! Must not know: who listens, or what becomes of it.
+//! The two ends of a run: the runner's output and input, and the receiver. Bounded both ways.
+//! Must not know: the receiver, or its use of the output.
 
 use std::sync::{
     Arc,

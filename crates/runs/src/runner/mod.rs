@@ -1,6 +1,6 @@
-//! Between the room and where agents run: a kind of agent is a [`Runner`], and all that it needs of the room is the
-//! [`Run`] that it gets. The room writes the log, the ids and the base members, queues runs, watches time and size,
-//! and ends what does not end by itself.
+//! The interface between the room and the kinds of agents: a kind is a [`Runner`], and its only access to the room is
+//! the [`Run`] that it gets. The room writes the log, the ids and the base members, queues runs, enforces time and
+//! size, and ends runs that do not end by themselves.
 //! Must not know: HTTP, the log, or any kind of agent.
 
 mod channel;

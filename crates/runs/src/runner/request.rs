@@ -1,5 +1,5 @@
-//! A request as a runner gets it: every member as it was sent, and what the room knows about it.
-//! Must not know: whether it is allowed.
+//! A request as a runner gets it: every member unchanged, with the room's own data.
+//! Must not know: permissions.
 
 use std::sync::Arc;
 

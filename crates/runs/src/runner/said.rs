@@ -1,4 +1,4 @@
-//! What a runner says: events with their own members (wire.md 4.1). The base members are written by the room.
+//! The output of a runner: events with their own members (wire.md 4.1). The room writes the base members.
 //! Must not know: runs, threads, or where an event goes.
 
 use bytes::Bytes;

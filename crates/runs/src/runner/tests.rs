@@ -1,4 +1,4 @@
-//! The runner's side: what it says and is asked, and what a program's lines are read as.
+//! The runner's side: its output and input, and the parsing of a program's lines.
 
 use std::{pin::Pin, sync::Arc};
 

@@ -1,8 +1,8 @@
-//! Given what stands on a thread, when something is asked of it, then this follows.
+//! Given, when, then: the events of a thread, a command, the decision.
 
 use serde_json::Map;
 
-use super::thread::Thread;
+use super::thread::{ADMITTED, Thread};
 use crate::{
     decide::{CallerStanding, INTERRUPTED, Rejection},
     event::{Leaves, ThreadEvent},
@@ -193,6 +193,32 @@ fn sc_44_sc_45_only_a_run_that_waits_is_resumed() {
     assert_eq!(thread.resume("@a.b", None), Ok(run));
     assert_eq!(thread.status(run), RunStatus::Running);
     assert_eq!(thread.resume("@a.b", Some(run)), Err(Rejection::RunNotActive), "one answer for one question");
+}
+
+#[test]
+fn an_answer_to_one_question_is_none_to_the_next() {
+    let mut thread = Thread::default();
+    let run = thread.start().run;
+    let ask = |thread: &mut Thread| {
+        // What is said while it waits changes nothing.
+        thread.say(run, vec![Event::wait_for_input(&Map::new()), Event::text("…")]);
+        let asked = thread.state.run(run).unwrap();
+        (asked.asks, asked.waits)
+    };
+    let (first, first_at) = ask(&mut thread);
+    let answer = |thread: &mut Thread, asked| thread.resume_asked("@a.b", Some(run), (ADMITTED, asked));
+    assert_eq!(answer(&mut thread, Some(first)), Ok(run));
+    assert_eq!(thread.events.last().unwrap().ends_question(), Some(first_at));
+    let (second, second_at) = ask(&mut thread);
+    assert_eq!(answer(&mut thread, Some(first)), Err(Rejection::RunNotActive));
+    assert_eq!(thread.status(run), RunStatus::Waiting);
+    let (third, _) = ask(&mut thread);
+    let replaced = thread.events.iter().filter_map(ThreadEvent::ends_question).last();
+    assert_eq!(replaced, Some(second_at), "who asks anew waits for no answer to the question before");
+    assert_eq!(answer(&mut thread, Some(second)), Err(Rejection::RunNotActive));
+    assert_eq!(answer(&mut thread, Some(third)), Ok(run));
+    ask(&mut thread);
+    assert_eq!(answer(&mut thread, None), Ok(run), "who names none answers what is asked now");
 }
 
 #[test]

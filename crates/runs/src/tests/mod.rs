@@ -1,4 +1,4 @@
-//! Tests of the pure part: what follows from what, what is stored, what goes out.
+//! Tests of the pure part: decisions, stored forms, wire forms.
 
 mod deciding;
 mod random;

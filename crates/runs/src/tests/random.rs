@@ -1,4 +1,4 @@
-//! Whatever is asked in whatever order, a thread keeps its promises.
+//! A thread keeps its invariants for any commands in any order.
 
 use proptest::prelude::*;
 use serde_json::Map;

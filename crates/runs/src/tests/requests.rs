@@ -1,4 +1,4 @@
-//! What a body is taken for, and what is wrong with it.
+//! The parsing of bodies, and their errors.
 
 use bytes::Bytes;
 use serde_json::{Value, json};

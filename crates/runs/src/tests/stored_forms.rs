@@ -45,7 +45,8 @@ fn asked() -> Vec<Sample> {
         request: request.clone(),
     };
     let of_another = RunQueued { payer: Some("bob".parse().unwrap()), opens: None, ..queued.clone() };
-    let asked = Interrupt { run, by, request };
+    let asked = Interrupt { run, by, question: None, request };
+    let answered = Interrupt { question: Some(Version(3)), ..asked.clone() };
     vec![
         (
             ThreadEvent::RunQueued(queued),
@@ -66,6 +67,12 @@ fn asked() -> Vec<Sample> {
             INPUT,
         ),
         (
+            ThreadEvent::RunResumed(answered),
+            "RunResumed",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","question":3}"#,
+            INPUT,
+        ),
+        (
             ThreadEvent::CancelRequested(asked),
             "CancelRequested",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
@@ -82,7 +89,14 @@ fn said() -> Vec<Sample> {
         role: Role::Assistant,
         depth: 1,
         artifact: None,
+        replaces: None,
         members: Bytes::from_static(b"{\"content\":\"hi\"}"),
+    };
+    let asked_again = EventEmitted {
+        kind: EventKind::WaitForInput,
+        replaces: Some(Version(3)),
+        members: Bytes::from_static(b"{}"),
+        ..emitted.clone()
     };
     let artifact = Artifact {
         id: "art_1".into(),
@@ -109,6 +123,12 @@ fn said() -> Vec<Sample> {
             "EventEmitted",
             r#"{"run":"00000000-0007-7000-8000-000000000000","id":2,"kind":"TextOutput","role":"assistant","depth":1}"#,
             "{\"content\":\"hi\"}",
+        ),
+        (
+            ThreadEvent::EventEmitted(asked_again),
+            "EventEmitted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","id":2,"kind":"WaitForInput","role":"assistant","depth":1,"replaces":3}"#,
+            "{}",
         ),
         (
             ThreadEvent::EventEmitted(made),

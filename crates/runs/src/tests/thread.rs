@@ -125,7 +125,16 @@ impl Thread {
         run: Option<RunId>,
         standing: CallerStanding,
     ) -> Result<RunId, Rejection> {
-        let command = ResumeRun { caller: caller(who), run, body: "{\"request_keys\":{}}".into() };
+        self.resume_asked(who, run, (standing, None))
+    }
+
+    pub(super) fn resume_asked(
+        &mut self,
+        who: &str,
+        run: Option<RunId>,
+        (standing, asked): (CallerStanding, Option<u64>),
+    ) -> Result<RunId, Rejection> {
+        let command = ResumeRun { caller: caller(who), run, asked, body: "{\"request_keys\":{}}".into() };
         let decided = decide::resume(&self.state, standing, &command);
         self.take(decided).map(|reply| reply.run)
     }

@@ -1,4 +1,4 @@
-//! What events are on the wire.
+//! The wire forms of events.
 
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ fn sc_22_sc_24_sc_25_every_event_has_the_base_members_and_its_own() {
         role: Role::Assistant,
         depth: 1,
         artifact: None,
+        replaces: None,
         members: Bytes::from_static(b"{\"content\":\"a \\\"b\\\"\",\"more\":1.0e2}"),
     };
     let text = ThreadEvent::EventEmitted(emitted.clone());
@@ -110,6 +111,7 @@ fn sc_47_an_artifact_keeps_its_id_apart_from_the_events() {
         role: Role::Assistant,
         depth: 1,
         artifact: Some(artifact),
+        replaces: None,
         members: Bytes::from_static(b"{\"name\":\"a.pdf\",\"mime_type\":\"application/pdf\"}"),
     };
     let own = json!({

@@ -38,6 +38,34 @@ async fn sc_44_sc_45_a_run_waits_for_input_and_goes_on_in_its_stream() {
 }
 
 #[tokio::test]
+async fn what_a_person_says_to_one_question_is_not_given_to_the_next() {
+    let house = House::new().await;
+    let steps = demo(&json!([{"wait_for_input": {"a": "List?"}}, {"wait_for_input": {"a": "Remove?"}}]));
+    let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &steps).await;
+    let first_id = answer.ok(200)["id"].clone();
+    let (run, thread) = (answer.header("x-run-id"), answer.header("x-thread-id"));
+    let place = (thread.parse().unwrap(), run.parse().unwrap());
+    let asked = async || house.runs.thread(place.0).await.unwrap().run(place.1).unwrap().waits;
+    let first = asked().await;
+    let yes = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": {"a": "yes"}});
+    let say = async |question| {
+        let body = yes.to_string().into();
+        house.runs.resume_for_person(place, |at| at == question, body).await.unwrap();
+    };
+    say(first).await;
+    while asked().await == first {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    say(first).await;
+    assert_eq!(house.status("echo", &run).await["status"], "waiting", "the same answer came twice");
+    let mut named = yes.clone();
+    named["event_id"] = first_id;
+    house.post(&house.acme, "/agent/echo/run", &named).await.refused(409, "run_not_active");
+    say(asked().await).await;
+    assert_eq!(types(&house.whole("echo", &run).await).last(), Some(&"RunCompleted"));
+}
+
+#[tokio::test]
 async fn an_answer_that_is_repeated_under_its_key_is_given_once() {
     let house = House::new().await;
     let steps = demo(&json!([{"wait_for_input": {"a": "A"}}]));

@@ -1,5 +1,5 @@
-//! What can be asked of a file. Pure.
-//! Must not know: how its content travels.
+//! The commands on a file. Pure.
+//! Must not know: the transport of its content.
 
 use plenary_kernel::{AgentHandle, FileId};
 use schemars::JsonSchema;

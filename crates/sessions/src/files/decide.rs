@@ -1,5 +1,5 @@
 //! The deciders of files. No I/O, clock, randomness or async. Pure.
-//! Must not know: who may name a file, or read it.
+//! Must not know: permissions to name or read a file.
 
 use plenary_engine::Decision;
 use plenary_kernel::Stamp;

@@ -1,5 +1,5 @@
-//! Files that nobody wants: uploads that came to nothing, files that no message named in time, files of agents that are
-//! gone. First nobody finds them any more; then their contents go.
+//! Removes unused files: interrupted uploads, files that no message named in time, files of deleted agents. First
+//! they become invisible; then their contents are removed.
 //! Must not know: HTTP.
 
 use plenary_engine::{Command, ExecuteError};

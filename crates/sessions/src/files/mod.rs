@@ -1,6 +1,6 @@
-//! Files of session messages: uploaded once, named by messages, read by whoever may read such a message. What is
-//! uploaded and not named by a message is removed after a while.
-//! Must not know: what a file holds.
+//! Files of session messages: uploaded once, named by messages, readable by every agent that may read such a message.
+//! An upload that no message names is removed after a while.
+//! Must not know: the content of a file.
 
 pub mod command;
 pub mod decide;

@@ -1,6 +1,6 @@
-//! The body of an upload, `multipart/form-data` with one part, read piece by piece. What stands around the content is
-//! bounded, so that no more of a body is in memory than what has just come.
-//! Must not know: where the content goes.
+//! Parses the body of an upload, `multipart/form-data` with one part, piece by piece. The bytes around the content
+//! are bounded, so that memory never holds more than the last piece.
+//! Must not know: the destination of the content.
 
 use std::{
     pin::Pin,

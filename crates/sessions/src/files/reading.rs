@@ -1,5 +1,5 @@
-//! Who may read a file: whoever uploaded it, its owner, and everybody who may read a message that names it.
-//! Must not know: HTTP, or what a file holds.
+//! Permissions to read a file: its uploader, its owner, and every agent that may read a message that names it.
+//! Must not know: HTTP, or the content of a file.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What is said of an upload or a file that is refused.
-//! Must not know: when that is.
+//! The refusals of uploads and files.
+//! Must not know: their conditions.
 
 use plenary_blobs::{Fault, PutError};
 use plenary_kernel::{Class, Refusal, SharesFull};

@@ -1,6 +1,6 @@
-//! The operations of files: upload and download. They are opaque: nothing looks into them, and no browser takes them for
-//! a page of ours.
-//! Must not know: who may read a file.
+//! The operations of files: upload and download. Files are opaque: the server does not read their content, and no
+//! browser treats them as a page of this server.
+//! Must not know: permissions to read a file.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! An upload, from its first byte to the file: begun, written to disk while it comes, kept. What comes to nothing leaves
-//! nothing.
-//! Must not know: HTTP, or how a body is made up.
+//! An upload, from its first byte to the file: started, written to disk while it arrives, stored. A failed upload
+//! leaves nothing.
+//! Must not know: HTTP, or the form of a body.
 
 use std::time::Duration;
 

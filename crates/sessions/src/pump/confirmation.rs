@@ -1,4 +1,4 @@
-//! Confirmation: what has been sent counts as taken when the pong comes that answers a ping behind it (wire.md D.4).
+//! Confirmation: events count as received when a pong answers a ping that was sent after them (wire.md D.4).
 //! Must not know: how events are read, or in which form they are written.
 
 use axum::extract::ws::Message;

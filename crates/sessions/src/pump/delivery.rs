@@ -1,5 +1,5 @@
-//! Delivery: marked streams are read to their end, what the agent may see is written.
-//! Must not know: what has been confirmed.
+//! Delivery: reads marked streams to their end, and writes the events that the agent may see.
+//! Must not know: confirmation.
 
 use axum::extract::ws::Utf8Bytes;
 use plenary_accounts::INBOX;

@@ -1,6 +1,6 @@
-//! The pages of one session as one reader goes through them: from the shared tail, else from the store. While a
-//! page of a long reading is written, the next one is already being read.
-//! Must not know: who reads, or what is shown.
+//! The pages of one session for one reader: from the shared tail, otherwise from the store. While a page is written,
+//! the next one is already being read.
+//! Must not know: the reader, or the filter.
 
 use std::sync::Arc;
 

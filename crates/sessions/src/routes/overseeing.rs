@@ -1,5 +1,5 @@
-//! The sessions of an agent as its owner and the operator read them: what the agent is shown, no more, and without a mark.
-//! The paths of the protocol itself are for agents alone (wire.md D.9).
+//! The sessions of an agent for its owner and the operator: exactly the agent's view, without changing marks. The
+//! paths of the protocol itself are only for agents (wire.md D.9).
 //! Must not know: how a session changes.
 
 use axum::{

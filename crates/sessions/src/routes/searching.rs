@@ -1,5 +1,5 @@
 //! `GET /search/messages`.
-//! Must not know: what a search reads.
+//! Must not know: the content of a search.
 
 use axum::{
     Json,

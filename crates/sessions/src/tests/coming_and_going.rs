@@ -1,5 +1,5 @@
-//! Connections that open while the end of the one before is being written, and stores that can't take it (ASP-41,
-//! ASP-49).
+//! Connections that open while the end of the previous one is being written, and stores that refuse the write
+//! (ASP-41, ASP-49).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Joining, inviting, leaving, ending, and being made to leave.
+//! Joining, inviting, leaving, ending, and eviction.
 
 use plenary_kernel::TimestampMs;
 

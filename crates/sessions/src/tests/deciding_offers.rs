@@ -1,4 +1,4 @@
-//! Invitations by strangers: how they are told from others, where they are indexed, and how many there may be.
+//! Invitations by strangers: their detection, their index, and their limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Connections that drop and come back.
+//! Connections that drop and return.
 
 use super::scene::{given, table};
 

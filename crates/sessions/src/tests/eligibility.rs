@@ -1,4 +1,4 @@
-//! Who may read what, by the numbers on the wire (ASP C.5, decisions of wire.md D.9).
+//! What each agent may read, by the numbers on the wire (ASP C.5, decisions of wire.md D.9).
 
 use plenary_kernel::{TimestampMs, Version};
 

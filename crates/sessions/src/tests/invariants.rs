@@ -1,4 +1,4 @@
-//! What holds after every move of every story.
+//! The invariants after every step of every story.
 
 use std::collections::{BTreeMap, BTreeSet};
 

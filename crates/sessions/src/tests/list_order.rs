@@ -1,4 +1,4 @@
-//! Lists go by the order in which sessions began, whatever the clock says.
+//! Lists are ordered by the start of the sessions, whatever the clock.
 
 use std::sync::{
     Arc,

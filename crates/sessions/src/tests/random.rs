@@ -1,4 +1,4 @@
-//! Random stories: what four agents might ask for, one after the other.
+//! Random stories: commands of four agents, one after the other.
 
 use proptest::{collection::vec, prelude::*};
 

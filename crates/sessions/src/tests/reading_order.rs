@@ -1,5 +1,5 @@
-//! What one connection is shown of one session, however commits, reads and new connections interleave, and with the
-//! state in memory ahead of the disk as it may be.
+//! The events that one connection gets of one session, for every interleaving of commits, reads and new connections,
+//! and with the state in memory ahead of the disk.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Given, when, then: what stands on a session's stream, who asks for what, and what comes of it.
+//! Given, when, then: the events of a session's stream, a command and its caller, and the decision.
 //!
 //! The givens are sentences of what has happened, and of trust: `bob blocks ann`, `bob is-closed`, `bob lists ann`,
 //! `bob is-unknown`, `bob is-deleted`, `ann is-revoked`. Without one everybody exists and is open.

@@ -1,4 +1,4 @@
-//! What peers get, to the byte: every event in its three forms (wire.md 2.1, D.4), and the rules that hold for all.
+//! The responses, byte for byte: every event in its three forms (wire.md 2.1, D.4), and the rules for all of them.
 
 use plenary_log::{Fault, StoredEvent};
 use serde_json::{Map, Value};

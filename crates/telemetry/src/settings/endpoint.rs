@@ -1,4 +1,4 @@
-//! Where spans are posted to: the URL for traces as it stands, or `v1/traces` below the one for everything.
+//! The URL of the collector: the URL for traces unchanged, or `v1/traces` below the general one.
 //! Must not know: the other settings.
 
 use http::Uri;

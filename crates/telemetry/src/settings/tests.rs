@@ -1,4 +1,4 @@
-//! What each variable means, and what is said of one that means nothing.
+//! The effect of each variable, and the message for an invalid one.
 
 use super::*;
 

@@ -66,6 +66,73 @@ async fn whoever_wants_to_hear_of_a_task_is_told_when_it_waits_and_when_it_is_ov
     assert_eq!(rest(&get(&nick, &path).await), json!({"configs": []}));
 }
 
+/// What was set with a token ends with it, by whoever ends it; what the agent's own token set goes on.
+#[tokio::test]
+async fn what_a_token_has_set_ends_with_the_token() {
+    let server = config("").start().await;
+    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
+    let made = nick.post("/agents/me/tokens", json!({"scope": "write"})).await.ok(201);
+    let scoped = server.bearer(made["token"].as_str().expect("a token"));
+    let task = waiting(&nick, "m-1").await;
+    let path = format!("{ECHO}/tasks/{task}/pushNotificationConfigs");
+    for (bearer, id) in [(&scoped, "scoped"), (&*nick, "own")] {
+        let wanted = json!({"id": id, "url": format!("{}/{id}", receiver.url())});
+        rest(&bearer.call("POST", &path, &[VERSION], Some(&wanted)).await);
+    }
+    let told = taken(&receiver, 2).await;
+    assert!(told.iter().all(|call| state(call) == "TASK_STATE_INPUT_REQUIRED"), "{told:?}");
+    let id = made["id"].as_str().expect("an id");
+    assert_eq!(nick.call("DELETE", &format!("/agents/me/tokens/{id}"), &[], None).await.status, 204);
+    answer(&nick, &task, "m-2").await;
+    let last = taken(&receiver, 3).await.remove(2);
+    assert_eq!((last.target.as_str(), state(&last)), ("/own", json!("TASK_STATE_COMPLETED")));
+    eventually("the other one is gone", || async {
+        let listed = rest(&get(&nick, &path).await);
+        let ids: Vec<_> = listed["configs"].as_array()?.iter().map(|config| config["id"].clone()).collect();
+        (ids == ["own"]).then_some(())
+    })
+    .await;
+    assert_eq!(taken(&receiver, 3).await.len(), 3, "nothing is told with a token that is no more");
+}
+
+/// A URL that was wrong and is set right is told what the wrong one was told already.
+#[tokio::test]
+async fn a_corrected_url_is_told() {
+    let server = config("").start().await;
+    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
+    let task = waiting(&nick, "m-1").await;
+    for place in ["wrong", "right", "right"] {
+        let wanted = json!({"taskId": task, "id": "mine", "url": format!("{}/{place}", receiver.url())});
+        rpc(&nick, ECHO, "CreateTaskPushNotificationConfig", wanted).await;
+        let count = if place == "wrong" { 1 } else { 2 };
+        let told = taken(&receiver, count).await;
+        assert_eq!(told.last().map(|call| call.target.clone()), Some(format!("/{place}")));
+    }
+    answer(&nick, &task, "m-2").await;
+    let told = taken(&receiver, 3).await;
+    assert_eq!((told.len(), told[2].target.as_str()), (3, "/right"), "each state once: {told:?}");
+}
+
+/// A person who acts through the token of its owner has none that a configuration could end with.
+#[tokio::test]
+async fn a_person_sets_no_configuration() {
+    let server = config("").start().await;
+    let owner = server.owner("nick").await;
+    let push = json!({"taskPushNotificationConfig": {"url": "https://example.org/"}});
+    for (configuration, refused) in [(json!({}), false), (push, true)] {
+        let mut sent = message("m-1", "x", Value::Null);
+        sent["configuration"] = configuration;
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": sent});
+        let headers = [VERSION, ("X-ASP-Agent", "@nick.nick")];
+        let answer = owner.call("POST", ECHO, &headers, Some(&call)).await.ok(200);
+        if refused {
+            assert_error(&answer, -32004, "UNSUPPORTED_OPERATION");
+        } else {
+            assert!(answer["result"]["task"]["id"].is_string(), "{answer}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_message_brings_its_configuration_along_for_a_run_and_for_a_session() {
     let server = config("").start().await;

@@ -90,6 +90,7 @@ async fn an_agent_sees_itself_as_others_do() {
         "policy",
         "allowlist",
         "self_service",
+        "tokens_issued",
         "created_at",
         "card_body",
         "paused",

@@ -1501,7 +1501,6 @@ class ContextOperations:
         """Deposit a package.
 
         Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409.
-        201 if it is new.
 
         Refused with: invalid_json, invalid_schema, unknown_member, hash_mismatch, invalid_idempotency_key,
         missing_authorization, invalid_authorization, unauthorized, project_archived, project_not_found,
@@ -4176,6 +4175,7 @@ class RequestOperations:
         deadline_at: int | None | Omit = OMIT,
         detail: RequestDetail | None | Omit = OMIT,
         directory: str | None | Omit = OMIT,
+        form: JsonObject | None | Omit = OMIT,
         inbox: bool | None | Omit = OMIT,
         on_behalf_of: AgentHandle | None | Omit = OMIT,
         on_timeout: OnTimeout | Omit = OMIT,
@@ -4200,6 +4200,9 @@ class RequestOperations:
         deadline_at: The deadline for an answer.
         detail: What to look at.
         directory: Where the agent works: an absolute path.
+        form: The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields.
+        They are the `args` of the answer `edit`, which is then allowed when `allow` is absent, and `accept`
+        and `respond` are not.
         inbox: Whether the answer also comes to the agent's inbox; true when absent.
         on_behalf_of: The agent in whose name it is asked, if it is another.
         on_timeout: The answer that counts when the deadline passes.
@@ -4207,9 +4210,9 @@ class RequestOperations:
         to: The person of the owner who is asked; all people when absent.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_kind, invalid_title, invalid_action,
-        invalid_directory, invalid_source, invalid_choices, invalid_allow, invalid_deadline, unknown_person,
-        invalid_idempotency_key, missing_authorization, invalid_authorization, idempotency_key_reused,
-        request_too_large, too_many_requests.
+        invalid_directory, invalid_source, invalid_choices, invalid_form, invalid_allow, invalid_deadline,
+        unknown_person, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        idempotency_key_reused, request_too_large, too_many_requests.
         """
         answer = self._transport.call(
             "request.make",
@@ -4217,7 +4220,7 @@ class RequestOperations:
             "/requests",
             answer="json",
             repeat="key",
-            body={"kind": kind, "title": title, "action": action, "allow": allow, "choices": choices, "deadline_at": deadline_at, "detail": detail, "directory": directory, "inbox": inbox, "on_behalf_of": on_behalf_of, "on_timeout": on_timeout, "source": source, "to": to},
+            body={"kind": kind, "title": title, "action": action, "allow": allow, "choices": choices, "deadline_at": deadline_at, "detail": detail, "directory": directory, "form": form, "inbox": inbox, "on_behalf_of": on_behalf_of, "on_timeout": on_timeout, "source": source, "to": to},
             idempotency_key=idempotency_key,
             timeout=timeout,
             headers=headers,
@@ -4636,6 +4639,7 @@ class RunOperations:
         /,
         *,
         args: JsonObject | None | Omit = OMIT,
+        event_id: int | None | Omit = OMIT,
         if_not_exists: str | None | Omit = OMIT,
         input: str | None | Omit = OMIT,
         logging_level: str | None | Omit = OMIT,
@@ -4653,14 +4657,16 @@ class RunOperations:
     ) -> RunEvent | None:
         """Start, resume or cancel a run.
 
-        A ChatRequest starts a run, in a new thread or in `thread_id`; an active run is resumed or canceled by
-        `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and
-        the RunStarted, with `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread
-        is active at a time; the others wait.
+        A ChatRequest starts a run, in a new thread or in `thread_id`; `run_id` resumes or cancels an active
+        run. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the
+        RunStarted, with `wait=result` 200 and the RunCompleted or the WaitForInput. The runs of a thread are
+        active one at a time.
 
         args: For a ConfigureRequest: the arguments to set; null removes an argument.
-        if_not_exists: For a request that starts a run, what happens if there is no thread `thread_id`:
-        `reject` (the default) or `create`, which opens it under that id, a UUID that the caller chose.
+        event_id: For a ResumeWithInput: the `id` of the WaitForInput that it answers; 409 if the run no
+        longer waits for it.
+        if_not_exists: If there is no thread `thread_id`: `reject` (the default), or `create`, which opens it
+        under that UUID.
         input: For a ChatRequest: the text for the agent.
         logging_level: The logging level, as the agent defines it.
         request_keys: For a ResumeWithInput: a value for each requested key.
@@ -4676,11 +4682,12 @@ class RunOperations:
 
         Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, forbidden,
         agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,
-        idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_args,
-        args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
-        invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context,
-        invalid_depth, depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams,
-        too_many_queued_runs, too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+        idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id,
+        invalid_args, args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input,
+        invalid_thread_id, invalid_if_not_exists, invalid_logging_level, invalid_request_metadata,
+        invalid_run_context, invalid_depth, depth_exceeded, invalid_wait, invalid_query,
+        invalid_idempotency_key, too_many_streams, too_many_queued_runs, too_many_runs,
+        too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
         """
         answer = self._transport.call(
             "run.run",
@@ -4688,7 +4695,7 @@ class RunOperations:
             path_of("/agent/{name}/run", name=name),
             answer="json",
             repeat="key",
-            body={**(more or {}), "args": args, "if_not_exists": if_not_exists, "input": input, "logging_level": logging_level, "request_keys": request_keys, "request_metadata": request_metadata, "run_context": run_context, "run_id": run_id, "thread_id": thread_id, "type": type},
+            body={**(more or {}), "args": args, "event_id": event_id, "if_not_exists": if_not_exists, "input": input, "logging_level": logging_level, "request_keys": request_keys, "request_metadata": request_metadata, "run_context": run_context, "run_id": run_id, "thread_id": thread_id, "type": type},
             query={"wait": wait},
             idempotency_key=idempotency_key,
             timeout=timeout,

@@ -1,4 +1,4 @@
-//! Questions and answers, decisions asked for, and troubleshooting between peers.
+//! Questions and answers, requested decisions, and troubleshooting between peers.
 //! Must not know: how answers are collected.
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! The convergence announcements (FO-22): several sessions batch a costly effect without a coordinator.
-//! Must not know: who carries the effect out.
+//! Must not know: the session that performs the effect.
 
 use plenary_kernel::SovereignHandle;
 use serde::{Deserialize, Serialize};

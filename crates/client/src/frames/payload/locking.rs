@@ -1,5 +1,5 @@
 //! The lock-shaped announcements (FO-18 to FO-21): information, never authority.
-//! Must not know: who holds what; `leases` correlates.
+//! Must not know: the current claims; `leases` correlates them.
 
 use serde::{Deserialize, Serialize};
 

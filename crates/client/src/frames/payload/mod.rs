@@ -1,4 +1,4 @@
-//! What a frame carries, by kind (wire.md 1.2). Bounds are the server's to hold; shapes are read strictly here too.
+//! The payload of a frame, by kind (wire.md 1.2). The server enforces bounds; shapes are checked strictly here too.
 //! Must not know: the envelope.
 
 mod asking;

@@ -1,5 +1,5 @@
-//! What a session tells others: advisories, broadcasts, handovers.
-//! Must not know: that anyone listens.
+//! The announcements of a session: advisories, broadcasts, handovers.
+//! Must not know: the listeners.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,26 +10,35 @@ import { Text, plainly } from '../../parts/text.js';
  *   required: boolean, choices: Choice[], schema: any}} Field
  */
 
-/** @type {Record<string, string>} How a text of a format is typed. */
-const TYPES = { email: 'email', uri: 'url', date: 'date' };
+/** How a text of a format is typed. */
+const TYPES = new Map([['email', 'email'], ['uri', 'url'], ['date', 'date']]);
+
+// Agents write schemas: the server reads what it checks values by, and nothing else of them is of a known type.
+const list = (/** @type {any} */ value) => (Array.isArray(value) ? value : []);
+const word = (/** @type {any} */ value, /** @type {string} */ otherwise = '') => (typeof value === 'string' ? value : otherwise);
 
 /** @param {any} schema @returns {Choice[] | undefined} */
 const choicesOf = (schema) => {
-  if (Array.isArray(schema?.enum)) return schema.enum.map((/** @type {any} */ value, /** @type {number} */ n) => ({ value, title: schema.enumNames?.[n] ?? value }));
-  const titled = schema?.oneOf ?? schema?.anyOf;
-  return Array.isArray(titled) ? titled.map(({ const: value, title }) => ({ value, title: title ?? value })) : undefined;
+  if (Array.isArray(schema?.enum)) return schema.enum.map((/** @type {any} */ value, /** @type {number} */ n) => ({ value: word(value), title: word(list(schema.enumNames)[n], word(value)) }));
+  const titled = [schema?.oneOf, schema?.anyOf].find(Array.isArray);
+  return titled?.map((/** @type {any} */ one) => ({ value: word(one?.const), title: word(one?.title, word(one?.const)) }));
 };
 
 /** The fields that a schema asks for. @param {any} schema @returns {Field[]} */
 export const fieldsOf = (schema) =>
   Object.entries(schema?.properties ?? {}).map(([name, of]) => {
-    const choices = choicesOf(of.type === 'array' ? of.items : of);
+    const choices = of.type === 'array' ? choicesOf(of.items) : of.type === 'string' ? choicesOf(of) : undefined;
     const kind = of.type === 'array' ? 'choices' : choices ? 'choice' : of.type === 'boolean' ? 'truth' : of.type === 'number' || of.type === 'integer' ? 'number' : 'text';
-    return { name, title: of.title ?? name, description: of.description ?? '', kind, type: TYPES[of.format] ?? 'text', required: (schema.required ?? []).includes(name), choices: choices ?? [], schema: of };
+    return { name, title: word(of.title, name), description: word(of.description), kind, type: TYPES.get(word(of.format)) ?? 'text', required: list(schema.required).includes(name), choices: choices ?? [], schema: of };
   });
 
 /** What a field holds before anybody has touched it. @param {Field} field */
-export const initial = ({ kind, schema }) => (kind === 'choices' ? [...(schema.default ?? [])] : kind === 'truth' ? schema.default === true : String(schema.default ?? ''));
+export const initial = ({ kind, choices, schema: { default: first } }) => {
+  const isChoice = (/** @type {any} */ one) => choices.some(({ value }) => value === one);
+  if (kind === 'choices') return list(first).filter(isChoice);
+  if (kind === 'truth') return first === true;
+  return (kind === 'choice' ? isChoice(first) : ['string', 'number'].includes(typeof first)) ? String(first) : '';
+};
 
 /** The values to send: what may be left out and is empty, is. @param {Field[]} fields @param {Record<string, any>} held */
 export function valuesOf(fields, held) {

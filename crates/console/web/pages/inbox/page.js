@@ -5,6 +5,7 @@ import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { mayWrite } from '../../core/api.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
+import { Guard } from '../../parts/guard.js';
 import { List } from '../../parts/list.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
@@ -73,7 +74,7 @@ export function Page() {
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} />`} />`}
     </section>
     <section class="split-detail" aria-label="The request">
-      ${one && state !== 'rules' ? html`<${Detail} key=${one.request_id} one=${one} advance=${advance} />` : html`<p class="quiet-note center">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : 'Pick a request to see it whole.'}</p>`}
+      ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`<p class="quiet-note center">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : 'Pick a request to see it whole.'}</p>`}
     </section>
   </div>`;
 }

@@ -78,14 +78,13 @@ export function Page() {
 
 /** What is being written stays while events come in. @param {{id: string, knows: (handle: string) => boolean, choose: (handle: string) => void}} props */
 function Choose({ id, knows, choose }) {
-  const [written, write] = useState(id);
-  useEffect(() => write(id), [id]);
+  const [draft, setDraft] = useState({ id, text: id });
   const take = (/** @type {any} */ event) => {
     const text = event.target.value.trim();
-    write(text);
+    setDraft({ id, text });
     if (!text || knows(text)) choose(text);
   };
-  return html`<input type="search" data-search list="map-agents" aria-label="Choose an agent" placeholder="Choose an agent" spellcheck=${false} autocomplete="off" value=${written} onInput=${take} />`;
+  return html`<input type="search" data-search list="map-agents" aria-label="Choose an agent" placeholder="Choose an agent" spellcheck=${false} autocomplete="off" value=${draft.id === id ? draft.text : id} onInput=${take} />`;
 }
 
 /** @param {{count: number}} props */

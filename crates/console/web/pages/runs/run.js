@@ -87,7 +87,7 @@ export function Run({ run, rerun }) {
         ${writing ? html`<li class="step text writing"><${Markdown} text=${writing} /></li>` : null}
         ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">working …</li>`}</ol>
     </div>
-    ${waiting ? html`<${Answer} keys=${waiting.request_keys ?? report?.request_keys ?? {}} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, request_keys })} />` : null}
+    ${waiting ? html`<${Answer} key=${waiting.id} keys=${waiting.request_keys ?? report?.request_keys ?? {}} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys })} />` : null}
   </article>`;
 }
 

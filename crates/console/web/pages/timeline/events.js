@@ -69,10 +69,14 @@ export async function readNewest(wanted, stop, only = '') {
   }
 }
 
-/** The position of the first event at or past a time, by halving. @param {number} at @param {AbortSignal} stop */
+/** The position behind which the first event at or past a time stands, by halving; the last event, if there is none. @param {number} at @param {AbortSignal} stop */
 export async function seekTime(at, stop) {
-  let low = 0;
-  let high = position(place());
+  // The server knows of more than has come here.
+  const known = position(place());
+  const head = Math.max(known, (await readAfter(known, 1, stop)).head);
+  // Behind `low` stands an event before the time, behind `high` none.
+  let low = -1;
+  let high = head;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     let { events } = await readAfter(middle, 1, stop);
@@ -81,5 +85,5 @@ export async function seekTime(at, stop) {
     if (events.length === 0 || events[0].at >= at) high = middle;
     else low = middle;
   }
-  return low;
+  return Math.max(0, Math.min(high, head - 1));
 }

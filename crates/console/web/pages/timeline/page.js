@@ -78,9 +78,9 @@ export function Page() {
 function Seek({ from }) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState('');
-  // What is being written stays while events come in.
-  const [written, write] = useState(from);
-  useEffect(() => write(from), [from]);
+  // What is being written stays while events come in, until the place changes.
+  const [draft, setDraft] = useState({ from, text: from });
+  const written = draft.from === from ? draft.text : from;
   const submit = async (/** @type {any} */ event) => {
     event.preventDefault();
     const text = written.trim();
@@ -94,7 +94,7 @@ function Seek({ from }) {
     if (found === undefined) return setWrong('That place could not be found. Try again.');
     return refine({ id: '', params: { from: String(found + 1) } });
   };
-  return html`<form class="seek" onSubmit=${submit}><label for="seek">From</label><input id="seek" placeholder="position, 14:02, 2026-11-22" value=${written} onInput=${(/** @type {any} */ event) => write(event.target.value)} disabled=${busy} spellcheck=${false} autocomplete="off" aria-invalid=${wrong ? 'true' : 'false'} /><button disabled=${busy}>${busy ? 'Seeking …' : 'Seek'}</button>${from ? html`<button type="button" class="quiet" onClick=${() => refine({ id: '', params: { from: undefined } })}>Newest</button>` : null}
+  return html`<form class="seek" onSubmit=${submit}><label for="seek">From</label><input id="seek" placeholder="position, 14:02, 2026-11-22" value=${written} onInput=${(/** @type {any} */ event) => setDraft({ from, text: event.target.value })} disabled=${busy} spellcheck=${false} autocomplete="off" aria-invalid=${wrong ? 'true' : 'false'} /><button disabled=${busy}>${busy ? 'Seeking …' : 'Seek'}</button>${from ? html`<button type="button" class="quiet" onClick=${() => refine({ id: '', params: { from: undefined } })}>Newest</button>` : null}
     <p class="trouble" role="alert">${wrong}</p></form>`;
 }
 

@@ -1,4 +1,4 @@
-//! Facts of several servers: whichever comes first and however often, the same intervals come of it.
+//! Facts of several servers: any order and any number of imports gives the same intervals.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

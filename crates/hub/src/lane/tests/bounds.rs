@@ -1,4 +1,4 @@
-//! What happens past each bound.
+//! The effect of each limit.
 
 use super::super::{LaneSize, ring::ENTRY_OCTETS};
 use super::*;

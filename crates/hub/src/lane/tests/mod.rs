@@ -1,4 +1,4 @@
-//! What the lane promises, on a paused clock.
+//! The guarantees of the lane, on a paused clock.
 
 mod bounds;
 mod random;

@@ -1,5 +1,5 @@
-//! However emitting, reading, coming, going and sweeping interleave: who keeps up sees exactly the messages that match, in
-//! order, once.
+//! For every interleaving of emitting, reading, subscribing, unsubscribing and sweeping: a subscriber that keeps up
+//! sees exactly the matching messages, in order, once.
 
 use proptest::prelude::*;
 

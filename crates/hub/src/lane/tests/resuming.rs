@@ -1,4 +1,4 @@
-//! Coming back with the number of the last message (FO-60), at each edge of what is kept.
+//! Resuming with the number of the last message (FO-60), at each edge of retention.
 
 use tokio::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Beginning with the oldest message that is retained, whatever has gone before it (FO-60).
+//! Beginning with the oldest retained message, whatever was dropped before it (FO-60).
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,6 @@
-//! A question to others, and their answers until a deadline. Two who would wait for each other are told so.
-//! Must not know: what is asked.
+//! A question to other agents, and their answers until a deadline. Two agents that would wait for each other get an
+//! error.
+//! Must not know: the question.
 
 use std::{
     collections::{HashMap, HashSet},

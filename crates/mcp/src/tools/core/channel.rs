@@ -1,5 +1,5 @@
-//! Channels in one tool: list, learn, create, read, post.
-//! Must not know: what an event means.
+//! Channels in one tool: list, onboarding, create, read, post.
+//! Must not know: the meaning of an event.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! Who has claimed what, as far as the retained frames of the caller's principal tell.
-//! Must not know: why somebody asks.
+//! The current claims, from the retained frames of the caller's principal.
+//! Must not know: the purpose of the request.
 
 use std::{collections::BTreeMap, time::Duration};
 

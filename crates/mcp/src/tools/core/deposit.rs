@@ -1,4 +1,4 @@
-//! What is worth keeping: a package of context, a fact.
+//! Durable knowledge: a package of context, a fact.
 //! Must not know: how it is found again.
 
 use schemars::JsonSchema;

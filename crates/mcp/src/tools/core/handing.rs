@@ -1,5 +1,6 @@
-//! Claiming a file, and handing work over: announced by frames, and told in a session so that it waits for whoever is
-//! away. Must not know: what is handed over.
+//! Claiming a file, and handing work over: announced by frames, and sent as a session message so that it waits for an
+//! offline agent.
+//! Must not know: the work.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

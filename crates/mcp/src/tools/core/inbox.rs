@@ -1,4 +1,4 @@
-//! What waits for the agent: read, waited for, acknowledged.
+//! The agent's inbox: read, wait, acknowledge.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

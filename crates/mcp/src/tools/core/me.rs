@@ -1,4 +1,4 @@
-//! Who the caller is, as the token says.
+//! The caller's identity, from its token.
 
 use plenary_kernel::AgentHandle;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The few tools of the daily work, each made of several operations.
+//! The few tools for daily work, each made of several operations.
 //! Must not know: how an operation is carried out.
 
 mod ask;

@@ -1,5 +1,5 @@
-//! A question to a person: asked, waited for, given up.
-//! Must not know: how people are told.
+//! A question to a person: ask, wait, withdraw.
+//! Must not know: how people are notified.
 
 use std::{future::pending, time::Duration};
 

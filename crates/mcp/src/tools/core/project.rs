@@ -1,5 +1,5 @@
-//! Which project is meant where none is named.
-//! Must not know: what is done in it.
+//! The default project, if a call names none.
+//! Must not know: the operation in it.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! What is known: packages and facts by one query, what a project stands at, one package whole.
-//! Must not know: how it is searched.
+//! Stored knowledge: packages and facts by one query, the state of a project, one package in full.
+//! Must not know: the search.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
-//! What the tools of this set give, in the members that a client goes on with; a result too large for one answer has none
-//! of them, so none is required.
-//! Must not know: how a result comes about.
+//! The results of the tools of this set, with the members that a client needs to continue; a result too large for one
+//! answer has none of them, so none is required.
+//! Must not know: how a result is computed.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Agents that the server runs: asked, waited for, answered, stopped.
+//! Agents that the server runs: call, wait, answer, stop.
 //! Must not know: what an agent does.
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Sessions as the tools use them: found by who takes part, joined when invited, their events in few words.
-//! Must not know: which tool asks.
+//! Sessions as the tools use them: found by participants, joined when invited, their events in short form.
+//! Must not know: the calling tool.
 
 use plenary_kernel::{AgentHandle, TimestampMs, inbox::CODING_SESSION_TOPIC};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Saying something to others, and reading what was said.
+//! Sending a message, and reading messages.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,7 +25,7 @@ const SESSIONS_DEFAULT: u64 = 20;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SendArguments {
-    /// Handles; the session you share with exactly them, or a new one. @owner.name/ID: one coding session of it
+    /// Handles: the session of exactly these, or a new one. @owner.name/ID: one coding session of it
     to: Option<Vec<String>>,
     /// Instead of `to`
     session_id: Option<String>,

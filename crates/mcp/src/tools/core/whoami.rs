@@ -1,4 +1,4 @@
-//! Who the agent is, what waits for it, whom it can reach, and where work goes on.
+//! The agent's identity, its news, the agents that it can contact, and its active work.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

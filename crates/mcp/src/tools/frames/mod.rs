@@ -1,5 +1,5 @@
-//! The ten verbs of Agent-Channel Fan-Out (section 9 of the memo), by their names there. What a verb takes is what the
-//! payload of its kind has, out of the description of the operation that takes frames.
+//! The ten verbs of Agent-Channel Fan-Out (section 9 of the memo), by their names there. The arguments of a verb are
+//! the payload of its kind, from the description of the operation that accepts frames.
 //! Must not know: how a frame is delivered.
 
 mod verbs;

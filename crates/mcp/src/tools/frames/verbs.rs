@@ -1,5 +1,5 @@
-//! What each verb does: a payload out of the arguments, sent in the caller's name.
-//! Must not know: what a payload may hold; the operation checks it.
+//! The verbs: each builds a payload from the arguments and sends it in the caller's name.
+//! Must not know: the rules of a payload; the operation checks them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -100,10 +100,9 @@ impl Verb {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SendArguments {
-    /// One of the fifteen
     kind: String,
     payload: Map<String, Value>,
-    /// ~h/*, ~h/<prefix>*, ~h/<instrument>@<session> or org:<org>/members/*; your own sessions if absent
+    /// ~h/*, ~h/<prefix>*, ~h/<instrument>@<session> or org:<org>/members/*; your sessions if absent
     scope: Option<String>,
     ttl_ms: Option<u64>,
     instrument: Option<String>,

@@ -1,5 +1,5 @@
-//! Sessions and packages as the reference's tools have them.
-//! Must not know: how packages are kept.
+//! Sessions and packages in the form of the reference's tools.
+//! Must not know: how packages are stored.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Facts as the reference's tools have them.
-//! Must not know: how facts are kept.
+//! Facts in the form of the reference's tools.
+//! Must not know: how facts are stored.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

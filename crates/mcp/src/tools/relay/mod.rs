@@ -1,5 +1,6 @@
-//! The nine tools of the protocol's reference, with its parameters and its results, so that prompts written for it work
-//! (wire.md 0.5). Facts are `relation` and `object` there. Must not know: how context is kept.
+//! The nine tools of the protocol's reference, with its parameters and its results, so that prompts written for it
+//! work (wire.md 0.5). Facts are `relation` and `object` there.
+//! Must not know: how context is stored.
 
 mod context;
 mod facts;

@@ -1,5 +1,5 @@
-//! What an operation answered, as an object within its bounds.
-//! Must not know: which operation it was.
+//! The answer of an operation, as an object within its limits.
+//! Must not know: the operation.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Each operation as a tool, as its room says that it stands: one of its own, or an action of a tool that several share.
+//! Each operation as a tool, as its room defines it: a separate tool, or an action of a shared tool.
 //! Must not know: what an operation does.
 
 mod answer;

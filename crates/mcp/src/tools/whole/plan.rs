@@ -1,5 +1,6 @@
-//! How arguments become a request of one operation: each name fills every place that has it, in the path, the query and
-//! the body. Must not know: what an operation does.
+//! Turns arguments into a request of one operation: each name fills every place with that name, in the path, the
+//! query and the body.
+//! Must not know: what an operation does.
 
 use std::collections::BTreeMap;
 

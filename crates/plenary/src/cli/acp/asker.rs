@@ -1,4 +1,4 @@
-//! Who asks which agent, at a server that may restart meanwhile.
+//! The speaker and the agent, at a server that may restart meanwhile.
 //! Must not know: the editor.
 
 use std::{
@@ -8,7 +8,7 @@ use std::{
 
 use plenary_client::{Backoff, Client, Error, Result};
 use plenary_kernel::AgentHandle;
-use tokio::time::Instant;
+use tokio::{sync::OnceCell, time::Instant};
 
 use super::fault::Fault;
 
@@ -23,13 +23,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 pub(super) struct Asker {
     pub(super) client: Client,
     pub(super) agent: AgentHandle,
-    /// Whoever speaks, where that is known.
-    me: Option<AgentHandle>,
+    /// Whoever speaks; nobody where the server does not say.
+    me: OnceCell<Option<AgentHandle>>,
     has_reached: AtomicBool,
 }
 
 impl Asker {
     pub(super) fn new(client: Client, agent: AgentHandle, me: Option<AgentHandle>) -> Self {
+        let me = me.map_or_else(OnceCell::new, |me| OnceCell::new_with(Some(Some(me))));
         Self { client, agent, me, has_reached: AtomicBool::new(false) }
     }
 
@@ -38,9 +39,20 @@ impl Asker {
         self.agent.as_str().trim_start_matches('@')
     }
 
-    /// Whether somebody is neither the agent nor whoever speaks.
-    pub(super) fn is_third(&self, who: &AgentHandle) -> bool {
-        *who != self.agent && self.me.as_ref().is_some_and(|me| me != who)
+    /// Whoever speaks: as a saved identity says, else as the server does.
+    async fn me(&self) -> Option<&AgentHandle> {
+        let ask = || async { Some(self.call(|| self.client.me()).await.ok()?.value.handle) };
+        self.me.get_or_init(ask).await.as_ref()
+    }
+
+    /// Whether somebody is whoever speaks. Who is not known to be is not: the words of others are not shown as the user's.
+    pub(super) async fn is_me(&self, who: &AgentHandle) -> bool {
+        self.me().await == Some(who)
+    }
+
+    /// Whether the agent is of the same owner as whoever speaks.
+    pub(super) async fn is_of_same_owner(&self) -> bool {
+        self.me().await.is_some_and(|me| me.owner() == self.agent.owner())
     }
 
     /// Makes a call, and again while a server that was there before is away. It must be one that may be repeated.

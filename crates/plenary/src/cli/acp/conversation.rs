@@ -1,6 +1,6 @@
-//! A session of the editor as a session of the network, with an agent that runs elsewhere: a prompt is a message, and the
-//! agent's next message is the answer.
-//! Must not know: lines, or which sessions are open.
+//! A session of the editor as a session of the network, for an agent that runs elsewhere: a prompt is a message, and
+//! the agent's next message is the answer.
+//! Must not know: lines, or the open sessions.
 
 use std::sync::Arc;
 
@@ -174,7 +174,7 @@ impl Conversation {
         let text = text(&message.content);
         let update = if message.sender == self.asker.agent {
             agent_text(&text)
-        } else if self.asker.is_third(&message.sender) {
+        } else if !self.asker.is_me(&message.sender).await {
             agent_text(&format!("{}: {text}\n\n", message.sender))
         } else if with_own {
             user_text(&text)

@@ -1,4 +1,4 @@
-//! The editor at the other end: what it is told, what it is asked, and what it can do.
+//! The editor: notifications and requests to it, and its capabilities.
 //! Must not know: sessions, agents, or the server.
 
 use std::{

@@ -1,5 +1,5 @@
-//! What a request is answered with if it fails: a code of JSON-RPC, and words for the person at the editor.
-//! Must not know: which request.
+//! The error of a failed request: a code of JSON-RPC, and a text for the person at the editor.
+//! Must not know: the request.
 
 use plenary_client::{Error, FaultKind};
 use plenary_hosts::acp::wire::ErrorCode;

@@ -1,6 +1,6 @@
-//! `plenary acp`: an agent of the network as an agent of an editor, over the Agent Client Protocol on standard input and
-//! output. Requests are read here and answered by a task each.
-//! Must not know: how an agent is asked.
+//! `plenary acp`: an agent of the network as an agent of an editor, over the Agent Client Protocol on standard input
+//! and output. Requests are read here and each is answered by its own task.
+//! Must not know: how an agent is called.
 
 mod asker;
 mod conversation;
@@ -41,10 +41,10 @@ const HELP: &str = "\
 Name it in an editor that speaks the Agent Client Protocol, with its arguments. In Zed's settings:
   \"agent_servers\": {\"Reviewer\": {\"type\": \"custom\", \"command\": \"plenary\", \"args\": [\"acp\", \"@acme.reviewer\"]}}
 
-An agent that the server runs is asked by runs: a session of the editor is a thread. Any other agent is asked in a session of \
-the network, and its next message is the answer. Both stay on the server, and the editor can load them again.
+For an agent that the server runs, a prompt is a run and a session of the editor is a thread. For any other agent, a prompt is \
+a message in a session of the network, and the next message is the answer. Both stay on the server, and the editor can load them again.
 
-Where no agent is named by --as, you speak as the person that you are.";
+Without --as, you speak as your person.";
 
 /// Which agent.
 #[derive(Debug, Args)]

@@ -1,5 +1,5 @@
-//! A prompt of the editor as one text: an agent of the network reads text. Pure.
-//! Must not know: who reads it.
+//! A prompt of the editor as one text, because an agent of the network reads text. Pure.
+//! Must not know: the reader.
 
 use serde_json::Value;
 

@@ -1,9 +1,12 @@
-//! What a run wants to know, as the editor asks it: a permission where the agent offers options, a form where the editor
-//! shows forms, else words, whose answer is the next prompt. Pure.
+//! A question of a run in the editor: a permission dialog if the agent offers options, a form if the editor supports
+//! forms, otherwise text, and the next prompt is the answer. Pure.
 //! Must not know: runs or the editor beyond their messages.
 
+use plenary_runs::ELICITATION;
 use serde_json::{Map, Value, json};
 
+/// The prompt that leaves out what may be left out.
+const NOTHING: &str = "-";
 /// The kinds of option that an editor knows.
 const KINDS: [&str; 4] = ["allow_once", "allow_always", "reject_once", "reject_always"];
 /// The kind of an option whose agent names none.
@@ -19,7 +22,37 @@ pub(super) struct Question {
     /// The names and descriptions of what has no answer yet.
     keys: Vec<(String, String)>,
     options: Map<String, Value>,
+    form: Option<Form>,
     answers: Map<String, Value>,
+}
+
+/// What is asked for as values of known types.
+#[derive(Debug, Clone, PartialEq)]
+struct Form {
+    message: String,
+    schema: Map<String, Value>,
+}
+
+impl Form {
+    fn new(members: &Value) -> Option<Self> {
+        let message = members["message"].as_str()?.to_owned();
+        Some(Self { message, schema: members["form"].as_object()?.clone() })
+    }
+
+    /// Whether it asks for nothing but a yes.
+    fn is_empty(&self) -> bool {
+        self.schema.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty)
+    }
+
+    fn requires(&self, name: &str) -> bool {
+        let required = self.schema.get("required").and_then(Value::as_array);
+        required.is_some_and(|required| required.iter().any(|one| one == name))
+    }
+}
+
+/// The answer that is a word, and no values.
+fn said(word: &str) -> Map<String, Value> {
+    Map::from_iter([(ELICITATION.to_owned(), word.into())])
 }
 
 /// What the editor makes of a question.
@@ -34,12 +67,8 @@ pub(super) enum Reply {
 }
 
 impl Question {
-    /// From the members `request_keys` and `options` of a WaitForInput, or of a run that waits.
-    pub(super) fn new(
-        (run, event): (&str, u64),
-        request_keys: &Map<String, Value>,
-        options: Option<&Map<String, Value>>,
-    ) -> Self {
+    /// From the members of a WaitForInput, or of a run that waits.
+    pub(super) fn new((run, event): (&str, u64), members: &Value) -> Self {
         let described = |(key, description): (&String, &Value)| {
             let text = match description {
                 Value::String(text) if !text.is_empty() => text.clone(),
@@ -50,20 +79,27 @@ impl Question {
             };
             (key.clone(), text)
         };
-        Self {
-            run: run.to_owned(),
-            event,
-            keys: request_keys.iter().map(described).collect(),
-            options: options.cloned().unwrap_or_default(),
-            answers: Map::new(),
-        }
+        let form = Form::new(members);
+        let has_fields = form.as_ref().is_some_and(|form| !form.is_empty());
+        let keys = members["request_keys"].as_object().into_iter().flatten();
+        // The word that declines is none of the fields.
+        let keys = keys.filter(|(key, _)| !(has_fields && *key == ELICITATION)).map(described).collect();
+        let options = members["options"].as_object().cloned().unwrap_or_default();
+        Self { run: run.to_owned(), event, keys, options, form, answers: Map::new() }
+    }
+
+    /// The form, if it has fields.
+    fn fields(&self) -> Option<&Form> {
+        self.form.as_ref().filter(|form| !form.is_empty())
     }
 
     /// In words: the first thing that has no answer.
     pub(super) fn words(&self) -> String {
-        self.keys
-            .first()
-            .map_or_else(|| "The agent waits for an answer.".to_owned(), |(_, text)| text.clone())
+        let Some((key, text)) = self.keys.first() else { return "The agent waits for an answer.".to_owned() };
+        let Some(form) = self.fields() else { return text.clone() };
+        let message = if self.answers.is_empty() { format!("{}\n\n", form.message) } else { String::new() };
+        let leave = if form.requires(key) { "" } else { "; `-` leaves it out" };
+        format!("{message}{key}: {text}\n\n`decline` or `cancel` gives nothing{leave}.")
     }
 
     /// The request for a permission, under the id of a call of a tool; none unless there is one thing to know, with options.
@@ -89,6 +125,12 @@ impl Question {
 
     /// The request for a form.
     pub(super) fn form(&self, session: &str) -> Value {
+        if let Some(Form { message, schema }) = &self.form {
+            let mut schema = schema.clone();
+            schema.entry("type").or_insert_with(|| "object".into());
+            schema.entry("properties").or_insert_with(|| json!({}));
+            return json!({"mode": "form", "sessionId": session, "message": message, "requestedSchema": schema});
+        }
         let property = |(key, text): &(String, String)| {
             let mut schema = json!({"type": "string", "title": key, "description": text});
             if let Some(options) = self.options_of(key) {
@@ -108,17 +150,29 @@ impl Question {
 
     /// What the answer to that means.
     pub(super) fn filled(&self, answer: &Value) -> Reply {
-        match (answer["action"].as_str(), answer["content"].as_object()) {
-            (Some("accept"), Some(content)) => Reply::Answers(content.clone()),
+        match (answer["action"].as_str(), &self.form) {
+            (Some("accept"), Some(form)) if form.is_empty() => Reply::Answers(said("accept")),
+            (Some("accept"), _) => {
+                answer["content"].as_object().cloned().map_or(Reply::Later, Reply::Answers)
+            }
+            (Some(word @ ("decline" | "cancel")), Some(_)) => Reply::Answers(said(word)),
             _ => Reply::Later,
         }
     }
 
     /// A prompt answers the first thing that has no answer; all answers once there is nothing more to know.
     pub(super) fn answer_with(&mut self, text: &str) -> Option<Map<String, Value>> {
+        if let word @ ("decline" | "cancel") = text.trim()
+            && self.form.is_some()
+        {
+            return Some(said(word));
+        }
         if !self.keys.is_empty() {
             let (key, _) = self.keys.remove(0);
-            self.answers.insert(key, text.into());
+            let may_be_left_out = self.fields().is_some_and(|form| !form.requires(&key));
+            if !(may_be_left_out && text.trim() == NOTHING) {
+                self.answers.insert(key, text.into());
+            }
         }
         self.keys.is_empty().then(|| std::mem::take(&mut self.answers))
     }
@@ -142,7 +196,7 @@ mod tests {
     use super::*;
 
     fn question(keys: &Value, options: &Value) -> Question {
-        Question::new(("r", 1), keys.as_object().unwrap(), options.as_object())
+        Question::new(("r", 1), &json!({"request_keys": keys, "options": options}))
     }
 
     #[test]
@@ -192,7 +246,62 @@ mod tests {
         assert_eq!(question.words(), r#"{"of":1}"#);
         let answers = question.answer_with("two").unwrap();
         assert_eq!(Value::Object(answers), json!({"a": "one", "b": "two"}));
-        let mut nothing = Question::new(("r", 1), &Map::new(), None);
+        let mut nothing = Question::new(("r", 1), &json!({"request_keys": {}}));
         assert_eq!(nothing.answer_with("go on"), Some(Map::new()), "a run may wait for nothing but a word");
+    }
+
+    fn asked_by_form(schema: &Value) -> Question {
+        let keys = schema["properties"].as_object().unwrap().keys();
+        let mut keys: Map<String, Value> = keys.map(|key| (key.clone(), format!("({key})").into())).collect();
+        keys.insert("elicitation".to_owned(), "Which? Answer decline or cancel, or give the values.".into());
+        Question::new(("r", 1), &json!({"request_keys": keys, "message": "Which?", "form": schema}))
+    }
+
+    fn answers(value: &Value) -> Reply {
+        Reply::Answers(value.as_object().cloned().unwrap())
+    }
+
+    #[test]
+    fn a_form_of_the_agent_is_asked_as_it_is_and_may_be_declined() {
+        let schema = json!({"type": "object", "properties": {"branch": {"type": "string"}, "depth": {"type": "integer"}},
+            "required": ["branch"]});
+        let question = asked_by_form(&schema);
+        assert_eq!(question.permission("s", "c"), None);
+        let form = question.form("s");
+        assert_eq!((&form["message"], &form["requestedSchema"]), (&json!("Which?"), &schema));
+        let content = json!({"branch": "main", "depth": 2});
+        assert_eq!(question.filled(&json!({"action": "accept", "content": content})), answers(&content));
+        for word in ["decline", "cancel"] {
+            assert_eq!(question.filled(&json!({"action": word})), answers(&json!({"elicitation": word})));
+        }
+        let confirmation = asked_by_form(&json!({"properties": {}}));
+        let wanted = json!({"type": "object", "properties": {}});
+        assert_eq!(confirmation.form("s")["requestedSchema"], wanted);
+        let yes = answers(&json!({"elicitation": "accept"}));
+        assert_eq!(confirmation.filled(&json!({"action": "accept", "content": {}})), yes);
+        assert_eq!(confirmation.filled(&json!({"action": "accept"})), yes);
+    }
+
+    #[test]
+    fn prompts_fill_a_form_in_or_decline_it() {
+        let schema = json!({"type": "object", "properties": {"branch": {"type": "string"}, "depth": {"type": "integer"}},
+            "required": ["branch"]});
+        let mut whole = asked_by_form(&schema);
+        let mut question = whole.clone();
+        assert_eq!(question.words(), "Which?\n\nbranch: (branch)\n\n`decline` or `cancel` gives nothing.");
+        assert_eq!(question.answer_with("main"), None);
+        assert_eq!(
+            question.words(),
+            "depth: (depth)\n\n`decline` or `cancel` gives nothing; `-` leaves it out."
+        );
+        assert_eq!(
+            question.clone().answer_with("3"),
+            json!({"branch": "main", "depth": "3"}).as_object().cloned()
+        );
+        assert_eq!(question.answer_with(" - "), json!({"branch": "main"}).as_object().cloned());
+        assert_eq!(whole.answer_with("decline"), json!({"elicitation": "decline"}).as_object().cloned());
+        let mut confirmation = asked_by_form(&json!({"properties": {}}));
+        assert_eq!(confirmation.words(), "Which? Answer decline or cancel, or give the values.");
+        assert_eq!(confirmation.answer_with("accept"), json!({"elicitation": "accept"}).as_object().cloned());
     }
 }

@@ -1,5 +1,5 @@
-//! The sessions of the editor: which of them are open, and what each is on the network.
-//! Must not know: how a run or a conversation goes.
+//! The sessions of the editor: the open ones, and their counterparts on the network.
+//! Must not know: how a run or a conversation proceeds.
 
 use std::{collections::HashMap, sync::Arc};
 

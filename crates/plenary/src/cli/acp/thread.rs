@@ -1,12 +1,13 @@
-//! A session of the editor as a thread of an agent that the server runs: a prompt is a run, or the answer to one that waits.
-//! Must not know: lines, or which sessions are open.
+//! A session of the editor as a thread of an agent that the server runs: a prompt is a run, or the answer to a
+//! waiting one.
+//! Must not know: lines, or the open sessions.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
 use plenary_client::{
     Error, IdempotencyKey,
     frames::StreamOptions,
-    runs::{Chat, EventBody, FinishReason, Place, RunEvent, RunStatus, Signal},
+    runs::{Chat, EventBody, FinishReason, Place, RunEvent, RunStatus, RunStream, Signal},
 };
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -68,7 +69,9 @@ impl ThreadSession {
                     *self.session.question.lock() = Some(question);
                     return Ok(END_TURN);
                 };
-                self.resume(&question.run, &answers).await?;
+                if !self.resume(&question, &answers).await? {
+                    self.tell(&agent_text("This was answered elsewhere, and the run has gone on.\n\n")).await;
+                }
                 (question.run, Some(question.event))
             }
         };
@@ -76,23 +79,27 @@ impl ThreadSession {
     }
 
     async fn start(&self, text: &str) -> Result<String, Fault> {
-        let metadata = json!({"cwd": self.session.cwd()});
+        let asker = &self.asker;
+        let is_of_same_owner = asker.is_of_same_owner().await;
+        // It may tell the name of a user; agents of others keep what they get.
+        let metadata = json!({"cwd": self.session.cwd()}).as_object().cloned();
+        let metadata = metadata.filter(|_| is_of_same_owner);
         let chat = Chat {
             input: text.to_owned(),
             thread_id: Some(self.session.id.clone()),
             if_not_exists: Some("create"),
-            request_metadata: metadata.as_object().cloned(),
+            request_metadata: metadata,
         };
-        let (asker, key) = (&self.asker, IdempotencyKey::random());
+        let key = IdempotencyKey::random();
         Ok(asker.call(|| asker.client.start_run(asker.name(), &chat, &key)).await?.run_id)
     }
 
-    /// Answers a run. If somebody else was faster, what follows says so.
-    async fn resume(&self, run: &str, answers: &Map<String, Value>) -> Result<(), Fault> {
-        let asker = &self.asker;
-        match asker.call(|| asker.client.resume_run(asker.name(), run, answers)).await {
-            Err(Error::Refused(refused)) if refused.status == 409 => Ok(()),
-            done => Ok(done.map(drop)?),
+    /// Answers a question of a run, and no later one; false if that waits no more. What follows says what became of it.
+    async fn resume(&self, question: &Question, answers: &Map<String, Value>) -> Result<bool, Fault> {
+        let (asker, asked) = (&self.asker, Some(question.event));
+        match asker.call(|| asker.client.resume_run(asker.name(), &question.run, asked, answers)).await {
+            Err(Error::Refused(refused)) if refused.status == 409 => Ok(false),
+            done => Ok(done.map(|_| true)?),
         }
     }
 
@@ -110,34 +117,9 @@ impl ThreadSession {
         let mut stream = self.asker.client.follow_run(self.asker.name(), &run, after, options);
         let mut followed =
             FollowedRun { session: self, run, cancel, shown: Shown::default(), asked: None, stop: None };
-        loop {
-            let signal = tokio::select! {
-                biased;
-                () = cancel.cancelled(), if followed.stop.is_none() => {
-                    followed.cancel().await;
-                    continue;
-                }
-                () = until(followed.stop) => return Ok(CANCELLED),
-                reply = replied(&mut followed.asked) => {
-                    if let Some(reason) = followed.replied(reply).await? {
-                        return Ok(reason);
-                    }
-                    continue;
-                }
-                signal = stream.next() => signal?,
-            };
-            match signal {
-                None => return Ok(END_TURN),
-                Some(Signal::Opened | Signal::Keepalive) => {}
-                Some(Signal::Lost { .. }) => followed.shown.tear(),
-                Some(Signal::Unreadable(error)) => return Err(error.into()),
-                Some(Signal::Event(event)) => {
-                    if let Some(reason) = followed.event(&event).await? {
-                        return Ok(reason);
-                    }
-                }
-            }
-        }
+        let ended = followed.go_on(&mut stream).await;
+        followed.withdraw().await;
+        ended
     }
 
     /// Reads the thread from its beginning, and shows it. What goes on in it is followed.
@@ -175,9 +157,8 @@ impl ThreadSession {
                 }
                 *shown = Shown::default();
             }
-            EventBody::WaitForInput { request_keys } => {
-                let question = Question::new((&event.run_id, 0), request_keys, None);
-                self.tell(&agent_text(&question.words())).await;
+            EventBody::WaitForInput { .. } => {
+                self.tell(&agent_text(&question(event).words())).await;
             }
             _ => self.show(event, shown).await,
         }
@@ -193,9 +174,10 @@ impl ThreadSession {
         let report = asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value;
         match report.status {
             RunStatus::Waiting => {
-                let keys = report.request_keys.unwrap_or_default();
-                let question = Question::new((&run, report.last_event_id), &keys, report.options.as_ref());
-                *self.session.question.lock() = Some(question);
+                let at = (run.as_str(), report.event_id.unwrap_or(report.last_event_id));
+                let members = json!({"request_keys": report.request_keys, "options": report.options,
+                    "form": report.form, "message": report.message});
+                *self.session.question.lock() = Some(Question::new(at, &members));
             }
             RunStatus::Running => {
                 let (asker, editor) = (self.asker.clone(), self.editor.clone());
@@ -240,22 +222,49 @@ impl ThreadSession {
 }
 
 impl FollowedRun<'_> {
+    /// Shows what the run does, to its end or to a question that the next prompt answers.
+    async fn go_on(&mut self, stream: &mut RunStream) -> Result<StopReason, Fault> {
+        loop {
+            let signal = tokio::select! {
+                biased;
+                () = self.cancel.cancelled(), if self.stop.is_none() => {
+                    self.cancel().await;
+                    continue;
+                }
+                () = until(self.stop) => return Ok(CANCELLED),
+                reply = replied(&mut self.asked) => {
+                    if let Some(reason) = self.replied(reply).await? {
+                        return Ok(reason);
+                    }
+                    continue;
+                }
+                signal = stream.next() => signal?,
+            };
+            match signal {
+                None => return Ok(END_TURN),
+                Some(Signal::Opened | Signal::Keepalive) => {}
+                Some(Signal::Lost { .. }) => self.shown.tear(),
+                Some(Signal::Unreadable(error)) => return Err(error.into()),
+                Some(Signal::Event(event)) => {
+                    if let Some(reason) = self.event(&event).await? {
+                        return Ok(reason);
+                    }
+                }
+            }
+        }
+    }
+
     /// What an event means for the turn; the reason when it ends that.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events are not shown")]
     async fn event(&mut self, event: &RunEvent) -> Result<Option<StopReason>, Fault> {
-        if event.id.is_some()
-            && let Some(open) = self.asked.take()
-        {
+        if event.id.is_some() && !self.still_asks().await {
             // It was answered elsewhere, or the run is over.
-            self.session.editor.withdraw(open.asking).await;
+            self.withdraw().await;
         }
         self.session.show(event, &mut self.shown).await;
         match &event.body {
-            EventBody::WaitForInput { request_keys } if self.stop.is_none() => {
-                let members: Value = serde_json::from_str(event.json()).unwrap_or_default();
-                let at = (event.run_id.as_str(), event.id.unwrap_or_default());
-                let question = Question::new(at, request_keys, members["options"].as_object());
-                Ok(self.ask(question, &call_id(event)).await)
+            EventBody::WaitForInput { .. } if self.stop.is_none() => {
+                Ok(self.ask(question(event), &call_id(event)).await)
             }
             EventBody::RunCompleted { finish_reason, error, .. } => match finish_reason {
                 FinishReason::Canceled => Ok(Some(CANCELLED)),
@@ -267,6 +276,14 @@ impl FollowedRun<'_> {
             },
             _ => Ok(None),
         }
+    }
+
+    /// Whether the run waits for what the editor is asked. It may say something meanwhile.
+    async fn still_asks(&self) -> bool {
+        let Some(OpenQuestion { question, .. }) = &self.asked else { return false };
+        let asker = &self.session.asker;
+        let report = asker.call(|| asker.client.run_report(asker.name(), &question.run)).await;
+        report.is_ok_and(|report| report.value.event_id == Some(question.event))
     }
 
     async fn ask(&mut self, question: Question, call: &str) -> Option<StopReason> {
@@ -297,23 +314,34 @@ impl FollowedRun<'_> {
             Ok(reply) => question.permitted(&reply),
         };
         match reply {
-            Reply::Answers(answers) => self.session.resume(&question.run, &answers).await?,
+            Reply::Answers(answers) => drop(self.session.resume(&question, &answers).await?),
             Reply::Canceled => self.cancel.cancel(),
             Reply::Later => return Ok(Some(self.leave(question).await)),
         }
         Ok(None)
     }
 
+    /// Takes back what the editor is asked and has not answered.
+    async fn withdraw(&mut self) {
+        if let Some(open) = self.asked.take() {
+            self.session.editor.withdraw(open.asking).await;
+        }
+    }
+
     /// Tells the run to stop. Whatever becomes of that, the turn ends.
     async fn cancel(&mut self) {
         self.stop = Some(Instant::now() + CANCEL_MAX);
-        if let Some(open) = self.asked.take() {
-            drop(open);
-        }
+        self.withdraw().await;
         let asker = &self.session.asker;
         let told = asker.call(|| asker.client.cancel_run(asker.name(), &self.run));
         let _over_or_away = timeout(CANCEL_MAX, told).await;
     }
+}
+
+/// What a WaitForInput asks.
+fn question(event: &RunEvent) -> Question {
+    let members: Value = serde_json::from_str(event.json()).unwrap_or_default();
+    Question::new((&event.run_id, event.id.unwrap_or_default()), &members)
 }
 
 async fn until(stop: Option<Instant>) {

@@ -1,5 +1,5 @@
 //! Events of a run as updates of a session. Pure.
-//! Must not know: how either travels.
+//! Must not know: the transport.
 
 use std::collections::VecDeque;
 

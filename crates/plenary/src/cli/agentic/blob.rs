@@ -1,4 +1,4 @@
-//! `plenary context blob`: contents of deliverables, put and fetched by their hash.
+//! `plenary context blob`: contents of deliverables, uploaded and downloaded by their hash.
 //! Must not know: packages.
 
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! A package out of what was said: flags, a note, and commits. Flags win; lists add up.
+//! Composes a package from flags, a note, and commits. Flags override; lists are joined.
 //! Must not know: how it is sent.
 
 use plenary_client::context::{Deliverable, NewPackage};

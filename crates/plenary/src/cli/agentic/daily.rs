@@ -1,5 +1,5 @@
-//! `plenary context daily`: what happened today over all projects, what waits for review, what is open.
-//! Must not know: how single packages are told.
+//! `plenary context daily`: today's packages of all projects, pending reviews, open questions.
+//! Must not know: how a package is printed.
 
 use clap::Args;
 use futures_util::{StreamExt, TryStreamExt, stream};

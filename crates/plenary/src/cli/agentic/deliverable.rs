@@ -1,4 +1,4 @@
-//! Files as deliverables: their paths as others see them, types, hashes and sizes.
+//! Files as deliverables: their portable paths, types, hashes and sizes.
 //! Must not know: packages.
 
 use std::{

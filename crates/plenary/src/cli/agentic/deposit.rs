@@ -64,10 +64,10 @@ pub(crate) struct Deposit {
     /// An open question; may be repeated
     #[arg(long = "question", value_name = "TEXT")]
     questions: Vec<String>,
-    /// Handoff note: what the next session needs to know
+    /// Handoff note: information for the next session
     #[arg(long, value_name = "TEXT")]
     handoff: Option<String>,
-    /// Who continues the work
+    /// Reader that continues the work
     #[arg(long, value_name = "WHO", value_parser = ["human", "agent"])]
     next: Option<String>,
     /// A deliverable: a file, recorded with its hash and size, or a URL; may be repeated

@@ -1,5 +1,5 @@
 //! `plenary context orchestrate` and `conformance`.
-//! Must not know: how single packages are told.
+//! Must not know: how a package is printed.
 
 use clap::Args;
 use plenary_client::context::{Conformance, Digest};

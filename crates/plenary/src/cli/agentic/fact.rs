@@ -1,4 +1,4 @@
-//! `plenary context fact`: assert, get now or as of a moment, end, history.
+//! `plenary context fact`: assert, get (now or as of a moment), end, history.
 //! Must not know: packages.
 
 use clap::{Args, Subcommand};

@@ -1,4 +1,4 @@
-//! What a git repository says of the work in it, by running `git`.
+//! The work in a git repository, read by running `git`.
 //! Must not know: packages.
 
 use std::{

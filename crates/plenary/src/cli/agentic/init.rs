@@ -1,5 +1,5 @@
 //! `plenary context init`: binds a directory to a project.
-//! Must not know: what is deposited there.
+//! Must not know: the deposits.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! `plenary context`: packages of work done, facts, reviews, briefings (the Agentic Protocol).
-//! Must not know: how anything is composed or shown; its parts do.
+//! `plenary context`: packages of work, facts, reviews, briefings (the Agentic Protocol).
+//! Must not know: how anything is composed or printed; its parts do this.
 
 mod blob;
 mod compose;

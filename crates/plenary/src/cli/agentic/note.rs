@@ -1,6 +1,6 @@
-//! A Markdown note read as a package: its first heading is the title, sections "Decisions", "Open questions" and
-//! "Handoff" become lists and the note, the rest is the body. Front matter may say the rest. Pure.
-//! Must not know: where the note comes from, or what a package is.
+//! Reads a Markdown note as a package: its first heading is the title, sections "Decisions", "Open questions" and
+//! "Handoff" become lists and the note, the rest is the body. Front matter may set the other members. Pure.
+//! Must not know: the source of the note, or the form of a package.
 
 mod front;
 mod lines;

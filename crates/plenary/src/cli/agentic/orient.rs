@@ -1,5 +1,5 @@
-//! `plenary context orient`: what a new session begins with, readable for a person and for an agent.
-//! Must not know: how single packages are told.
+//! `plenary context orient`: the briefing of a new session, readable for a person and for an agent.
+//! Must not know: how a package is printed.
 
 use clap::Args;
 use plenary_client::context::Orientation;

@@ -1,5 +1,5 @@
-//! Who speaks, in which project, on which server.
-//! Must not know: what is done there.
+//! The speaker, the project and the server of a command.
+//! Must not know: the operation.
 
 use std::path::PathBuf;
 

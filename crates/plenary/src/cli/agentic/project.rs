@@ -1,5 +1,5 @@
-//! `plenary context project`: make, describe, share, archive.
-//! Must not know: what is in a project.
+//! `plenary context project`: create, describe, share, archive.
+//! Must not know: the content of a project.
 
 use clap::{Args, Subcommand};
 use plenary_client::{

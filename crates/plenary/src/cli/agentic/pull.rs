@@ -1,5 +1,5 @@
-//! `plenary context pull`: packages, latest, by id, or by what they are about.
-//! Must not know: how a package is shown.
+//! `plenary context pull`: packages, the latest, by id, or by a query.
+//! Must not know: how a package is printed.
 
 use clap::Args;
 use plenary_client::context::{PackagePage, PackageQuery, RelevantPage};

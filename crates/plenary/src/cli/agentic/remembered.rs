@@ -1,4 +1,4 @@
-//! Which session of work belongs to which terminal, kept in a file that may be lost without harm.
+//! The work session of each terminal, in a file that may be lost without harm.
 //! Must not know: the server.
 
 use std::{

@@ -1,5 +1,5 @@
-//! `plenary context review`: what waits for a review, the answers, and what was answered before.
-//! Must not know: packages' contents.
+//! `plenary context review`: pending reviews, answers, and the history.
+//! Must not know: the contents of packages.
 
 use clap::{Args, Subcommand};
 use plenary_client::{
@@ -46,7 +46,7 @@ pub(crate) struct List {
 pub(crate) struct Request {
     /// The package
     id: String,
-    /// Who is to review: human or agent [default: human]
+    /// Reviewer: human or agent [default: human]
     #[arg(long, value_name = "WHO", value_parser = ["human", "agent"], default_value = "human")]
     by: String,
     /// Reason

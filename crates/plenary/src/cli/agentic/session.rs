@@ -1,5 +1,5 @@
-//! `plenary context session`: sessions of work, begun by themselves at the first deposit of a terminal.
-//! Must not know: what is deposited in one.
+//! `plenary context session`: sessions of work, started automatically at the first deposit of a terminal.
+//! Must not know: the deposits.
 
 use clap::{Args, Subcommand};
 use plenary_client::{
@@ -22,7 +22,7 @@ use crate::{
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a session in this terminal; the first deposit starts one by itself
+    /// Start a session in this terminal; the first deposit starts one automatically
     Start,
     /// End a session
     End(SessionArgument),

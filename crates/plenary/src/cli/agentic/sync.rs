@@ -1,4 +1,4 @@
-//! `plenary context sync`: what one server has that the other has not, both ways. A token of this server never goes to
+//! `plenary context sync`: copies new records between two servers, both ways. A token of this server is never sent to
 //! the other one.
 //! Must not know: how records are compared.
 
@@ -34,7 +34,7 @@ use crate::{
 const HELP: &str = "\
 The token for the other server is PLENARY_REMOTE_TOKEN, or one saved for it with `plenary --url URL token add OWNER`. \
 It must be an owner's or the operator's: only they may import. Progress is remembered: an interrupted sync continues \
-where it stopped, and a repeated one copies only what is new.";
+where it stopped, and a repeated one copies only new data.";
 
 /// With whom.
 #[derive(Debug, Args)]

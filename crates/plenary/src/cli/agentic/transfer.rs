@@ -1,5 +1,6 @@
-//! `plenary context export`, `import` and `sync`: whole projects to a file or a directory, from one, and between servers.
-//! Must not know: what is in an export.
+//! `plenary context export`, `import` and `sync`: whole projects to a file or a directory, from one, and between
+//! servers.
+//! Must not know: the content of an export.
 
 use std::{
     fs::{self, File},

@@ -1,5 +1,5 @@
-//! `plenary context watch`: what happens in a project, over every break of the stream, until Ctrl-C.
-//! Must not know: how the stream is kept up.
+//! `plenary context watch`: the events of a project, live and across disconnects, until Ctrl-C.
+//! Must not know: how the stream is resumed.
 
 use clap::Args;
 use plenary_client::{

@@ -1,5 +1,5 @@
-//! Packages, facts and questions in Markdown, for people and agents alike; foreign text is made harmless on the way.
-//! Must not know: where they come from.
+//! Packages, facts and questions in Markdown, for people and agents; foreign text is escaped.
+//! Must not know: their source.
 
 use plenary_client::context::{Creator, Deliverable, Fact, OpenQuestion, Package};
 

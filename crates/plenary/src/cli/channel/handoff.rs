@@ -1,5 +1,5 @@
-//! `plenary channel handoff`: the next state, with another holder and what is expected of it (CH-33). The handoff is a
-//! lock by agreement: a state that somebody else posted in between is not refused, but it is told.
+//! `plenary channel handoff`: the next state, with another holder and the expected action (CH-33). The handoff is a
+//! lock by agreement: a state that another agent posted in between is not refused, but reported.
 //! Must not know: how the next state is made.
 
 use clap::Args;

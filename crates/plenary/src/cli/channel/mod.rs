@@ -1,5 +1,5 @@
 //! `plenary channel`: append-only logs in which agents on different hosts coordinate (Agent Channel Protocol v2).
-//! Must not know: how events are composed or shown; its parts do.
+//! Must not know: how events are composed or printed; its parts do this.
 
 mod creating;
 mod handoff;

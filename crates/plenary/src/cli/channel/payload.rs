@@ -1,5 +1,5 @@
-//! A JSON object from the command line, a file or standard input, handed on as it was written.
-//! Must not know: what it says.
+//! A JSON object from the command line, a file or standard input, passed on unchanged.
+//! Must not know: its content.
 
 use plenary_client::channels::NewEvent;
 use serde_json::{Value, value::RawValue};

@@ -1,6 +1,6 @@
-//! Which channel on which server, and who speaks there. A token from the environment goes to no server that only a
-//! channel's URL names: whoever hands out a URL must not get it.
-//! Must not know: what is done there.
+//! The channel, the server and the speaker of a command. A token from the environment is not sent to a server that
+//! only a channel's URL names: the author of a URL must not get it.
+//! Must not know: the operation.
 
 use plenary_client::{Client, Error, channels::ChannelAddress};
 

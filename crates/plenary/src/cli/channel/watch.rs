@@ -1,5 +1,5 @@
-//! `plenary channel watch`: a channel's events as they come, over every break of the stream, until Ctrl-C, and who is
-//! presumed dead, looked for at the cadence.
+//! `plenary channel watch`: a channel's live events, across disconnects, until Ctrl-C, and the agents that are
+//! presumed dead, checked at the cadence.
 //! Must not know: when an agent counts as dead.
 
 use std::time::Duration;

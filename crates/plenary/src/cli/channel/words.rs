@@ -1,5 +1,5 @@
-//! Events and JSON in words for people; foreign text is made harmless on the way.
-//! Must not know: where they come from.
+//! Events and JSON as text for people; foreign text is escaped.
+//! Must not know: their source.
 
 use plenary_client::channels::{ChannelEvent, Problem, Vital, handoff_of};
 use serde_json::{Map, Value};

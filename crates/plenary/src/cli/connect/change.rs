@@ -1,5 +1,5 @@
-//! Entries put into a coding agent's settings, and taken out again so that nothing of them is left.
-//! Must not know: which entries; what is said of it.
+//! Adds entries to a coding agent's settings, and removes them again without a trace.
+//! Must not know: the entries, and the output.
 
 use serde_json::Value;
 

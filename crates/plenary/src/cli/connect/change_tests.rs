@@ -1,4 +1,4 @@
-//! What connecting writes, and that disconnecting takes out just that.
+//! The entries that `connect` writes, and that `disconnect` removes exactly those.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The coding agents by name, and where the files of each are. What is known of one stands in the table.
+//! The coding agents by name, and the places of their files. The table has the data of each.
 //! Must not know: how settings are changed.
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Every file of a coding agent's settings before and after, what was made in them, and the change itself.
-//! Must not know: what the entries say.
+//! Every settings file of a coding agent before and after, the added entries, and the change itself.
+//! Must not know: the content of the entries.
 
 use std::{collections::BTreeSet, path::Path};
 

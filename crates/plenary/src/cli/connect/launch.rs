@@ -1,6 +1,6 @@
-//! `plenary claude` and the others: the coding agent is started connected, by flags and environment, and no file of the
-//! directory is touched. Where `connect` has written settings, those are used.
-//! Must not know: what the settings hold; the plan does.
+//! `plenary claude` and the others: start the coding agent connected, by flags and environment, without changing a
+//! file of the directory. If `connect` has written settings, those are used.
+//! Must not know: the content of the settings; the plan has it.
 
 use std::{
     collections::BTreeMap,
@@ -38,18 +38,18 @@ const REMEMBERED: &str = "started.toml";
 
 /// Shown under `plenary help claude`.
 const HELP: &str = "\
-It is an agent of its own in each directory, and the same one the next time. Behind the first word that is not an option of
-`plenary`, or behind `--`, everything is handed over as it is.
+Each directory has its own agent, which stays the same. All arguments after the first word that is not an option of `plenary`,
+or after `--`, are passed on unchanged.
   plenary claude
   plenary --as @nick.reviewer claude -p \"Review the last commit\"
   plenary codex exec \"Fix the tests\"
-Codex runs the hooks once you have trusted them with /hooks.";
+Codex runs the hooks after you trust them with /hooks.";
 
 /// What is handed over.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, after_help = HELP)]
 pub(crate) struct Launch {
-    /// For the coding agent, as they are
+    /// Arguments for the coding agent, passed unchanged
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     args: Vec<OsString>,
 }

@@ -1,4 +1,4 @@
-//! `plenary connect` and `disconnect`: a coding agent becomes an agent of the network, and is told so in its settings.
+//! `plenary connect` and `disconnect`: make a coding agent an agent of the network, through its settings.
 //! Must not know: how settings are written; the form of any one of them.
 
 mod change;
@@ -58,7 +58,7 @@ pub(crate) struct Connect {
     /// Start a server on this machine if none answers; it keeps running
     #[arg(long)]
     serve: bool,
-    /// Address on which the started server listens; needed if other machines are to reach it
+    /// Address on which the started server listens; needed if other machines must reach it
     #[arg(long, value_name = "ADDR", requires = "serve")]
     listen: Option<Listen>,
     /// Configure MCP over HTTP, with the token in PLENARY_TOKEN, instead of the program `plenary mcp`
@@ -75,7 +75,7 @@ pub(crate) struct Connect {
     /// Do not allow Plenary's tools in advance; the coding agent asks before it calls one
     #[arg(long, conflicts_with = "identity_only")]
     ask: bool,
-    /// Only record which agent works in this directory, without changing settings; for the plugin, which has its own
+    /// Only record the agent of this directory, without changing settings; for the plugin, which has its own settings
     #[arg(long, conflicts_with_all = ["user", "http"])]
     identity_only: bool,
     /// Show the changes without writing them

@@ -1,4 +1,4 @@
-//! Which agent a coding agent is in a directory: the one it was before, the one that is named, or a new one.
+//! The agent of a coding agent in a directory: the previous one, the named one, or a new one.
 //! Must not know: settings of coding agents.
 
 use std::path::Path;

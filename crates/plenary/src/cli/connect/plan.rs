@@ -1,5 +1,5 @@
-//! What each coding agent is told: its MCP server and its hooks, as entries of its settings.
-//! Must not know: what the settings hold besides; any one coding agent, but for what only one of them has.
+//! The settings entries of each coding agent: its MCP server and its hooks.
+//! Must not know: the other settings; any one coding agent, except for its own peculiarities.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A server for this machine, started where none answers, which goes on when the command has ended.
+//! Starts a server on this machine if none answers; it keeps running after the command.
 //! Must not know: coding agents.
 
 use std::{

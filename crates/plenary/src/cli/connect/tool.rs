@@ -1,4 +1,4 @@
-//! How a coding agent is connected, as data: where its settings are, which shape they have, and what reaches a session. Pure.
+//! The description of a coding agent, as data: the places and shapes of its settings, and its capabilities. Pure.
 //! Must not know: any one coding agent; how settings are changed.
 
 use super::coding::CodingAgent;

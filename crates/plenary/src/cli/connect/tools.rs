@@ -1,5 +1,4 @@
-//! Every coding agent that can be connected. A new one is a new entry here, and its form of an answer in `hook/answer.rs`.
-//! Pure.
+//! Every supported coding agent. A new one is a new entry here, and its form of an answer in `hook/answer.rs`. Pure.
 //! Must not know: how settings are changed.
 
 mod documented;

@@ -1,5 +1,5 @@
-//! What a coding agent's settings say of this program now, whoever wrote it.
-//! Must not know: how it got there.
+//! The current entries for this program in a coding agent's settings, whoever wrote them.
+//! Must not know: how they were written.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -1,6 +1,6 @@
-//! Whether a coding agent's other settings let our hooks and our server run: all hooks disabled, the server disabled, a
-//! directory that is not trusted. Whoever disabled it may have had a reason, so nothing is changed.
-//! Must not know: what `connect` writes.
+//! Checks whether a coding agent's other settings allow the hooks and the server: all hooks disabled, the server
+//! disabled, an untrusted directory. The user may have disabled them on purpose, so nothing is changed.
+//! Must not know: the entries of `connect`.
 
 use std::path::{Path, PathBuf};
 

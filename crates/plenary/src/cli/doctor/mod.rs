@@ -1,5 +1,5 @@
-//! `plenary doctor`: every link from a coding agent to the network and back, proven in order, and what to do about one
-//! that is broken.
+//! `plenary doctor`: checks every link from a coding agent to the network and back, in order, and prints a remedy for
+//! a broken one.
 //! Must not know: how settings are written.
 
 mod allowed;

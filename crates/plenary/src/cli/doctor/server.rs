@@ -1,4 +1,4 @@
-//! The links to the server: that it answers, takes the agent's token, and offers tools as the coding agent asks for them.
+//! The links to the server: it answers, accepts the agent's token, and offers tools to the coding agent.
 //! Must not know: hooks.
 
 use std::{process::Stdio, time::Duration};

@@ -1,5 +1,5 @@
-//! A frame from a sibling to the agent, and the coding agent's own hook run as it would be: it must show the frame. A frame
-//! stands in no session and is forgotten after minutes, so nothing is left behind.
+//! Sends a frame from a sibling to the agent and runs the coding agent's own hook: it must print the frame. A frame
+//! belongs to no session and is dropped after minutes, so nothing is left behind.
 //! Must not know: how a hook answers.
 
 use std::{

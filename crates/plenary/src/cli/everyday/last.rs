@@ -1,5 +1,5 @@
-//! The last message that came: what `reply` answers.
-//! Must not know: what is answered.
+//! The last message: the one that `reply` answers.
+//! Must not know: the answer.
 
 use plenary_client::{
     Client,

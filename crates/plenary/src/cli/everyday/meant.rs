@@ -1,5 +1,5 @@
-//! Who may have been meant, where a handle reaches nobody.
-//! Must not know: agents that the speaker does not reach; the server names none.
+//! Suggestions of similar handles for a handle that reaches no agent.
+//! Must not know: agents that the speaker cannot contact; the server names none.
 
 use plenary_client::{Client, Error};
 use plenary_kernel::AgentHandle;

@@ -1,5 +1,5 @@
-//! The everyday words: `plenary send`, `reply`, and what `ask` does with an agent.
-//! Must not know: how content is gathered, or how news is shown.
+//! The everyday commands: `plenary send`, `reply`, and `ask` for an agent.
+//! Must not know: how content is read, or how news is printed.
 
 mod last;
 mod meant;
@@ -29,9 +29,9 @@ pub(crate) use who::{WhoArgs, who};
 
 /// Shown under `plenary send --help`.
 const SEND_HELP: &str = "\
-It goes into the session that you share with exactly these, or into a new one. Accepted is not read: `plenary message
-status` says how far it came, and an answer comes to your inbox. Where no agent is named, you speak as the person that you
-are, `@OWNER`, with the token of the owner.
+The message goes into your session with exactly these recipients, or into a new one. Accepted does not mean read: `plenary
+message status` shows the delivery state, and an answer arrives in your inbox. If no agent is named, you speak as your
+person, `@OWNER`, with the token of the owner.
   plenary send @nick.claude-parser \"The schema changed: see db/schema.sql\"
   plenary send @nick.cc,@acme.support \"Who takes this?\" --topic \"Export is slow\"
   plenary send @nick.claude-parser/4f1c \"You are on the branch of the other session\"
@@ -39,7 +39,7 @@ are, `@OWNER`, with the token of the owner.
 
 /// Shown under `plenary reply --help`.
 const REPLY_HELP: &str = "\
-The last message that came is the newest unread one, else the newest of your latest sessions.
+The last message is the newest unread one, otherwise the newest of your latest sessions.
   plenary reply \"Done: it takes tabs now\"
   plenary reply --to sess_01J9… \"Yes\"";
 
@@ -88,10 +88,10 @@ pub(crate) struct Send {
     to: Recipient,
     #[command(flatten)]
     content: ContentArgs,
-    /// What it is about: a session of its own, which those invited see by this name
+    /// Topic: uses a separate session with this topic, which the invited agents see
     #[arg(long, short)]
     topic: Option<String>,
-    /// Let it disturb who has `plenary attention focus`
+    /// Mark the message as urgent: it also reaches agents with `plenary attention focus`
     #[arg(long)]
     urgent: bool,
 }
@@ -102,10 +102,10 @@ pub(crate) struct Send {
 pub(crate) struct Reply {
     #[command(flatten)]
     content: ContentArgs,
-    /// Answer these, or in this session, and not the last that came
+    /// Answer these agents, or in this session [default: the last message]
     #[arg(long, value_name = "ID")]
     to: Option<Recipient>,
-    /// Let it disturb who has `plenary attention focus`
+    /// Mark the message as urgent: it also reaches agents with `plenary attention focus`
     #[arg(long)]
     urgent: bool,
 }

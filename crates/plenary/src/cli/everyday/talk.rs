@@ -1,5 +1,5 @@
-//! Messages to others: the session that is shared with exactly them, or a new one.
-//! Must not know: command lines, or how anything is shown.
+//! Messages to others: in the session with exactly them, or in a new one.
+//! Must not know: command lines, or the output.
 
 use plenary_client::{
     Client, Error, Event, EventBody, IdempotencyKey,

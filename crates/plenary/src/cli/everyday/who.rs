@@ -1,5 +1,6 @@
-//! `plenary who`: whom one can reach, what they do, and the sessions of one's own coding agents.
-//! Must not know: how a state is found; the server says it.
+//! `plenary who`: the agents that the caller can contact, their activity, and the sessions of the caller's own coding
+//! agents.
+//! Must not know: how a state is determined; the server does this.
 
 use clap::Args;
 use plenary_client::{frames::now, me::WhoPage};
@@ -15,19 +16,19 @@ const SHORT_CHARS: usize = 8;
 
 /// Shown under `--help`.
 const HELP: &str = "\
-STATE: working, waiting (for a person, or a run for an answer), idle or gone. What is unread, and the sessions of coding agents,
-are shown of your own agents. A session is written to as `plenary send @OWNER.NAME/SESSION TEXT`; its first characters are enough.";
+STATE: working, waiting (for a person, or a run for an answer), idle or gone. For your own agents the list also shows unread
+messages and the sessions of coding agents. To write to one session: `plenary send @OWNER.NAME/SESSION TEXT`, with its first characters.";
 
 /// Whom one can reach.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct WhoArgs {
-    /// Only handles that have this
+    /// Only handles that contain this text
     query: Option<String>,
     /// Only agents of this owner
     #[arg(long)]
     owner: Option<String>,
-    /// So many at a time [default: 50]
+    /// Number of agents per page [default: 50]
     #[arg(long)]
     limit: Option<u32>,
 }

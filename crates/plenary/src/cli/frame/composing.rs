@@ -1,5 +1,5 @@
-//! How a frame is composed and sent from the command line: scope, attribution and provenance, each with a sensible
-//! value and a flag, and what is said when it is out.
+//! Composes and sends a frame from the command line: scope, attribution and provenance, each with a default and a
+//! flag, and prints the result.
 //! Must not know: kinds and their payloads.
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! `plenary frame listen`: the frames that reach this session, over every break of the stream, until Ctrl-C; with
-//! `--locks`, who holds what instead.
+//! `plenary frame listen`: the frames that reach this session, across disconnects, until Ctrl-C; with `--locks`, the
+//! claims instead.
 //! Must not know: how claims are correlated.
 
 use std::time::Duration;

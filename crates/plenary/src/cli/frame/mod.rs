@@ -1,6 +1,6 @@
-//! `plenary frame`: short messages between the sessions of one owner, an organisation, or whoever lets them through
-//! (Agent-Channel Fan-Out).
-//! Must not know: how frames are composed, listened to or correlated; its parts do.
+//! `plenary frame`: short messages between the sessions of one owner, of an organisation, or of other owners that
+//! allow them (Agent-Channel Fan-Out).
+//! Must not know: how frames are composed, listened to or correlated; its parts do this.
 
 mod composing;
 mod listen;

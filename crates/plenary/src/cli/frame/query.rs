@@ -1,4 +1,4 @@
-//! `plenary frame query` and `answer`: a question to a set of sessions, and what they say to it.
+//! `plenary frame query` and `answer`: a question to a set of sessions, and their answers.
 //! Must not know: how a stream is kept open.
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What the server still has of a handle's frames, read at once (FO-60).
-//! Must not know: what is looked for in them.
+//! The retained frames of a handle, read at once (FO-60).
+//! Must not know: the purpose.
 
 use std::time::Duration;
 

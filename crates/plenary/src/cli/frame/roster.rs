@@ -1,4 +1,4 @@
-//! `plenary frame roster`: who is listening, and how much the server keeps for whoever comes late.
+//! `plenary frame roster`: the listening sessions, and the number of retained frames.
 //! Must not know: scopes.
 
 use clap::Args;

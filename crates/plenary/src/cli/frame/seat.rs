@@ -1,6 +1,6 @@
-//! Which session of the principal this is: instrument, session id, tool class. The session id stays the same in one
-//! terminal or coding session, so that others can address it.
-//! Must not know: what is said.
+//! The identity of this session of the principal: instrument, session id, tool class. The session id stays the same
+//! in one terminal or coding session, so that others can address it.
+//! Must not know: the frames.
 
 use clap::Args;
 use plenary_client::{

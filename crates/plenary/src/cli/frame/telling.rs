@@ -1,5 +1,5 @@
 //! `plenary frame advise`, `broadcast`, `handover` and `send`: one frame, one call.
-//! Must not know: what recipients make of it.
+//! Must not know: the reaction of recipients.
 
 use std::path::PathBuf;
 
@@ -60,7 +60,7 @@ pub(crate) struct BroadcastArgs {
 /// Work passed on, with what the next session needs to know.
 #[derive(Debug, Args)]
 pub(crate) struct HandoverArgs {
-    /// What the next session needs to know; `-` reads it from standard input
+    /// Information for the next session; `-` reads it from standard input
     #[arg(required_unless_present = "body_file", conflicts_with = "body_file")]
     text: Option<String>,
     /// Read the text from a file

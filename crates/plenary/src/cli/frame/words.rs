@@ -1,5 +1,5 @@
-//! Frames, claims and streams in words for people; foreign text is made harmless on the way.
-//! Must not know: where they come from.
+//! Frames, claims and streams as text for people; foreign text is escaped.
+//! Must not know: their source.
 
 mod payload;
 

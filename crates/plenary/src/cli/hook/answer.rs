@@ -1,5 +1,5 @@
-//! The answer to a hook in the form that each coding agent takes.
-//! Must not know: what is said in it.
+//! The answer to a hook in the form of each coding agent.
+//! Must not know: its content.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! What is new for an agent, printed for its coding agent and then said to have been: never the other way round. Whether a
-//! model saw it, the next event of the session says.
-//! Must not know: how events and answers look.
+//! Prints unread messages of an agent for its coding agent and then reports them as shown, never the other way round.
+//! The next event of the session tells whether a model saw them.
+//! Must not know: the form of events and answers.
 
 use std::{
     io::{self, Write as _},

@@ -1,5 +1,5 @@
-//! The deposit before a session is summarised or after it ended: made by a process of its own, which nobody waits for.
-//! Must not know: what is deposited.
+//! The deposit before a session is summarised or after it ended: made by a separate process in the background.
+//! Must not know: the content of the deposit.
 
 use std::{
     os::unix::process::CommandExt as _,

@@ -1,5 +1,5 @@
-//! Whether whoever started this process still reads what it prints to standard error.
-//! Must not know: what is printed.
+//! Checks whether the parent process still reads standard error.
+//! Must not know: the output.
 
 use std::{
     io,

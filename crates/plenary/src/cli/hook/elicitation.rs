@@ -1,4 +1,4 @@
-//! What a server of the Model Context Protocol asks the person of a coding agent for.
+//! Elicitations of servers of the Model Context Protocol for the person of a coding agent.
 //! Must not know: how events are read.
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What a coding agent says of a moment in its session, whichever of them says it.
-//! Must not know: what is answered.
+//! An event of a coding agent's session, in the form of any coding agent.
+//! Must not know: the answer.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What is unread for an agent, as an answer that coding agents put before the model whole.
-//! Must not know: who prints it.
+//! The unread messages of an agent, as an answer that coding agents pass to the model in full.
+//! Must not know: the hook that prints it.
 
 use plenary_client::{
     Client, Error,

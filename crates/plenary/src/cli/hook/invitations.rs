@@ -1,5 +1,6 @@
-//! Invitations by agents of the same owner, which a coding agent takes: whoever connected it let them reach it.
-//! Must not know: what is printed, and when.
+//! Invitations by agents of the same owner, which a coding agent accepts automatically: connecting it implies
+//! consent.
+//! Must not know: the output, and its time.
 
 use plenary_client::{Client, Error, inbox::InboxPage};
 use plenary_kernel::SessionId;

@@ -1,5 +1,5 @@
-//! Where hooks say what went wrong, since they say it to nobody: a file of bounded size.
-//! Must not know: what hooks do.
+//! The log of hook failures, because hooks report them nowhere else: a file of bounded size.
+//! Must not know: the work of hooks.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions},

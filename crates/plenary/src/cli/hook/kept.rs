@@ -1,5 +1,5 @@
-//! What hooks of one agent share on this machine: who of them is at work, and how often a turn was continued.
-//! Must not know: what is delivered.
+//! The shared state of the hooks of one agent on this machine: the active hook, and the number of continued turns.
+//! Must not know: the delivered messages.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},

@@ -1,5 +1,5 @@
-//! `plenary hook`: a coding agent tells of a moment in its session, and is told what is new for it.
-//! Must not know: how a coding agent is connected; what a digest says.
+//! `plenary hook`: a coding agent reports an event of its session, and gets unread messages.
+//! Must not know: how a coding agent is connected; the content of a digest.
 
 mod answer;
 mod deliver;

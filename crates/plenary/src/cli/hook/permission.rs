@@ -1,4 +1,4 @@
-//! A permission that a coding agent is about to ask for in its window.
+//! A permission request of a coding agent, before it appears in its window.
 //! Must not know: how events are read.
 
 use std::time::Duration;

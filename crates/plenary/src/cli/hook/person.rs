@@ -1,6 +1,6 @@
-//! A person is asked in the inbox before the coding agent asks in its window. Without an answer nothing is printed, and the
-//! coding agent asks as it always does.
-//! Must not know: what is asked.
+//! Asks a person in the inbox before the coding agent asks in its window. Without an answer nothing is printed, and
+//! the coding agent asks as usual.
+//! Must not know: the question.
 
 use std::{
     io::{self, Write as _},

@@ -1,5 +1,5 @@
-//! The program of a coding agent, seen from a hook that it runs: an ancestor that is no shell.
-//! Must not know: what it is looked at for.
+//! The program of a coding agent, found from a hook that it runs: the nearest ancestor that is not a shell.
+//! Must not know: the purpose.
 
 use rustix::process::{Pid, Signal, getppid, kill_process, test_kill_process};
 

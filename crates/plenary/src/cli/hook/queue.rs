@@ -1,6 +1,6 @@
-//! A process beside a session of Codex that waits for its person: when something is new, it puts one line into Codex's own
-//! queue, which wakes the session; what is new then comes with the hook of that prompt. At most one line is outstanding.
-//! Must not know: what is new.
+//! A background process for a session of Codex that waits for its person: on news it puts one line into Codex's own
+//! queue, which wakes the session; the hook of that prompt then prints the news. At most one line is outstanding.
+//! Must not know: the news.
 
 use std::{
     ffi::OsString,

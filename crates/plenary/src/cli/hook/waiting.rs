@@ -1,6 +1,6 @@
-//! A process beside a session that waits for its person: it ends with the code that wakes the session when something is
-//! new, and prints it where the coding agent reads it.
-//! Must not know: how what is new is put into words.
+//! A background process for a session that waits for its person: on news it prints the news where the coding agent
+//! reads it, and exits with the code that wakes the session.
+//! Must not know: the text of the news.
 
 use std::{
     io::{self, Write as _},

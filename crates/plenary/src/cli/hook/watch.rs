@@ -1,6 +1,6 @@
-//! A process beside a session of a coding agent: it says that the session's program is there, and says so when it is gone.
-//! A program that is killed runs no hook, and only so its unread messages get to whoever works.
-//! Must not know: what is delivered.
+//! A background process for a session of a coding agent: it reports that the session's program runs, and its end. A
+//! killed program runs no hook, and only this report passes its unread messages to another session.
+//! Must not know: the delivered messages.
 
 use std::{
     io::Write as _,

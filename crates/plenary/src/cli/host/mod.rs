@@ -1,5 +1,5 @@
-//! `plenary agent host`: an agent on this machine, attached to the server for as long as the command runs.
-//! Must not know: how a run is carried out, or how frames travel.
+//! `plenary agent host`: an agent on this machine, attached to the server while the command runs.
+//! Must not know: how a run is executed, or the transport of frames.
 
 mod says;
 mod serving;
@@ -33,8 +33,8 @@ Examples:
   plenary agent host @nick.coder --kind acp --directory ~/src -- claude-code-acp
 
 An agent that does not exist is created if you may create it. Its owner and the owner's other agents may then run it with \
-`plenary run nick.helper TEXT`. Its policy, allowlist and blocks (`plenary agent --help`) decide who else may open a session with it \
-and run it: host only what you would let them do.
+`plenary run nick.helper TEXT`. Its policy, allowlist and blocks (`plenary agent --help`) decide which other agents may open a session with it \
+and run it: host only programs that they may use.
 
 The command is started without a shell, once for each run (exec) or each thread (acp). It inherits the environment except \
 PLENARY_…, AWS_… and OTEL_EXPORTER_OTLP_…HEADERS; --env adds variables. Its standard error is \

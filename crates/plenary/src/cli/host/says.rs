@@ -1,5 +1,5 @@
-//! What hosted programs write to standard error, and what they say that is no event, behind the run it is of.
-//! Must not know: programs; it hears what the crate of hosts logs.
+//! The standard error of hosted programs, and their lines that are not events, each after the name of its run.
+//! Must not know: programs; it gets the log of the crate of hosts.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Between the connection and the runs: frames go in and out, what happens is told, signals are heard.
-//! Must not know: what a frame says.
+//! Between the connection and the runs: passes frames in and out, reports progress, handles signals.
+//! Must not know: the content of a frame.
 
 use std::{future::pending, time::Duration};
 

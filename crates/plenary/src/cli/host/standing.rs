@@ -1,5 +1,5 @@
-//! As whom the host attaches: the agent itself, which is made where it is not there yet.
-//! Must not know: what is hosted.
+//! The identity of the host: the agent itself, which is created if it does not exist.
+//! Must not know: the hosted program.
 
 use plenary_client::{Client, accounts::CreateAgent};
 use plenary_kernel::AgentHandle;

@@ -1,5 +1,5 @@
-//! What a host tells of itself: a line for people on standard error, or one of JSON on standard output.
-//! Must not know: what it means.
+//! The messages of a host about itself: a line for people on standard error, or a JSON line on standard output.
+//! Must not know: their meaning.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! `.plenary/clients.toml`: which agent each coding agent is in a directory and below it, and what was written for it.
-//! Must not know: tokens or servers; what is written into whose settings.
+//! `.plenary/clients.toml`: the agent of each coding agent in a directory and below it, and the entries written for
+//! it.
+//! Must not know: tokens or servers; the content and place of the entries.
 
 use std::{
     collections::BTreeMap,

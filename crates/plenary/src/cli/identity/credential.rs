@@ -1,4 +1,4 @@
-//! Which token a command uses: a given one where its kind fits, else a saved one (wire.md D.1).
+//! The token of a command: a given one if its kind is right, otherwise a saved one (wire.md D.1).
 //! Must not know: the calls made with it.
 
 use std::{fmt, path::PathBuf};

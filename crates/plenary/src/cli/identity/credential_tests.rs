@@ -1,4 +1,4 @@
-//! Which token is used when several could be.
+//! The choice of the token if several are available.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Who is speaking, and with which token.
-//! Must not know: what is said.
+//! The speaker of a command, and its token.
+//! Must not know: the message.
 
 mod clients;
 mod credential;

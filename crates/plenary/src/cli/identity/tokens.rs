@@ -1,4 +1,4 @@
-//! Saved tokens as values: by server, and on it by whom they speak for.
+//! Saved tokens as values: by server and holder.
 //! Must not know: files.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};

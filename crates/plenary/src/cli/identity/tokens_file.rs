@@ -1,5 +1,5 @@
-//! `tokens.toml` under the user's configuration: readable by its owner alone, replaced whole or not at all.
-//! Must not know: which token is wanted.
+//! `tokens.toml` in the user's configuration: readable only by its owner, replaced atomically.
+//! Must not know: the required token.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},

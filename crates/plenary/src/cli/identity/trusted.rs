@@ -1,7 +1,7 @@
-//! Which files of directories the user has written or looked at: `directories.toml` under the user's configuration, each
-//! with a digest of what was in it. A repository may bring a `.plenary.toml` of its own; until it stands here, it says
-//! nothing.
-//! Must not know: what is in the files.
+//! The directory files that the user has written or trusts: `directories.toml` in the user's configuration, each with
+//! a digest of its content. A repository may contain its own `.plenary.toml`; it is ignored until it is recorded
+//! here.
+//! Must not know: the content of the files.
 
 use std::{
     collections::BTreeMap,

@@ -1,6 +1,6 @@
-//! The fast path into a client that takes channels: whatever is new in the inbox becomes a notice, as it comes. The
-//! inbox itself does not depend on it; a client that does not listen loses nothing.
-//! Must not know: how the client takes a notice.
+//! The fast path into a client with channels: every new inbox item becomes a notification at once. The inbox does not
+//! depend on it; a client that does not listen loses nothing.
+//! Must not know: the client's reaction.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Which session of a coding agent calls the tools: the one whose hooks run in the program that started this one.
-//! Must not know: what is called.
+//! The coding session that calls the tools: the one whose hooks run in the parent program of this process.
+//! Must not know: the calls.
 
 use std::path::PathBuf;
 

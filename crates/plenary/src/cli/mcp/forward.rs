@@ -1,5 +1,5 @@
-//! Each message of the client goes to the server, and whatever comes back goes to the client, a line each.
-//! Must not know: what a message asks for.
+//! Forwards each message of the client to the server, and each response to the client, one line each.
+//! Must not know: the content of a message.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! One line of the client: a message, the headers that it needs over HTTP, and the errors that the shim answers itself.
+//! One line of the client: a message, its HTTP headers, and the errors that this command itself returns.
 //! Must not know: connections.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};

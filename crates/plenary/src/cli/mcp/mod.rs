@@ -1,5 +1,6 @@
-//! `plenary mcp`: the server's Model Context Protocol over standard input and output, for clients that start a program.
-//! Must not know: the protocol beyond its envelope; messages pass as they are.
+//! `plenary mcp`: the server's Model Context Protocol over standard input and output, for clients that start a
+//! program.
+//! Must not know: the protocol beyond its envelope; messages pass unchanged.
 
 mod channel;
 mod coding;

@@ -1,4 +1,4 @@
-//! Says that a coding agent with the tools is there, whether or not it runs hooks: whoever waits for it is told which.
+//! Reports that a coding agent with the tools is present, whether or not it runs hooks, so that senders see which.
 //! Must not know: the messages.
 
 use std::{sync::Arc, time::Duration};

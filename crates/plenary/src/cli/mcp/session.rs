@@ -1,6 +1,6 @@
-//! The session of the initialize era that the client believes to be in. When the server has lost it, it is made anew,
-//! and the client does not notice.
-//! Must not know: where lines come from and go to.
+//! The client's session of the generation with `initialize`. If the server has lost it, it is created again, and the
+//! client does not notice.
+//! Must not know: the source and destination of lines.
 
 use std::{collections::BTreeSet, time::Duration};
 

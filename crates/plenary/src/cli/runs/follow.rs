@@ -1,5 +1,5 @@
-//! One run, told as it goes on, to its end: questions are asked at the terminal, Ctrl-C cancels it.
-//! Must not know: how it was asked for.
+//! Follows one run to its end: asks its questions at the terminal, and cancels it on Ctrl-C.
+//! Must not know: how it was started.
 
 use std::io::IsTerminal;
 
@@ -88,6 +88,7 @@ impl<'a> Follower<'a> {
         let mut stream = self.client.follow_run(self.agent, &run, after, StreamOptions::default());
         let mut voice = Voice::new(out, self.client.base().clone());
         let mut prompt = Prompt::new(out);
+        let mut asked = None;
         loop {
             match self.heed(next(&mut stream, &mut prompt)).await?? {
                 Came::Line(None) => {
@@ -97,7 +98,7 @@ impl<'a> Follower<'a> {
                 }
                 Came::Line(Some(line)) => {
                     if let Some(answers) = prompt.answer(&line) {
-                        let resuming = self.client.resume_run(self.agent, &run, &answers);
+                        let resuming = self.client.resume_run(self.agent, &run, asked, &answers);
                         match self.heed(resuming).await? {
                             // Somebody else was faster; what came of it is told.
                             Err(Error::Refused(refused)) if refused.status == 409 => {
@@ -110,6 +111,7 @@ impl<'a> Follower<'a> {
                 Came::Signal(Some(Signal::Event(event))) => {
                     if event.id.is_some() {
                         prompt.drop_questions();
+                        asked = event.id;
                     }
                     self.heed(voice.tell(&event)).await??;
                     self.went_on(&event, &mut prompt)?;

@@ -1,5 +1,5 @@
 //! `plenary run` and `plenary runs`: agents behind the server, their runs and threads (Agent Protocol).
-//! Must not know: how a run is followed or shown; its parts do.
+//! Must not know: how a run is followed or printed; its parts do this.
 
 mod agents;
 mod follow;

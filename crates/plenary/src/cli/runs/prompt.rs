@@ -1,4 +1,4 @@
-//! Questions of a run at the terminal: one for each key, answered by a line each.
+//! Questions of a run at the terminal: one for each key, answered with one line each.
 //! Must not know: runs.
 
 use std::collections::VecDeque;

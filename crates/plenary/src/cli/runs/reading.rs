@@ -1,5 +1,5 @@
-//! `plenary runs`: where runs stand, what they said, which threads there are.
-//! Must not know: how a run is told.
+//! `plenary runs`: the states of runs, their events, and the threads.
+//! Must not know: how a run is printed.
 
 use std::path::PathBuf;
 

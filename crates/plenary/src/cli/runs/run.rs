@@ -1,5 +1,5 @@
-//! `plenary run`: asks an agent for something and tells what it does, or goes on with a run.
-//! Must not know: how a run is told.
+//! `plenary run`: starts a run of an agent and shows its progress, or continues a run.
+//! Must not know: how a run is printed.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
         };
         return follower.follow(stands.run_id, Some(told)).await;
     }
-    follower.heed(client.resume_run(&args.agent, run, &answers)).await??;
+    follower.heed(client.resume_run(&args.agent, run, stands.event_id, &answers)).await??;
     follower.follow(stands.run_id, Some(stands.last_event_id)).await
 }
 

@@ -1,6 +1,5 @@
-//! A run's events in words: what the agent says on standard output, what it does on standard error. Foreign text is
-//! made harmless on the way.
-//! Must not know: where events come from.
+//! A run's events as text: output on standard output, activity on standard error. Foreign text is escaped.
+//! Must not know: the source of events.
 
 use plenary_client::{
     BaseUrl,

@@ -1,5 +1,5 @@
-//! What a message says, gathered from arguments, files and standard input.
-//! Must not know: where the message goes.
+//! The content of a message, from arguments, files and standard input.
+//! Must not know: the destination of the message.
 
 use std::path::PathBuf;
 

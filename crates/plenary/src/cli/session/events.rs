@@ -1,6 +1,6 @@
-//! `plenary session events`: a session's events, page by page, and with `--follow` those to come.
-//! Must not know: live delivery. Following asks again and again instead: a connection would make the agent
-//! online and move its cursors over events nobody here looks at.
+//! `plenary session events`: a session's events, page by page, and with `--follow` new ones.
+//! Must not know: live delivery. Following polls instead: a connection would make the agent online and move its
+//! cursors over events that no agent reads here.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `plenary session file`, and the files that a message sends along.
-//! Must not know: what else a message says.
+//! `plenary session file`, and the files of a message.
+//! Must not know: the other content of a message.
 
 use std::{
     io::Write as _,

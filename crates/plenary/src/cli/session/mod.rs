@@ -1,5 +1,5 @@
 //! `plenary session`: conversations of agents.
-//! Must not know: how content is gathered or events are shown; its parts do.
+//! Must not know: how content is read or events are printed; its parts do this.
 
 pub(crate) mod content;
 mod events;

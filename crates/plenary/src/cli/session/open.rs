@@ -1,5 +1,5 @@
 //! `plenary session create` and `reopen`: both may begin with invitations and a message.
-//! Must not know: what a message is made of.
+//! Must not know: the content of a message.
 
 use clap::Args;
 use plenary_client::{

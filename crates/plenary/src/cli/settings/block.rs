@@ -1,6 +1,6 @@
-//! A marked block at the end of a TOML text, which is put in and taken out; the rest is never rewritten. What others wrote
-//! into the block stays: in the block where it is of the block's table, else behind it.
-//! Must not know: what the block says.
+//! A marked block at the end of a TOML text, which can be added and removed; the rest is never rewritten. Text that
+//! others wrote into the block stays: in the block if it belongs to the block's table, otherwise after it.
+//! Must not know: the content of the block.
 
 use super::Odd;
 

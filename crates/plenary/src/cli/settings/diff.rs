@@ -1,4 +1,4 @@
-//! What a change does to a text, line by line, for people.
+//! The difference of two texts, line by line, for people.
 //! Must not know: files.
 
 use similar::{ChangeTag, TextDiff};

@@ -1,6 +1,5 @@
-//! Changes of a JSON text that leave every other octet where it is; what puts something in is undone exactly by what
-//! takes it out.
-//! Must not know: files, or what the settings mean.
+//! Changes of a JSON text that leave every other byte unchanged; removing an entry exactly undoes adding it.
+//! Must not know: files, or the meaning of the settings.
 
 use serde::Serialize as _;
 use serde_json::{Value, ser::PrettyFormatter};

@@ -1,4 +1,4 @@
-//! What is put into a text, taken out again, and left as it is.
+//! Adding entries to a text, removing them, and the unchanged rest.
 
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! A file of settings: read, kept aside, replaced whole or not at all.
-//! Must not know: what it holds.
+//! A settings file: read, copied, replaced atomically.
+//! Must not know: its content.
 
 use std::{
     fs::{self, DirBuilder},

@@ -1,5 +1,6 @@
-//! Settings of other programs, changed so that nothing else in them changes: JSON with comments, marked blocks of TOML.
-//! Must not know: which programs, or what their settings mean.
+//! Settings of other programs, changed without affecting their other content: JSON with comments, marked blocks of
+//! TOML.
+//! Must not know: the programs, or the meaning of their settings.
 
 mod block;
 mod diff;

@@ -1,4 +1,4 @@
-//! JSON as people write it, with comments and commas at ends: what its parts are and where they stand.
+//! JSON as people write it, with comments and trailing commas: its parts and their positions.
 //! Must not know: how a text is changed.
 
 use serde_json::Value;

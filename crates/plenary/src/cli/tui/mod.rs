@@ -1,5 +1,5 @@
-//! `plenary requests --tui`: what waits for a person, in the terminal, live.
-//! Must not know: what follows from an answer.
+//! `plenary requests --tui`: waiting requests in the terminal, live.
+//! Must not know: the effect of an answer.
 
 mod model;
 mod view;

@@ -1,4 +1,4 @@
-//! What the terminal's page shows and what a key does: the requests that wait, which one is looked at, what is typed.
+//! The state of the terminal page and the effect of keys: the waiting requests, the selected one, the typed text.
 //! Must not know: the terminal, or the server.
 
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! The page as it is drawn. What agents wrote is text: control characters are shown, never sent to the terminal.
-//! Must not know: where requests come from.
+//! Draws the page. Text of agents is plain text: control characters are shown, never sent to the terminal.
+//! Must not know: the source of requests.
 
 use plenary_kernel::{TimestampMs, form::Form};
 use ratatui::{

@@ -1,5 +1,5 @@
-//! The sessions of the demonstration that listen to frames: what they send and get is printed and checked.
-//! Must not know: the play.
+//! The listening sessions of the demonstration: their frames are printed and checked.
+//! Must not know: the script.
 
 use anyhow::{Context as _, bail, ensure};
 use http::Method;

@@ -1,5 +1,5 @@
-//! Tools of the demonstration: what is called by the Model Context Protocol, and what it came to, is printed and counted.
-//! Must not know: the play.
+//! The tools of the demonstration: calls over the Model Context Protocol and their results are printed and counted.
+//! Must not know: the script.
 
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! Runs of the demonstration: what is asked of an agent and what it says is printed and counted.
-//! Must not know: the play.
+//! The runs of the demonstration: requests to an agent and its output are printed and counted.
+//! Must not know: the script.
 
 use anyhow::Context as _;
 use plenary_client::{

@@ -1,5 +1,5 @@
-//! `[files]` in `plenary.toml`: how large the files of messages may be, and how long one stays that no message names.
-//! Must not know: where they are kept.
+//! `[files]` in `plenary.toml`: the maximum size of message files, and the retention of files that no message names.
+//! Must not know: where they are stored.
 
 use anyhow::bail;
 use plenary_sessions::files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX};

@@ -1,5 +1,5 @@
-//! `[issuers.NAME]` in `plenary.toml`: who outside this server vouches for people and programs, and whom it admits.
-//! Must not know: how an issuer is asked.
+//! `[issuers.NAME]` in `plenary.toml`: external issuers of tokens, and their rules of admission.
+//! Must not know: how an issuer is contacted.
 
 use std::{
     collections::BTreeMap,

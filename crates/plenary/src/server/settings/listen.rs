@@ -1,4 +1,4 @@
-//! The address to listen on: what people write for one, and where it came from.
+//! The listen address: its accepted forms, and its source.
 //! Must not know: sockets.
 
 use std::{

@@ -1,5 +1,5 @@
 //! `[notify]` in `plenary.toml`: how notifications of requests are sent.
-//! Must not know: to whom.
+//! Must not know: the recipients.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,4 +1,4 @@
-//! `[quota]` in `plenary.toml`: what one owner may have of what all owners share.
+//! `[quota]` in `plenary.toml`: the share of one owner in resources that all owners share.
 //! Must not know: how a room counts it.
 
 use anyhow::bail;

@@ -1,6 +1,6 @@
-//! Which configuration file is read: the one that was named, else the user's own. Never one that merely lies in the
-//! working directory: whoever wrote it may be a stranger, and it names programs to run.
-//! Must not know: what is in the file.
+//! The configuration file: the named one, otherwise the user's own. Never a file that is merely in the working
+//! directory: a stranger may have written it, and it names programs to run.
+//! Must not know: the content of the file.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The settings as flags and the file together make them.
+//! The settings that result from flags and the file together.
 //! Must not know: how a server is started.
 
 use clap::Parser;

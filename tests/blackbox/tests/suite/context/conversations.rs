@@ -14,6 +14,7 @@ use super::speak::{deposited, package_with};
 /// The part of the questions for which one of the first five is right; below it something broke.
 const NOTES_ANY_MIN: f64 = 0.93;
 const CHATS_ANY_MIN: f64 = 0.97;
+const NAMED_ANY_MIN: f64 = 0.95;
 const RANKINGS: [&str; 3] = ["lexical", "hybrid", "semantic"];
 /// Of the chats, whose test has to end soon.
 const COMPARED: usize = 2;
@@ -25,6 +26,8 @@ const EMBEDDING: Duration = Duration::from_secs(600);
 enum Notation {
     Lines,
     Headings,
+    /// By the names of the two who speak, which every session then has.
+    Names,
 }
 
 struct Session {
@@ -79,12 +82,19 @@ fn sessions(name: &str, notation: Notation) -> Vec<Session> {
         match (speaker, notation) {
             (None, _) => turns.extend([line, "\n"]),
             (Some(_), Notation::Lines) => turns.extend(["\n", line, "\n"]),
+            (Some(who), Notation::Names) => {
+                turns.extend(["\n", name_of(who), &line[who.len()..], "\n"]);
+            }
             (Some(who), Notation::Headings) => {
                 turns.extend(["\n### ", who, "\n\n", &line[who.len() + 2..], "\n"]);
             }
         }
     }
     sessions
+}
+
+fn name_of(who: &str) -> &'static str {
+    if who == "user" { "Caroline" } else { "Melanie" }
 }
 
 fn questions(name: &str) -> Vec<Question> {
@@ -95,6 +105,22 @@ fn questions(name: &str) -> Vec<Question> {
         Question { kind: kind.to_owned(), sessions, text: text.to_owned() }
     };
     text.lines().map(question).collect()
+}
+
+fn named_id(id: &str) -> String {
+    format!("named-{id}")
+}
+
+/// The questions about the first chats, with the names of both in each.
+fn named_questions() -> Vec<Question> {
+    let mut questions = questions("chats.tsv");
+    questions.retain(|question| question.sessions.iter().all(|id| id.starts_with('a')));
+    for question in &mut questions {
+        question.sessions.iter_mut().for_each(|id| *id = named_id(id));
+        question.text =
+            format!("What did Caroline tell Melanie? {}", question.text.replace(" I ", " Caroline "));
+    }
+    questions
 }
 
 async fn deposit(nick: &Agent, project: &str, sessions: Vec<Session>) {
@@ -162,6 +188,9 @@ async fn ap_60_conversations_are_found() {
     }
     deposit(&nick, "chats-a", sessions("chats-a.txt", Notation::Lines)).await;
     deposit(&nick, "chats-b", sessions("chats-b.txt", Notation::Headings)).await;
+    let mut named = sessions("chats-a.txt", Notation::Names);
+    named.iter_mut().for_each(|session| session.id = named_id(&session.id));
+    deposit(&nick, "named", named).await;
     caught_up(&nick, EMBEDDING).await;
     let mut notes = Scores::default();
     notes.ask(&nick, "notes", &RANKINGS, &questions("questions.tsv")).await;
@@ -173,4 +202,7 @@ async fn ap_60_conversations_are_found() {
         chats.ask(&nick, project, &RANKINGS[..COMPARED], &questions).await;
     }
     chats.check("chats", CHATS_ANY_MIN);
+    let mut named = Scores::default();
+    named.ask(&nick, "named", &RANKINGS[..COMPARED], &named_questions()).await;
+    named.check("named", NAMED_ANY_MIN);
 }

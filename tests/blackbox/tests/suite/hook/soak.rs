@@ -23,6 +23,8 @@ use crate::context::factmodel::{Dice, Seed};
 const FAULTS: [&str; 7] = ["none", "closed", "killed", "idle", "compacting", "full", "misnamed"];
 /// Sessions of the agent at a time.
 const SESSIONS: usize = 3;
+/// Messages that come at once, at most.
+const BURST: usize = 9;
 /// How long whoever was killed may be missed: the server finds out within a minute.
 const WITHIN: Duration = Duration::from_secs(100);
 
@@ -293,7 +295,10 @@ async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_fa
             soak.read_on().await;
         }
         if soak.dice.percent(50) {
-            soak.send().await;
+            // Some come alone, and some while others are still unread.
+            for _ in 0..=soak.dice.below(BURST) {
+                soak.send().await;
+            }
         }
         if soak.open.len() < SESSIONS {
             let fault = FAULTS[usize::try_from(soak.begun).expect("small") % FAULTS.len()];

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AUDIENCE, Provider, asked, exchange, get};
+use super::{ACCESS_TOKEN, AUDIENCE, Provider, asked, exchange, get, with_the_other_signature};
 use blackbox::{Caller, Server};
 
 const OAUTH: &str = "[oauth]\nissuer = \"acme\"\n\n";
@@ -96,7 +96,7 @@ async fn what_is_none_of_its_tokens_for_this_server_opens_nothing() {
         json!({"exp": 1}),
         json!({"repository": "evil/app"}),
         json!({"iss": "https://other.example"}),
-        json!({"scope": "inbox:write"}),
+        json!({"scope": "session:s"}),
     ] {
         let bearer = server.bearer(&signer.token(&claims));
         bearer.get("/agents/me").await.refused(401, "invalid_authorization");
@@ -124,8 +124,37 @@ async fn a_token_that_was_revoked_stays_so_also_after_a_restart() {
     let id = listed["tokens"][0]["id"].as_str().expect("an id");
     server.operator().delete(&format!("/_admin/agents/@nick.ci/tokens/{id}")).await.ok(204);
     for _ in 0..2 {
-        server.bearer(&token).get("/agents/me").await.refused(401, "invalid_authorization");
+        for token in [&token, &with_the_other_signature(&token)] {
+            server.bearer(token).get("/agents/me").await.refused(401, "invalid_authorization");
+            assert_eq!(exchange(&server, token, &[]).await.ok(400)["error"], "invalid_request");
+        }
         server.crash().await;
     }
     server.bearer(&provider.signer.token(&json!({"jti": "another"}))).get("/agents/me").await.ok(200);
+}
+
+#[tokio::test]
+async fn what_a_rule_let_in_ends_with_it() {
+    let Some((provider, mut server)) = scene().await else { return };
+    let token = provider.signer.token(&json!({}));
+    server.bearer(&token).get("/sessions").await.ok(200);
+    let given =
+        |answer: blackbox::Response| answer.ok(200)["access_token"].as_str().expect("a token").to_owned();
+    let exchanged = given(exchange(&server, &token, &[]).await);
+    let narrower = [("subject_token_type", ACCESS_TOKEN), ("scope", "sessions:read")];
+    let below = given(exchange(&server, &exchanged, &narrower).await);
+    let path = server.data().parent().expect("a directory").join("plenary.toml");
+    let config = std::fs::read_to_string(&path).expect("the configuration");
+    let narrowed = config.replace("scope = \"read sessions:write\"", "scope = \"read\"");
+    let without_access = config.replace(OAUTH, "");
+    assert!(narrowed != config && without_access != config);
+    for (changed, sent, others) in [(narrowed, 401, 401), (without_access, 401, 200), (config, 200, 200)] {
+        server.stop().await;
+        std::fs::write(&path, &changed).expect("the configuration can be written");
+        server.start_again().await;
+        for (bearer, status) in [(&token, sent), (&exchanged, others), (&below, others)] {
+            let answer = server.bearer(bearer).get("/sessions").await;
+            assert_eq!(answer.status, status, "{changed}");
+        }
+    }
 }

@@ -28,6 +28,9 @@ async fn a_token_of_the_provider_becomes_a_short_token_of_the_agent() {
     let id = one["id"].as_str().expect("an id");
     server.operator().delete(&format!("/_admin/agents/@nick.ci/tokens/{id}")).await.ok(204);
     agent.get("/agents/me").await.refused(401, "invalid_authorization");
+    // The issuer still vouches for it; whoever ended what was given for it has the last word.
+    assert_eq!(exchange(&server, &token, &[]).await.ok(400)["error"], "invalid_request");
+    exchange(&server, &provider.access_token("openid").await, &[]).await.ok(200);
 }
 
 #[tokio::test]
@@ -137,6 +140,23 @@ async fn an_agents_own_token_becomes_a_narrower_one_that_ends_with_it() {
     for token in ["plw_nobody", "x", "pls_00"] {
         assert_eq!(flaw(&exchange(&server, token, &[kind, ("scope", "read")]).await).1, "invalid_request");
     }
+}
+
+#[tokio::test]
+async fn a_token_that_only_reads_does_not_use_up_the_tokens_of_its_agent() {
+    const TOKENS_BELOW_ONE_MAX: usize = 16;
+    let server = Server::start().await;
+    server.agent("@nick.bot").await;
+    let made =
+        server.operator().post("/_admin/agents/@nick.bot/tokens", json!({"scope": "read"})).await.ok(201);
+    let reads = made["token"].as_str().expect("a token");
+    let more = [("subject_token_type", ACCESS_TOKEN), ("scope", "sessions:read")];
+    for _ in 0..TOKENS_BELOW_ONE_MAX {
+        exchange(&server, reads, &more).await.ok(200);
+    }
+    let answer = exchange(&server, reads, &more).await;
+    assert_eq!((answer.status, flaw(&answer).1.as_str()), (503, "temporarily_unavailable"), "{answer}");
+    server.operator().post("/_admin/agents/@nick.bot/tokens", json!({"scope": "read"})).await.ok(201);
 }
 
 #[tokio::test]

@@ -37,6 +37,7 @@ async fn a_mistake_stops_the_start() {
             "must not be the `client_id`",
         ),
         (format!("{HTTPS}{audience}{}", AGENT.replace("sub = \"x\" ", "")), "at least one claim"),
+        (format!("{HTTPS}{audience}{}", AGENT.replace("sub = ", "nickname = ")), "people may choose"),
         (format!("{HTTPS}{audience}{AGENT}lasts = \"13h\"\n"), "lasts"),
         (format!("{HTTPS}{audience}{}", AGENT.replace("\"read\"", "\"admin\"")), "scope"),
         (format!("{HTTPS}client_id = \"x\"\n{}", PERSON.replace("\"owner\"", "\"operator\"")), "operator"),

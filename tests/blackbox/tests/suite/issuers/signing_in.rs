@@ -27,7 +27,8 @@ impl Browser {
     /// Leaves for the provider, and is sent back: where to.
     async fn leave(&mut self, path: &str) -> String {
         let mut answer = self.get(path).await;
-        let mut host = String::new();
+        let host_of = |url: &str| url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+        let mut host = if path.starts_with('/') { String::new() } else { host_of(path) };
         for _ in 0..8 {
             assert!((300..400).contains(&answer.status), "{answer}");
             let next = answer.header("location").expect("a place").to_owned();
@@ -36,7 +37,7 @@ impl Browser {
             }
             // The provider names places of its own without its host.
             let next = if next.starts_with('/') { format!("{host}{next}") } else { next };
-            host = next.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+            host = host_of(&next);
             answer = self.get(&next).await;
         }
         panic!("it goes round and round: {answer}");
@@ -103,8 +104,14 @@ async fn a_session_is_listed_told_and_ended_and_hands_nothing_on() {
     );
     let lasts = one["expires_at"].as_u64().expect("a time") - one["created_at"].as_u64().expect("a time");
     assert_eq!(lasts, 12 * 60 * 60 * 1_000);
-    let heard = owner.get("/watch?kinds=console.signed_in&after=0").await;
-    drop(heard);
+    let mut watch = owner.stream("/watch?kinds=console.signed_in&after=0").await;
+    let told = loop {
+        let event = watch.event().await.frame;
+        if event["kind"] == "console.signed_in" {
+            break event;
+        }
+    };
+    assert_eq!(told["data"]["session_id"], own["session_id"], "{told}");
     let (csrf, cookie) = (own["csrf"].as_str().expect("a mark").to_owned(), browser.jar.line());
     let post = |path: &str, body: &str| {
         let headers = vec![
@@ -203,6 +210,27 @@ async fn only_the_browser_that_left_comes_back_once() {
     other.session().await.ok(200);
     let headers = [("Cookie", attempt), ("Accept", "text/html".to_owned())];
     assert_eq!(place(&sent("GET", &back, &headers, "").await), failed, "the code is used");
+}
+
+#[tokio::test]
+async fn what_one_issuer_learns_of_an_attempt_is_good_for_nothing_at_another() {
+    let (Some(dishonest), Some(other)) = (Provider::start().await, Provider::start().await) else { return };
+    let table = other.table(super::RULES).replace("issuers.acme", "issuers.other");
+    let config = format!("{}{table}", dishonest.table(super::RULES));
+    let server = configured(&config).env("PLENARY_ISSUER_OTHER_SECRET", super::SECRET).start().await;
+    server.agent("@nick.ci").await;
+    let mut victim = Browser::new(&server);
+    let asked = victim.get("/console/sign-in/acme").await;
+    // Whom the browser asks signs in as somebody at the other issuer, with what the browser brought.
+    let there =
+        place(&asked).replace(&dishonest.url, &other.url).replace("signed-in%2Facme", "signed-in%2Fother");
+    assert!(there.starts_with(&other.url) && there.contains("signed-in%2Fother"), "{there}");
+    let back = Browser::new(&server).leave(&there).await;
+    assert!(back.contains("/console/signed-in/other?code="), "{back}");
+    assert_eq!(place(&victim.get(&back).await), "/#trouble=sign_in_failed");
+    assert!(!victim.jar.line().contains("plenary_console"));
+    let honest = victim.leave("/console/sign-in/other").await;
+    assert_eq!(place(&victim.get(&honest).await), "/");
 }
 
 #[tokio::test]

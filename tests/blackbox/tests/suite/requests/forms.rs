@@ -76,6 +76,7 @@ async fn what_is_no_form_is_refused_and_nothing_is_asked() {
     for bad in [
         json!({"type": "array"}),
         json!({"type": "object", "required": ["a"]}),
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": 5}),
         of(json!({"type": "object", "properties": {}})),
         of(json!({"type": "string", "enum": [1, 2]})),
         of(json!({"type": "array", "items": {"type": "number"}})),

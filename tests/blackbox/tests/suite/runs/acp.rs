@@ -217,6 +217,8 @@ async fn sc_24_what_is_no_form_is_refused() {
         json!({"mode": "url", "message": "Sign in", "url": "https://x.example", "elicitationId": "e"}),
         json!({"mode": "form", "message": "a", "requestedSchema": {"type": "object", "properties": {"a": {"type": "object"}}}}),
         json!({"mode": "form", "message": "a"}),
+        // Its value could not be told from the word that declines.
+        json!({"mode": "form", "message": "a", "requestedSchema": {"type": "object", "properties": {"elicitation": {"type": "string"}}}}),
     ] {
         let events = outcome(&nick, AGENT, &format!("elicit {asked}")).await;
         assert_eq!((said(&events).concat().as_str(), finish(&events)), ("-32602", "success"), "{asked}");

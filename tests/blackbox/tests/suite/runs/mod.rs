@@ -9,6 +9,7 @@ mod configure;
 mod connected;
 mod demo;
 mod describe;
+mod desk;
 mod discovery;
 mod enlisted;
 mod exec;

@@ -1,5 +1,5 @@
 //! The hook of Claude Code: an entry under `hooks.Stop` in `.claude/settings.json` of a directory.
-//! Must not know: what the entry runs.
+//! Must not know: the command of the entry.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The hook after a commit: a marked block in `post-commit`, beside whatever else is there.
-//! Must not know: what the block runs.
+//! The hook after a commit: a marked block in `post-commit`, beside its other content.
+//! Must not know: the command of the block.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! `plenary context hook`: deposits by themselves, after each commit or when a coding agent stops.
-//! Must not know: what is deposited; the hooks run `plenary context deposit`.
+//! `plenary context hook`: automatic deposits, after each commit or when a coding agent stops.
+//! Must not know: the deposits; the hooks run `plenary context deposit`.
 
 mod claude;
 mod commit;
@@ -17,7 +17,7 @@ use crate::cli::{context::Context, failure::Failure, identity::Source, whereabou
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Install a hook that deposits a package by itself
+    /// Install a hook that deposits packages automatically
     Install(Install),
     /// Remove a hook; other settings in the file stay
     Remove(Remove),

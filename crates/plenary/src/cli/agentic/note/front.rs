@@ -1,5 +1,5 @@
-//! Front matter: `key: value` lines, lists as `[a, b]` or in lines of their own, between two lines of `---`.
-//! Must not know: the rest of YAML; what it does not understand is text.
+//! Front matter: `key: value` lines, lists as `[a, b]` or on separate lines, between two lines of `---`.
+//! Must not know: the rest of YAML; unknown syntax is text.
 
 /// What a note's front matter says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

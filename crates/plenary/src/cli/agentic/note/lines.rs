@@ -1,5 +1,5 @@
-//! The lines of Markdown that count here: headings, items of lists, and which of them stand in a fence.
-//! Must not know: what a section means.
+//! The relevant lines of Markdown: headings, list items, and lines in a fence.
+//! Must not know: the meaning of a section.
 
 /// A line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Coding agents as their documents have them: nobody has driven these in a test. Pure.
+//! Coding agents by their documentation; no test runs them. Pure.
 //! Must not know: how settings are changed.
 
 use super::super::{

@@ -1,4 +1,4 @@
-//! Coding agents that load a module of ours, which runs the hooks. Pure.
+//! Coding agents that load a module of Plenary, which runs the hooks. Pure.
 //! Must not know: how settings are changed.
 
 use super::super::{

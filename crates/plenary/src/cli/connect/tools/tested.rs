@@ -1,4 +1,4 @@
-//! Coding agents that run hooks of their settings, and that the tests drive. Pure.
+//! Coding agents that run hooks from their settings and that the tests run. Pure.
 //! Must not know: how settings are changed.
 
 use super::super::{

@@ -1,4 +1,4 @@
-//! One claim of this session: announced, prolonged, given up.
+//! One claim of this session: announce, extend, release.
 //! Must not know: the claims of others.
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! A command run under a claim: signals are passed on to it, its exit code is ours, and at its end the claim is given
-//! up, however it ended.
-//! Must not know: what is claimed.
+//! Runs a command under a claim: passes signals on to it, returns its exit code, and releases the claim at its end,
+//! however it ended.
+//! Must not know: the claimed resource.
 
 use std::{fs::File, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
 

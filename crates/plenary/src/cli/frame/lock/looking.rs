@@ -1,6 +1,7 @@
-//! Who came first: the claim is announced, and what the stream had before it tells. All listeners see the claims of a
-//! handle in one order, so that of two who claim at once both know who was first; nobody decides for them.
-//! Must not know: what is done under the claim.
+//! Determines which claim was first: announces the claim, and reads the earlier ones from the stream. All listeners
+//! see the claims of a handle in one order, so that two concurrent claimants agree on the first; nothing else
+//! decides.
+//! Must not know: the work under the claim.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `plenary frame lock`, `unlock` and `extend`: advisory claims. They tell others; they stop nobody, and the server
+//! `plenary frame lock`, `unlock` and `extend`: advisory claims. They inform others and block nobody, and the server
 //! keeps no table of them.
 //! Must not know: how a command is run.
 

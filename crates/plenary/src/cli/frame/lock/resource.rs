@@ -1,4 +1,4 @@
-//! What a resource is called, so that sessions in different directories mean the same file by it.
+//! The name of a resource: sessions in different directories use the same name for the same file.
 //! Must not know: claims.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a payload says: its main text, and further lines. Nothing is made harmless here; the caller does that.
+//! The text of a payload: its main text, and further lines. It is not escaped here; the caller does that.
 //! Must not know: envelopes, terminals.
 
 use plenary_client::frames::{BindingMoment, IntentDeclare, Payload};

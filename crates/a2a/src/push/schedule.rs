@@ -1,0 +1,132 @@
+//! Whose notifications are prepared now, and whose wait: owners beside each other, each with one hand, and who cannot be told
+//! pauses longer and longer without holding up anybody else.
+//! Must not know: what is told, or how.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use plenary_kernel::OwnerName;
+use tokio::time::Instant;
+
+use crate::limits::{PUSH_OWNERS_TOLD_MAX, PUSH_PAUSE, PUSH_PAUSE_MAX};
+
+/// A task, and the configuration that wants to hear of it.
+pub(super) type Item = (String, String);
+
+/// What is to be told, by owner.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    owners: BTreeMap<OwnerName, Waiting>,
+    at_work: usize,
+}
+
+/// What is to be told to one owner.
+#[derive(Debug, Default)]
+struct Waiting {
+    items: BTreeSet<Item>,
+    is_at_work: bool,
+    /// How long it paused last; nothing where all was told.
+    pause: Duration,
+    until: Option<Instant>,
+}
+
+impl Schedule {
+    /// Something is to be told; a pause goes on all the same.
+    pub(super) fn mark(&mut self, owner: OwnerName, item: Item) {
+        self.owners.entry(owner).or_default().items.insert(item);
+    }
+
+    /// What is told next, if there is a hand for it: everything of one owner.
+    pub(super) fn begin(&mut self, now: Instant) -> Option<(OwnerName, BTreeSet<Item>)> {
+        if self.at_work >= PUSH_OWNERS_TOLD_MAX {
+            return None;
+        }
+        let is_due = |waiting: &Waiting| {
+            !waiting.is_at_work && !waiting.items.is_empty() && waiting.until.is_none_or(|until| until <= now)
+        };
+        let (owner, waiting) = self.owners.iter_mut().find(|(_, waiting)| is_due(waiting))?;
+        waiting.is_at_work = true;
+        self.at_work += 1;
+        Some((owner.clone(), std::mem::take(&mut waiting.items)))
+    }
+
+    /// That is done, but for what is left.
+    pub(super) fn end(&mut self, owner: &OwnerName, left: BTreeSet<Item>, now: Instant) {
+        self.at_work = self.at_work.saturating_sub(1);
+        let Some(waiting) = self.owners.get_mut(owner) else { return };
+        waiting.is_at_work = false;
+        let is_told = left.is_empty();
+        waiting.items.extend(left);
+        if is_told && waiting.items.is_empty() {
+            self.owners.remove(owner);
+        } else if is_told {
+            (waiting.pause, waiting.until) = (Duration::ZERO, None);
+        } else {
+            waiting.pause = (waiting.pause * 2).clamp(PUSH_PAUSE, PUSH_PAUSE_MAX);
+            waiting.until = Some(now + waiting.pause);
+        }
+    }
+
+    /// When the first pause ends.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.owners.values().filter(|waiting| !waiting.is_at_work).filter_map(|waiting| waiting.until).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(n: usize) -> OwnerName {
+        format!("o{n}").parse().unwrap()
+    }
+
+    fn item(task: &str) -> Item {
+        (task.to_owned(), "c".to_owned())
+    }
+
+    #[test]
+    fn who_cannot_be_told_pauses_longer_and_longer_and_holds_nobody_up() {
+        let (mut schedule, mut now) = (Schedule::default(), Instant::now());
+        schedule.mark(owner(1), item("a"));
+        let mut pauses = Vec::new();
+        for n in 0..9 {
+            let (of, left) = schedule.begin(now).unwrap();
+            schedule.end(&of, left, now);
+            assert_eq!(schedule.begin(now), None, "it pauses");
+            // A new task does not end the pause, and another owner does not wait for it.
+            schedule.mark(owner(1), item("b"));
+            schedule.mark(owner(2), item(&n.to_string()));
+            let (of, _) = schedule.begin(now).unwrap();
+            assert_eq!(of, owner(2));
+            schedule.end(&of, BTreeSet::new(), now);
+            let until = schedule.next().unwrap();
+            pauses.push((until - now).as_secs());
+            now = until;
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        let (of, items) = schedule.begin(now).unwrap();
+        assert_eq!((&of, items), (&owner(1), BTreeSet::from([item("a"), item("b")])));
+        schedule.end(&of, BTreeSet::new(), now);
+        assert_eq!((schedule.next(), schedule.owners.len()), (None, 0), "nothing is left of it");
+    }
+
+    #[test]
+    fn an_owner_has_one_hand_and_all_of_them_so_many() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        for n in 0..=PUSH_OWNERS_TOLD_MAX {
+            schedule.mark(owner(n), item("a"));
+        }
+        let begun: Vec<_> = std::iter::from_fn(|| schedule.begin(now)).collect();
+        assert_eq!(begun.len(), PUSH_OWNERS_TOLD_MAX);
+        let (first, _) = &begun[0];
+        schedule.mark(first.clone(), item("b"));
+        schedule.end(first, BTreeSet::new(), now);
+        // What came meanwhile is told without a pause.
+        let next: BTreeSet<_> = schedule.begin(now).into_iter().map(|(of, _)| of).collect();
+        assert_eq!(next.len(), 1);
+        assert_eq!(schedule.begin(now), None);
+    }
+}

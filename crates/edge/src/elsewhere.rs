@@ -1,0 +1,35 @@
+//! The answer that sends a browser elsewhere after what it sent.
+//! Must not know: why, or where to.
+
+use axum::{body::Body, response::Response};
+use http::{HeaderValue, StatusCode, header};
+
+/// 303 to a URL: nobody keeps it, and the place to which it leads does not learn where the browser comes from. `None` where the text
+/// cannot stand in a header.
+#[must_use]
+pub fn see_other(url: &str) -> Option<Response> {
+    let location = HeaderValue::try_from(url).ok()?;
+    let mut answer = Response::new(Body::empty());
+    *answer.status_mut() = StatusCode::SEE_OTHER;
+    answer.headers_mut().extend([
+        (header::LOCATION, location),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ]);
+    Some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_named_and_nothing_else_can_be_said_with_it() {
+        let answer = see_other("https://a.example/?b=c#d").expect("a place");
+        assert_eq!(
+            (answer.status(), &answer.headers()["location"]),
+            (StatusCode::SEE_OTHER, &"https://a.example/?b=c#d".parse().expect("a value"))
+        );
+        assert!(see_other("https://a.example/\r\nSet-Cookie: x").is_none());
+    }
+}
