@@ -146,6 +146,11 @@ impl Frames {
         let sender = elsewhere(arriving.agent, arriving.peer).ok_or(NotReceived::Malformed)?;
         let tool: ToolClass = arriving.tool.parse().map_err(|_| NotReceived::Malformed)?;
         self.accounts().hear_others().await.map_err(|_| NotReceived::Failed)?;
+        // An owner of this network has that name since before names with `-at-` were refused: nobody else speaks under it.
+        let namesake = self.accounts().owner(&sender.owner_name()).await.map_err(|_| NotReceived::Failed)?;
+        if namesake.state.exists() {
+            return Err(NotReceived::Unauthorised);
+        }
         let (mut count, mut is_admitted) = (0, false);
         for owner in owners {
             let listing = self.accounts().listing(&sender, owner).await.map_err(|_| NotReceived::Failed)?;
@@ -181,9 +186,10 @@ fn checked(arriving: &ArrivingFrame<'_>) -> Option<Frame> {
     is_own.then_some(frame)
 }
 
-/// What an agent of a peer is called here.
+/// What an agent of a peer is called here; nothing where its own network says it is from another one.
 fn elsewhere(agent: &AgentHandle, peer: &OwnerName) -> Option<AgentHandle> {
-    let owner = OwnerName::elsewhere(&agent.owner_name(), peer)?;
+    let owner = Some(agent.owner_name()).filter(|owner| !owner.is_elsewhere())?;
+    let owner = OwnerName::elsewhere(&owner, peer)?;
     format!("@{owner}.{}", agent.name()).parse().ok()
 }
 
@@ -248,5 +254,10 @@ mod tests {
         assert!(!read("@nick.cc", &Bytes::from_static(b"{\"a\":1,\"a\":2}")));
         let long: AgentHandle = format!("@{}.cc", "x".repeat(62)).parse().unwrap();
         assert_eq!(elsewhere(&long, &peer), None, "there is no such name");
+        assert_eq!(
+            elsewhere(&"@nick-at-rose.cc".parse().unwrap(), &peer),
+            None,
+            "it is for rose to speak for it"
+        );
     }
 }

@@ -111,6 +111,12 @@ impl OwnerName {
     pub fn is_elsewhere(&self) -> bool {
         self.0.contains(AT)
     }
+
+    /// Whether a network may be called so: of `owner-at-peer` it is plain where the peer begins.
+    #[must_use]
+    pub fn may_name_peer(&self) -> bool {
+        !format!("-{self}").contains(AT)
+    }
 }
 
 /// An agent's canonical address, `@owner.name` (ASP-1).
@@ -239,6 +245,9 @@ mod tests {
         assert_eq!(there.as_str(), "nick-at-acme");
         assert!(there.is_elsewhere() && !name("nick").is_elsewhere() && !name("at-home").is_elsewhere());
         assert_eq!(OwnerName::elsewhere(&name(&"x".repeat(60)), &name("acme")), None);
+        // `nick-at-a-at-b` is nobody of `a-at-b`, and `nick-at-at-a` nobody of `at-a`.
+        assert!(name("acme").may_name_peer() && name("at").may_name_peer());
+        assert!(!name("a-at-b").may_name_peer() && !name("at-a").may_name_peer());
     }
 
     #[test]

@@ -9,10 +9,14 @@ use plenary_log::Fault;
 
 use crate::{
     Links, NetworkUrl,
-    accord::decide::{Acceptance, AccordStep, Concerned, NewAccord, NewInvitation, Rejection},
+    accord::{
+        decide::{Acceptance, AccordStep, Concerned, NewAccord, NewInvitation, Rejection, may_accept},
+        state::Peer,
+    },
     grant::{Grants, granted},
     nonces::NotGood,
     outgoing::{ACCORDS_PATH, CallFailure},
+    quota::QuotaUsed,
     signature::SentSignature,
     wire::{LinkAcceptance, LinkAccord},
 };
@@ -59,6 +63,8 @@ pub(crate) enum CeremonyFailure {
     Unproven,
     /// The signature is not good.
     Signature(NotGood),
+    /// The invitation is tried too often.
+    TooMany(QuotaUsed),
 }
 
 impl From<ExecuteError<Rejection>> for CeremonyFailure {
@@ -107,6 +113,8 @@ impl Links {
         code: String,
     ) -> Result<Concerned, CeremonyFailure> {
         let NamedPeer { peer, network, grants } = named;
+        // What cannot be recorded here is not asked of the other network.
+        may_accept(&*self.peers().await?, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
         let names = grants.names().into_iter().map(String::from).collect();
         let keys = self.keys_of(&network).await?;
         // Its first key of our kind is the one that it signs with.
@@ -130,15 +138,17 @@ impl Links {
         let network: NetworkUrl = said.network.parse().map_err(|_| absent())?;
         let code = TokenDigest::of(&said.code);
         let peers = self.peers().await?;
-        let invited = peers.of_code(&code).filter(|(_, peer)| peer.network == network);
-        let is_open =
-            invited.and_then(|(_, peer)| peer.invitation()).is_some_and(|one| self.now() < one.until);
-        if !is_open {
-            return Err(absent());
-        }
+        let is_open = |peer: &Peer| peer.invitation().is_some_and(|one| self.now() < one.until);
+        let invited = peers.of_code(&code).filter(|(_, peer)| peer.network == network && is_open(peer));
+        let (_, peer) = invited.ok_or_else(absent)?;
         let granted = granted(&said.grants).ok_or_else(absent)?;
+        self.0.quotas.take(&peer.accord, self.now()).map_err(CeremonyFailure::TooMany)?;
         let _turn = self.0.redeemed.try_acquire().map_err(|_| CeremonyFailure::from(Fault::Overloaded))?;
-        let keys = self.keys_of(&network).await?;
+        let keys = match peer.active() {
+            // It accepted before, and is not asked again who it is.
+            Some(active) => vec![active.key],
+            None => self.keys_of(&network).await?,
+        };
         let key = keys.into_iter().find(|key| sent.is_by(key)).ok_or(CeremonyFailure::Unproven)?;
         self.use_up(sent).await.map_err(CeremonyFailure::Signature)?;
         let step = AccordStep::Accept(Acceptance { code, network, key, granted });

@@ -81,9 +81,7 @@ impl Grants {
             if owners.is_empty() || owners.len() > GRANT_OWNERS_MAX {
                 return Err(format!("the grant {name:?} must name 1 to {GRANT_OWNERS_MAX} owners"));
             }
-            let named =
-                owners.iter().map(|owner| owner.parse().map_err(|_| format!("{owner:?} is not an owner")));
-            grants.insert(grant, named.collect::<Result<_, _>>()?);
+            grants.insert(grant, owners.iter().map(|owner| taking_part(owner)).collect::<Result<_, _>>()?);
         }
         Ok(Self(grants))
     }
@@ -107,6 +105,15 @@ impl Grants {
     pub(crate) fn shown(&self) -> BTreeMap<String, Vec<OwnerName>> {
         self.0.iter().map(|(name, owners)| (name.to_string(), owners.iter().cloned().collect())).collect()
     }
+}
+
+/// An owner that may take part. With `-at-` in its name it would have the name of another network's owner at the peer.
+fn taking_part(owner: &str) -> Result<OwnerName, String> {
+    let named: OwnerName = owner.parse().map_err(|_| format!("{owner:?} is not an owner"))?;
+    if named.is_elsewhere() {
+        return Err(format!("{owner:?} cannot take part: `-at-` in a name is for owners of other networks"));
+    }
+    Ok(named)
 }
 
 /// The names that a peer says it grants.
@@ -148,6 +155,7 @@ mod tests {
             sent(&[(&long, &["acme"])]),
             sent(&[("support", &[])]),
             sent(&[("support", &["@acme.bot"])]),
+            sent(&[("support", &["nick-at-acme"])]),
         ] {
             assert!(Grants::checked(&bad).is_err(), "{bad:?}");
         }

@@ -28,7 +28,7 @@ pub const SIGNATURE_SECONDS_MAX: u64 = 120;
 pub const SKEW_SECONDS_MAX: u64 = 30;
 /// Shortest and longest nonce, in characters; with another one a request is not signed.
 pub const NONCE_CHARS: std::ops::RangeInclusive<usize> = 16..=64;
-/// Most nonces that are forgotten in one turn.
+/// Most nonces that are forgotten at a time.
 pub const NONCES_SWEPT_MAX: usize = 1_000;
 /// Most requests of one peer within a minute; past it 429 `too_many_requests`.
 pub const REQUESTS_PER_MINUTE_MAX: u32 = 600;
@@ -40,6 +40,8 @@ pub const REQUESTS_PER_PEER_MAX: usize = 8;
 pub const LEAVING_MAX: usize = 256;
 /// The same of one owner's agents.
 pub const LEAVING_PER_OWNER_MAX: usize = 16;
+/// The same to one peer.
+pub const LEAVING_PER_PEER_MAX: usize = 64;
 /// Largest body of a peer's request, in bytes; past it 413.
 pub const BODY_BYTES_MAX: usize = 256 << 10;
 /// Invitations that are redeemed at a time; past it 503 `overloaded`.

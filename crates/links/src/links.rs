@@ -17,7 +17,7 @@ use plenary_outward::{
     TlsFault, client_config,
     guard::{Guard, GuardedPool},
 };
-use tokio::sync::{Notify as Bell, OnceCell, Semaphore};
+use tokio::sync::{OnceCell, Semaphore, watch};
 
 use crate::{
     Config,
@@ -28,7 +28,8 @@ use crate::{
     },
     key::NetworkKey,
     limits::{
-        LEAVING_MAX, LEAVING_PER_OWNER_MAX, REDEEMED_AT_ONCE_MAX, REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX,
+        LEAVING_MAX, LEAVING_PER_OWNER_MAX, LEAVING_PER_PEER_MAX, REDEEMED_AT_ONCE_MAX, REQUESTS_AT_ONCE_MAX,
+        REQUESTS_PER_PEER_MAX,
     },
     quota::Quotas,
 };
@@ -50,10 +51,11 @@ pub(crate) struct Inner {
     pub(crate) at_once: Shares<AccordId>,
     pub(crate) redeemed: Semaphore,
     pub(crate) frames: Frames,
-    /// Frames on their way to peers.
+    /// Frames on their way to peers, by the owner of their agent and by the peer.
     pub(crate) leaving: Shares<OwnerName>,
-    /// A peer may have to be told of a revocation.
-    pub(crate) bell: Bell,
+    pub(crate) leaving_to: Shares<AccordId>,
+    /// Marked when something became of a peer.
+    pub(crate) changed: watch::Sender<()>,
 }
 
 impl Links {
@@ -87,7 +89,8 @@ impl Links {
             redeemed: Semaphore::new(REDEEMED_AT_ONCE_MAX),
             frames,
             leaving: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
-            bell: Bell::new(),
+            leaving_to: Shares::new(LEAVING_MAX, LEAVING_PER_PEER_MAX),
+            changed: watch::Sender::new(()),
         })))
     }
 
@@ -106,6 +109,16 @@ impl Links {
         Ok(self.0.peers.fresh(PEERS).await?.0)
     }
 
+    /// Ends when an accord holds no more. `changes` begins before the accord was seen to hold.
+    pub(crate) async fn ended(&self, mut changes: watch::Receiver<()>, accord: &AccordId) {
+        while changes.changed().await.is_ok() {
+            // While the store fails, nothing is known to have ended.
+            if self.peers().await.is_ok_and(|peers| peers.of_accord(accord).is_none()) {
+                return;
+            }
+        }
+    }
+
     /// Does something about a peer; without an authority in the name of a peer, or of the server itself.
     pub(crate) async fn carry_out(
         &self,
@@ -121,7 +134,7 @@ impl Observer for Links {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         for event in events.iter().filter(|event| is_of_peers(event)) {
             self.0.peers.observe(event);
-            self.0.bell.notify_one();
+            self.0.changed.send_replace(());
         }
         Box::pin(ready(()))
     }

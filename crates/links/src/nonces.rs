@@ -7,7 +7,7 @@ use plenary_log::{Batch, Fault, Outcome, RowOp};
 
 use crate::{
     Links,
-    limits::NONCES_SWEPT_MAX,
+    limits::{NONCES_SWEPT_MAX, SKEW_SECONDS_MAX},
     signature::{NotNow, SentSignature},
 };
 
@@ -44,17 +44,22 @@ impl Links {
         if is_first { Ok(()) } else { Err(NotGood::Used) }
     }
 
-    /// Forgets the nonces of signatures that are over.
+    /// Forgets the nonces of signatures that are over at whichever process: their clocks differ.
     pub(crate) async fn sweep_nonces(&self) -> Result<(), Fault> {
-        let now = self.now().0 / 1_000;
-        let rows = self.log().read_rows(ROWS, None, NONCES_SWEPT_MAX).await?;
-        let over =
-            rows.into_iter().map(|(name, _)| name).filter(|name| end(name).is_none_or(|end| end <= now));
-        let rows: Vec<_> = over.map(|name| RowOp { name, expected: None, value: None }).collect();
-        if !rows.is_empty() {
-            self.log().append(Batch { rows, ..Batch::default() }).await?;
+        let before = (self.now().0 / 1_000).saturating_sub(SKEW_SECONDS_MAX);
+        loop {
+            let rows = self.log().read_rows(ROWS, None, NONCES_SWEPT_MAX).await?;
+            let names = rows.into_iter().map(|(name, _)| name);
+            let over = names.filter(|name| end(name).is_none_or(|end| end <= before));
+            let rows: Vec<_> = over.map(|name| RowOp { name, expected: None, value: None }).collect();
+            let is_last = rows.len() < NONCES_SWEPT_MAX;
+            if !rows.is_empty() {
+                self.log().append(Batch { rows, ..Batch::default() }).await?;
+            }
+            if is_last {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 

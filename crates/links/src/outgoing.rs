@@ -71,7 +71,7 @@ impl Links {
         let document: NetworkDocument =
             serde_json::from_slice(&body).map_err(|_| unreachable("it does not say who it is"))?;
         if document.network.parse::<NetworkUrl>() != Ok(network.clone()) {
-            return Err(unreachable(format!("it says that it is {:?}", document.network)));
+            return Err(unreachable("it says that it is another network"));
         }
         Ok(document.keys.iter().filter_map(PublicKey::of).collect())
     }
@@ -86,7 +86,10 @@ impl Links {
         let target = format!("{network}{path}");
         let body = body.map(|body| serde_json::to_vec(body).expect("texts and lists can be written"));
         let body = Bytes::from(body.unwrap_or_default());
-        let key = self.key().await.map_err(|fault| unreachable(fault.to_string()))?;
+        let key = self.key().await.map_err(|fault| {
+            tracing::warn!(%fault, "the key of this network cannot be read");
+            unreachable("the key of this network cannot be read now")
+        })?;
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).expect("the system has randomness");
         let parts = SignedParts { method: method.as_str(), target: &target, body: &body };

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn a_peer_asks_so_often_a_minute_and_another_is_not_held_up() {
         let accord = |nth| AccordId::mint(&Stamp::new(TimestampMs(nth), [0; 10]), 0);
-        let (quotas, at) = (Quotas::default(), |ms| TimestampMs(1_000_000 + ms));
+        let (quotas, at) = (Quotas::default(), |ms: u64| TimestampMs(1_000_000 + ms));
         for _ in 0..REQUESTS_PER_MINUTE_MAX {
             quotas.take(&accord(1), at(0)).unwrap();
         }

@@ -4,7 +4,10 @@
 use plenary_kernel::{Class, Refusal};
 use plenary_room::House;
 
-use crate::{accord::decide::Rejection, ceremony::CeremonyFailure, limits::PEERS_MAX, nonces::NotGood};
+use crate::{
+    accord::decide::Rejection, ceremony::CeremonyFailure, limits::PEERS_MAX, nonces::NotGood,
+    quota::QuotaUsed,
+};
 
 /// A refusal on its way out.
 pub(crate) type HouseRefusal = plenary_room::ErrorReply<House>;
@@ -18,9 +21,10 @@ impl From<Rejection> for HouseRefusal {
                 "The token is not valid any more.",
             ),
             Rejection::Absent => Refusal::not_found(),
-            Rejection::NameTaken => {
-                Refusal::conflict("peer_exists", "Another network has that name here; choose another one.")
-            }
+            Rejection::NameTaken => Refusal::conflict(
+                "peer_exists",
+                "Another network has or had that name here; choose another name.",
+            ),
             Rejection::AlreadyLinked => Refusal::conflict(
                 "already_linked",
                 "That network has an accord or an invitation; revoke it first.",
@@ -38,6 +42,7 @@ impl From<CeremonyFailure> for HouseRefusal {
         Self::new(match failure {
             CeremonyFailure::Execute(error) => return error.into(),
             CeremonyFailure::Signature(not_good) => return not_good.into(),
+            CeremonyFailure::TooMany(used) => return used.into(),
             CeremonyFailure::Unreachable(why) => Refusal::new(
                 Class::Unavailable,
                 "peer_unreachable",
@@ -53,6 +58,12 @@ impl From<CeremonyFailure> for HouseRefusal {
                 "The key that signs is not among those of the network at its domain.",
             ),
         })
+    }
+}
+
+impl From<QuotaUsed> for HouseRefusal {
+    fn from(used: QuotaUsed) -> Self {
+        Self::new(too_many_requests()).retry_after(used.retry_after_s)
     }
 }
 

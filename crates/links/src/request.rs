@@ -29,8 +29,12 @@ pub(crate) async fn named(
     if network == *own {
         return Err(bad("invalid_network", "`network` is this network itself.").into());
     }
-    let peer: OwnerName = peer.parse().map_err(|_| {
-        bad("invalid_peer", "`peer` must be a name as owners have: a-z, 0-9, - and _, at most 64 characters.")
+    let peer = peer.parse().ok().filter(OwnerName::may_name_peer).ok_or_else(|| {
+        bad(
+            "invalid_peer",
+            "`peer` must be a name like an owner's (a-z, 0-9, - and _, at most 64 characters), without `-at-` in it or `at-` \
+             in front.",
+        )
     })?;
     let grants = Grants::checked(grants).map_err(|why| bad("invalid_grants", format!("`grants`: {why}.")))?;
     all_there(links.accounts(), &grants).await?;

@@ -53,7 +53,7 @@ impl Attempts {
 impl Links {
     /// Tells them until `stop`.
     pub(crate) async fn tell_revocations(self, stop: CancellationToken) {
-        let mut attempts = Attempts::default();
+        let (mut attempts, mut changes) = (Attempts::default(), self.0.changed.subscribe());
         loop {
             if let Err(fault) = self.begin(&mut attempts).await {
                 tracing::warn!(%fault, "which peers are to be told of a revocation cannot be read");
@@ -63,7 +63,7 @@ impl Links {
                 next.unwrap_or_else(|| Instant::now() + TELL_PAUSE_MAX).max(Instant::now() + TELL_PAUSE / 4);
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.0.bell.notified() => {}
+                Ok(()) = changes.changed() => {}
                 Some(ended) = attempts.tasks.join_next() => match ended {
                     Ok((accord, heard)) => attempts.end(accord, heard),
                     // A bug ends its task; whichever it was is tried again.

@@ -74,7 +74,7 @@ pub(crate) enum Rejection {
     Unauthenticated,
     /// There is no such peer, accord or invitation.
     Absent,
-    /// Another network has that name here.
+    /// Another network has or had that name here.
     NameTaken,
     /// That network is a peer by another name, or has an accord already.
     AlreadyLinked,
@@ -110,6 +110,21 @@ pub(crate) fn decide(state: &PeersState, stamp: &Stamp, by: Option<&Actor>, step
     }
 }
 
+/// Whether a network may be asked to make an accord under a name here, or has made this one already.
+pub(crate) fn may_accept(
+    state: &PeersState,
+    now: TimestampMs,
+    name: &OwnerName,
+    network: &NetworkUrl,
+) -> Result<(), Rejection> {
+    let known = state.all.get(name).filter(|known| known.network == *network);
+    if known.is_some_and(|known| known.active().is_some()) {
+        Ok(())
+    } else {
+        is_free(state, now, name, network)
+    }
+}
+
 /// Whether a network may get a name here: neither has another accord.
 fn is_free(
     state: &PeersState,
@@ -117,6 +132,9 @@ fn is_free(
     name: &OwnerName,
     network: &NetworkUrl,
 ) -> Result<(), Rejection> {
+    if state.all.get(name).is_some_and(|known| known.was_linked && known.network != *network) {
+        return Err(Rejection::NameTaken);
+    }
     let live = || state.all.iter().filter(|(_, peer)| peer.is_live(now));
     // An open invitation is replaced by one that its network gets anew.
     let is_replaced =
@@ -159,6 +177,10 @@ fn make(state: &PeersState, now: TimestampMs, by: &Actor, new: &NewAccord) -> De
         return Ok(Decision::unchanged(concerned));
     }
     is_free(state, now, &new.peer, &new.network)?;
+    // The other network chose the id: it must not stand for the accord of a third one.
+    if state.all.values().any(|peer| peer.accord == new.accord && peer.network != new.network) {
+        return Err(Rejection::AlreadyLinked);
+    }
     let event = AccordMade {
         peer: new.peer.clone(),
         network: new.network.clone(),

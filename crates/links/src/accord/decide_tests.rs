@@ -116,6 +116,28 @@ fn given_an_invitation_when_anything_does_not_fit_then_it_looks_absent() {
 }
 
 #[test]
+fn given_a_revoked_accord_then_its_name_is_for_no_other_network() {
+    let (mut given, key) = (Given::default(), key().public());
+    given.operator(1, invite("rn", "rn", "code")).unwrap();
+    given.operator(2, AccordStep::Revoke(name("rn"))).unwrap();
+    given.operator(3, invite("rn", "xx", "code")).expect("nobody was linked under that name");
+    given.peer(4, accept("xx", "code", key)).unwrap();
+    given.operator(5, AccordStep::Revoke(name("rn"))).unwrap();
+    assert_eq!(given.operator(6, invite("rn", "rn", "other")), Err(Rejection::NameTaken));
+    assert_eq!(given.operator(6, make("rn", "rn", 1, key)), Err(Rejection::NameTaken));
+    given.operator(7, invite("rn", "xx", "other")).unwrap();
+    assert_eq!(given.operator(2_000, invite("rn", "rn", "third")), Err(Rejection::NameTaken), "it is over");
+}
+
+#[test]
+fn given_an_accord_when_another_network_claims_its_id_then_it_is_refused() {
+    let (mut given, key) = (Given::default(), key().public());
+    given.operator(1, make("rn", "rn", 1, key)).unwrap();
+    assert_eq!(given.operator(2, make("aa", "aa", 1, key)), Err(Rejection::AlreadyLinked));
+    given.operator(3, make("aa", "aa", 2, key)).unwrap();
+}
+
+#[test]
 fn given_a_peer_then_its_name_and_its_network_are_taken() {
     let mut given = Given::default();
     given.operator(1, invite("rn", "rn", "code")).unwrap();

@@ -39,6 +39,8 @@ pub(crate) struct Peer {
     pub(crate) accord: AccordId,
     /// What this network grants it.
     pub(crate) grants: Grants,
+    /// Whether an accord was ever made under this name: allowlists may name agents by it, so it is for no other network.
+    pub(crate) was_linked: bool,
     /// How it stands, and since when.
     pub(crate) standing: Standing,
     pub(crate) since: TimestampMs,
@@ -121,6 +123,7 @@ impl PeersState {
                     network: event.network.clone(),
                     accord: event.accord.clone(),
                     grants: event.grants.clone(),
+                    was_linked: self.all.get(&event.peer).is_some_and(|peer| peer.was_linked),
                     standing: Standing::Invited(invitation),
                     since: at,
                 };
@@ -133,6 +136,7 @@ impl PeersState {
                     network: event.network.clone(),
                     accord: event.accord.clone(),
                     grants: event.grants.clone(),
+                    was_linked: true,
                     standing: Standing::Active(active),
                     since: at,
                 };

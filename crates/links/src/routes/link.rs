@@ -2,6 +2,8 @@
 //! whatever else is wrong.
 //! Must not know: operators.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::{FromRequest, Path, Request, State, rejection::PathRejection},
@@ -11,10 +13,14 @@ use http::{Method, StatusCode};
 use plenary_edge::{Auth, Operation, OperationDoc, StrictJson, read_bytes};
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AccordId, Class, OwnerName, Refusal, Share};
+use tokio::sync::watch;
 
 use super::Door;
 use crate::{
-    accord::decide::{AccordStep, Rejection},
+    accord::{
+        decide::{AccordStep, Rejection},
+        state::PeersState,
+    },
     grant::Grants,
     limits::BODY_BYTES_MAX,
     outgoing::DOCUMENT_PATH,
@@ -23,6 +29,8 @@ use crate::{
     wire::{LinkAcceptance, LinkAccord, LinkFrame, LinkFrameTaken, NetworkDocument},
 };
 
+/// Beyond a peer's quota.
+const BUSY: &[&str] = &["too_many_requests"];
 /// Why models do not get what networks do.
 const NETWORKS: &str = "networks ask each other";
 
@@ -39,9 +47,7 @@ fn signed(doc: OperationDoc) -> OperationDoc {
 
 /// What every call under an accord has.
 fn of_accord(doc: OperationDoc) -> OperationDoc {
-    signed(doc)
-        .path_parameter::<AccordId>("accord_id", "The accord.")
-        .errors(Class::TooMany, &["too_many_requests"])
+    signed(doc).path_parameter::<AccordId>("accord_id", "The accord.")
 }
 
 pub(super) fn operations() -> Vec<Operation<Door>> {
@@ -58,6 +64,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
             .request::<LinkAcceptance>()
             .reply::<LinkAccord>()
             .errors(Class::Forbidden, &["network_unproven"])
+            .errors(Class::TooMany, BUSY)
             .errors(Class::Unavailable, &["peer_unreachable"]);
     let read = of_accord(doc(
         "link.read",
@@ -66,6 +73,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         "Say whether an accord holds",
     ))
     .description("Signed (RFC 9421) with the peer's key.")
+    .errors(Class::TooMany, BUSY)
     .reply::<LinkAccord>();
     let revoke = of_accord(doc(
         "link.revoke",
@@ -84,6 +92,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         .reply::<LinkFrameTaken>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_frame"])
         .errors(Class::Forbidden, &["not_granted"])
+        .errors(Class::TooMany, BUSY)
         .errors(Class::Unavailable, &["unavailable"]);
     vec![
         Operation::new(network, say_who),
@@ -117,31 +126,41 @@ impl FromRequest<Door> for SignedCall {
 
 /// A call of a peer under an accord that holds.
 pub(crate) struct PeerCall {
-    accord: AccordId,
+    pub(crate) accord: AccordId,
     /// What the peer is called here.
     pub(crate) peer: OwnerName,
     /// What this network grants it.
     pub(crate) grants: Grants,
+    /// What becomes of peers from when the accord was seen to hold.
+    pub(crate) changes: watch::Receiver<()>,
     _share: Share<AccordId>,
 }
 
 type OnePath = Result<Path<String>, PathRejection>;
 
 impl Door {
-    /// Lets a peer in: its key, its clock, its quota, and the signature for the first time.
-    async fn admit(&self, call: &SignedCall, path: OnePath) -> Result<PeerCall, HouseRefusal> {
+    /// The accord of a path, as long as it holds and its peer signed.
+    async fn of_path(
+        &self,
+        call: &SignedCall,
+        path: OnePath,
+    ) -> Result<(AccordId, Arc<PeersState>), HouseRefusal> {
         let Path(text) = path.map_err(|_| Refusal::not_found())?;
         let accord: AccordId = text.parse().map_err(|_| Refusal::not_found())?;
         let peers = self.links.peers().await?;
-        let (name, peer, active) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
-        if !call.sent.is_by(&active.key) {
-            return Err(Refusal::not_found().into());
-        }
-        let quota = self.links.0.quotas.take(&accord, self.links.now());
-        quota.map_err(|used| HouseRefusal::new(too_many_requests()).retry_after(used.retry_after_s))?;
+        let (_, _, active) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
+        if call.sent.is_by(&active.key) { Ok((accord, peers)) } else { Err(Refusal::not_found().into()) }
+    }
+
+    /// Lets a peer in: its key, its clock, its quota, and the signature for the first time.
+    async fn admit(&self, call: &SignedCall, path: OnePath) -> Result<PeerCall, HouseRefusal> {
+        let changes = self.links.0.changed.subscribe();
+        let (accord, peers) = self.of_path(call, path).await?;
+        let (name, peer, _) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
+        self.links.0.quotas.take(&accord, self.links.now())?;
         let share = self.links.0.at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
         self.links.use_up(&call.sent).await?;
-        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), _share: share })
+        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, _share: share })
     }
 }
 
@@ -181,8 +200,10 @@ async fn hear_revocation(
     path: OnePath,
     call: SignedCall,
 ) -> Result<StatusCode, HouseRefusal> {
-    let call = door.admit(&call, path).await?;
-    match door.links.carry_out(None, AccordStep::RevokedByPeer(call.accord.clone())).await {
+    // Past every quota: whoever asked too much may still say that it is over.
+    let (accord, _) = door.of_path(&call, path).await?;
+    door.links.use_up(&call.sent).await?;
+    match door.links.carry_out(None, AccordStep::RevokedByPeer(accord)).await {
         // It is dead already.
         Ok(_) | Err(ExecuteError::Rejected(Rejection::Absent)) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(error.into()),

@@ -79,6 +79,22 @@ async fn an_accord_outlives_kills_of_both() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_peer_is_for_no_other_network() {
+    let (acme, rose) = linked().await;
+    let eve = Network::start().await;
+    acme.revoke("rose").await;
+    // Allowlists may still say `@ida-at-rose.*`.
+    let body = json!({"network": eve.url(), "peer": "rose"});
+    acme.server.operator().post("/_admin/peers", body).await.refused(409, "peer_exists");
+    let code = eve.invite(&acme.url(), "acme").await;
+    acme.accept(&eve.url(), "rose", &code).await.refused(409, "peer_exists");
+    assert_eq!(eve.peer("acme").await["standing"], "invited", "nothing half-done");
+    acme.accept(&eve.url(), "eve", &code).await.ok(201);
+    let code = acme.invite(&rose.url(), "rose").await;
+    rose.accept(&acme.url(), "acme", &code).await.ok(201);
+}
+
+#[tokio::test]
 async fn an_invitation_that_nobody_accepted_ends() {
     let (acme, rose) = (Network::start().await, Network::start().await);
     let code = acme.invite(&rose.url(), "rose").await;
@@ -106,8 +122,11 @@ async fn what_an_operator_says_wrongly_is_told_by_its_code() {
         ("network", json!(network.url()), "invalid_network"),
         ("peer", json!("Other One"), "invalid_peer"),
         ("peer", json!("@other.bot"), "invalid_peer"),
+        ("peer", json!("a-at-b"), "invalid_peer"),
+        ("peer", json!("at-home"), "invalid_peer"),
         ("grants", json!({"support": ["nobody-there"]}), "invalid_grants"),
         ("grants", json!({"Support": ["nick"]}), "invalid_grants"),
+        ("grants", json!({"support": ["nick-at-other"]}), "invalid_grants"),
         ("grants", json!({"support": []}), "invalid_grants"),
         ("grants", json!([]), "invalid_body"),
         ("expires_in_s", json!(0), "invalid_expires_in"),

@@ -1,6 +1,8 @@
 //! Frames under an accord: from an agent of one network to sessions of another, for owners that both sides named and agents that list
 //! the sender; and nothing else.
 
+use std::time::{Duration, Instant};
+
 use blackbox::{Agent, Response, eventually};
 use serde_json::{Value, json};
 
@@ -124,6 +126,74 @@ async fn a_peer_that_is_away_is_said_to_be_and_the_frame_does_not_come_later() {
     assert_eq!(stream.event().await.frame["payload"]["advisory_text"], "heard");
 }
 
+/// A network that the suite plays, as the peer of acme, where `@nick.cc` takes part; the path of the accord.
+async fn with_played(acme: &Network, played: &Played) -> (Agent, String) {
+    let nick = acme.server.agent("@nick.cc").await;
+    let body = json!({"network": played.url(), "peer": "played", "grants": {"team": ["nick"]}});
+    let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
+    let said = json!({"code": invited["code"], "network": played.url(), "grants": ["sales"]});
+    let agreed = played.call(acme, "POST", "/link/v1/accords", &said).await.ok(201);
+    (nick, format!("/link/v1/accords/{}", agreed["accord_id"].as_str().expect("an id")))
+}
+
+#[tokio::test]
+async fn a_frame_under_way_ends_with_the_accord_whichever_side_revokes() {
+    for own_side in [true, false] {
+        let (acme, played) = (Network::start().await, Played::start().await);
+        let (nick, accord) = with_played(&acme, &played).await;
+        played.stall();
+        let asked = played.asked();
+        let frame = advisory(&nick, "~played", "under way");
+        let sent = submit_to(&nick, "accord:played/grant:sales", &frame);
+        let revoked = async {
+            let under_way = async || (played.asked() > asked).then_some(());
+            eventually("the frame is under way", under_way).await;
+            if own_side {
+                acme.revoke("played").await;
+            } else {
+                played.call(&acme, "POST", &format!("{accord}/revoke"), &Value::Null).await.ok(204);
+            }
+            Instant::now()
+        };
+        let (answer, at) = tokio::join!(async { (sent.await, Instant::now()) }, revoked);
+        unauthorised(&answer.0);
+        assert!(
+            answer.1.saturating_duration_since(at) < Duration::from_secs(1),
+            "long before it would time out"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_says_nothing_takes_a_share_and_holds_up_no_other() {
+    let (acme, slow, rose) = (Network::start().await, Played::start().await, Network::start().await);
+    let (nick, _) = with_played(&acme, &slow).await;
+    rose.server.closed("@ida.bot", &["@ann-at-acme.*"]).await;
+    let ann = acme.server.agent("@ann.cc").await;
+    let body = json!({"network": rose.url(), "peer": "rose", "grants": {"team": ["ann"]}});
+    let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
+    let body =
+        json!({"network": acme.url(), "peer": "acme", "code": invited["code"], "grants": {"sales": ["ida"]}});
+    rose.server.operator().post("/_admin/peers/accept", body).await.ok(201);
+    slow.stall();
+    let before = slow.asked();
+    let lost = (0..20).map(async |nth| {
+        let frame = advisory(&nick, "~played", &format!("lost {nth}"));
+        submit_to(&nick, "accord:played/grant:sales", &frame).await
+    });
+    let others = async {
+        let asked = async || (slow.asked() == before + 16).then_some(());
+        eventually("the owner's share is under way", asked).await;
+        let begun = Instant::now();
+        let across = advisory(&ann, "~rose", "across");
+        submit_to(&ann, SCOPE, &across).await.ok(200);
+        assert!(begun.elapsed() < Duration::from_secs(2), "it did not wait for the slow one");
+    };
+    let (lost, ()) = tokio::join!(futures_util::future::join_all(lost), others);
+    let with = |status| lost.iter().filter(|answer| answer.status == status).count();
+    assert_eq!((with(503), with(429)), (16, 4), "{lost:?}");
+}
+
 #[tokio::test]
 async fn a_network_speaks_for_its_own_agents_alone() {
     let (acme, played) = (Network::start().await, Played::start().await);
@@ -150,6 +220,7 @@ async fn a_network_speaks_for_its_own_agents_alone() {
     };
     for (body, status, code) in [
         (with("agent", json!("@ida.bot")), 400, "invalid_frame"),
+        (with("agent", json!("@nick-at-rose.cc")), 400, "invalid_frame"),
         (framed("sender_handle", json!("~ida")), 400, "invalid_frame"),
         (framed("acted_by", json!("~ida")), 400, "invalid_frame"),
         (framed("kind", json!("agent_memo")), 400, "invalid_frame"),

@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use base64::{
@@ -46,6 +46,8 @@ pub(super) struct Played {
     key: Ed25519KeyPair,
     document: Arc<Mutex<Value>>,
     asked: Arc<AtomicUsize>,
+    /// Whether it leaves what it is asked under an accord unanswered.
+    stalls: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
@@ -95,8 +97,15 @@ impl Played {
         let key = key();
         let document = json!({"network": format!("http://{address}"), "keys": [jwk(&key)]});
         let (document, asked) = (Arc::new(Mutex::new(document)), Arc::new(AtomicUsize::new(0)));
-        let task = tokio::spawn(serve(listener, Arc::clone(&document), Arc::clone(&asked)));
-        Self { address, key, document, asked, task }
+        let stalls = Arc::new(AtomicBool::new(false));
+        let task =
+            tokio::spawn(serve(listener, Arc::clone(&document), Arc::clone(&asked), Arc::clone(&stalls)));
+        Self { address, key, document, asked, stalls, task }
+    }
+
+    /// From now on it reads what it is asked under an accord, and says nothing.
+    pub(super) fn stall(&self) {
+        self.stalls.store(true, Ordering::SeqCst);
     }
 
     pub(super) fn url(&self) -> String {
@@ -176,9 +185,14 @@ fn sign(key: &Ed25519KeyPair, signing: &Signing) -> Signed {
     Signed { method, path: path.clone(), body: body.clone(), headers }
 }
 
-async fn serve(listener: TcpListener, document: Arc<Mutex<Value>>, asked: Arc<AtomicUsize>) {
+async fn serve(
+    listener: TcpListener,
+    document: Arc<Mutex<Value>>,
+    asked: Arc<AtomicUsize>,
+    stalls: Arc<AtomicBool>,
+) {
     while let Ok((mut stream, _)) = listener.accept().await {
-        let (document, asked) = (Arc::clone(&document), Arc::clone(&asked));
+        let (document, asked, stalls) = (Arc::clone(&document), Arc::clone(&asked), Arc::clone(&stalls));
         tokio::spawn(async move {
             asked.fetch_add(1, Ordering::SeqCst);
             let mut read = Vec::new();
@@ -190,6 +204,11 @@ async fn serve(listener: TcpListener, document: Arc<Mutex<Value>>, asked: Arc<At
                 }
             }
             let is_document = read.starts_with(b"GET /.well-known/plenary ");
+            if !is_document && stalls.load(Ordering::SeqCst) {
+                // Until the other side gives up.
+                while stream.read(&mut piece).await.is_ok_and(|count| count > 0) {}
+                return;
+            }
             let body = document.lock().expect("nobody panics with it").to_string();
             let (status, body) =
                 if is_document { ("200 OK", body) } else { ("204 No Content", String::new()) };
