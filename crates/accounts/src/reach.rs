@@ -14,13 +14,14 @@ use crate::{
     Accounts, KnownAgent,
     index::AGENTS,
     limits::REACHES_CACHED_MAX,
-    trust::{lists_stranger, may_contact},
+    trust::{lists_anybody_elsewhere, lists_stranger, may_contact},
 };
 
 /// What was worked out, and since when nothing has changed.
 pub(crate) struct Reaches {
     changes: AtomicU64,
-    known: Cache<(AgentHandle, OwnerName), Reach>,
+    /// Of an agent, or of all agents of other networks together: a peer may invent as many as it likes.
+    known: Cache<(Option<AgentHandle>, OwnerName), Reach>,
 }
 
 /// The changes that were counted when it was worked out, and the agents.
@@ -48,18 +49,7 @@ impl Accounts {
         from: &AgentHandle,
         owner: &OwnerName,
     ) -> Result<Arc<[AgentHandle]>, Fault> {
-        let key = (from.clone(), owner.clone());
-        // First since when, then the states: a change in between makes what follows stale, and never the reverse.
-        let changes = self.reaches().changes.load(Ordering::Acquire);
-        if let Some((since, agents)) = self.reaches().known.get(&key)
-            && since == changes
-        {
-            return Ok(agents);
-        }
-        let me = self.agent(from).await?;
-        let agents = self.handles_where(owner, |agent| may_contact(&me, agent)).await?;
-        self.reaches().known.insert(key, (changes, agents.clone()));
-        Ok(agents)
+        self.remembered(Some(from), owner).await
     }
 
     /// The agents of an owner whose allowlists name somebody from another network, and that do not block it, in the order of
@@ -68,7 +58,38 @@ impl Accounts {
     /// # Errors
     /// When the store fails.
     pub async fn listing(&self, from: &AgentHandle, owner: &OwnerName) -> Result<Arc<[AgentHandle]>, Fault> {
-        self.handles_where(owner, |agent| lists_stranger(&agent.state, from)).await
+        let mut agents = Vec::new();
+        for handle in self.remembered(None, owner).await?.iter() {
+            if lists_stranger(&self.agent(handle).await?.state, from) {
+                agents.push(handle.clone());
+            }
+        }
+        Ok(agents.into())
+    }
+
+    /// The agents of an owner that an agent may contact, or that list anybody of another network.
+    async fn remembered(
+        &self,
+        from: Option<&AgentHandle>,
+        owner: &OwnerName,
+    ) -> Result<Arc<[AgentHandle]>, Fault> {
+        let key = (from.cloned(), owner.clone());
+        // First since when, then the states: a change in between makes what follows stale, and never the reverse.
+        let changes = self.reaches().changes.load(Ordering::Acquire);
+        if let Some((since, agents)) = self.reaches().known.get(&key)
+            && since == changes
+        {
+            return Ok(agents);
+        }
+        let agents = match from {
+            Some(from) => {
+                let me = self.agent(from).await?;
+                self.handles_where(owner, |agent| may_contact(&me, agent)).await?
+            }
+            None => self.handles_where(owner, |agent| lists_anybody_elsewhere(&agent.state)).await?,
+        };
+        self.reaches().known.insert(key, (changes, agents.clone()));
+        Ok(agents)
     }
 
     /// The agents of an owner that are so, in the order of their handles.

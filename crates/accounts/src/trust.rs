@@ -43,6 +43,12 @@ pub(crate) fn lists_stranger(state: &AgentState, other: &AgentHandle) -> bool {
     state.is_live() && !state.blocks(other) && lists(state, other)
 }
 
+/// Whether an agent's allowlist names anybody of another network.
+#[must_use]
+pub(crate) fn lists_anybody_elsewhere(state: &AgentState) -> bool {
+    state.is_live() && state.allowlist().iter().any(AllowEntry::is_elsewhere)
+}
+
 /// The trust relation of an agent to a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -192,6 +192,12 @@ impl AllowEntry {
             None => *self.0 == *agent.0,
         }
     }
+
+    /// Whether the entry names agents of another network.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.0.split_once('.').is_some_and(|(owner, _)| owner.contains(AT))
+    }
 }
 
 impl From<&AgentHandle> for AllowEntry {
@@ -245,6 +251,8 @@ mod tests {
         assert_eq!(there.as_str(), "nick-at-acme");
         assert!(there.is_elsewhere() && !name("nick").is_elsewhere() && !name("at-home").is_elsewhere());
         assert_eq!(OwnerName::elsewhere(&name(&"x".repeat(60)), &name("acme")), None);
+        let entry = |text: &str| text.parse::<AllowEntry>().unwrap().is_elsewhere();
+        assert!(entry("@nick-at-acme.cc") && entry("@nick-at-acme.*") && !entry("@nick.c-at-c"));
         // `nick-at-a-at-b` is nobody of `a-at-b`, and `nick-at-at-a` nobody of `at-a`.
         assert!(name("acme").may_name_peer() && name("at").may_name_peer());
         assert!(!name("a-at-b").may_name_peer() && !name("at-a").may_name_peer());

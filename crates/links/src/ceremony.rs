@@ -114,7 +114,8 @@ impl Links {
     ) -> Result<Concerned, CeremonyFailure> {
         let NamedPeer { peer, network, grants } = named;
         // What cannot be recorded here is not asked of the other network.
-        may_accept(&self.peers().await?, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
+        let peers = self.peers().await?;
+        may_accept(&peers, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
         let names = grants.names().into_iter().map(String::from).collect();
         let keys = self.keys_of(&network).await?;
         // Its first key of our kind is the one that it signs with.
