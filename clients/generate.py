@@ -68,6 +68,11 @@ LEFT_OUT = {
     "oauth.register": "OAuth: its own libraries speak it",
     "oauth.revoke": "OAuth: its own libraries speak it",
     "oauth.token": "OAuth: its own libraries speak it",
+    "link.network": "between networks: requests that a network signs",
+    "link.accept": "between networks: requests that a network signs",
+    "link.frame": "between networks: requests that a network signs",
+    "link.read": "between networks: requests that a network signs",
+    "link.revoke": "between networks: requests that a network signs",
     "request.tap": "a page for a person in a browser",
     "request.tapped": "a page for a person in a browser",
 }

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 import pytest
 from conftest import Server
 
-from plenary_client import AsyncPlenary, ConflictError, ForbiddenError, NotFoundError, types
+from plenary_client import AsyncPlenary, ConflictError, ForbiddenError, InvalidError, NotFoundError, types
 
 STRICT = {"prefer": "handling=strict"}
 """The server refuses members that it does not know."""
@@ -52,6 +52,7 @@ async def walk(server: Server, calls: list[str]) -> None:
         assert (await nobody.server.openapi())["info"]["title"] == "Plenary"
         assert (await nobody.mcp.metadata())["resource"]
         assert (await nobody.mcp.metadata_of_path())["resource"]
+        await peers(operator)
         owner_token = await owners(operator)
         async with client(owner_token) as owner:
             ann_token, bob_token = await agents(operator, owner)
@@ -71,6 +72,19 @@ async def walk(server: Server, calls: list[str]) -> None:
                 assert (await ann.search.agents(q="walk")) is not None
                 assert (await ann.search.messages(q="hello"))["messages"]
             await operator.agent.delete("@ida.bob")
+
+
+async def peers(operator: AsyncPlenary) -> None:
+    made = await operator.peer.invite(network="https://plenary.example", peer="example", grants={})
+    assert made["standing"] == "invited" and made["code"].startswith("plp_")
+    assert [one["peer"] for one in (await operator.peer.list())["peers"]] == ["example"]
+    with pytest.raises(NotFoundError):
+        await operator.peer.check("example")
+    with pytest.raises(ConflictError):
+        await operator.peer.invite(network="https://plenary.example", peer="other", grants={})
+    with pytest.raises(InvalidError):
+        await operator.peer.accept(network="https://other.example", peer="other", code="no code", grants={})
+    await operator.peer.revoke("example")
 
 
 async def owners(operator: AsyncPlenary) -> str:

@@ -37,6 +37,11 @@ const LEFT_OUT = new Set([
   "oauth.revoke",
   "oauth.sign_in",
   "oauth.token",
+  "link.network",
+  "link.accept",
+  "link.frame",
+  "link.read",
+  "link.revoke",
   "request.tap",
   "request.tapped",
 ]);

@@ -5,7 +5,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { ConflictError, ForbiddenError, NotFoundError, Plenary, type types } from "../src/index.js";
+import { ConflictError, ForbiddenError, InvalidError, NotFoundError, Plenary, type types } from "../src/index.js";
 import type { Server } from "./server.js";
 
 function now(): string {
@@ -56,6 +56,7 @@ export async function walk(server: Server, calls: Set<string>): Promise<void> {
   assert.ok(await nobody.server.openapi());
   assert.ok((await nobody.mcp.metadata()).resource);
   assert.ok((await nobody.mcp.metadataOfPath()).resource);
+  await peers(operator);
   const owner = client(await owners(operator));
   const [annToken, bobToken] = await agents(operator, owner);
   const [ann, bob] = [client(annToken), client(bobToken)];
@@ -74,6 +75,20 @@ export async function walk(server: Server, calls: Set<string>): Promise<void> {
   assert.ok(await ann.search.agents({ q: "walk" }));
   assert.equal((await ann.search.messages({ q: "hello" })).messages.length, 1);
   await operator.agent.delete("@ida.bob");
+}
+
+async function peers(operator: Plenary): Promise<void> {
+  const made = await operator.peer.invite({ network: "https://plenary.example", peer: "example", grants: {} });
+  assert.equal(made.standing, "invited");
+  assert.match(made.code, /^plp_/);
+  assert.deepEqual((await operator.peer.list()).peers.map((one) => one.peer), ["example"]);
+  await assert.rejects(operator.peer.check("example"), NotFoundError);
+  const code = "no code";
+  await assert.rejects(
+    operator.peer.accept({ network: "https://other.example", peer: "other", code, grants: {} }),
+    InvalidError,
+  );
+  await operator.peer.revoke("example");
 }
 
 async function owners(operator: Plenary): Promise<string> {

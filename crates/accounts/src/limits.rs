@@ -65,8 +65,8 @@ pub const TICKET_SECONDS: u64 = 30;
 pub const BEARERS_CACHED_MAX: usize = 65_536;
 /// How long a request waits for what other processes on the store committed before it; past it 503 `unavailable`.
 pub const HEARING_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
-/// Most pairs of an agent and an owner whose trust is remembered; past it the one that was idle longest is worked out
-/// again.
+/// Most pairs of an agent (or of all other networks) and an owner whose trust is remembered; past it the one that was idle
+/// longest is worked out again.
 pub const REACHES_CACHED_MAX: usize = 4_096;
 /// Most links to the console of one owner that wait to be used; past it the oldest one is worthless.
 pub const CONSOLE_LINKS_MAX: usize = 16;

@@ -10,12 +10,18 @@ use plenary_kernel::{AgentHandle, OwnerName, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
 use quick_cache::sync::Cache;
 
-use crate::{Accounts, index::AGENTS, limits::REACHES_CACHED_MAX, trust::may_contact};
+use crate::{
+    Accounts, KnownAgent,
+    index::AGENTS,
+    limits::REACHES_CACHED_MAX,
+    trust::{lists_anybody_elsewhere, lists_stranger, may_contact},
+};
 
 /// What was worked out, and since when nothing has changed.
 pub(crate) struct Reaches {
     changes: AtomicU64,
-    known: Cache<(AgentHandle, OwnerName), Reach>,
+    /// Of an agent, or of all agents of other networks together: a peer may invent as many as it likes.
+    known: Cache<(Option<AgentHandle>, OwnerName), Reach>,
 }
 
 /// The changes that were counted when it was worked out, and the agents.
@@ -43,7 +49,31 @@ impl Accounts {
         from: &AgentHandle,
         owner: &OwnerName,
     ) -> Result<Arc<[AgentHandle]>, Fault> {
-        let key = (from.clone(), owner.clone());
+        self.remembered(Some(from), owner).await
+    }
+
+    /// The agents of an owner whose allowlists name somebody from another network, and that do not block it, in the order of
+    /// their handles: an open policy is for agents of this network.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn listing(&self, from: &AgentHandle, owner: &OwnerName) -> Result<Arc<[AgentHandle]>, Fault> {
+        let mut agents = Vec::new();
+        for handle in self.remembered(None, owner).await?.iter() {
+            if lists_stranger(&self.agent(handle).await?.state, from) {
+                agents.push(handle.clone());
+            }
+        }
+        Ok(agents.into())
+    }
+
+    /// The agents of an owner that an agent may contact, or that list anybody of another network.
+    async fn remembered(
+        &self,
+        from: Option<&AgentHandle>,
+        owner: &OwnerName,
+    ) -> Result<Arc<[AgentHandle]>, Fault> {
+        let key = (from.cloned(), owner.clone());
         // First since when, then the states: a change in between makes what follows stale, and never the reverse.
         let changes = self.reaches().changes.load(Ordering::Acquire);
         if let Some((since, agents)) = self.reaches().known.get(&key)
@@ -51,7 +81,23 @@ impl Accounts {
         {
             return Ok(agents);
         }
-        let me = self.agent(from).await?;
+        let agents = match from {
+            Some(from) => {
+                let me = self.agent(from).await?;
+                self.handles_where(owner, |agent| may_contact(&me, agent)).await?
+            }
+            None => self.handles_where(owner, |agent| lists_anybody_elsewhere(&agent.state)).await?,
+        };
+        self.reaches().known.insert(key, (changes, agents.clone()));
+        Ok(agents)
+    }
+
+    /// The agents of an owner that are so, in the order of their handles.
+    async fn handles_where(
+        &self,
+        owner: &OwnerName,
+        is_one: impl Fn(&KnownAgent) -> bool,
+    ) -> Result<Arc<[AgentHandle]>, Fault> {
         let (prefix, mut after, mut agents) = (format!("{owner}/"), None::<String>, Vec::new());
         loop {
             let rows = self
@@ -62,7 +108,7 @@ impl Accounts {
                 let handle = format!("@{owner}.{}", &row.key[prefix.len()..]);
                 let handle =
                     handle.parse().map_err(|_| Fault::Corrupt(format!("{} in {AGENTS}", row.key)))?;
-                if may_contact(&me, &self.agent(&handle).await?) {
+                if is_one(&self.agent(&handle).await?) {
                     agents.push(handle);
                 }
             }
@@ -72,8 +118,6 @@ impl Accounts {
             }
         }
         agents.sort_unstable();
-        let agents: Arc<[AgentHandle]> = agents.into();
-        self.reaches().known.insert(key, (changes, agents.clone()));
-        Ok(agents)
+        Ok(agents.into())
     }
 }

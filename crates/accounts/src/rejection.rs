@@ -26,6 +26,9 @@ pub enum Rejection {
     /// The owner has its token already.
     #[error("the owner exists")]
     OwnerExists,
+    /// Names like this are for owners of other networks.
+    #[error("the owner's name is for another network")]
+    OwnerElsewhere,
     /// Somebody else has this token.
     #[error("the token is in use")]
     TokenExists,
@@ -107,6 +110,10 @@ impl From<Rejection> for Refusal {
             Rejection::OwnerExists => {
                 Self::conflict("owner_exists", "The owner exists; rotate its token if the token is lost.")
             }
+            Rejection::OwnerElsewhere => Self::malformed(
+                "invalid_owner",
+                "A name with `-at-` in it is for an owner of another network; choose another.",
+            ),
             Rejection::TokenExists => Self::conflict("token_exists", "The token is in use; choose another."),
             Rejection::BlocksItself => {
                 Self::malformed("invalid_block_target", "An agent cannot block itself.")

@@ -36,6 +36,19 @@ pub fn blocked_between(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.state.blocks(&b.handle) || b.state.blocks(&a.handle)
 }
 
+/// Whether an agent admits somebody whose state nobody here knows, an agent of another network: it is named by the allowlist,
+/// and not blocked.
+#[must_use]
+pub(crate) fn lists_stranger(state: &AgentState, other: &AgentHandle) -> bool {
+    state.is_live() && !state.blocks(other) && lists(state, other)
+}
+
+/// Whether an agent's allowlist names anybody of another network.
+#[must_use]
+pub(crate) fn lists_anybody_elsewhere(state: &AgentState) -> bool {
+    state.is_live() && state.allowlist().iter().any(AllowEntry::is_elsewhere)
+}
+
 /// The trust relation of an agent to a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

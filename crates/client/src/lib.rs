@@ -23,6 +23,7 @@ pub mod mcp;
 pub mod me;
 mod net;
 mod overseeing;
+pub mod peers;
 mod reply;
 pub mod requests;
 mod retry;

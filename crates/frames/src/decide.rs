@@ -60,6 +60,8 @@ pub enum Target {
     Other(OwnerName, Sessions),
     /// An organisation: its members, and which of their agents the sender may reach.
     Members(OwnerName, Option<Role>),
+    /// A peer, under a grant: whether there is such an accord.
+    Peer(OwnerName, Arc<str>),
 }
 
 /// The agent that submits the frame, if the frame is its principal's own.
@@ -95,10 +97,10 @@ pub fn timely(frame: &Frame, now: TimestampMs, skew_max: Option<Duration>) -> Re
 /// What a scope is aimed at, if it fits the recipient.
 ///
 /// # Errors
-/// `ScopeUnimplemented` for an accord, `ScopeUnauthorised` for a scope of somebody who is not the recipient (FO-48).
+/// `ScopeUnauthorised` for a scope of somebody who is not the recipient (FO-48).
 pub fn target(frame: &Frame, scope: &Scope) -> Result<Target, Rejection> {
     let (named, target) = match scope {
-        Scope::Accord(_) => return Err(Rejection::ScopeUnimplemented),
+        Scope::Accord(peer, grant) => (peer.as_str(), Target::Peer(peer.clone(), grant.clone())),
         Scope::Org(org, role) => (org.as_str(), Target::Members(org.clone(), role.clone())),
         Scope::Handle(handle, sessions) if *handle == frame.sender => {
             (handle.owner(), Target::Own(sessions.clone()))

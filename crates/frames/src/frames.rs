@@ -17,6 +17,7 @@ use plenary_log::{Log, Signals, StoredEvent, signals::Signal};
 use tokio::time::Instant;
 
 use crate::{
+    crossing::AccordCarrier,
     decide::Audience,
     filter::Filter,
     limits::{FRAME_OCTETS_MAX, ROSTER_ENTRIES_MAX},
@@ -74,6 +75,8 @@ pub(crate) struct Inner {
     pub(crate) config: Config,
     /// Who wants to know that a frame came for a principal.
     pub(crate) listener: OnceLock<Listener>,
+    /// Who takes frames to other networks.
+    pub(crate) accords: OnceLock<Arc<dyn AccordCarrier>>,
     buckets: Mutex<Buckets>,
     started: Instant,
 }
@@ -148,6 +151,7 @@ impl Frames {
             lane: Lane::new(limits),
             config,
             listener: OnceLock::new(),
+            accords: OnceLock::new(),
             buckets: Mutex::new(Buckets::new(config.rate)),
             started: Instant::now(),
         }))

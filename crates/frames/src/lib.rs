@@ -3,6 +3,7 @@
 //! Must not know: another protocol, or any database.
 
 pub mod catalogue;
+mod crossing;
 pub mod decide;
 mod describe;
 pub mod filter;
@@ -32,6 +33,7 @@ mod submit;
 mod tests;
 pub mod wire;
 
+pub use crossing::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, NotCarried, NotReceived};
 pub use describe::page;
 pub use frames::{Config, Frames};
 pub use rate::Rate;

@@ -91,6 +91,14 @@ impl From<Rejection> for FrameRefusal {
                 "scope-unimplemented",
                 "Accord scopes are not implemented; the frame was not delivered.",
             ),
+            Rejection::PeerUnreachable => Self {
+                retry_after_s: Some(1),
+                ..Self::new(
+                    Class::Unavailable,
+                    "unavailable",
+                    "The network of the peer did not take the frame; it was not delivered.",
+                )
+            },
             Rejection::RateLimited { retry_after } => {
                 let seconds = retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0);
                 too_many("Too many frames; retry later.", seconds.max(1))

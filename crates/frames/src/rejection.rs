@@ -16,9 +16,12 @@ pub enum Rejection {
     /// thing exists (FO-47, wire.md D.5).
     #[error("not authorised")]
     ScopeUnauthorised,
-    /// The scope's form is not done here (FO-52).
+    /// The scope's form is not done where no networks are linked (FO-52).
     #[error("accord scopes are not implemented")]
     ScopeUnimplemented,
+    /// The network of the peer did not take the frame.
+    #[error("the peer cannot be reached")]
+    PeerUnreachable,
     /// The scope would reach more sessions than one frame may (FO-79).
     #[error("the scope reaches too many sessions")]
     ScopeTooBroad,

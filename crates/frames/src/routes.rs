@@ -58,7 +58,8 @@ pub fn routes(frames: Frames, metrics: &Metrics) -> Result<Router, RegistryFault
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct SubmitQuery {
     /// The scope of a bare frame: `~handle`, `~handle/*`, `~handle/<prefix>*`, `~handle/<instrument>@<session-id>`,
-    /// `org:<org>/members/*`, `org:<org>/members/<role>/*`. Every session of the recipient when absent.
+    /// `org:<org>/members/*`, `org:<org>/members/<role>/*`, `accord:<peer>/grant:<grant>`. Every session of the recipient
+    /// when absent.
     scope: Option<String>,
     /// `0` leaves out the session that `X-Agent-Session` names.
     #[schemars(with = "Option<u8>")]
@@ -124,7 +125,7 @@ pub fn operations() -> Vec<Operation<Frames>> {
         .errors(Class::Forbidden, &["sender-identity-mismatch", "scope-unauthorised"])
         .errors(Class::TooLarge, &["field-invalid"])
         .errors(Class::TooMany, &["rate-limited"])
-        .errors(Class::NotImplemented, &["scope-unimplemented"]);
+        .errors(Class::Unavailable, &["unavailable"]);
     let stream_doc = of_handle("frame.stream", "/handles/{handle}/stream", "Receive the frames for a handle")
         .no_tool("agent_subscribe gives its URL")
         .description(

@@ -1,7 +1,7 @@
 //! Recipient scopes: a set of sessions by the shape of their identity (section 6 of the memo).
 //! Must not know: connections, or permissions between agents.
 
-use std::str::FromStr;
+use std::{str::FromStr, sync::Arc};
 
 use plenary_accounts::org::state::Role;
 use plenary_kernel::{OwnerName, SovereignHandle};
@@ -21,7 +21,7 @@ pub enum Scope {
     /// `org:<org>/members/…`: sessions of an organisation's members, perhaps only of those with a role.
     Org(OwnerName, Option<Role>),
     /// `accord:<peer>/grant:<scope>`: sessions of a peer organisation, under a grant.
-    Accord(OwnerName),
+    Accord(OwnerName, Arc<str>),
 }
 
 /// Which sessions of a principal.
@@ -116,5 +116,5 @@ fn org(text: &str) -> Option<Scope> {
 fn accord(text: &str) -> Option<Scope> {
     let (peer, grant) = text.split_once("/grant:")?;
     let is_grant = !grant.is_empty() && grant.bytes().all(|octet| octet.is_ascii_graphic());
-    if is_grant { Some(Scope::Accord(peer.parse().ok()?)) } else { None }
+    if is_grant { Some(Scope::Accord(peer.parse().ok()?, grant.into())) } else { None }
 }

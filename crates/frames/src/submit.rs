@@ -49,6 +49,7 @@ impl Frames {
         self.admit(&sender).map_err(|retry_after| Rejection::RateLimited { retry_after })?;
         let target = decide::target(&frame, &scope)?;
         let org = match &target {
+            Target::Peer(peer, grant) => return self.submit_across(&session, frame, (peer, grant)).await,
             Target::Members(org, _) => Some(org.clone()),
             Target::Own(_) | Target::Other(..) => None,
         };
@@ -73,9 +74,8 @@ impl Frames {
             by: Some(session.agent),
             line: frame.line,
         }));
-        let Answers { numbers, answers, .. } = self.ask(counters, &told).await?;
-        let count =
-            answers.iter().filter_map(|answer| std::str::from_utf8(answer).ok()?.parse::<u64>().ok()).sum();
+        let answers = self.ask(counters, &told).await?;
+        let (count, numbers) = (emitted(&answers), answers.numbers);
         let count = if self.0.config.coarse_counts { decide::coarse(count) } else { count };
         let event_id = numbers.first().map(ToString::to_string).unwrap_or_default();
         Ok(Submitted { frame_id: frame.id, event_id, delivered_count: count, recipient_count: count })
@@ -113,11 +113,13 @@ impl Frames {
     ) -> Result<Vec<(SovereignHandle, Audience)>, FrameRefusal> {
         let accounts = self.accounts();
         match &target {
-            Target::Own(_) => {}
+            Target::Own(_) | Target::Peer(..) => {}
             // Trust that was changed at another process is in force for the very next frame.
             Target::Other(..) | Target::Members(..) => accounts.hear_others().await?,
         }
         match target {
+            // Nobody here.
+            Target::Peer(..) => Ok(Vec::new()),
             Target::Own(sessions) => {
                 Ok(vec![(recipient.clone(), Audience { sessions, agents: Agents::Every })])
             }
@@ -153,7 +155,11 @@ impl Frames {
     }
 
     /// Tells every process, and collects what they answer.
-    async fn ask(&self, counters: Vec<Arc<str>>, told: &FrameSignal) -> Result<Answers, FrameRefusal> {
+    pub(crate) async fn ask(
+        &self,
+        counters: Vec<Arc<str>>,
+        told: &FrameSignal,
+    ) -> Result<Answers, FrameRefusal> {
         let body = told.write();
         if body.len() > SIGNAL_OCTETS_MAX {
             return Err(Rejection::ScopeTooBroad.into());
@@ -168,4 +174,10 @@ impl Frames {
             PublishError::BadCounter(counter) => Fault::Corrupt(format!("{counter} is no counter")).into(),
         })
     }
+}
+
+/// To how many subscriptions the processes of this network emitted a frame.
+pub(crate) fn emitted(answers: &Answers) -> u64 {
+    let answers = answers.answers.iter();
+    answers.filter_map(|answer| std::str::from_utf8(answer).ok()?.parse::<u64>().ok()).sum()
 }

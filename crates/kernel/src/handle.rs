@@ -96,6 +96,29 @@ impl FromStr for OwnerName {
     }
 }
 
+/// Between the name of an owner of another network and the name that this one has for that network.
+const AT: &str = "-at-";
+
+impl OwnerName {
+    /// What an owner of a peer is called here, `owner-at-peer`; `None` where that would be too long.
+    #[must_use]
+    pub fn elsewhere(owner: &Self, peer: &Self) -> Option<Self> {
+        format!("{owner}{AT}{peer}").parse().ok()
+    }
+
+    /// Whether it is a name as owners of other networks have here.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.0.contains(AT)
+    }
+
+    /// Whether a network may be called so: of `owner-at-peer` it is plain where the peer begins.
+    #[must_use]
+    pub fn may_name_peer(&self) -> bool {
+        !format!("-{self}").contains(AT)
+    }
+}
+
 /// An agent's canonical address, `@owner.name` (ASP-1).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentHandle(Arc<str>);
@@ -169,6 +192,12 @@ impl AllowEntry {
             None => *self.0 == *agent.0,
         }
     }
+
+    /// Whether the entry names agents of another network.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.0.split_once('.').is_some_and(|(owner, _)| owner.contains(AT))
+    }
 }
 
 impl From<&AgentHandle> for AllowEntry {
@@ -214,6 +243,20 @@ impl FromStr for SovereignHandle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_owner_of_another_network_has_a_name_here() {
+        let name = |text: &str| text.parse::<OwnerName>().unwrap();
+        let there = OwnerName::elsewhere(&name("nick"), &name("acme")).unwrap();
+        assert_eq!(there.as_str(), "nick-at-acme");
+        assert!(there.is_elsewhere() && !name("nick").is_elsewhere() && !name("at-home").is_elsewhere());
+        assert_eq!(OwnerName::elsewhere(&name(&"x".repeat(60)), &name("acme")), None);
+        let entry = |text: &str| text.parse::<AllowEntry>().unwrap().is_elsewhere();
+        assert!(entry("@nick-at-acme.cc") && entry("@nick-at-acme.*") && !entry("@nick.c-at-c"));
+        // `nick-at-a-at-b` is nobody of `a-at-b`, and `nick-at-at-a` nobody of `at-a`.
+        assert!(name("acme").may_name_peer() && name("at").may_name_peer());
+        assert!(!name("a-at-b").may_name_peer() && !name("at-a").may_name_peer());
+    }
 
     #[test]
     fn an_owner_alone_is_written_to_as_its_person() {

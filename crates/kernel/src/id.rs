@@ -124,6 +124,12 @@ id!(
     "ntf_"
 );
 
+id!(
+    /// What two networks agreed on, `acc_…`.
+    AccordId,
+    "acc_"
+);
+
 impl AskId {
     /// The id of the request for a source that this text identifies: the same text gives the same id.
     #[must_use]

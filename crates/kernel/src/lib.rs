@@ -19,7 +19,9 @@ pub mod text;
 
 pub use clock::Clock;
 pub use handle::{AgentHandle, AllowEntry, MalformedText, OwnerName, SovereignHandle};
-pub use id::{AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId};
+pub use id::{
+    AccordId, AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId,
+};
 pub use place::{Position, Version};
 pub use refusal::{Class, Refusal};
 pub use shares::{Share, Shares, SharesFull};

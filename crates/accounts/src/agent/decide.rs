@@ -47,6 +47,9 @@ pub(crate) fn register(
     if facts.owner_is_full {
         return Err(Rejection::TooManyAgents);
     }
+    if !facts.owner_exists && command.handle.owner_name().is_elsewhere() {
+        return Err(Rejection::OwnerElsewhere);
+    }
     let allowlist: BTreeSet<_> = command.allowlist.iter().cloned().collect();
     if allowlist.len() > ALLOWLIST_ENTRIES_MAX {
         return Err(Rejection::AllowlistFull);

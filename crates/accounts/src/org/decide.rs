@@ -27,6 +27,9 @@ pub(crate) fn edit(
     let mut reply = OrgEdited { is_new: false, makes_owner: false };
     let event = match &command.edit {
         OrgEdit::Register if state.exists() => None,
+        OrgEdit::Register if !facts.owner_exists && command.org.is_elsewhere() => {
+            return Err(Rejection::OwnerElsewhere);
+        }
         OrgEdit::Register => {
             reply = OrgEdited { is_new: true, makes_owner: !facts.owner_exists };
             Some(OrgEvent::OrgRegistered(OrgRegistered { by }))

@@ -30,6 +30,7 @@ pub(crate) fn give_token(
         (Gift::First, true, Some(_)) => return Err(Rejection::OwnerExists),
         (Gift::Replacement, false, _) => return Err(Rejection::NotFound),
         (Gift::First | Gift::Replacement, _, _) if token_exists => return Err(Rejection::TokenExists),
+        (Gift::First, false, _) if command.owner.is_elsewhere() => return Err(Rejection::OwnerElsewhere),
         (Gift::First, false, _) => {
             OwnerEvent::OwnerRegistered(OwnerRegistered { by, token: Some(command.token) })
         }

@@ -50,6 +50,7 @@ where
                 .reply::<AgentMade>()
                 .errors(Class::Malformed, super::BAD_AGENT)
                 .errors(Class::Malformed, super::BAD_PROFILE)
+                .errors(Class::Malformed, &["invalid_owner"])
                 .errors(Class::Conflict, &["agent_exists", "token_exists", "too_many_agents"]),
             create,
         ),

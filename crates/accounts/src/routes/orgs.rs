@@ -41,7 +41,7 @@ where
                 .success(StatusCode::CREATED)
                 .or_status(StatusCode::OK)
                 .reply::<OrgMade>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body"]),
+                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"]),
             put,
         ),
         Operation::new(

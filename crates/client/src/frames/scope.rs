@@ -54,7 +54,7 @@ impl FromStr for Scope {
         let bad = || {
             Error::Invalid(format!(
                 "`{text}` is not a recipient scope; write ~owner, ~owner/*, ~owner/cc-*, ~owner/instrument@session, \
-                 org:name/members/* or org:name/members/role/*"
+                 org:name/members/*, org:name/members/role/* or accord:peer/grant:name"
             ))
         };
         let (named, rest) = match text.split_once(':') {

@@ -55,11 +55,10 @@ fn fo_48_a_scope_names_the_recipient() {
 }
 
 #[test]
-fn fo_50_51_52_an_accord_is_not_implemented_rather_than_dropped() {
+fn fo_50_51_the_recipient_under_an_accord_is_the_peer() {
     let accord = "accord:peer/grant:x".parse::<Scope>().unwrap();
-    for recipient in ["~nick", "~peer"] {
-        assert_eq!(target(&to(recipient), &accord), Err(Rejection::ScopeUnimplemented));
-    }
+    assert_eq!(target(&to("~peer"), &accord), Ok(Target::Peer("peer".parse().unwrap(), "x".into())));
+    assert_eq!(target(&to("~nick"), &accord), Err(Rejection::ScopeUnauthorised));
 }
 
 #[test]

@@ -42,7 +42,10 @@ fn organisations_and_accords() {
     assert_eq!(read("org:acme/members/*"), Some(Scope::Org("acme".parse().unwrap(), None)));
     let role = Some("release-crew".parse().unwrap());
     assert_eq!(read("org:acme/members/release-crew/*"), Some(Scope::Org("acme".parse().unwrap(), role)));
-    assert_eq!(read("accord:peer/grant:read.only"), Some(Scope::Accord("peer".parse().unwrap())));
+    assert_eq!(
+        read("accord:peer/grant:read.only"),
+        Some(Scope::Accord("peer".parse().unwrap(), "read.only".into()))
+    );
 }
 
 #[test]

@@ -130,9 +130,9 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         }
         (403, "scope-unauthorised") => {
             "the recipient does not exist, or does not accept frames from this agent; the server does not say which. Your own \
-             sessions are `~owner/*`; an organisation needs membership (`plenary org show NAME`)"
+             sessions are `~owner/*`; an organisation needs membership (`plenary org show NAME`), a peer a grant and that its \
+             agents list you"
         }
-        (501, "scope-unimplemented") => "address `~owner/*` or `org:name/members/*` instead",
         (400, "kind-unknown") => "`plenary frame send --help` lists the fifteen kinds",
         (400, "payload-kind-mismatch" | "field-missing" | "field-unknown") => {
             "give exactly the members that the kind of the frame has"

@@ -55,7 +55,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         title: "Accounts",
-        commands: &["agents", "agent", "owner", "org", "me", "token", "use", "trust"],
+        commands: &["agents", "agent", "owner", "org", "peer", "me", "token", "use", "trust"],
         example: "plenary agent add @nick.assistant",
     },
     Group {

@@ -36,6 +36,7 @@ mod notify;
 mod org;
 mod overseeing;
 mod owner;
+mod peer;
 mod requests;
 mod runs;
 mod say;
@@ -167,6 +168,9 @@ pub(crate) enum Command {
     /// Organisations and their members
     #[command(subcommand)]
     Org(org::Command),
+    /// Networks of other operators that this one is linked to
+    #[command(subcommand)]
+    Peer(peer::Command),
     /// Sessions: conversations between agents
     #[command(subcommand)]
     Session(session::Command),
@@ -326,6 +330,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Owner(command) => wait(owner::run(context, command)),
         Command::Agent(command) => wait(agent::run(context, command)),
         Command::Org(command) => wait(org::run(context, command)),
+        Command::Peer(command) => wait(peer::run(context, command)),
         Command::Session(command) => wait(session::run(context, command)),
         Command::Send(args) => wait(everyday::send(context, args)),
         Command::Reply(args) => wait(everyday::reply(context, args)),

@@ -17,6 +17,7 @@ use plenary_hub::{Cursors, Presence};
 use plenary_inbox::Inbox;
 use plenary_issuers::{Issuer, Issuers};
 use plenary_kernel::Clock;
+use plenary_links::Links;
 use plenary_log::Log;
 use plenary_notify::Notify;
 use plenary_oauth::OAuth;
@@ -59,6 +60,7 @@ const ROOMS: &[Entry] = &[
     Entry { about: Sources::about, served: |built| Arc::new(built.sources.clone()) },
     Entry { about: Console::about, served: |built| Arc::new(built.console.clone()) },
     Entry { about: A2a::about, served: |built| Arc::new(built.a2a.clone()) },
+    Entry { about: Links::about, served: |built| Arc::new(built.links.clone()) },
     Entry { about: OAuth::about, served: |built| Arc::new(built.oauth.clone()) },
     Entry { about: Participation::about, served: |built| Arc::new(built.participation.clone()) },
 ];
@@ -84,6 +86,7 @@ struct BuiltRooms {
     participation: Participation,
     console: Console,
     a2a: A2a,
+    links: Links,
     oauth: OAuth,
 }
 
@@ -155,6 +158,7 @@ impl Rooms {
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),
             a2a: A2a::new(log.clone(), clock.clone(), accounts.clone(), notify.clone(), settings.a2a.clone()),
+            links: links(settings, (&log, &clock), (&accounts, &frames))?,
             oauth: oauth(settings, &log, &accounts, issuers),
             accounts,
             sessions,
@@ -209,6 +213,19 @@ fn people(
     let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
     let notify = Notify::new(l, c, a, requests.clone(), settings.notify.clone());
     Ok((requests, notify.context("what notifications are sent with")?))
+}
+
+/// The links to other networks, and what takes frames there.
+fn links(
+    settings: &Settings,
+    (log, clock): (&Log, &Arc<dyn Clock>),
+    (accounts, frames): (&Accounts, &Frames),
+) -> anyhow::Result<Links> {
+    let rooms = (accounts.clone(), frames.clone());
+    let links = Links::new(log.clone(), clock.clone(), rooms, &settings.links);
+    let links = links.context("how other networks are asked: [links] in the configuration file")?;
+    frames.set_accords(Arc::new(links.clone()));
+    Ok(links)
 }
 
 /// The authorization server. Without certificate authorities it fetches no documents of clients, and serves all the same.

@@ -2,6 +2,7 @@
 
 mod files;
 mod issuers;
+mod links;
 mod listen;
 mod notify;
 mod quota;
@@ -26,6 +27,7 @@ pub(crate) use self::quota::Quota;
 use self::{
     files::{Files, FilesTable},
     issuers::{ConfiguredIssuers, IssuerTable},
+    links::LinksTable,
     notify::NotifyTable,
 };
 use super::{
@@ -66,6 +68,8 @@ pub(crate) struct Settings {
     pub(crate) files: Files,
     /// How notifications of requests are sent.
     pub(crate) notify: plenary_notify::Config,
+    /// How other networks are asked.
+    pub(crate) links: plenary_links::Config,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) public_url: Option<String>,
     pub(crate) connections_max: Option<usize>,
@@ -120,6 +124,7 @@ struct File {
     quota: Quota,
     files: FilesTable,
     notify: NotifyTable,
+    links: LinksTable,
     metrics: MetricsTable,
     search: SearchTable,
     oauth: OAuthTable,
@@ -279,6 +284,7 @@ impl Settings {
             quota: Quota::default(),
             files: Files::default(),
             notify: plenary_notify::Config::default(),
+            links: plenary_links::Config::default(),
             tls: None,
             public_url: None,
             connections_max: None,
@@ -349,6 +355,7 @@ impl Settings {
             quota: file.quota.checked()?,
             files: file.files.checked()?,
             notify: file.notify.config(public_url.as_deref())?,
+            links: file.links.config(&source),
             tls,
             public_url,
             connections_max: file.connections_max,

@@ -17,6 +17,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("agent.create", "allowlist", "--allow"),
     ("agent.session_events", "after_sequence", "--after"),
     ("inbox.attention", "attention", "[LEVEL]"),
+    ("peer.invite", "expires_in_s", "--expires-in"),
     ("inbox.attention", "attention_until", "--until"),
     ("agent.session_events", "id", "<SESSION>"),
     ("agent.create_token", "handle", "--of"),

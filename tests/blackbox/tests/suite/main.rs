@@ -41,6 +41,7 @@ mod identity;
 mod inbox;
 mod issuers;
 mod json;
+mod links;
 mod logs;
 mod matrix;
 mod mcp;

@@ -25,7 +25,7 @@ use crate::{
 #[command(next_help_heading = "The frame")]
 pub(crate) struct FrameArgs {
     /// Recipients: `~owner/*`, `~owner/cc-*`, `~owner/instrument@session`, `org:name/members/*`,
-    /// `org:name/members/role/*` [default: all sessions of this agent's owner]
+    /// `org:name/members/role/*`, `accord:peer/grant:name` [default: all sessions of this agent's owner]
     #[arg(long, visible_alias = "to", value_name = "SCOPE")]
     pub(super) scope: Option<Scope>,
     /// Lifetime, e.g. 10m; readers drop the frame after it [default: each reader decides]

@@ -25,6 +25,6 @@ mod probes;
 mod resume;
 mod roster;
 mod scopes;
-mod speak;
+pub(crate) mod speak;
 mod stream;
 mod trust;

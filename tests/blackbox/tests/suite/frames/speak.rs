@@ -62,12 +62,12 @@ pub(super) fn payload(kind: &str, optional: bool) -> Value {
 }
 
 /// A frame that says something.
-pub(super) fn advisory(from: &Agent, to: &str, text: &str) -> Value {
+pub(crate) fn advisory(from: &Agent, to: &str, text: &str) -> Value {
     frame(from, to, "agent_advisory", json!({ "advisory_text": text }))
 }
 
 /// The `frame_id` of a frame.
-pub(super) fn id_of(frame: &Value) -> &str {
+pub(crate) fn id_of(frame: &Value) -> &str {
     frame["frame_id"].as_str().expect("a frame has a frame_id")
 }
 
@@ -85,7 +85,7 @@ pub(super) async fn submit(caller: &Caller, frame: &Value) -> Response {
 }
 
 /// `POST /frames?scope=…` with the bare frame.
-pub(super) async fn submit_to(caller: &Caller, scope: &str, frame: &Value) -> Response {
+pub(crate) async fn submit_to(caller: &Caller, scope: &str, frame: &Value) -> Response {
     caller.post(&format!("/frames?scope={}", encode(scope)), frame.clone()).await
 }
 
@@ -111,7 +111,7 @@ pub(super) fn sent(response: &Response, frame: &Value) -> Sent {
 }
 
 /// Submits an advisory to a scope; how many got it.
-pub(super) async fn tell(from: &Agent, to: &str, scope: &str, text: &str) -> u64 {
+pub(crate) async fn tell(from: &Agent, to: &str, scope: &str, text: &str) -> u64 {
     let frame = advisory(from, to, text);
     sent(&submit_to(from, scope, &frame).await, &frame).count
 }
@@ -123,7 +123,7 @@ pub(super) fn stream_path(agent: &Agent, query: &str) -> String {
 }
 
 /// Opens the agent's stream.
-pub(super) async fn subscribe(agent: &Agent) -> Stream {
+pub(crate) async fn subscribe(agent: &Agent) -> Stream {
     agent.stream(&stream_path(agent, "")).await
 }
 
@@ -154,7 +154,7 @@ pub(super) fn texts(events: &[Delivery]) -> Vec<&str> {
 }
 
 /// Sends a fence from `from` to all sessions of `to`'s handle and gives the texts that came to `stream` before it.
-pub(super) async fn before_fence(from: &Agent, to: &Agent, stream: &mut Stream) -> Vec<String> {
+pub(crate) async fn before_fence(from: &Agent, to: &Agent, stream: &mut Stream) -> Vec<String> {
     let fence = advisory(from, &tilde(to), "fence");
     sent(&submit(from, &fence).await, &fence);
     let mut events = stream.until(id_of(&fence)).await;
@@ -164,7 +164,7 @@ pub(super) async fn before_fence(from: &Agent, to: &Agent, stream: &mut Stream) 
 
 /// What the error's `field` must be.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Field<'a> {
+pub(crate) enum Field<'a> {
     /// Exactly this path.
     At(&'a str),
     /// This path, or none: the document names none for this code.
@@ -175,7 +175,7 @@ pub(super) enum Field<'a> {
 
 /// FO-73: a refusal `{code, field?, message}` with this status and code.
 #[track_caller]
-pub(super) fn refused(response: &Response, status: u16, code: &str, field: Field<'_>) {
+pub(crate) fn refused(response: &Response, status: u16, code: &str, field: Field<'_>) {
     let (found, at) = refused_as(response, status);
     assert_eq!(found, code, "expected {code}: {response}");
     match field {

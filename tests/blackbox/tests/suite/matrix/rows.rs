@@ -87,6 +87,7 @@ const HANDLE: &[(&str, Thing)] = &[("handle", Handle)];
 const PROFILE: &[(&str, Thing)] = &[("owner", Owner), ("name", Name)];
 const PROJECT: &[(&str, Thing)] = &[("project_id", Project)];
 const PACKAGE: &[(&str, Thing)] = &[("package_id", Package)];
+const ACCORD: &[(&str, Thing)] = &[("accord_id", Session)];
 const AGENT: &[(&str, Thing)] = &[("name", Hosted)];
 
 /// Every operation of the description.
@@ -113,6 +114,11 @@ fn server() -> Vec<Row> {
         row("oauth.sign_in", &[], Rule::Public).body(|_| json!({})),
         row("oauth.token", &[], Rule::Public).body(|_| json!({})),
         row("oauth.revoke", &[], Rule::Public).body(|_| json!({})),
+        row("link.network", &[], Rule::Public),
+        row("link.accept", &[], Rule::Public).body(|_| json!({})),
+        row("link.frame", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.read", ACCORD, Rule::Public),
+        row("link.revoke", ACCORD, Rule::Public),
         row("mcp.post", &[], Rule::OfBearers).body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
         // Its session is named by a header, which another test sends.
         row("mcp.listen", &[], Rule::OfBearers),
@@ -124,6 +130,13 @@ fn accounts() -> Vec<Row> {
     vec![
         row("owner.create", &[], Rule::Only(404, NO_OPERATOR)).body(|_| json!({"owner": "somebody"})),
         row("owner.list", &[], Rule::Only(404, NO_OPERATOR)),
+        row("peer.invite", &[], Rule::Only(404, NO_OPERATOR))
+            .body(|_| json!({"network": "https://other.example", "peer": "other"})),
+        row("peer.accept", &[], Rule::Only(404, NO_OPERATOR))
+            .body(|_| json!({"network": "https://other.example", "peer": "other", "code": "plp_"})),
+        row("peer.list", &[], Rule::Only(404, NO_OPERATOR)),
+        row("peer.check", &[("peer", Name)], Rule::Only(404, NO_OPERATOR)),
+        row("peer.revoke", &[("peer", Name)], Rule::Only(404, NO_OPERATOR)),
         row("owner.rotate_token", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
         row("console.sign_in", &[], Rule::Public).body(|_| json!({"link": "plk_00.~nick"})),
         row("console.issuers", &[], Rule::Public),

@@ -38,6 +38,7 @@ impl Scene {
         let mut rows = self.provisioning(token);
         rows.extend(self.own_tokens(own_token));
         rows.extend(self.console());
+        rows.extend(self.peers().await);
         rows.extend(self.selves_and_contacts(&accepted, &declined));
         rows
     }
@@ -63,6 +64,38 @@ impl Scene {
             let each = EachTime("codes, links and refresh tokens are for one use");
             rows.push(row(id, each, owner, ("POST", path), (json!({}), Value::Null)));
         }
+        rows
+    }
+
+    /// Networks that this one is linked to.
+    async fn peers(&self) -> Vec<Row> {
+        let operator = &self.operator;
+        let peer = |name: &str| json!({"network": format!("https://{name}.example"), "peer": name});
+        operator.post("/_admin/peers", peer("leaving")).await.ok(201);
+        let code =
+            |name: &str| json!({"network": format!("https://{name}.example"), "peer": name, "code": "plp_"});
+        let mut rows = vec![
+            row("peer.invite", Once, operator, ("POST", "/_admin/peers"), (peer("one"), peer("other"))),
+            row(
+                "peer.accept",
+                Takes::Refused(400),
+                operator,
+                ("POST", "/_admin/peers/accept"),
+                (code("third"), code("fourth")),
+            ),
+            row("peer.revoke", Once, operator, ("DELETE", "/_admin/peers/leaving"), OTHER()),
+            row(
+                "peer.check",
+                EachTime("the peer is asked each time"),
+                operator,
+                ("POST", "/_admin/peers/leaving/check"),
+                OTHER(),
+            ),
+        ];
+        let signed = EachTime("a signature is good once");
+        rows.push(row("link.accept", signed, operator, ("POST", "/link/v1/accords"), OTHER()));
+        rows.push(row("link.frame", signed, operator, ("POST", "/link/v1/accords/acc_1/frames"), OTHER()));
+        rows.push(row("link.revoke", signed, operator, ("POST", "/link/v1/accords/acc_1/revoke"), OTHER()));
         rows
     }
 

@@ -1,0 +1,263 @@
+//! Frames under an accord (section 6 of the memo, `accord:`): one leaves for a network of another operator, or comes from one. Who
+//! sends is called `@OWNER-at-PEER.NAME` here, and reaches agents whose allowlists name it.
+//! Must not know: how networks are linked, or what was granted.
+
+use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use plenary_kernel::{AgentHandle, OwnerName, SovereignHandle, json};
+use plenary_log::Fault;
+use serde_json::Value;
+
+use crate::{
+    decide::{self, Agents, Audience},
+    filter::Traits,
+    frame::Frame,
+    frames::{Frames, counter},
+    refusals::FrameRefusal,
+    rejection::Rejection,
+    scope::Sessions,
+    session::{Session, ToolClass},
+    signal::{Envelope, FrameSignal},
+    submit::emitted,
+    wire::Submitted,
+};
+
+/// A frame that leaves.
+#[derive(Debug, Clone, Copy)]
+pub struct LeavingFrame<'a> {
+    /// The peer, by its name here.
+    pub peer: &'a OwnerName,
+    /// The grant of the peer that it is under.
+    pub grant: &'a str,
+    /// The agent that submits it.
+    pub sender: &'a AgentHandle,
+    /// The class of tools of its session.
+    pub tool: &'a str,
+    /// The frame's JSON, on one line.
+    pub line: &'a Bytes,
+}
+
+/// Why a frame did not leave.
+#[derive(Debug)]
+pub enum NotCarried {
+    /// There is no such accord or grant for the sender, or nobody there admits it.
+    Unauthorised,
+    /// The peer, or this server for it, takes no more now.
+    TooMany {
+        /// After how long it may be tried again.
+        retry_after: Duration,
+    },
+    /// The peer cannot be reached, or did not take it.
+    Unreachable,
+    /// The store failed.
+    Fault(Fault),
+}
+
+/// What a carrier answers: to how many sessions the peer gave the frame.
+pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<u64, NotCarried>> + Send + 'a>>;
+
+/// Takes frames to networks of other operators.
+pub trait AccordCarrier: Send + Sync {
+    /// Takes a frame to a peer; once, whatever becomes of it.
+    fn carry<'a>(&'a self, frame: LeavingFrame<'a>) -> Carried<'a>;
+}
+
+/// A frame that comes from a peer.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrivingFrame<'a> {
+    /// The peer, by its name here.
+    pub peer: &'a OwnerName,
+    /// The agent that submitted it, as it is called there.
+    pub agent: &'a AgentHandle,
+    /// The class of tools of its session.
+    pub tool: &'a str,
+    /// Its JSON.
+    pub text: &'a Bytes,
+}
+
+/// Why a frame of a peer is not handed out.
+#[derive(Debug)]
+pub enum NotReceived {
+    /// It is not what the memo says, or not its sender's own.
+    Malformed,
+    /// Nobody admits the sender.
+    Unauthorised,
+    /// The store failed, or the processes of this network could not be told.
+    Failed,
+}
+
+impl From<NotCarried> for FrameRefusal {
+    fn from(not_carried: NotCarried) -> Self {
+        match not_carried {
+            NotCarried::Unauthorised => Rejection::ScopeUnauthorised.into(),
+            NotCarried::TooMany { retry_after } => Rejection::RateLimited { retry_after }.into(),
+            NotCarried::Unreachable => Rejection::PeerUnreachable.into(),
+            NotCarried::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+impl Frames {
+    /// Says who takes frames to other networks. The first call counts; until then accord scopes are not implemented.
+    pub fn set_accords(&self, accords: Arc<dyn AccordCarrier>) {
+        let _first = self.0.accords.set(accords);
+    }
+
+    /// Hands a frame to a peer, and numbers it as every other that a handle gets here.
+    pub(crate) async fn submit_across(
+        &self,
+        session: &Session,
+        frame: Frame,
+        (peer, grant): (&OwnerName, &str),
+    ) -> Result<Submitted, FrameRefusal> {
+        let accords = self.0.accords.get().ok_or(Rejection::ScopeUnimplemented)?;
+        let (sender, tool) = (&session.agent, session.tool.as_str());
+        let leaving = LeavingFrame { peer, grant, sender, tool, line: &frame.line };
+        let count = accords.carry(leaving).await?;
+        let count = if self.0.config.coarse_counts { decide::coarse(count) } else { count };
+        let counters = vec![counter(&frame.recipient)];
+        // The number of the recipient's handle rises, and nobody here gets the frame.
+        let told = FrameSignal::Frame(Box::new(Envelope {
+            traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool.clone(), org: None },
+            to: Vec::new(),
+            except: None,
+            forget_at_ms: None,
+            by: None,
+            line: Bytes::new(),
+        }));
+        let numbers = self.ask(counters, &told).await?.numbers;
+        let event_id = numbers.first().map(ToString::to_string).unwrap_or_default();
+        Ok(Submitted { frame_id: frame.id, event_id, delivered_count: count, recipient_count: count })
+    }
+
+    /// Hands out a frame of a peer to sessions of these owners, whose agents admit its sender; to how many.
+    ///
+    /// # Errors
+    /// [`NotReceived`]; some may have got it if the processes of this network could not all be told.
+    pub async fn receive(
+        &self,
+        arriving: &ArrivingFrame<'_>,
+        owners: &BTreeSet<OwnerName>,
+    ) -> Result<u64, NotReceived> {
+        let frame = checked(arriving).ok_or(NotReceived::Malformed)?;
+        let now = self.0.clock.now();
+        decide::timely(&frame, now, self.0.config.max_skew).map_err(|_| NotReceived::Malformed)?;
+        let sender = elsewhere(arriving.agent, arriving.peer).ok_or(NotReceived::Malformed)?;
+        let tool: ToolClass = arriving.tool.parse().map_err(|_| NotReceived::Malformed)?;
+        self.accounts().hear_others().await.map_err(|_| NotReceived::Failed)?;
+        // An owner of this network has that name since before names with `-at-` were refused: nobody else speaks under it.
+        let namesake = self.accounts().owner(&sender.owner_name()).await.map_err(|_| NotReceived::Failed)?;
+        if namesake.state.exists() {
+            return Err(NotReceived::Unauthorised);
+        }
+        let (mut count, mut is_admitted) = (0, false);
+        for owner in owners {
+            let listing = self.accounts().listing(&sender, owner).await.map_err(|_| NotReceived::Failed)?;
+            if listing.is_empty() {
+                continue;
+            }
+            is_admitted = true;
+            let recipient: SovereignHandle =
+                format!("~{owner}").parse().expect("an owner's name makes a handle");
+            let frame = renamed(&frame, &sender, &recipient).ok_or(NotReceived::Malformed)?;
+            let audience = Audience { sessions: Sessions::All, agents: Agents::Only(listing) };
+            let told = FrameSignal::Frame(Box::new(Envelope {
+                traits: Traits { kind: frame.kind, sender: frame.sender, tool: tool.clone(), org: None },
+                to: vec![(recipient.clone(), audience)],
+                except: None,
+                forget_at_ms: frame.forget_at_ms,
+                by: Some(sender.clone()),
+                line: frame.line,
+            }));
+            let told = self.ask(vec![counter(&recipient)], &told).await;
+            count += emitted(&told.map_err(|_| NotReceived::Failed)?);
+        }
+        if is_admitted { Ok(count) } else { Err(NotReceived::Unauthorised) }
+    }
+}
+
+/// A frame of a peer that is what the memo says, and its sender's own.
+fn checked(arriving: &ArrivingFrame<'_>) -> Option<Frame> {
+    json::check(arriving.text).ok()?;
+    let frame = Frame::read(arriving.text).ok()?;
+    let is_own = frame.sender.owner() == arriving.agent.owner()
+        && frame.principals.iter().all(|(_, principal)| *principal == frame.sender);
+    is_own.then_some(frame)
+}
+
+/// What an agent of a peer is called here; nothing where its own network says it is from another one.
+fn elsewhere(agent: &AgentHandle, peer: &OwnerName) -> Option<AgentHandle> {
+    let owner = Some(agent.owner_name()).filter(|owner| !owner.is_elsewhere())?;
+    let owner = OwnerName::elsewhere(&owner, peer)?;
+    format!("@{owner}.{}", agent.name()).parse().ok()
+}
+
+/// The frame in the names of this network.
+fn renamed(frame: &Frame, sender: &AgentHandle, recipient: &SovereignHandle) -> Option<Frame> {
+    let mut value: Value = serde_json::from_slice(&frame.line).ok()?;
+    let own = format!("~{}", sender.owner());
+    for (field, _) in &frame.principals {
+        *value.pointer_mut(&format!("/{}", field.replace('.', "/")))? = own.clone().into();
+    }
+    value["sender_handle"] = own.into();
+    value["recipient_handle"] = recipient.as_str().into();
+    Frame::read(&Bytes::from(value.to_string())).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn frame(principal: &str) -> Bytes {
+        let frame = json!({
+            "envelope_version": "1.0", "frame_id": "0b9ff1b3-1f2a-4c53-8a54-6b7d1a3c2e4f", "kind": "agent_advisory",
+            "sender_handle": "~nick", "recipient_handle": "~rose", "created_at": "2026-01-01T00:00:00Z",
+            "payload": {"advisory_text": "across"}, "acted_by": principal, "drafted_with": "~cc",
+            "provenance_compute_location": "local-only", "provenance_method": ["test"],
+            "provenance_context_check": "skipped", "provenance_basis": "test",
+        });
+        Bytes::from(frame.to_string())
+    }
+
+    fn arriving<'a>(peer: &'a OwnerName, agent: &'a AgentHandle, text: &'a Bytes) -> ArrivingFrame<'a> {
+        ArrivingFrame { peer, agent, tool: "cc", text }
+    }
+
+    #[test]
+    fn fo_50_a_frame_from_elsewhere_has_the_names_of_this_network() {
+        let (peer, agent) = ("acme".parse().unwrap(), "@nick.cc".parse().unwrap());
+        let text = frame("~nick");
+        let sent = checked(&arriving(&peer, &agent, &text)).unwrap();
+        let sender = elsewhere(&agent, &peer).unwrap();
+        assert_eq!(sender.as_str(), "@nick-at-acme.cc");
+        let here = renamed(&sent, &sender, &"~ida".parse().unwrap()).unwrap();
+        assert_eq!((here.sender.as_str(), here.recipient.as_str()), ("~nick-at-acme", "~ida"));
+        assert!(here.principals.iter().all(|(_, principal)| *principal == here.sender));
+        let value: Value = serde_json::from_slice(&here.line).unwrap();
+        assert_eq!(
+            (&value["payload"], &value["drafted_with"]),
+            (&json!({"advisory_text": "across"}), &json!("~cc"))
+        );
+    }
+
+    #[test]
+    fn fo_51_a_frame_that_is_not_its_senders_own_does_not_come_in() {
+        let peer = "acme".parse().unwrap();
+        let read =
+            |agent: &str, text: &Bytes| checked(&arriving(&peer, &agent.parse().unwrap(), text)).is_some();
+        assert!(read("@nick.cc", &frame("~nick")));
+        assert!(!read("@other.cc", &frame("~nick")));
+        assert!(!read("@nick.cc", &frame("~other")));
+        assert!(!read("@nick.cc", &Bytes::from_static(b"{\"a\":1,\"a\":2}")));
+        let long: AgentHandle = format!("@{}.cc", "x".repeat(62)).parse().unwrap();
+        assert_eq!(elsewhere(&long, &peer), None, "there is no such name");
+        assert_eq!(
+            elsewhere(&"@nick-at-rose.cc".parse().unwrap(), &peer),
+            None,
+            "it is for rose to speak for it"
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! The rules of accords: both operators say yes, either says no. Pure.
+//! Must not know: how a peer proves who it is.
+
+use std::collections::BTreeSet;
+
+use plenary_accounts::{Actor, TokenDigest};
+use plenary_engine::Decision;
+use plenary_kernel::{AccordId, OwnerName, Stamp, TimestampMs};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    event::{AccordEvent, AccordMade, AccordRevoked, PeerInvited, RevocationTold},
+    state::{Peer, PeersState, Standing},
+};
+use crate::{
+    grant::{GrantName, Grants},
+    key::PublicKey,
+    limits::PEERS_MAX,
+    network::NetworkUrl,
+};
+
+/// What is done about a peer.
+#[derive(Debug, Clone)]
+pub(crate) enum AccordStep {
+    /// The operator invites a network.
+    Invite(NewInvitation),
+    /// The operator accepted the invitation of a network, which agreed.
+    Make(NewAccord),
+    /// A network accepts an invitation of this one.
+    Accept(Acceptance),
+    /// The operator revokes an accord or an invitation.
+    Revoke(OwnerName),
+    /// The peer revokes the accord.
+    RevokedByPeer(AccordId),
+    /// The peer has heard of a revocation, or nothing more is tried.
+    Told { accord: AccordId, heard: bool },
+}
+
+/// See [`AccordStep::Invite`].
+#[derive(Debug, Clone)]
+pub(crate) struct NewInvitation {
+    pub(crate) peer: OwnerName,
+    pub(crate) network: NetworkUrl,
+    pub(crate) grants: Grants,
+    pub(crate) code: TokenDigest,
+    pub(crate) until: TimestampMs,
+}
+
+/// See [`AccordStep::Make`].
+#[derive(Debug, Clone)]
+pub(crate) struct NewAccord {
+    pub(crate) peer: OwnerName,
+    pub(crate) network: NetworkUrl,
+    pub(crate) accord: AccordId,
+    pub(crate) key: PublicKey,
+    pub(crate) grants: Grants,
+    pub(crate) granted: BTreeSet<GrantName>,
+}
+
+/// See [`AccordStep::Accept`].
+#[derive(Debug, Clone)]
+pub(crate) struct Acceptance {
+    pub(crate) code: TokenDigest,
+    /// Who proved to be whom.
+    pub(crate) network: NetworkUrl,
+    pub(crate) key: PublicKey,
+    pub(crate) granted: BTreeSet<GrantName>,
+}
+
+/// Why it is not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rejection {
+    /// The token is not valid any more.
+    Unauthenticated,
+    /// There is no such peer, accord or invitation.
+    Absent,
+    /// Another network has or had that name here.
+    NameTaken,
+    /// That network is a peer by another name, or has an accord already.
+    AlreadyLinked,
+    /// As many as there may be.
+    TooMany,
+}
+
+/// Which accord it was about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Concerned {
+    pub(crate) peer: OwnerName,
+    pub(crate) accord: AccordId,
+}
+
+type Decided = Result<Decision<AccordEvent, Concerned>, Rejection>;
+
+/// Decides; `by` is who here asks, none for a peer.
+pub(crate) fn decide(state: &PeersState, stamp: &Stamp, by: Option<&Actor>, step: &AccordStep) -> Decided {
+    match (step, by) {
+        (AccordStep::Invite(new), Some(by)) => invite(state, stamp, by, new),
+        (AccordStep::Make(new), Some(by)) => make(state, stamp.now, by, new),
+        (AccordStep::Accept(sent), None) => accept(state, stamp.now, sent),
+        (AccordStep::Revoke(peer), Some(_)) => {
+            let known = state.all.get(peer).filter(|known| known.is_live(stamp.now));
+            revoke(peer, known.ok_or(Rejection::Absent)?, by)
+        }
+        (AccordStep::RevokedByPeer(accord), None) => {
+            let (name, peer, _) = state.of_accord(accord).ok_or(Rejection::Absent)?;
+            revoke(name, peer, None)
+        }
+        (AccordStep::Told { accord, heard }, None) => told(state, accord, *heard),
+        _ => Err(Rejection::Absent),
+    }
+}
+
+/// Whether a network may be asked to make an accord under a name here, or has made this one already.
+pub(crate) fn may_accept(
+    state: &PeersState,
+    now: TimestampMs,
+    name: &OwnerName,
+    network: &NetworkUrl,
+) -> Result<(), Rejection> {
+    let known = state.all.get(name).filter(|known| known.network == *network);
+    if known.is_some_and(|known| known.active().is_some()) {
+        Ok(())
+    } else {
+        is_free(state, now, name, network)
+    }
+}
+
+/// Whether a network may get a name here: neither has another accord.
+fn is_free(
+    state: &PeersState,
+    now: TimestampMs,
+    name: &OwnerName,
+    network: &NetworkUrl,
+) -> Result<(), Rejection> {
+    if state.all.get(name).is_some_and(|known| known.was_linked && known.network != *network) {
+        return Err(Rejection::NameTaken);
+    }
+    let live = || state.all.iter().filter(|(_, peer)| peer.is_live(now));
+    // An open invitation is replaced by one that its network gets anew.
+    let is_replaced =
+        |other: &OwnerName, peer: &Peer| other == name && peer.network == *network && peer.active().is_none();
+    for (other, peer) in live().filter(|(other, peer)| !is_replaced(other, peer)) {
+        if peer.network == *network {
+            return Err(Rejection::AlreadyLinked);
+        }
+        if other == name {
+            return Err(Rejection::NameTaken);
+        }
+    }
+    if live().filter(|(other, _)| *other != name).count() >= PEERS_MAX {
+        Err(Rejection::TooMany)
+    } else {
+        Ok(())
+    }
+}
+
+fn invite(state: &PeersState, stamp: &Stamp, by: &Actor, new: &NewInvitation) -> Decided {
+    is_free(state, stamp.now, &new.peer, &new.network)?;
+    let accord = AccordId::mint(stamp, 0);
+    let event = PeerInvited {
+        peer: new.peer.clone(),
+        network: new.network.clone(),
+        accord: accord.clone(),
+        code: new.code,
+        until: new.until,
+        grants: new.grants.clone(),
+        by: by.clone(),
+    };
+    let concerned = Concerned { peer: new.peer.clone(), accord };
+    Ok(Decision::new(vec![AccordEvent::PeerInvited(event)], concerned))
+}
+
+fn make(state: &PeersState, now: TimestampMs, by: &Actor, new: &NewAccord) -> Decided {
+    let concerned = Concerned { peer: new.peer.clone(), accord: new.accord.clone() };
+    let known = state.of_accord(&new.accord);
+    if known.is_some_and(|(name, _, active)| *name == new.peer && active.key == new.key) {
+        return Ok(Decision::unchanged(concerned));
+    }
+    is_free(state, now, &new.peer, &new.network)?;
+    // The other network chose the id: it must not stand for the accord of a third one.
+    if state.all.values().any(|peer| peer.accord == new.accord && peer.network != new.network) {
+        return Err(Rejection::AlreadyLinked);
+    }
+    let event = AccordMade {
+        peer: new.peer.clone(),
+        network: new.network.clone(),
+        accord: new.accord.clone(),
+        key: new.key,
+        grants: new.grants.clone(),
+        granted: new.granted.clone(),
+        by: Some(by.clone()),
+    };
+    Ok(Decision::new(vec![AccordEvent::AccordMade(event)], concerned))
+}
+
+fn accept(state: &PeersState, now: TimestampMs, sent: &Acceptance) -> Decided {
+    let (name, peer) = state.of_code(&sent.code).ok_or(Rejection::Absent)?;
+    let is_open = peer.invitation().is_some_and(|invitation| now < invitation.until);
+    if peer.network != sent.network || !is_open {
+        return Err(Rejection::Absent);
+    }
+    let concerned = Concerned { peer: name.clone(), accord: peer.accord.clone() };
+    match &peer.standing {
+        // Its answer was lost, and it asks once more.
+        Standing::Active(active) if active.key == sent.key && active.granted == sent.granted => {
+            Ok(Decision::unchanged(concerned))
+        }
+        Standing::Active(_) | Standing::Revoked { .. } => Err(Rejection::Absent),
+        Standing::Invited(_) => {
+            let event = AccordMade {
+                peer: name.clone(),
+                network: peer.network.clone(),
+                accord: peer.accord.clone(),
+                key: sent.key,
+                grants: peer.grants.clone(),
+                granted: sent.granted.clone(),
+                by: None,
+            };
+            Ok(Decision::new(vec![AccordEvent::AccordMade(event)], concerned))
+        }
+    }
+}
+
+fn revoke(name: &OwnerName, peer: &Peer, by: Option<&Actor>) -> Decided {
+    let concerned = Concerned { peer: name.clone(), accord: peer.accord.clone() };
+    let event = AccordRevoked { peer: name.clone(), accord: peer.accord.clone(), by: by.cloned() };
+    Ok(Decision::new(vec![AccordEvent::AccordRevoked(event)], concerned))
+}
+
+fn told(state: &PeersState, accord: &AccordId, heard: bool) -> Decided {
+    let peer = state.untold.get(accord).ok_or(Rejection::Absent)?.peer.clone();
+    let concerned = Concerned { peer: peer.clone(), accord: accord.clone() };
+    let event = RevocationTold { peer, accord: accord.clone(), heard };
+    Ok(Decision::new(vec![AccordEvent::RevocationTold(event)], concerned))
+}

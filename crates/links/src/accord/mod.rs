@@ -1,0 +1,83 @@
+//! The peers of this network as the engine sees them: the one stream `links.network/peers`, and the commands on it.
+//! Must not know: HTTP.
+
+pub(crate) mod decide;
+#[cfg(test)]
+mod decide_tests;
+pub(crate) mod event;
+pub(crate) mod state;
+
+use plenary_accounts::Authority;
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+
+use crate::Links;
+use decide::{AccordStep, Concerned, Rejection, decide};
+use event::AccordEvent;
+use state::PeersState;
+
+/// The id of the one stream.
+pub(crate) const PEERS: &str = "peers";
+
+/// The stream `links.network/peers`.
+#[derive(Debug)]
+pub(crate) struct AccordRoom;
+
+impl Room for AccordRoom {
+    type State = PeersState;
+    type Event = AccordEvent;
+    const CATEGORY: &'static str = "links.network";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &AccordEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<AccordEvent, Fault> {
+        AccordEvent::decode(event)
+    }
+    fn evolve(state: &mut PeersState, _: Version, at: TimestampMs, event: &AccordEvent) {
+        state.evolve(at, event);
+    }
+    /// Peers are the operator's.
+    fn payer(_: &str, _: &PeersState, _: &AccordEvent) -> Option<OwnerName> {
+        None
+    }
+}
+
+/// A command on the peers.
+pub(crate) struct DoAccord<'a> {
+    pub(crate) links: &'a Links,
+    /// Who here asks; none for a peer.
+    pub(crate) authority: Option<Authority>,
+    pub(crate) step: AccordStep,
+}
+
+impl Command<AccordRoom> for DoAccord<'_> {
+    const NAME: &'static str = "do_accord";
+    type Reply = Concerned;
+    type Rejection = Rejection;
+    type Facts = bool;
+
+    async fn facts(&self, _: &PeersState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = match &self.authority {
+            Some(authority) => self.links.accounts().holds(authority, &mut conditions).await?,
+            None => true,
+        };
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &PeersState,
+        _: Version,
+        holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<AccordEvent, Concerned>, Rejection> {
+        if !holds {
+            return Err(Rejection::Unauthenticated);
+        }
+        decide(state, stamp, self.authority.as_ref().map(|authority| &authority.by), &self.step)
+    }
+}

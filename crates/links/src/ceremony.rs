@@ -1,0 +1,175 @@
+//! How an accord comes to be: this network invites or accepts, and the other proves who it is at its own domain.
+//! Must not know: HTTP, but for what the other network answers.
+
+use http::{Method, StatusCode};
+use plenary_accounts::{Authority, TokenDigest};
+use plenary_engine::ExecuteError;
+use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_log::Fault;
+
+use crate::{
+    Links, NetworkUrl,
+    accord::{
+        decide::{Acceptance, AccordStep, Concerned, NewAccord, NewInvitation, Rejection, may_accept},
+        state::Peer,
+    },
+    grant::{Grants, granted},
+    nonces::NotGood,
+    outgoing::{ACCORDS_PATH, CallFailure},
+    quota::QuotaUsed,
+    signature::SentSignature,
+    wire::{LinkAcceptance, LinkAccord},
+};
+
+/// How a code begins.
+const CODE_PREFIX: &str = "plp_";
+
+/// A new code; the same one for a request that is repeated.
+fn code() -> String {
+    let random = || {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).expect("the system has randomness");
+        bytes
+    };
+    let bytes: [u8; 32] = plenary_engine::secret_of_request().unwrap_or_else(random);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{CODE_PREFIX}{hex}")
+}
+
+/// Whether a text may be a code.
+pub(crate) fn is_code(text: &str) -> bool {
+    let digits = text.strip_prefix(CODE_PREFIX).unwrap_or_default();
+    digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// A peer as an operator names it.
+#[derive(Debug)]
+pub(crate) struct NamedPeer {
+    pub(crate) peer: OwnerName,
+    pub(crate) network: NetworkUrl,
+    pub(crate) grants: Grants,
+}
+
+/// Why an accord did not come to be.
+#[derive(Debug)]
+pub(crate) enum CeremonyFailure {
+    /// It is not to be.
+    Execute(ExecuteError<Rejection>),
+    /// The other network cannot be asked; for people.
+    Unreachable(String),
+    /// The other network knows no such invitation.
+    NoInvitation,
+    /// What signs is not among the keys at the domain.
+    Unproven,
+    /// The signature is not good.
+    Signature(NotGood),
+    /// The invitation is tried too often.
+    TooMany(QuotaUsed),
+}
+
+impl From<ExecuteError<Rejection>> for CeremonyFailure {
+    fn from(error: ExecuteError<Rejection>) -> Self {
+        Self::Execute(error)
+    }
+}
+
+impl From<Fault> for CeremonyFailure {
+    fn from(fault: Fault) -> Self {
+        Self::Execute(fault.into())
+    }
+}
+
+impl From<CallFailure> for CeremonyFailure {
+    fn from(failure: CallFailure) -> Self {
+        match failure {
+            CallFailure::Unreachable(why) => Self::Unreachable(why),
+            CallFailure::Refused(StatusCode::NOT_FOUND) => Self::NoInvitation,
+            CallFailure::Refused(status) => Self::Unreachable(format!("it answers {}", status.as_u16())),
+        }
+    }
+}
+
+impl Links {
+    /// Invites a network until then; the code that it accepts with.
+    pub(crate) async fn invite(
+        &self,
+        authority: Authority,
+        named: NamedPeer,
+        until: TimestampMs,
+    ) -> Result<(Concerned, String), ExecuteError<Rejection>> {
+        let code = code();
+        let NamedPeer { peer, network, grants } = named;
+        let new = NewInvitation { peer, network, grants, code: TokenDigest::of(&code), until };
+        Ok((self.carry_out(Some(authority), AccordStep::Invite(new)).await?, code))
+    }
+
+    /// Accepts the invitation of a network in the name of this one, `own`. Where its answer is lost, nothing is recorded, and the
+    /// same call once more gets it again.
+    pub(crate) async fn accept(
+        &self,
+        authority: Authority,
+        own: &NetworkUrl,
+        named: NamedPeer,
+        code: String,
+    ) -> Result<Concerned, CeremonyFailure> {
+        let NamedPeer { peer, network, grants } = named;
+        // What cannot be recorded here is not asked of the other network.
+        let peers = self.peers().await?;
+        may_accept(&peers, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
+        let names = grants.names().into_iter().map(String::from).collect();
+        let keys = self.keys_of(&network).await?;
+        // Its first key of our kind is the one that it signs with.
+        let key = keys.into_iter().next().ok_or(CeremonyFailure::Unproven)?;
+        let said = LinkAcceptance { code, network: own.to_string(), grants: names };
+        let agreed: LinkAccord = self.call(&network, (Method::POST, ACCORDS_PATH), Some(&said)).await?;
+        let unreadable = || CeremonyFailure::Unreachable("its grants cannot be read".into());
+        let granted = granted(&agreed.grants).ok_or_else(unreadable)?;
+        let new = NewAccord { peer, network, accord: agreed.accord_id, key, grants, granted };
+        Ok(self.carry_out(Some(authority), AccordStep::Make(new)).await?)
+    }
+
+    /// A network accepts an invitation of this one. It is asked at its own domain for the key that signed; nobody is asked whom
+    /// the operator did not invite with this very code.
+    pub(crate) async fn redeem(
+        &self,
+        sent: &SentSignature,
+        said: &LinkAcceptance,
+    ) -> Result<Concerned, CeremonyFailure> {
+        let absent = || CeremonyFailure::Execute(ExecuteError::Rejected(Rejection::Absent));
+        let network: NetworkUrl = said.network.parse().map_err(|_| absent())?;
+        let code = TokenDigest::of(&said.code);
+        let peers = self.peers().await?;
+        let is_open = |peer: &Peer| peer.invitation().is_some_and(|one| self.now() < one.until);
+        let invited = peers.of_code(&code).filter(|(_, peer)| peer.network == network && is_open(peer));
+        let (_, peer) = invited.ok_or_else(absent)?;
+        let granted = granted(&said.grants).ok_or_else(absent)?;
+        self.0.quotas.take(&peer.accord, self.now()).map_err(CeremonyFailure::TooMany)?;
+        let _turn = self.0.redeemed.try_acquire().map_err(|_| CeremonyFailure::from(Fault::Overloaded))?;
+        let keys = match peer.active() {
+            // It accepted before, and is not asked again who it is.
+            Some(active) => vec![active.key],
+            None => self.keys_of(&network).await?,
+        };
+        let key = keys.into_iter().find(|key| sent.is_by(key)).ok_or(CeremonyFailure::Unproven)?;
+        self.use_up(sent).await.map_err(CeremonyFailure::Signature)?;
+        let step = AccordStep::Accept(Acceptance { code, network, key, granted });
+        Ok(self.carry_out(None, step).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_told_from_what_is_none() {
+        let one = code();
+        assert!(is_code(&one));
+        assert_ne!(one, code());
+        for bad in
+            ["", "plp_", &one[..67], &format!("{one}0"), &one.replace("plp_", "plw_"), &one.replace('_', "-")]
+        {
+            assert!(!is_code(bad), "{bad}");
+        }
+    }
+}

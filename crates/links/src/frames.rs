@@ -1,0 +1,90 @@
+//! Frames under accords (Agent-Channel Fan-Out, section 6): taken to a peer, and taken in from one. Both sides look at what they
+//! granted, and nobody takes part whom no grant names.
+//! Must not know: what a frame says.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use plenary_frames::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, NotCarried, NotReceived};
+use plenary_kernel::Refusal;
+use serde_json::value::RawValue;
+
+use crate::{
+    Links,
+    grant::GrantName,
+    outgoing::{ACCORDS_PATH, CallFailure},
+    refusals::{HouseRefusal, invalid_frame, not_granted, unavailable},
+    routes::PeerCall,
+    wire::{LinkFrame, LinkFrameTaken},
+};
+
+/// When a peer that takes no more may be asked again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+impl AccordCarrier for Links {
+    fn carry<'a>(&'a self, frame: LeavingFrame<'a>) -> Carried<'a> {
+        Box::pin(async move {
+            let changes = self.0.changed.subscribe();
+            let peers = self.peers().await.map_err(NotCarried::Fault)?;
+            let peer = peers.all.get(frame.peer).ok_or(NotCarried::Unauthorised)?;
+            let active = peer.active().ok_or(NotCarried::Unauthorised)?;
+            let takes_part = peer.grants.owners().contains(&frame.sender.owner_name());
+            let is_granted =
+                frame.grant.parse().is_ok_and(|grant: GrantName| active.granted.contains(&grant));
+            if !(takes_part && is_granted) {
+                return Err(NotCarried::Unauthorised);
+            }
+            let too_many = || NotCarried::TooMany { retry_after: RETRY_AFTER };
+            let _owners = self.0.leaving.take(frame.sender.owner_name(), 1).map_err(|_| too_many())?;
+            let _peers = self.0.leaving_to.take(peer.accord.clone(), 1).map_err(|_| too_many())?;
+            let text = std::str::from_utf8(frame.line).map_err(|_| NotCarried::Unreachable)?;
+            let said = LinkFrame {
+                grant: frame.grant.to_owned(),
+                agent: frame.sender.clone(),
+                tool: frame.tool.to_owned(),
+                frame: RawValue::from_string(text.to_owned()).map_err(|_| NotCarried::Unreachable)?,
+            };
+            let path = format!("{ACCORDS_PATH}/{}/frames", peer.accord);
+            let taken = tokio::select! {
+                taken = self.call(&peer.network, (Method::POST, &path), Some(&said)) => taken,
+                () = self.ended(changes, &peer.accord) => return Err(NotCarried::Unauthorised),
+            };
+            match taken {
+                Ok(LinkFrameTaken { count }) => Ok(count),
+                Err(CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND)) => {
+                    Err(NotCarried::Unauthorised)
+                }
+                Err(CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS)) => Err(too_many()),
+                Err(CallFailure::Refused(_) | CallFailure::Unreachable(_)) => Err(NotCarried::Unreachable),
+            }
+        })
+    }
+}
+
+impl Links {
+    /// Hands out a frame of a peer, to nobody more once the accord is revoked.
+    pub(crate) async fn take_in(
+        &self,
+        call: &PeerCall,
+        sent: &LinkFrame,
+    ) -> Result<LinkFrameTaken, HouseRefusal> {
+        tokio::select! {
+            taken = self.hand_out(call, sent) => taken,
+            () = self.ended(call.changes.clone(), &call.accord) => Err(Refusal::not_found().into()),
+        }
+    }
+
+    async fn hand_out(&self, call: &PeerCall, sent: &LinkFrame) -> Result<LinkFrameTaken, HouseRefusal> {
+        let owners = sent.grant.parse().ok().and_then(|grant: GrantName| call.grants.owners_of(&grant));
+        let owners = owners.ok_or_else(not_granted)?;
+        let text = Bytes::from(sent.frame.get().to_owned());
+        let arriving = ArrivingFrame { peer: &call.peer, agent: &sent.agent, tool: &sent.tool, text: &text };
+        match self.0.frames.receive(&arriving, owners).await {
+            Ok(count) => Ok(LinkFrameTaken { count }),
+            Err(NotReceived::Unauthorised) => Err(not_granted().into()),
+            Err(NotReceived::Malformed) => Err(invalid_frame().into()),
+            Err(NotReceived::Failed) => Err(unavailable().into()),
+        }
+    }
+}

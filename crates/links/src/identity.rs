@@ -1,0 +1,32 @@
+//! The key of this network: made when it is first needed, one for all processes of a store.
+//! Must not know: what is signed.
+
+use plenary_log::{Batch, Fault, RowOp};
+
+use crate::{Links, key::NetworkKey};
+
+/// The row of the key, PKCS #8.
+const ROW: &str = "links/key";
+
+fn broken() -> Fault {
+    Fault::Corrupt(format!("{ROW} is no key"))
+}
+
+impl Links {
+    /// The key.
+    pub(crate) async fn key(&self) -> Result<&NetworkKey, Fault> {
+        self.0.key.get_or_try_init(|| self.kept_key()).await
+    }
+
+    async fn kept_key(&self) -> Result<NetworkKey, Fault> {
+        if let Some(row) = self.log().read_row(ROW).await? {
+            return NetworkKey::read(&row.value).ok_or_else(broken);
+        }
+        let made = NetworkKey::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
+        // Another process may have been faster: what is kept counts.
+        let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
+        self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
+        let row = self.log().read_row(ROW).await?.ok_or_else(broken)?;
+        NetworkKey::read(&row.value).ok_or_else(broken)
+    }
+}

@@ -1,0 +1,113 @@
+//! Requests to other networks: what a network says of itself, and signed calls under an accord. Soon or not at all, small, and
+//! through the guard that reaches no private address.
+//! Must not know: what is done with an answer.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http_body_util::Full;
+use plenary_outward::within;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::timeout;
+
+use crate::{
+    Links,
+    key::PublicKey,
+    limits::{ANSWER_BYTES_MAX, ANSWER_WITHIN},
+    network::NetworkUrl,
+    signature::{SignedParts, sign},
+    wire::NetworkDocument,
+};
+
+/// Where a network says who it is.
+pub(crate) const DOCUMENT_PATH: &str = "/.well-known/plenary";
+/// Where peers call.
+pub(crate) const ACCORDS_PATH: &str = "/link/v1/accords";
+
+/// Why another network gave no answer that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallFailure {
+    /// It was not reached, or did not answer as a network does; for people.
+    Unreachable(String),
+    /// It answered with this status that it will not.
+    Refused(StatusCode),
+}
+
+fn unreachable(why: impl Into<String>) -> CallFailure {
+    CallFailure::Unreachable(why.into())
+}
+
+impl Links {
+    /// Whether a network may be asked at all; why not, for people.
+    pub(crate) fn may_ask(&self, network: &NetworkUrl) -> Result<(), String> {
+        if network.is_plain() && !self.0.plain_too {
+            return Err("must begin with https://".into());
+        }
+        let Some(pool) = &self.0.pool else {
+            return Err("cannot be asked: there are no certificate authorities".into());
+        };
+        pool.guard().url(network.as_str()).map(drop).map_err(str::to_owned)
+    }
+
+    async fn asked(&self, network: &NetworkUrl, request: Request<Full<Bytes>>) -> Result<Bytes, CallFailure> {
+        self.may_ask(network).map_err(unreachable)?;
+        let pool = self.0.pool.as_ref().ok_or_else(|| unreachable("there are no certificate authorities"))?;
+        let asked = async {
+            let answer = pool.send(request).await.map_err(unreachable)?;
+            let status = answer.status();
+            let body = within(answer.into_body(), ANSWER_BYTES_MAX).await.map_err(unreachable)?;
+            if status.is_success() { Ok(body) } else { Err(CallFailure::Refused(status)) }
+        };
+        let late = || unreachable(format!("no answer within {} seconds", ANSWER_WITHIN.as_secs()));
+        timeout(ANSWER_WITHIN, asked).await.map_err(|_| late())?
+    }
+
+    /// The keys that a network shows at its own domain.
+    pub(crate) async fn keys_of(&self, network: &NetworkUrl) -> Result<Vec<PublicKey>, CallFailure> {
+        let request = request(Method::GET, &format!("{network}{DOCUMENT_PATH}"), Bytes::new())?;
+        let body = self.asked(network, request).await.map_err(|failure| match failure {
+            CallFailure::Refused(_) => unreachable("it does not say who it is"),
+            CallFailure::Unreachable(_) => failure,
+        })?;
+        let document: NetworkDocument =
+            serde_json::from_slice(&body).map_err(|_| unreachable("it does not say who it is"))?;
+        if document.network.parse::<NetworkUrl>() != Ok(network.clone()) {
+            return Err(unreachable("it says that it is another network"));
+        }
+        Ok(document.keys.iter().filter_map(PublicKey::of).collect())
+    }
+
+    /// Asks a network something that this one signs.
+    pub(crate) async fn call<T: DeserializeOwned>(
+        &self,
+        network: &NetworkUrl,
+        (method, path): (Method, &str),
+        body: Option<&(impl Serialize + Sync)>,
+    ) -> Result<T, CallFailure> {
+        let target = format!("{network}{path}");
+        let body = body.map(|body| serde_json::to_vec(body).expect("texts and lists can be written"));
+        let body = Bytes::from(body.unwrap_or_default());
+        let key = self.key().await.map_err(|fault| {
+            tracing::warn!(%fault, "the key of this network cannot be read");
+            unreachable("the key of this network cannot be read now")
+        })?;
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).expect("the system has randomness");
+        let parts = SignedParts { method: method.as_str(), target: &target, body: &body };
+        let headers = sign(&parts, key, self.now(), nonce);
+        let mut request = request(method, &target, body.clone())?;
+        request.headers_mut().extend(headers);
+        let answer = self.asked(network, request).await?;
+        let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
+        serde_json::from_slice(&answer).map_err(|_| unreachable("its answer cannot be read"))
+    }
+}
+
+fn request(method: Method, target: &str, body: Bytes) -> Result<Request<Full<Bytes>>, CallFailure> {
+    let uri: Uri = target.parse().map_err(|_| unreachable("its URL can't be asked"))?;
+    let mut request = Request::new(Full::new(body));
+    (*request.method_mut(), *request.uri_mut()) = (method, uri);
+    let json = HeaderValue::from_static("application/json");
+    request.headers_mut().insert(header::ACCEPT, json.clone());
+    request.headers_mut().insert(header::CONTENT_TYPE, json);
+    Ok(request)
+}

@@ -1,0 +1,113 @@
+//! One exhaustive mapping from what went wrong to what the operator or a peer is told: the house form.
+//! Must not know: which request is answered.
+
+use plenary_kernel::{Class, Refusal};
+use plenary_room::House;
+
+use crate::{
+    accord::decide::Rejection, ceremony::CeremonyFailure, limits::PEERS_MAX, nonces::NotGood,
+    quota::QuotaUsed,
+};
+
+/// A refusal on its way out.
+pub(crate) type HouseRefusal = plenary_room::ErrorReply<House>;
+
+impl From<Rejection> for HouseRefusal {
+    fn from(rejection: Rejection) -> Self {
+        Self::new(match rejection {
+            Rejection::Unauthenticated => Refusal::new(
+                Class::Unauthenticated,
+                "invalid_authorization",
+                "The token is not valid any more.",
+            ),
+            Rejection::Absent => Refusal::not_found(),
+            Rejection::NameTaken => Refusal::conflict(
+                "peer_exists",
+                "Another network has or had that name here; choose another name.",
+            ),
+            Rejection::AlreadyLinked => Refusal::conflict(
+                "already_linked",
+                "That network has an accord or an invitation; revoke it first.",
+            ),
+            Rejection::TooMany => Refusal::conflict(
+                "too_many_peers",
+                format!("There may be {PEERS_MAX} accords and invitations; revoke one first."),
+            ),
+        })
+    }
+}
+
+impl From<CeremonyFailure> for HouseRefusal {
+    fn from(failure: CeremonyFailure) -> Self {
+        Self::new(match failure {
+            CeremonyFailure::Execute(error) => return error.into(),
+            CeremonyFailure::Signature(not_good) => return not_good.into(),
+            CeremonyFailure::TooMany(used) => return used.into(),
+            CeremonyFailure::Unreachable(why) => Refusal::new(
+                Class::Unavailable,
+                "peer_unreachable",
+                format!("The other network could not be asked: {why}. Nothing was done here; try again."),
+            ),
+            CeremonyFailure::NoInvitation => Refusal::conflict(
+                "no_invitation",
+                "The other network knows no such invitation: it was for another network, is over, or was taken back.",
+            ),
+            CeremonyFailure::Unproven => Refusal::new(
+                Class::Forbidden,
+                "network_unproven",
+                "The key that signs is not among those of the network at its domain.",
+            ),
+        })
+    }
+}
+
+impl From<QuotaUsed> for HouseRefusal {
+    fn from(used: QuotaUsed) -> Self {
+        Self::new(too_many_requests()).retry_after(used.retry_after_s)
+    }
+}
+
+/// This server does not know its own URL.
+pub(crate) fn no_public_url() -> Refusal {
+    Refusal::conflict(
+        "no_public_url",
+        "Other networks know this one by its URL: set `public_url` to an origin, without a path.",
+    )
+}
+
+impl From<NotGood> for HouseRefusal {
+    fn from(not_good: NotGood) -> Self {
+        Self::new(match not_good {
+            NotGood::Expired => Refusal::new(
+                Class::Unauthenticated,
+                "signature_expired",
+                "The signature is not good at this time; look at the clocks.",
+            ),
+            NotGood::Used => {
+                Refusal::conflict("signature_used", "This signed request was made before; sign it anew.")
+            }
+            NotGood::Fault(fault) => return fault.into(),
+        })
+    }
+}
+
+/// The grant is not one for the sender: there is none of that name, or nobody in it admits it.
+pub(crate) fn not_granted() -> Refusal {
+    let text = "Nobody under a grant of this name admits the sender.";
+    Refusal::new(Class::Forbidden, "not_granted", text)
+}
+
+/// A frame of a peer that is not what the memo says, or not its sender's own.
+pub(crate) fn invalid_frame() -> Refusal {
+    Refusal::malformed("invalid_frame", "The frame is not valid here, or not its sender's own.")
+}
+
+/// This network could not tell all its processes.
+pub(crate) fn unavailable() -> Refusal {
+    Refusal::new(Class::Unavailable, "unavailable", "The frame was not handed out to all; try again later.")
+}
+
+/// A peer asks too much.
+pub(crate) fn too_many_requests() -> Refusal {
+    Refusal::new(Class::TooMany, "too_many_requests", "The peer asks too often, or too much at a time.")
+}

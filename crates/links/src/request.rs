@@ -1,0 +1,80 @@
+//! Bodies of the operator as they are checked: what is wrong with a member is said with a code of its own.
+//! Must not know: who asks.
+
+use plenary_accounts::Accounts;
+use plenary_kernel::{OwnerName, Refusal};
+
+use crate::{
+    Links, NetworkUrl,
+    ceremony::{NamedPeer, is_code},
+    grant::Grants,
+    limits::{INVITATION_SECONDS, INVITATION_SECONDS_MAX},
+    refusals::HouseRefusal,
+    wire::GrantsSent,
+};
+
+fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
+    Refusal::malformed(code, text.into())
+}
+
+/// A peer as the operator names it; `own` is this network.
+pub(crate) async fn named(
+    links: &Links,
+    own: &NetworkUrl,
+    (network, peer, grants): (&str, &str, &GrantsSent),
+) -> Result<NamedPeer, HouseRefusal> {
+    let network: NetworkUrl =
+        network.parse().map_err(|why| bad("invalid_network", format!("`network` {why}.")))?;
+    links.may_ask(&network).map_err(|why| bad("invalid_network", format!("`network` {why}.")))?;
+    if network == *own {
+        return Err(bad("invalid_network", "`network` is this network itself.").into());
+    }
+    let peer = peer.parse().ok().filter(OwnerName::may_name_peer).ok_or_else(|| {
+        bad(
+            "invalid_peer",
+            "`peer` must be a name like an owner's (a-z, 0-9, - and _, at most 64 characters), without `-at-` in it or `at-` \
+             in front.",
+        )
+    })?;
+    let grants = Grants::checked(grants).map_err(|why| bad("invalid_grants", format!("`grants`: {why}.")))?;
+    all_there(links.accounts(), &grants).await?;
+    Ok(NamedPeer { peer, network, grants })
+}
+
+/// A grant for an owner that does not exist is a slip.
+async fn all_there(accounts: &Accounts, grants: &Grants) -> Result<(), HouseRefusal> {
+    for owner in grants.owners() {
+        if !accounts.owner(owner).await?.state.exists() {
+            return Err(bad("invalid_grants", format!("`grants`: there is no owner {owner:?}.")).into());
+        }
+    }
+    Ok(())
+}
+
+/// How long an invitation lasts, in milliseconds.
+pub(crate) fn lasting(expires_in_s: Option<u64>) -> Result<u64, Refusal> {
+    match expires_in_s.unwrap_or(INVITATION_SECONDS) {
+        seconds @ 1..=INVITATION_SECONDS_MAX => Ok(seconds * 1_000),
+        _ => Err(bad("invalid_expires_in", format!("`expires_in_s` must be 1 to {INVITATION_SECONDS_MAX}."))),
+    }
+}
+
+/// A code as an operator has it from another.
+pub(crate) fn checked_code(code: &str) -> Result<(), Refusal> {
+    if is_code(code) { Ok(()) } else { Err(bad("invalid_code", "`code` must be plp_ and 64 hex digits.")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invitation_lasts_a_day_or_as_it_says() {
+        assert_eq!(lasting(None), Ok(86_400_000));
+        assert_eq!(lasting(Some(1)), Ok(1_000));
+        assert!(lasting(Some(INVITATION_SECONDS_MAX)).is_ok());
+        for bad in [0, INVITATION_SECONDS_MAX + 1, u64::MAX] {
+            assert_eq!(lasting(Some(bad)).unwrap_err().code, "invalid_expires_in");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Tells peers of accords that this network revoked, at once and until they have heard: a peer that is away, or this server
+//! that is killed, does not keep an accord alive on the other side for ever.
+//! Must not know: how an accord is revoked.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use http::{Method, StatusCode};
+use plenary_engine::ExecuteError;
+use plenary_kernel::AccordId;
+use plenary_log::Fault;
+use serde_json::Value;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Links, NetworkUrl,
+    accord::decide::AccordStep,
+    limits::{TELL_FOR_MS, TELL_PAUSE, TELL_PAUSE_MAX},
+    outgoing::{ACCORDS_PATH, CallFailure},
+};
+
+/// The attempts of this process.
+#[derive(Default)]
+struct Attempts {
+    tasks: JoinSet<(AccordId, bool)>,
+    under_way: HashSet<AccordId>,
+    /// When one that failed is tried again, and after which pause.
+    later: HashMap<AccordId, (Instant, Duration)>,
+}
+
+impl Attempts {
+    fn end(&mut self, accord: AccordId, heard: bool) {
+        self.under_way.remove(&accord);
+        let pause =
+            self.later.remove(&accord).map_or(TELL_PAUSE, |(_, pause)| (pause * 2).min(TELL_PAUSE_MAX));
+        if !heard {
+            self.later.insert(accord, (Instant::now() + pause, pause));
+        }
+    }
+
+    fn may_begin(&self, accord: &AccordId) -> bool {
+        let is_due = self.later.get(accord).is_none_or(|(at, _)| *at <= Instant::now());
+        is_due && !self.under_way.contains(accord)
+    }
+}
+
+impl Links {
+    /// Tells them until `stop`.
+    pub(crate) async fn tell_revocations(self, stop: CancellationToken) {
+        let (mut attempts, mut changes) = (Attempts::default(), self.0.changed.subscribe());
+        loop {
+            if let Err(fault) = self.begin(&mut attempts).await {
+                tracing::warn!(%fault, "which peers are to be told of a revocation cannot be read");
+            }
+            let next = attempts.later.values().map(|(at, _)| *at).min();
+            let next =
+                next.unwrap_or_else(|| Instant::now() + TELL_PAUSE_MAX).max(Instant::now() + TELL_PAUSE / 4);
+            tokio::select! {
+                () = stop.cancelled() => return,
+                Ok(()) = changes.changed() => {}
+                Some(ended) = attempts.tasks.join_next() => match ended {
+                    Ok((accord, heard)) => attempts.end(accord, heard),
+                    // A bug ends its task; whichever it was is tried again.
+                    Err(_) => attempts.under_way.clear(),
+                },
+                () = sleep_until(next) => {}
+            }
+        }
+    }
+
+    /// Begins the attempts that are due.
+    async fn begin(&self, attempts: &mut Attempts) -> Result<(), Fault> {
+        let peers = self.peers().await?;
+        attempts.later.retain(|accord, _| peers.untold.contains_key(accord));
+        for (accord, untold) in &peers.untold {
+            if self.now().0 >= untold.since.0.saturating_add(TELL_FOR_MS) {
+                self.told(accord.clone(), false).await?;
+            } else if attempts.may_begin(accord) {
+                attempts.under_way.insert(accord.clone());
+                let (links, network, accord) = (self.clone(), untold.network.clone(), accord.clone());
+                attempts.tasks.spawn(async move {
+                    let heard = links.tell(&network, &accord).await;
+                    (accord, heard)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// One attempt; whether the peer has heard, and that is recorded.
+    async fn tell(&self, network: &NetworkUrl, accord: &AccordId) -> bool {
+        let path = format!("{ACCORDS_PATH}/{accord}/revoke");
+        let told: Result<Value, _> = self.call(network, (Method::POST, &path), None::<&Value>).await;
+        match told {
+            // Where it knows of no such accord, there is none.
+            Ok(_) | Err(CallFailure::Refused(StatusCode::NOT_FOUND)) => {}
+            Err(failure) => {
+                tracing::info!(%network, ?failure, "a peer was not told of a revocation yet");
+                return false;
+            }
+        }
+        match self.told(accord.clone(), true).await {
+            Ok(()) => true,
+            Err(fault) => {
+                tracing::warn!(%fault, "that a peer was told of a revocation is not recorded yet");
+                false
+            }
+        }
+    }
+
+    async fn told(&self, accord: AccordId, heard: bool) -> Result<(), Fault> {
+        match self.carry_out(None, AccordStep::Told { accord, heard }).await {
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
+            // Another process was faster.
+            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(()),
+        }
+    }
+}

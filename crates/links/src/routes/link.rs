@@ -1,0 +1,221 @@
+//! What other networks ask: who this one is, and signed calls of peers. Whoever signs with no key that is pinned gets the one 404,
+//! whatever else is wrong.
+//! Must not know: operators.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{FromRequest, Path, Request, State, rejection::PathRejection},
+};
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use plenary_edge::{Auth, Operation, OperationDoc, StrictJson, read_bytes};
+use plenary_engine::ExecuteError;
+use plenary_kernel::{AccordId, Class, OwnerName, Refusal, Share};
+use tokio::sync::watch;
+
+use super::Door;
+use crate::{
+    accord::{
+        decide::{AccordStep, Rejection},
+        state::PeersState,
+    },
+    grant::Grants,
+    limits::BODY_BYTES_MAX,
+    outgoing::DOCUMENT_PATH,
+    refusals::{HouseRefusal, too_many_requests},
+    signature::{SentSignature, SignedParts},
+    wire::{LinkAcceptance, LinkAccord, LinkFrame, LinkFrameTaken, NetworkDocument},
+};
+
+/// Beyond a peer's quota.
+const BUSY: &[&str] = &["too_many_requests"];
+/// Why models do not get what networks do.
+const NETWORKS: &str = "networks ask each other";
+
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary).auth(Auth::None).no_tool(NETWORKS).without_key()
+}
+
+/// What every signed call has.
+fn signed(doc: OperationDoc) -> OperationDoc {
+    doc.errors(Class::Unauthenticated, &["signature_expired"])
+        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::Conflict, &["signature_used"])
+}
+
+/// What every call under an accord has.
+fn of_accord(doc: OperationDoc) -> OperationDoc {
+    signed(doc).path_parameter::<AccordId>("accord_id", "The accord.")
+}
+
+pub(super) fn operations() -> Vec<Operation<Door>> {
+    let network = doc("link.network", Method::GET, DOCUMENT_PATH, "Say who this network is")
+        .description("Its URL, which names it, and the keys with which it signs requests to other networks (RFC 9421).")
+        .reply::<NetworkDocument>()
+        .errors(Class::NotFound, &["not_found"]);
+    let accept =
+        signed(doc("link.accept", Method::POST, "/link/v1/accords", "Accept an invitation of this network"))
+            .description(
+                "Signed (RFC 9421) with a key that the accepting network shows at `/.well-known/plenary`.",
+            )
+            .success(StatusCode::CREATED)
+            .request::<LinkAcceptance>()
+            .reply::<LinkAccord>()
+            .errors(Class::Forbidden, &["network_unproven"])
+            .errors(Class::TooMany, BUSY)
+            .errors(Class::Unavailable, &["peer_unreachable"]);
+    let read = of_accord(doc(
+        "link.read",
+        Method::GET,
+        "/link/v1/accords/{accord_id}",
+        "Say whether an accord holds",
+    ))
+    .description("Signed (RFC 9421) with the peer's key.")
+    .errors(Class::TooMany, BUSY)
+    .reply::<LinkAccord>();
+    let revoke = of_accord(doc(
+        "link.revoke",
+        Method::POST,
+        "/link/v1/accords/{accord_id}/revoke",
+        "Hear that the peer revokes an accord",
+    ))
+    .description("Signed (RFC 9421) with the peer's key. The accord is dead on this side too.")
+    .success(StatusCode::NO_CONTENT);
+    let frame = of_accord(doc("link.frame", Method::POST, "/link/v1/accords/{accord_id}/frames", "Take in a frame of a peer"))
+        .description(
+            "Signed (RFC 9421) with the peer's key. It reaches sessions of agents under the grant whose allowlists name the sender, \
+             `@OWNER-at-PEER.NAME`.",
+        )
+        .request::<LinkFrame>()
+        .reply::<LinkFrameTaken>()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_frame"])
+        .errors(Class::Forbidden, &["not_granted"])
+        .errors(Class::TooMany, BUSY)
+        .errors(Class::Unavailable, &["unavailable"]);
+    vec![
+        Operation::new(network, say_who),
+        Operation::new(accept, accept_invitation),
+        Operation::new(read, read_accord),
+        Operation::new(revoke, hear_revocation),
+        Operation::new(frame, take_in_frame),
+    ]
+}
+
+/// A request that is signed; by whom has still to be verified.
+pub(super) struct SignedCall {
+    sent: SentSignature,
+    body: Bytes,
+}
+
+impl FromRequest<Door> for SignedCall {
+    type Rejection = HouseRefusal;
+
+    async fn from_request(request: Request, door: &Door) -> Result<Self, HouseRefusal> {
+        let own = door.own.as_ref().ok_or_else(Refusal::not_found)?;
+        let (parts, body) = request.into_parts();
+        let body =
+            read_bytes(&parts.headers, body, BODY_BYTES_MAX).await.map_err(|_| Refusal::not_found())?;
+        let target = format!("{own}{}", parts.uri.path_and_query().map_or("/", |path| path.as_str()));
+        let signed = SignedParts { method: parts.method.as_str(), target: &target, body: &body };
+        let sent = SentSignature::read(&signed, &parts.headers).ok_or_else(Refusal::not_found)?;
+        Ok(Self { sent, body })
+    }
+}
+
+/// A call of a peer under an accord that holds.
+pub(crate) struct PeerCall {
+    pub(crate) accord: AccordId,
+    /// What the peer is called here.
+    pub(crate) peer: OwnerName,
+    /// What this network grants it.
+    pub(crate) grants: Grants,
+    /// What becomes of peers from when the accord was seen to hold.
+    pub(crate) changes: watch::Receiver<()>,
+    _share: Share<AccordId>,
+}
+
+type OnePath = Result<Path<String>, PathRejection>;
+
+impl Door {
+    /// The accord of a path, as long as it holds and its peer signed.
+    async fn of_path(
+        &self,
+        call: &SignedCall,
+        path: OnePath,
+    ) -> Result<(AccordId, Arc<PeersState>), HouseRefusal> {
+        let Path(text) = path.map_err(|_| Refusal::not_found())?;
+        let accord: AccordId = text.parse().map_err(|_| Refusal::not_found())?;
+        let peers = self.links.peers().await?;
+        let (_, _, active) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
+        if call.sent.is_by(&active.key) { Ok((accord, peers)) } else { Err(Refusal::not_found().into()) }
+    }
+
+    /// Lets a peer in: its key, its clock, its quota, and the signature for the first time.
+    async fn admit(&self, call: &SignedCall, path: OnePath) -> Result<PeerCall, HouseRefusal> {
+        let changes = self.links.0.changed.subscribe();
+        let (accord, peers) = self.of_path(call, path).await?;
+        let (name, peer, _) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
+        self.links.0.quotas.take(&accord, self.links.now())?;
+        let share = self.links.0.at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
+        self.links.use_up(&call.sent).await?;
+        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, _share: share })
+    }
+}
+
+fn accord(accord_id: AccordId, grants: &Grants) -> LinkAccord {
+    LinkAccord { accord_id, grants: grants.names().into_iter().map(String::from).collect() }
+}
+
+async fn say_who(State(door): State<Door>) -> Result<Json<NetworkDocument>, HouseRefusal> {
+    let own = door.own.as_ref().ok_or_else(Refusal::not_found)?;
+    let key = door.links.key().await?;
+    Ok(Json(NetworkDocument { network: own.to_string(), keys: vec![key.public().view()] }))
+}
+
+async fn accept_invitation(
+    State(door): State<Door>,
+    call: SignedCall,
+) -> Result<(StatusCode, Json<LinkAccord>), HouseRefusal> {
+    let said: Result<LinkAcceptance, Refusal> = StrictJson::check(call.body).and_then(|body| body.parse());
+    let said = said.map_err(|_| Refusal::not_found())?;
+    let concerned = door.links.redeem(&call.sent, &said).await?;
+    let peers = door.links.peers().await?;
+    let (_, peer, _) = peers.of_accord(&concerned.accord).ok_or_else(Refusal::not_found)?;
+    Ok((StatusCode::CREATED, Json(accord(concerned.accord, &peer.grants))))
+}
+
+async fn read_accord(
+    State(door): State<Door>,
+    path: OnePath,
+    call: SignedCall,
+) -> Result<Json<LinkAccord>, HouseRefusal> {
+    let call = door.admit(&call, path).await?;
+    Ok(Json(accord(call.accord.clone(), &call.grants)))
+}
+
+async fn hear_revocation(
+    State(door): State<Door>,
+    path: OnePath,
+    call: SignedCall,
+) -> Result<StatusCode, HouseRefusal> {
+    // Past every quota: whoever asked too much may still say that it is over.
+    let (accord, _) = door.of_path(&call, path).await?;
+    door.links.use_up(&call.sent).await?;
+    match door.links.carry_out(None, AccordStep::RevokedByPeer(accord)).await {
+        // It is dead already.
+        Ok(_) | Err(ExecuteError::Rejected(Rejection::Absent)) => Ok(StatusCode::NO_CONTENT),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn take_in_frame(
+    State(door): State<Door>,
+    path: OnePath,
+    call: SignedCall,
+) -> Result<Json<LinkFrameTaken>, HouseRefusal> {
+    let peer = door.admit(&call, path).await?;
+    let sent: LinkFrame = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.take_in(&peer, &sent).await?))
+}

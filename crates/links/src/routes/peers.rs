@@ -1,0 +1,228 @@
+//! `/_admin/peers`: the operator's peers. Checks come in the order 401, 404, 400, 409.
+//! Must not know: how a peer proves who it is.
+
+use axum::{
+    Json,
+    extract::{Path, State, rejection::PathRejection},
+};
+use http::{Method, StatusCode};
+use plenary_accounts::{Caller, Principal, TokenOwner};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_kernel::{AccordId, Class, OwnerName, Refusal, TimestampMs};
+
+use super::Door;
+use crate::{
+    Links,
+    accord::{
+        decide::AccordStep,
+        state::{Peer, PeersState, Standing},
+    },
+    outgoing::{ACCORDS_PATH, CallFailure},
+    refusals::HouseRefusal,
+    request::{checked_code, lasting, named},
+    wire::{
+        LinkAccord, NewPeer, PeerAcceptance, PeerCheck, PeerInvitation, PeerList, PeerStanding, PeerView,
+        RevokedBy,
+    },
+};
+
+const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
+const WRONG: &[&str] = &["invalid_json", "invalid_body", "invalid_network", "invalid_peer", "invalid_grants"];
+/// Why models do not get what operators do.
+const OPERATORS: &str = "operators say which networks are linked";
+
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .auth(Auth::Operator)
+        .no_tool(OPERATORS)
+        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .errors(Class::NotFound, &["not_found"])
+}
+
+pub(super) fn operations() -> Vec<Operation<Door>> {
+    let invite = doc("peer.invite", Method::POST, "/_admin/peers", "Invite another network to an accord")
+        .description(
+            "By the origin of its public URL. `code` is good once, for that network alone; its operator accepts with it. An open \
+             invitation of the same network under the same name is replaced.",
+        )
+        .success(StatusCode::CREATED)
+        .request::<NewPeer>()
+        .reply::<PeerInvitation>()
+        .errors(Class::Malformed, WRONG)
+        .errors(Class::Malformed, &["invalid_expires_in"])
+        .errors(Class::Conflict, &["peer_exists", "already_linked", "too_many_peers", "no_public_url"]);
+    let accept = doc("peer.accept", Method::POST, "/_admin/peers/accept", "Accept the invitation of another network")
+        .description(
+            "That network looks at this one's domain for the key that signs. Where its answer is lost, the same call may be made again.",
+        )
+        .success(StatusCode::CREATED)
+        .request::<PeerAcceptance>()
+        .reply::<PeerView>()
+        .errors(Class::Malformed, WRONG)
+        .errors(Class::Malformed, &["invalid_code"])
+        .errors(Class::Forbidden, &["network_unproven"])
+        .errors(
+            Class::Conflict,
+            &["peer_exists", "already_linked", "too_many_peers", "no_public_url", "no_invitation"],
+        )
+        .errors(Class::Unavailable, &["peer_unreachable"]);
+    let list = doc("peer.list", Method::GET, "/_admin/peers", "List the networks that this one is linked to")
+        .description("With those that are invited, and the last that are linked no more.")
+        .reply::<PeerList>();
+    let of_peer =
+        |doc: OperationDoc| doc.path_parameter::<OwnerName>("peer", "What the network is called here.");
+    let check = of_peer(doc(
+        "peer.check",
+        Method::POST,
+        "/_admin/peers/{peer}/check",
+        "Ask a peer whether the accord holds",
+    ))
+    .without_key()
+    .reply::<PeerCheck>();
+    let revoke = of_peer(doc(
+        "peer.revoke",
+        Method::DELETE,
+        "/_admin/peers/{peer}",
+        "Revoke an accord or an invitation",
+    ))
+    .description("Nothing crosses from now on. The peer is told until it has heard.")
+    .success(StatusCode::NO_CONTENT);
+    vec![
+        Operation::new(invite, invite_peer),
+        Operation::new(accept, accept_invitation),
+        Operation::new(list, list_peers),
+        Operation::new(check, check_peer),
+        Operation::new(revoke, revoke_peer),
+    ]
+}
+
+type OnePath = Result<Path<String>, PathRejection>;
+
+fn operator(principal: &Principal) -> Result<(), Refusal> {
+    match principal.who {
+        TokenOwner::Operator => Ok(()),
+        TokenOwner::Owner(_) | TokenOwner::Agent(_) => Err(Refusal::not_found()),
+    }
+}
+
+fn peer_of(path: OnePath) -> Result<OwnerName, Refusal> {
+    let Path(text) = path.map_err(|_| Refusal::not_found())?;
+    text.parse().map_err(|_| Refusal::not_found())
+}
+
+fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), now: TimestampMs) -> PeerView {
+    let (mut expires_at, mut revoked_by, mut told) = (None, None, None);
+    let mut granted = Vec::new();
+    let standing = match &peer.standing {
+        Standing::Invited(invitation) => {
+            expires_at = Some(invitation.until.0);
+            if peer.is_live(now) { PeerStanding::Invited } else { PeerStanding::Expired }
+        }
+        Standing::Active(active) => {
+            granted = active.granted.iter().map(ToString::to_string).collect();
+            PeerStanding::Active
+        }
+        Standing::Revoked { by_peer } => {
+            revoked_by = Some(if *by_peer { RevokedBy::Peer } else { RevokedBy::Us });
+            told = (!by_peer).then(|| !peers.untold.contains_key(&peer.accord));
+            PeerStanding::Revoked
+        }
+    };
+    PeerView {
+        peer: name.clone(),
+        network: peer.network.to_string(),
+        accord_id: peer.accord.clone(),
+        standing,
+        since: peer.since.0,
+        expires_at,
+        revoked_by,
+        told,
+        grants: peer.grants.shown(),
+        granted,
+    }
+}
+
+impl Links {
+    async fn peer_view(&self, name: &OwnerName) -> Result<PeerView, HouseRefusal> {
+        let peers = self.peers().await?;
+        let peer = peers.all.get(name).ok_or_else(Refusal::not_found)?;
+        Ok(view(&peers, (name, peer), self.now()))
+    }
+}
+
+async fn invite_peer(
+    State(door): State<Door>,
+    Caller(principal): Caller,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<PeerInvitation>), HouseRefusal> {
+    operator(&principal)?;
+    let sent: NewPeer = body.and_then(|body| body.parse())?;
+    let (own, links) = (door.own()?, &door.links);
+    let named = named(links, own, (&sent.network, &sent.peer, &sent.grants)).await?;
+    let until = TimestampMs(links.now().0.saturating_add(lasting(sent.expires_in_s)?));
+    let (concerned, code) = links.invite(principal.into(), named, until).await?;
+    let peer = links.peer_view(&concerned.peer).await?;
+    Ok((StatusCode::CREATED, Json(PeerInvitation { peer, code, inviting: own.to_string() })))
+}
+
+async fn accept_invitation(
+    State(door): State<Door>,
+    Caller(principal): Caller,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<PeerView>), HouseRefusal> {
+    operator(&principal)?;
+    let sent: PeerAcceptance = body.and_then(|body| body.parse())?;
+    let (own, links) = (door.own()?, &door.links);
+    let named = named(links, own, (&sent.network, &sent.peer, &sent.grants)).await?;
+    checked_code(&sent.code)?;
+    let concerned = links.accept(principal.into(), own, named, sent.code).await?;
+    Ok((StatusCode::CREATED, Json(links.peer_view(&concerned.peer).await?)))
+}
+
+async fn list_peers(
+    State(door): State<Door>,
+    Caller(principal): Caller,
+) -> Result<Json<PeerList>, HouseRefusal> {
+    operator(&principal)?;
+    let (peers, now) = (door.links.peers().await?, door.links.now());
+    Ok(Json(PeerList { peers: peers.all.iter().map(|named| view(&peers, named, now)).collect() }))
+}
+
+async fn check_peer(
+    State(door): State<Door>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<Json<PeerCheck>, HouseRefusal> {
+    operator(&principal)?;
+    body?;
+    let name = peer_of(path)?;
+    let peers = door.links.peers().await?;
+    let peer = peers.all.get(&name).filter(|peer| peer.active().is_some()).ok_or_else(Refusal::not_found)?;
+    let error = match door.links.read_accord(peer, &peer.accord).await {
+        Ok(_) => None,
+        Err(CallFailure::Unreachable(why)) => Some(why),
+        Err(CallFailure::Refused(status)) => Some(format!("it answers {}", status.as_u16())),
+    };
+    Ok(Json(PeerCheck { alive: error.is_none(), error }))
+}
+
+impl Links {
+    /// What a peer says of an accord.
+    async fn read_accord(&self, peer: &Peer, accord: &AccordId) -> Result<LinkAccord, CallFailure> {
+        let path = format!("{ACCORDS_PATH}/{accord}");
+        self.call(&peer.network, (Method::GET, &path), None::<&()>).await
+    }
+}
+
+async fn revoke_peer(
+    State(door): State<Door>,
+    Caller(principal): Caller,
+    path: OnePath,
+    JsonBody(body): JsonBody,
+) -> Result<StatusCode, HouseRefusal> {
+    operator(&principal)?;
+    body?;
+    door.links.carry_out(Some(principal.into()), AccordStep::Revoke(peer_of(path)?)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

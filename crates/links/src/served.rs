@@ -1,0 +1,91 @@
+//! How the server serves this room.
+//! Must not know: the other rooms.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use http::Method;
+use plenary_accounts::{AnsweredOnce, once};
+use plenary_edge::RegistryFault;
+use plenary_engine::{Room as _, recount};
+use plenary_hub::Observer;
+use plenary_log::{Charge, Fault, StoredEvent};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task, Turn, house_error};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Links,
+    accord::{AccordRoom, state::PeersState},
+    routes::{Door, operations, routes},
+};
+
+/// How often nonces that are over are forgotten.
+const SWEPT_EVERY: Duration = Duration::from_secs(30);
+
+/// A body of each operation that takes one.
+const EXAMPLES: &[Example] = &[
+    (
+        "peer.invite",
+        || json!({"network": "https://plenary.example", "peer": "example", "grants": {"support": ["acme"]}}),
+    ),
+    ("peer.accept", || {
+        let code = format!("plp_{}", "0".repeat(64));
+        json!({"network": "https://plenary.example", "code": code, "peer": "example", "grants": {}})
+    }),
+    ("link.accept", || {
+        let code = format!("plp_{}", "0".repeat(64));
+        json!({"code": code, "network": "https://plenary.example", "grants": ["support"]})
+    }),
+    ("link.frame", || json!({"grant": "support", "agent": "@acme.assistant", "tool": "cc", "frame": {}})),
+];
+
+/// How a repeated request is answered.
+const ONCE: AnsweredOnce = AnsweredOnce {
+    form: house_error,
+    apart: &[
+        // The peer is asked each time.
+        (Method::POST, "/_admin/peers/{peer}/check"),
+        // A signature is good once.
+        (Method::POST, "/link/v1/accords"),
+        (Method::POST, "/link/v1/accords/{accord_id}/revoke"),
+        (Method::POST, "/link/v1/accords/{accord_id}/frames"),
+    ],
+    secret: &[(Method::POST, "/_admin/peers")],
+};
+
+impl ServedRoom for Links {
+    fn about() -> RoomDescription {
+        let purpose = "Links to networks of other operators, under accords that both said yes to.";
+        RoomDescription::new("links", purpose, &operations(), EXAMPLES)
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        let door = Door::new(self.clone(), mount.origin);
+        Ok(once(routes(door, mount.metrics)?, self.accounts().clone(), ONCE))
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
+        Box::pin(std::future::ready(match event.stream.category() {
+            AccordRoom::CATEGORY => recount::<AccordRoom>(&PeersState::default(), event),
+            _ => Ok(None),
+        }))
+    }
+
+    fn serving(&self, stop: CancellationToken) -> Option<Task> {
+        Some(Box::pin(self.clone().tell_revocations(stop)))
+    }
+
+    fn turns(&self) -> Vec<Turn> {
+        let links = self.clone();
+        vec![Turn::new(SWEPT_EVERY, "nonces of peers are not forgotten yet", move || {
+            let links = links.clone();
+            async move { links.sweep_nonces().await }
+        })]
+    }
+}

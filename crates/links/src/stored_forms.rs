@@ -1,0 +1,108 @@
+//! The stored form of every event, byte for byte: what is in a log today must be read for ever.
+//! Must not know: what an event causes.
+
+use plenary_accounts::{Actor, TokenDigest};
+use plenary_kernel::{AccordId, Position, Stamp, TimestampMs, Version};
+use plenary_log::{NewEvent, StoredEvent, StreamName};
+
+use crate::{
+    accord::event::{AccordEvent, AccordMade, AccordRevoked, PeerInvited, RevocationTold},
+    grant::{Grants, granted},
+    key::PublicKey,
+};
+
+fn stored(new: NewEvent) -> StoredEvent {
+    StoredEvent {
+        stream: StreamName::new("links.network", "peers"),
+        version: Version(1),
+        position: Position(1),
+        at: TimestampMs(1),
+        kind: new.kind.into(),
+        form: new.form,
+        envelope: new.envelope,
+        payload: new.payload,
+    }
+}
+
+fn accord() -> AccordId {
+    AccordId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0)
+}
+
+fn key() -> PublicKey {
+    "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo".to_owned().try_into().unwrap()
+}
+
+#[test]
+fn events_of_peers_are_frozen() {
+    let (peer, network) = ("rose".parse().unwrap(), "https://plenary.rose.example".parse().unwrap());
+    let grants = Grants::checked(&[("support".to_owned(), vec!["acme".to_owned()])].into()).unwrap();
+    let invited = PeerInvited {
+        peer,
+        network,
+        accord: accord(),
+        code: TokenDigest::of("code"),
+        until: TimestampMs(2),
+        grants,
+        by: Actor::Operator,
+    };
+    let made = AccordMade {
+        peer: invited.peer.clone(),
+        network: invited.network.clone(),
+        accord: accord(),
+        key: key(),
+        grants: invited.grants.clone(),
+        granted: granted(&["sales".to_owned()]).unwrap(),
+        by: None,
+    };
+    let (peer, by) = (invited.peer.clone(), Some(Actor::Operator));
+    let head =
+        r#""peer":"rose","network":"https://plenary.rose.example","accord":"acc_00000000010000000000000000""#;
+    let terms = r#""grants":{"support":["acme"]},"granted":["sales"]"#;
+    let digest = "5694d08a2e53ffcae0c3103e5ad6f6076abd960eb1f8a56577040bc1028f702b";
+    for (event, kind, form) in [
+        (
+            AccordEvent::PeerInvited(invited),
+            "PeerInvited",
+            format!(
+                r#"{{{head},"code":"{digest}","until":2,"grants":{{"support":["acme"]}},"by":"operator"}}"#
+            ),
+        ),
+        (
+            AccordEvent::AccordMade(made.clone()),
+            "AccordMade",
+            format!(r#"{{{head},"key":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",{terms}}}"#),
+        ),
+        (
+            AccordEvent::AccordMade(AccordMade { by: by.clone(), ..made }),
+            "AccordMade",
+            format!(
+                r#"{{{head},"key":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",{terms},"by":"operator"}}"#
+            ),
+        ),
+        (
+            AccordEvent::AccordRevoked(AccordRevoked { peer: peer.clone(), accord: accord(), by }),
+            "AccordRevoked",
+            r#"{"peer":"rose","accord":"acc_00000000010000000000000000","by":"operator"}"#.to_owned(),
+        ),
+        (
+            AccordEvent::AccordRevoked(AccordRevoked { peer: peer.clone(), accord: accord(), by: None }),
+            "AccordRevoked",
+            r#"{"peer":"rose","accord":"acc_00000000010000000000000000"}"#.to_owned(),
+        ),
+        (
+            AccordEvent::RevocationTold(RevocationTold { peer, accord: accord(), heard: true }),
+            "RevocationTold",
+            r#"{"peer":"rose","accord":"acc_00000000010000000000000000","heard":true}"#.to_owned(),
+        ),
+    ] {
+        let new = event.encode();
+        assert_eq!((new.kind, std::str::from_utf8(&new.envelope).unwrap()), (kind, form.as_str()));
+        assert_eq!(AccordEvent::decode(&stored(new)).unwrap(), event);
+    }
+}
+
+#[test]
+fn an_unknown_event_is_corrupt() {
+    let new = NewEvent { kind: "PeerForgotten", form: 1, envelope: "{}".into(), payload: Default::default() };
+    assert!(AccordEvent::decode(&stored(new)).is_err());
+}
