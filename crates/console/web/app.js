@@ -3,7 +3,7 @@
 
 import { effect, html, render, useEffect, useState } from './core/preact.js';
 import { get, me } from './core/api.js';
-import { route } from './core/route.js';
+import { href, route } from './core/route.js';
 import { forget, watch } from './core/store.js';
 import { Guard } from './parts/guard.js';
 import { Shell } from './parts/shell.js';
@@ -18,15 +18,16 @@ const loaded = {};
 function Page() {
   const { page } = route.value;
   const [, again] = useState(0);
-  const known = PAGES.find(({ name }) => name === page) ?? PAGES[0];
+  const known = PAGES.find(({ name }) => name === page);
   useEffect(() => {
-    if (!loaded[known.name]) {
+    if (known && !loaded[known.name]) {
       known.load().then((module) => {
         loaded[known.name] = module.Page;
         again((n) => n + 1);
       }, () => again((n) => n + 1));
     }
-  }, [known.name]);
+  }, [page]);
+  if (!known) return html`<div class="page"><h1>No such page</h1><p class="quiet-note">The console has no page of this name. <a href=${href('now')}>What waits for you</a></p></div>`;
   const Found = loaded[known.name];
   return Found ? html`<${Guard} key=${known.name}><${Found} /><//>` : html`<div class="loading" aria-busy="true"></div>`;
 }
@@ -52,8 +53,8 @@ if (root) render(html`<${App} />`, root);
 
 effect(() => {
   const count = me.value ? openRequests.value.length : 0;
-  const known = PAGES.find(({ name }) => name === route.value.page) ?? PAGES[0];
-  document.title = `${count ? `(${count}) ` : ''}${me.value ? known.title : 'Sign in'} · Plenary`;
+  const title = PAGES.find(({ name }) => name === route.value.page)?.title ?? 'No such page';
+  document.title = `${count ? `(${count}) ` : ''}${me.value ? title : 'Sign in'} · Plenary`;
 });
 
 let before = '';

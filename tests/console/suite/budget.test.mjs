@@ -9,7 +9,7 @@ const BYTES_MAX = 150 * 1024;
 const REQUESTS_MAX = 60;
 const ROUNDS = 7;
 /** The page may take so many times as long as a file that is all there is. */
-const RATIO_MAX = 8;
+const RATIO_MAX = 5;
 let server;
 let made;
 

@@ -56,5 +56,5 @@ export function Sampled({ delivery }) {
   const told = sampled.data.value;
   if (delivery) return html`<h2 id="delivery">Delivery <small>of what was sent today</small></h2><${Delivery} counts=${delivery} />`;
   return html`<h2 id="delivery">Delivery <small>${told ? `of the newest ${told.messages} messages` : 'of what was sent'}</small></h2>
-    <${Delivery} counts=${told?.counts ?? { accepted: 0, delivered: 0, shown: 0, in_context: 0, expired: 0 }} />`;
+    ${told ? html`<${Delivery} counts=${told.counts} />` : html`<p class="quiet-note">${sampled.error.value ? `It cannot be read: ${sampled.error.value.message}` : 'Looking …'}</p>`}`;
 }
