@@ -128,15 +128,9 @@ impl Rooms {
         presence.begin(log.head().await.context("reading where the log stands")?);
         let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
         let blobs = blobs(settings)?;
-        let sessions = Sessions::new(
-            log.clone(),
-            clock.clone(),
-            accounts.clone(),
-            presence.clone(),
-            cursors.clone(),
-            settings.sessions(),
-        )
-        .with_files(blobs.clone());
+        let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
+        let sessions = Sessions::new(l, c, a, presence.clone(), cursors.clone(), settings.sessions())
+            .with_files(blobs.clone());
         accounts.set_consequences(Arc::new(sessions.clone()));
         let frames =
             Frames::new(log.clone(), log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
