@@ -431,12 +431,12 @@ AttentionLevel: TypeAlias = "Literal['open', 'focus', 'dnd']"
 AuditEntry = TypedDict(
     "AuditEntry",
     {
-        "as": "AgentHandle",
+        "as": NotRequired["AgentHandle | None"],
         "at": "int",
         "operation": "str",
         "path": "str",
         "person": "str",
-        "session_id": "str",
+        "session_id": NotRequired["str | None"],
         "status": "int",
     },
 )
@@ -3040,7 +3040,9 @@ class RequestAnswer(TypedDict):
     at: int
     """When."""
     by: str
-    """Who: `~owner`, `operator`, `rule` or `deadline`."""
+    """Who: `~owner`, `operator`, `rule`, `link` or `deadline`."""
+    person: NotRequired[AgentHandle | None]
+    """The person who answered for the owner or the operator, if one was named."""
     rule_id: NotRequired[RuleId | None]
     """The rule that answered."""
     text: NotRequired[str | None]
@@ -3939,6 +3941,7 @@ ErrorCode = Literal[
     "invalid_thread_id",
     "invalid_timeout",
     "invalid_title",
+    "invalid_to",
     "invalid_token",
     "invalid_topic",
     "invalid_transition",

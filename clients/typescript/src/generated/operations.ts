@@ -366,9 +366,10 @@ export class AuditOperations {
   constructor(private readonly transport: Transport) {}
 
   /**
-   * List what people did in the name of agents.
+   * List what people did in the name of agents, decided and changed.
    *
-   * Newest first. An owner sees what was done in the name of its own agents.
+   * Newest first. Writes in the name of an agent, decisions on requests, and changes of agents and tokens from the
+   * console. An owner sees its own.
    *
    * Refused with: invalid_query, invalid_limit, invalid_cursor, missing_authorization, invalid_authorization,
    * not_found, overloaded.
@@ -2189,8 +2190,8 @@ export class RequestOperations {
    *
    * Open requests as `HumanInterrupt` of agent inboxes, each with its `id`.
    *
-   * Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_limit,
-   * invalid_cursor, missing_authorization, invalid_authorization, not_found, overloaded.
+   * Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_to,
+   * invalid_limit, invalid_cursor, missing_authorization, invalid_authorization, not_found, overloaded.
    */
   async interrupts(
     options: {
@@ -2206,9 +2207,11 @@ export class RequestOperations {
       owner?: string;
       /** open, snoozed, answered, withdrawn or expired; open when absent. */
       state?: string;
+      /** Only those that are given to this person. */
+      to?: string;
     } & CallOptions = {},
   ): Promise<types.Interrupts> {
-    return (await this.transport.call("request.interrupts", "GET", "/requests/interrupts", "json", "read", { ...options, query: { agent: options.agent, cursor: options.cursor, kind: options.kind, limit: options.limit, owner: options.owner, state: options.state } })) as types.Interrupts;
+    return (await this.transport.call("request.interrupts", "GET", "/requests/interrupts", "json", "read", { ...options, query: { agent: options.agent, cursor: options.cursor, kind: options.kind, limit: options.limit, owner: options.owner, state: options.state, to: options.to } })) as types.Interrupts;
   }
 
   /**
@@ -2230,10 +2233,10 @@ export class RequestOperations {
    * List requests.
    *
    * An owner sees the requests of its agents, the operator all, an agent its own. Open requests come oldest first,
-   * the others newest first.
+   * the others newest first. With `to` a page may have fewer requests than `limit`, or none, and a `next_cursor`.
    *
-   * Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_limit,
-   * invalid_cursor, missing_authorization, invalid_authorization, overloaded.
+   * Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_to,
+   * invalid_limit, invalid_cursor, missing_authorization, invalid_authorization, overloaded.
    */
   async list(
     options: {
@@ -2249,9 +2252,11 @@ export class RequestOperations {
       owner?: string;
       /** open, snoozed, answered, withdrawn or expired; open when absent. */
       state?: string;
+      /** Only those that are given to this person. */
+      to?: string;
     } & CallOptions = {},
   ): Promise<types.RequestPage> {
-    return (await this.transport.call("request.list", "GET", "/requests", "json", "read", { ...options, query: { agent: options.agent, cursor: options.cursor, kind: options.kind, limit: options.limit, owner: options.owner, state: options.state } })) as types.RequestPage;
+    return (await this.transport.call("request.list", "GET", "/requests", "json", "read", { ...options, query: { agent: options.agent, cursor: options.cursor, kind: options.kind, limit: options.limit, owner: options.owner, state: options.state, to: options.to } })) as types.RequestPage;
   }
 
   /**

@@ -406,8 +406,8 @@ export type AttentionLevel = "open" | "focus" | "dnd";
 
 /** A write by a person in the name of an agent. */
 export interface AuditEntry {
-  /** In whose name. */
-  as: AgentHandle;
+  /** In whose name; absent if in the person's own. */
+  as?: AgentHandle | null;
   /** When, in ms since the epoch. */
   at: number;
   /** The operation's id. */
@@ -416,8 +416,8 @@ export interface AuditEntry {
   path: string;
   /** The person, `@owner.name`; or `operator` or `~owner` if no person was signed in. */
   person: string;
-  /** The console session. */
-  session_id: string;
+  /** The console session; absent if the person used a token. */
+  session_id?: string | null;
   /** The status of the answer; 0 while it is not known, and for ever where the server ended in between. */
   status: number;
 }
@@ -2886,8 +2886,10 @@ export interface RequestAnswer {
   args?: JsonObject | null;
   /** When. */
   at: number;
-  /** Who: `~owner`, `operator`, `rule` or `deadline`. */
+  /** Who: `~owner`, `operator`, `rule`, `link` or `deadline`. */
   by: string;
+  /** The person who answered for the owner or the operator, if one was named. */
+  person?: AgentHandle | null;
   /** The rule that answered. */
   rule_id?: RuleId | null;
   /** Words. */
@@ -3740,6 +3742,7 @@ export type ErrorCode =
   | "invalid_thread_id"
   | "invalid_timeout"
   | "invalid_title"
+  | "invalid_to"
   | "invalid_token"
   | "invalid_topic"
   | "invalid_transition"

@@ -211,3 +211,59 @@ fn input(html: &mut String, Field { name, says, kind, is_required }: &Field) {
     };
     let _ = write!(html, "<p>{shown}</p>");
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn view(kind: &str, args: &Value) -> RequestView {
+        let view = json!({
+            "request_id": "ask_01HW7AB12CDEFGHJKMNPQRSTVW", "kind": kind, "title": "t", "from": "@ann.cc", "owner": "ann",
+            "action": {"name": "builder", "args": args}, "choices": [], "created_at": 1, "on_timeout": "none",
+            "allow": {"accept": false, "edit": true, "respond": false, "ignore": true}, "state": "open", "version": 1,
+        });
+        serde_json::from_value(view).unwrap()
+    }
+
+    fn said(view: &RequestView, form: &str) -> Result<Value, String> {
+        let answer = answer_of_form(view, form.as_bytes()).map_err(|refusal| refusal.message.into_owned())?;
+        Ok(serde_json::from_slice::<Value>(&answer.said).unwrap()["args"].clone())
+    }
+
+    fn shown(view: &RequestView) -> Option<String> {
+        let mut html = String::new();
+        Changes::of(view)?.html(&mut html);
+        Some(html)
+    }
+
+    #[test]
+    fn given_arguments_when_some_are_changed_then_the_others_stay() {
+        let view = view("permission", &json!({"command": "ls\n", "depth": 2, "odd": "a\u{200b}b"}));
+        let form = "answer=edit&arg.command=%0D%0Apwd&arg.depth=[3]&arg.odd=c&arg.more=d";
+        assert_eq!(said(&view, form), Ok(json!({"command": "\npwd", "depth": [3], "odd": "a\u{200b}b"})));
+        assert_eq!(said(&view, "answer=edit&arg.depth=many"), Err("`depth` must be JSON.".into()));
+        assert!(!shown(&view).unwrap().contains("arg.odd"));
+    }
+
+    #[test]
+    fn given_a_run_that_asks_then_each_value_is_asked_for_by_its_question() {
+        let view = view("run_input", &json!({"branch": "Which <branch>?"}));
+        let html = shown(&view).unwrap();
+        assert!(
+            html.contains("branch: Which &lt;branch&gt;?<textarea name=\"arg.branch\" rows=1 required>\n<"),
+            "{html}"
+        );
+        assert_eq!(said(&view, "answer=edit&arg.branch=main"), Ok(json!({"branch": "main"})));
+    }
+
+    #[test]
+    fn given_nothing_to_change_then_there_are_no_inputs() {
+        let none = view("permission", &json!({}));
+        assert_eq!(shown(&none), None);
+        assert!(said(&none, "answer=edit").is_err());
+        let refused = RequestView { allow: crate::Allow::default(), ..view("permission", &json!({"a": 1})) };
+        assert_eq!(shown(&refused), None);
+    }
+}

@@ -704,9 +704,10 @@ class AuditOperations:
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> AuditPage:
-        """List what people did in the name of agents.
+        """List what people did in the name of agents, decided and changed.
 
-        Newest first. An owner sees what was done in the name of its own agents.
+        Newest first. Writes in the name of an agent, decisions on requests, and changes of agents and tokens
+        from the console. An owner sees its own.
 
         cursor: The `next_cursor` of the previous page.
         limit: Maximum number; 100 when absent, at most 500.
@@ -4068,6 +4069,7 @@ class RequestOperations:
         limit: int | Omit = OMIT,
         owner: str | Omit = OMIT,
         state: str | Omit = OMIT,
+        to: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Interrupts:
@@ -4081,9 +4083,10 @@ class RequestOperations:
         limit: Maximum number; 50 when absent, at most 100.
         owner: For the operator: only requests to this owner.
         state: open, snoozed, answered, withdrawn or expired; open when absent.
+        to: Only those that are given to this person.
 
-        Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_limit,
-        invalid_cursor, missing_authorization, invalid_authorization, not_found, overloaded.
+        Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_to,
+        invalid_limit, invalid_cursor, missing_authorization, invalid_authorization, not_found, overloaded.
         """
         answer = self._transport.call(
             "request.interrupts",
@@ -4091,7 +4094,7 @@ class RequestOperations:
             "/requests/interrupts",
             answer="json",
             repeat="read",
-            query={"agent": agent, "cursor": cursor, "kind": kind, "limit": limit, "owner": owner, "state": state},
+            query={"agent": agent, "cursor": cursor, "kind": kind, "limit": limit, "owner": owner, "state": state, "to": to},
             timeout=timeout,
             headers=headers,
         )
@@ -4134,13 +4137,15 @@ class RequestOperations:
         limit: int | Omit = OMIT,
         owner: str | Omit = OMIT,
         state: str | Omit = OMIT,
+        to: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> RequestPage:
         """List requests.
 
         An owner sees the requests of its agents, the operator all, an agent its own. Open requests come
-        oldest first, the others newest first.
+        oldest first, the others newest first. With `to` a page may have fewer requests than `limit`, or none,
+        and a `next_cursor`.
 
         agent: Only of this agent.
         cursor: The `next_cursor` of the previous page.
@@ -4148,9 +4153,10 @@ class RequestOperations:
         limit: Maximum number; 50 when absent, at most 100.
         owner: For the operator: only requests to this owner.
         state: open, snoozed, answered, withdrawn or expired; open when absent.
+        to: Only those that are given to this person.
 
-        Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_limit,
-        invalid_cursor, missing_authorization, invalid_authorization, overloaded.
+        Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_to,
+        invalid_limit, invalid_cursor, missing_authorization, invalid_authorization, overloaded.
         """
         answer = self._transport.call(
             "request.list",
@@ -4158,7 +4164,7 @@ class RequestOperations:
             "/requests",
             answer="json",
             repeat="read",
-            query={"agent": agent, "cursor": cursor, "kind": kind, "limit": limit, "owner": owner, "state": state},
+            query={"agent": agent, "cursor": cursor, "kind": kind, "limit": limit, "owner": owner, "state": state, "to": to},
             timeout=timeout,
             headers=headers,
         )
