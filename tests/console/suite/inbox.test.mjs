@@ -197,3 +197,28 @@ test('two people in two browsers: what one gives to the other leaves the one lis
   assert.equal((await stateOf(kept)).answer.type, 'ignore');
   assert.deepEqual(browsers.flatMap(({ troubles }) => troubles), []);
 });
+
+test('an invitation is accepted in the page, and the agent takes part', async (t) => {
+  const operator = client(server.url, server.operator);
+  const agent = async (handle) => client(server.url, (await operator.post('/_admin/agents', { handle, policy: 'open' })).token);
+  const [bot, desk] = [await agent('@acme.bot'), await agent('@ida.desk')];
+  const { session_id } = await bot.post('/sessions', { invite: ['@ida.desk'], topic: 'The next export' });
+  let invitation;
+  for (let n = 0; !invitation; n++) {
+    assert.ok(n < 100, 'no request came of the invitation');
+    await new Promise((done) => setTimeout(done, 50));
+    invitation = (await owner.get('/requests?state=open&limit=100')).requests.find(({ kind }) => kind === 'invitation');
+  }
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await show(page, invitation);
+  assert.match(await page.locator('.request .facts').innerText(), /Asks\s+@acme\.bot\s+To take part\s+@ida\.desk/);
+  await page.keyboard.press('a');
+  await become(invitation, ({ state }) => state === 'answered');
+  for (let n = 0; ; n++) {
+    const { participants } = await desk.get(`/sessions/${session_id}`);
+    if (participants.find(({ handle }) => handle === '@ida.desk')?.status === 'joined') break;
+    assert.ok(n < 100, JSON.stringify(participants));
+    await new Promise((done) => setTimeout(done, 50));
+  }
+});

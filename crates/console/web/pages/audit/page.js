@@ -52,7 +52,7 @@ export function Page() {
     }
     setBusy(false);
   };
-  return html`<div class="page"><header class="page-head"><div><h1>Audit</h1><p class="lead">Each write that a person made in the name of an agent.</p></div>
+  return html`<div class="page"><header class="page-head"><div><h1>Audit</h1><p class="lead">What people did: writes in the name of an agent, decisions on requests, changes of agents and tokens.</p></div>
       <div class="acts"><button disabled=${!entries.length || busy} onClick=${() => keep('csv')}>Save as CSV</button><button disabled=${!entries.length || busy} onClick=${() => keep('jsonl')}>Save as JSON lines</button></div></header>
     <section class="panel" aria-label="Entries">
       ${first.error.value ? html`<p class="trouble">${first.error.value.message}</p>` : null}

@@ -11,7 +11,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, TIMEOUT, parties } from './kinds.js';
+import { KINDS, NO_DEADLINE, TIMEOUT, parties } from './kinds.js';
 import { Later } from './later.js';
 import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
@@ -21,7 +21,7 @@ import { UNDO_S, answer, answersWait, undo } from './requests.js';
 const sourceHref = ({ room, id }) => {
   if (room === 'runs') return href('runs', id.split('/').pop());
   if (room === 'sessions') return href('conversations', id);
-  if (room === 'context') return href('context', id.split(':')[0], { package: id.split('/').pop() });
+  if (room === 'context') return href('context', id.split(/[:/]/)[0], { package: id.split('/').pop() });
   if (room === 'accounts') return href('agents');
   return undefined;
 };
@@ -74,7 +74,7 @@ export function Detail({ one, advance }) {
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>
       <p class="answer-note">
-        <span>${one.deadline_at ? TIMEOUT[one.on_timeout] ?? '' : TIMEOUT.none}</span>
+        <span>${one.deadline_at ? TIMEOUT[one.on_timeout] ?? '' : NO_DEADLINE}</span>
         ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}
         <label><input type="checkbox" checked=${answersWait.value} disabled=${!may} onChange=${() => (answersWait.value = !answersWait.value)} /> Wait ${UNDO_S} s before a single answer takes effect</label>
       </p>

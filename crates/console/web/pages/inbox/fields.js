@@ -73,7 +73,7 @@ export function Fields({ schema, close, give, says = 'Send', disabled = false, c
       send();
     }
   };
-  return html`<form class="answer-form fields" ref=${form} onKeyDown=${byKey} onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); send(); }}>
+  return html`<form class=${close ? 'answer-form fields' : 'answer-form fields last'} ref=${form} onKeyDown=${byKey} onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); send(); }}>
     ${fields.map((field, n) => html`<${Input} key=${field.name} field=${field} n=${n} value=${held[field.name]} set=${(/** @type {any} */ value) => hold({ ...held, [field.name]: value })} />`)}
     <div class="answer-bar"><button class="primary" disabled=${disabled}>${says} <kbd>Ctrl ↵</kbd></button>${children}${close ? html`<button type="button" class="quiet" onClick=${close}>Leave</button>` : null}</div>
   </form>`;

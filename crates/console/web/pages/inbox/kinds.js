@@ -11,15 +11,12 @@ export const KINDS = {
  * Who has to do with it, in the words of its kind; the one who asks is first.
  * @param {import('../../core/types.js').PersonRequest} one @returns {[string, string][]} a label and a name
  */
-export const parties = ({ kind, from, on_behalf_of: behalf, owner, action }) => {
+export const parties = ({ kind, from, on_behalf_of: behalf, action }) => {
   if (kind === 'run_input' && action) return [['Asks', action.name], ['On behalf of', behalf ?? from]];
-  if (kind === 'contact' || kind === 'invitation') {
-    // The server asks for one of the owner's agents: who wants something of it is the other one.
-    const asker = [from, behalf].find((handle) => handle && !handle.startsWith(`@${owner}.`)) ?? behalf ?? from;
-    const other = asker === from ? behalf : from;
-    return [['Asks', asker], ...(other ? [/** @type {[string, string]} */ ([kind === 'contact' ? 'To write to' : 'To take part', other])] : [])];
-  }
-  return [['Asks', from], ...(behalf && behalf !== from ? [/** @type {[string, string]} */ (['On behalf of', behalf])] : [])];
+  // These are requests of one's own agent, of which somebody else wants something.
+  if (kind === 'contact' && behalf) return [['Asks', behalf], ['To write to', from]];
+  if (kind === 'invitation' && behalf) return [['Asks', behalf], ['To take part', from]];
+  return behalf && behalf !== from ? [['Asks', from], ['On behalf of', behalf]] : [['Asks', from]];
 };
 
 /** @param {import('../../core/types.js').PersonRequest} one */
@@ -38,5 +35,6 @@ export const gist = (one) => {
 export const TIMEOUT = {
   accept: 'If nobody answers in time, it is accepted.',
   ignore: 'If nobody answers in time, it is ignored.',
-  none: 'It waits until somebody answers.',
+  none: 'If nobody answers in time, it gets no answer.',
 };
+export const NO_DEADLINE = 'It waits until somebody answers.';

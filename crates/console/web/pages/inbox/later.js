@@ -16,14 +16,14 @@ const tomorrow = () => {
 
 /** @param {{one: import('../../core/types.js').PersonRequest, may: boolean, advance: () => void}} props */
 export function Later({ one, may, advance }) {
-  const put = (/** @type {number} */ until) => snooze(one, until).then(advance);
+  const put = (/** @type {number} */ until) => snooze(one, until).then((done) => done && advance());
   const overview = useOverview();
   const people = (overview.data.value?.agents ?? []).filter((/** @type {any} */ agent) => agent.kind === 'person' && agent.handle !== me.value?.person);
   const pick = (/** @type {any} */ event) => {
     const choice = event.target.value;
     event.target.value = '';
     if (choice === 'morning') put(tomorrow());
-    else if (choice.startsWith('@')) delegate(one, choice).then(advance);
+    else if (choice.startsWith('@')) delegate(one, choice).then((done) => done && advance());
     else if (choice) put(Date.now() + Number(choice) * HOUR);
   };
   return html`<span class="later">

@@ -17,8 +17,13 @@ export const UNDO_S = 8;
 const WAITS = 'plenary.answers-wait';
 
 /** Whether a single answer takes effect only when its undo is over; remembered in this browser. */
-export const answersWait = signal(Boolean(globalThis.localStorage?.getItem(WAITS)));
-effect(() => (answersWait.value ? localStorage.setItem(WAITS, 'yes') : localStorage.removeItem(WAITS)));
+export const answersWait = signal(false);
+try {
+  answersWait.value = Boolean(localStorage.getItem(WAITS));
+  effect(() => (answersWait.value ? localStorage.setItem(WAITS, 'yes') : localStorage.removeItem(WAITS)));
+} catch {
+  // A browser that lets pages store nothing remembers nothing.
+}
 
 /** @type {import('@preact/signals').Signal<Map<string, PersonRequest>>} All that is known, by id. */
 export const known = signal(new Map());
@@ -190,6 +195,7 @@ export const answerAll = async (many, type) => {
   failed.forEach(({ request_id }) => refresh(request_id));
 };
 
+// Both say whether it was done.
 /** @param {PersonRequest} one @param {number} until */
 export const snooze = (one, until) => change(one, 'snooze', { until }, 'Snoozed.');
 /** @param {PersonRequest} one @param {string} to */
@@ -197,12 +203,12 @@ export const delegate = (one, to) => change(one, 'delegate', { to }, `Given to $
 
 /** @param {PersonRequest} one @param {string} what @param {any} body @param {string} done */
 async function change(one, what, body, done) {
-  try {
-    const now = await post(`/requests/${encodeURIComponent(one.request_id)}/${what}`, body);
-    if (now?.request_id) keep([now]);
+  const path = `/requests/${encodeURIComponent(one.request_id)}/${what}`;
+  const now = await post(path, body).catch(sayFailure);
+  if (now?.request_id) {
+    keep([now]);
     say(done);
-  } catch (error) {
-    sayFailure(error);
   }
   refresh(one.request_id);
+  return Boolean(now?.request_id);
 }

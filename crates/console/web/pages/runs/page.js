@@ -10,7 +10,7 @@ import { Age, Mark } from '../../parts/marks.js';
 import { Text } from '../../parts/text.js';
 import { Ask } from './ask.js';
 import { Run } from './run.js';
-import { findRun, readOlder, reportOf, titleOf, useRunners, useRuns } from './runs.js';
+import { findRun, readOlder, reportOf, titleOf, useRunners, useRuns, wordsOf } from './runs.js';
 
 export function Page() {
   const { id, params } = route.value;
@@ -19,7 +19,7 @@ export function Page() {
   const runs = useRuns();
   const words = (params.q ?? '').toLowerCase();
   const all = runs.data.value?.runs ?? [];
-  const items = all.filter((one) => (!params.agent || one.name === params.agent) && (!words || `${one.title} ${one.run_id}`.toLowerCase().includes(words)));
+  const items = all.filter((one) => (!params.agent || one.name === params.agent) && (!words || wordsOf(one).includes(words)));
   const pinned = useRef('');
   if (!items.some(({ run_id }) => run_id === pinned.current)) pinned.current = items[0]?.run_id ?? '';
   const listed = all.find(({ run_id }) => run_id === (id || pinned.current));

@@ -96,11 +96,11 @@ export function Run({ run, rerun }) {
 const WHOLE = 'elicitation';
 
 /** What a run that asks without a form asks for, as a form: a text for each name, or one of the options. @param {any} asked */
-const formOf = ({ request_keys = {}, options = {} }) => ({
-  required: Object.keys(request_keys),
-  properties: Object.fromEntries(Object.entries(request_keys).map(([name, asks]) => [name, {
+const formOf = ({ request_keys, options }) => ({
+  required: Object.keys(request_keys ?? {}),
+  properties: Object.fromEntries(Object.entries(request_keys ?? {}).map(([name, asks]) => [name, {
     type: 'string', title: typeof asks === 'string' ? asks : name,
-    oneOf: Array.isArray(options[name]) ? options[name].map((/** @type {any} */ one) => ({ const: one?.id, title: one?.name })) : undefined,
+    oneOf: Array.isArray(options?.[name]) ? options[name].map((/** @type {any} */ one) => ({ const: one?.id, title: one?.name })) : undefined,
   }])),
 });
 

@@ -46,7 +46,8 @@ const findSources = async () => {
 /** Reads a page of the threads of a source: the newest, or those before the oldest that is known. @param {Source} source @param {string} before */
 const readThreads = async (source, before) => {
   const { name, as } = source;
-  const { items, more } = await getPage(pathOf(name, `/threads${query({ limit: PAGE, before })}`), { as }).catch(() => ({ items: [], more: false }));
+  const { items, more } = await getPage(pathOf(name, `/threads${query({ limit: PAGE, before })}`), { as }).catch(() => ({ items: undefined, more: false }));
+  if (!items) return;
   if (before || !source.before) Object.assign(source, { before: items[items.length - 1]?.thread_id ?? source.before, more });
   for (const thread of /** @type {import('../../core/types.js').Thread[]} */ (items)) {
     thread.runs.forEach((run_id, n) => held.set(run_id, { run_id, thread_id: thread.thread_id, name, as, title: thread.title ?? '', at: Date.parse(n === thread.runs.length - 1 ? thread.updated_at : thread.created_at), first: n === 0 }));
@@ -106,6 +107,9 @@ export const inputOf = (run, report) => {
 const TITLE_MAX = 200;
 /** The first line of what was asked. @param {Run} run @param {any} report */
 export const titleOf = (run, report) => inputOf(run, report).trim().split('\n')[0].slice(0, TITLE_MAX) || run.run_id;
+
+/** What runs are found by, as far as it is known. @param {Run} run */
+export const wordsOf = (run) => `${run.title} ${run.run_id} ${inputOf(run, reports.get(run.run_id)?.report.value)}`.toLowerCase();
 
 /** The run that an event is about. @param {import('../../core/types.js').WatchEvent} event @returns {string} */
 export const runOf = ({ data, stream }) => data?.run_id ?? stream;

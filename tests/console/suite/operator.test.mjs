@@ -1,0 +1,58 @@
+// The operator's console: the agents of all owners, what they store, and what people did in their names.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { client } from '../api.mjs';
+import { violations } from '../axe.mjs';
+import { openBrowser } from '../browser.mjs';
+import { seed } from '../seed.mjs';
+import { startServer } from '../server.mjs';
+
+let server;
+let made;
+
+before(async () => {
+  server = await startServer();
+  made = await seed(server.url, server.operator);
+});
+after(() => server?.stop());
+
+test('the operator sees every owner, and each number is the one of the server', async (t) => {
+  const operator = client(server.url, server.operator);
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, server.operator);
+  await page.locator('.rail-foot .role', { hasText: 'operator' }).waitFor();
+  await page.evaluate(() => (location.hash = '#/conversations'));
+  await page.locator('.list-row', { hasText: 'Widget export drops the last row' }).waitFor();
+  await page.evaluate(() => (location.hash = '#/timeline?agent=@acme.support'));
+  await page.locator('.event-row', { hasText: '@acme.support' }).first().waitFor();
+  await page.evaluate(() => (location.hash = '#/health'));
+  const stores = page.locator('section', { has: page.locator('#owners') });
+  for (const { owner } of (await operator.get('/_admin/owners?limit=100')).owners) await stores.locator('tr', { hasText: owner }).first().waitFor();
+  const lag = page.locator('section', { has: page.locator('#lag') });
+  const { agents } = await operator.get('/overview');
+  for (const { handle, unread } of agents.filter((one) => one.unread)) await lag.locator('tr', { hasText: handle }).getByText(String(unread), { exact: true }).first().waitFor();
+  await page.locator('section', { has: page.locator('#counters') }).locator('tr').first().waitFor();
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('what a person does in the name of an agent is in the audit of the owner and of the operator, and of nobody else', async (t) => {
+  const browser = await openBrowser(t);
+  const ida = await browser.signedIn(server, made.owners.ida);
+  await ida.evaluate((id) => (location.hash = `#/conversations/${id}`), made.sessions.export);
+  await ida.locator('#compose').fill('In the name of the laptop.');
+  await ida.keyboard.press('Control+Enter');
+  await ida.locator('.message', { hasText: 'In the name of the laptop.' }).waitFor();
+  for (const [token, sees] of [[made.owners.ida, true], [server.operator, true], [made.owners.acme, false]]) {
+    const other = await openBrowser(t);
+    const page = await other.signedIn(server, token);
+    await page.evaluate(() => (location.hash = '#/audit'));
+    await page.locator('h1', { hasText: 'Audit' }).waitFor();
+    const row = page.locator('tr', { hasText: '@ida.laptop' }).filter({ hasText: '@ida.ida' });
+    if (sees) await row.first().waitFor();
+    else {
+      await page.waitForFunction(() => !document.body.textContent.includes('Looking …'));
+      assert.equal(await row.count(), 0);
+    }
+  }
+});
