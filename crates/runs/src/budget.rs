@@ -77,7 +77,7 @@ impl Budget {
 
     /// The end as it is written: a success has a result (SC-14), and none is too long.
     pub(crate) fn finish(&mut self, ended: RunEnd) -> RunEnd {
-        let RunEnd { finish_reason, mut result, mut why } = ended;
+        let RunEnd { finish_reason, mut result, mut why, rejected } = ended;
         if finish_reason == FinishReason::Success && result.is_none() {
             result = Some(std::mem::take(&mut self.text));
         }
@@ -87,7 +87,7 @@ impl Budget {
         if let Some(why) = &mut why {
             why.truncate(why.floor_char_boundary(WHY_OCTETS_MAX));
         }
-        RunEnd { finish_reason, result, why }
+        RunEnd { finish_reason, result, why, rejected }
     }
 }
 

@@ -257,6 +257,7 @@ fn end(
         finish_reason,
         why: ended.why.clone().filter(|_| finish_reason == FinishReason::Error),
         lost: false,
+        rejected: ended.rejected && finish_reason == FinishReason::Error,
         has_result: result.is_some(),
         leaves,
         result: result.unwrap_or_default().into(),

@@ -170,6 +170,9 @@ pub struct RunCompleted {
     /// Whether it was lost with its process: how the agent would have ended it nobody knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
+    /// Whether the agent did not take the request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
     /// Whether there is a result.
     pub has_result: bool,
     /// What becomes of the thread.

@@ -188,7 +188,7 @@ impl Runs {
                 report.finish_reason = Some(event.finish_reason);
                 let text = || String::from_utf8_lossy(&event.result).into_owned();
                 report.result = event.has_result.then(text);
-                report.error = event.why;
+                (report.error, report.rejected) = (event.why, event.rejected);
             }
         }
         Ok(report)

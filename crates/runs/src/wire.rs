@@ -172,6 +172,9 @@ impl Source {
         if let Some(why) = &event.why {
             own.push(("error", quoted(why)));
         }
+        if event.rejected {
+            own.push(("rejected", "true".into()));
+        }
         let own = Members::default().line(&own, &[]);
         self.event(event.run, event.id, "RunCompleted", Role::System, event.depth, &own)
     }
@@ -308,6 +311,9 @@ pub struct RunReport {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The agent did not take the request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
     /// For a waiting run: the requested input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_keys: Option<Map<String, Value>>,
@@ -343,6 +349,7 @@ impl RunReport {
             finish_reason: None,
             result: None,
             error: None,
+            rejected: false,
             request_keys: None,
             options: None,
             form: None,

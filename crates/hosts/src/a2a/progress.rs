@@ -183,8 +183,9 @@ impl TaskProgress {
             "FAILED" | "REJECTED" | "AUTH_REQUIRED" => {
                 let what = state.to_ascii_lowercase().replace('_', " ");
                 let why = if said.is_empty() { String::new() } else { format!(": {said}") };
-                outputs
-                    .push(TaskOutput::Ended(RunEnd::error(format!("the other agent's task is {what}{why}"))));
+                let why = format!("the other agent's task is {what}{why}");
+                let ended = if state == "REJECTED" { RunEnd::rejected(why) } else { RunEnd::error(why) };
+                outputs.push(TaskOutput::Ended(ended));
             }
             _ => {}
         }
@@ -335,7 +336,7 @@ mod tests {
     #[test]
     fn states_are_ends_and_questions() {
         assert_eq!(outputs(&[status("INPUT_REQUIRED", "Who?")]).0, [TaskOutput::Question("Who?".into())]);
-        let failed = RunEnd::error("the other agent's task is rejected: no");
+        let failed = RunEnd::rejected("the other agent's task is rejected: no");
         assert_eq!(outputs(&[status("REJECTED", "no")]).0, [TaskOutput::Ended(failed)]);
         let (said, _) = outputs(&[status("COMPLETED", "all")]);
         assert_eq!(said, [TaskOutput::Event(Event::text("all")), TaskOutput::Ended(RunEnd::success())]);

@@ -28,7 +28,8 @@ pub(crate) fn heard(run: RunId, heard: &ReceivedOutput) -> Result<String, String
 
 /// The end of a run.
 pub(crate) fn ended(run: RunId, ended: &RunEnd) -> String {
-    let mut frame = json!({"type": "RunCompleted", "run_id": run, "finish_reason": ended.finish_reason});
+    let reason = if ended.rejected { json!("rejected") } else { json!(ended.finish_reason) };
+    let mut frame = json!({"type": "RunCompleted", "run_id": run, "finish_reason": reason});
     if let Some(result) = &ended.result {
         frame["result"] = result.as_str().into();
     }
@@ -98,7 +99,13 @@ mod tests {
             assert_eq!(spoken::whose(frame.as_bytes()), Ok(Some(Some(run().to_string()))), "{frame}");
             assert_eq!(event(&frame), said, "{frame}");
         }
-        for end in [RunEnd::with("done"), RunEnd::error("no"), RunEnd::canceled(), RunEnd::success()] {
+        for end in [
+            RunEnd::with("done"),
+            RunEnd::error("no"),
+            RunEnd::rejected("no"),
+            RunEnd::canceled(),
+            RunEnd::success(),
+        ] {
             let frame = ended(run(), &end);
             assert_eq!(spoken::read(frame.as_bytes()), Ok(ProgramMessage::Ended(end)), "{frame}");
         }

@@ -98,13 +98,15 @@ pub struct RunEnd {
     pub result: Option<String>,
     /// Of an error: what went wrong, for people.
     pub why: Option<String>,
+    /// Of an error: the agent did not take the request.
+    pub rejected: bool,
 }
 
 impl RunEnd {
     /// Success, with the whole text that was put out as the result.
     #[must_use]
     pub const fn success() -> Self {
-        Self { finish_reason: FinishReason::Success, result: None, why: None }
+        Self { finish_reason: FinishReason::Success, result: None, why: None, rejected: false }
     }
 
     /// Success with a result.
@@ -116,13 +118,19 @@ impl RunEnd {
     /// An error, and what went wrong.
     #[must_use]
     pub fn error(why: impl Into<String>) -> Self {
-        Self { finish_reason: FinishReason::Error, result: None, why: Some(why.into()) }
+        Self { finish_reason: FinishReason::Error, why: Some(why.into()), ..Self::success() }
+    }
+
+    /// An error: the agent does not take the request, and why.
+    #[must_use]
+    pub fn rejected(why: impl Into<String>) -> Self {
+        Self { rejected: true, ..Self::error(why) }
     }
 
     /// It stopped because it was told to.
     #[must_use]
     pub const fn canceled() -> Self {
-        Self { finish_reason: FinishReason::Canceled, result: None, why: None }
+        Self { finish_reason: FinishReason::Canceled, result: None, why: None, rejected: false }
     }
 }
 

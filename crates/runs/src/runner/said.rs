@@ -323,7 +323,7 @@ fn odd_reason(reason: Option<&str>, why: Option<String>) -> String {
         },
     );
     let more = why.map_or_else(String::new, |why| format!("; it said: {why}"));
-    format!("the agent ended its run with {reason}, which is not success, error or canceled{more}")
+    format!("the agent ended its run with {reason}, which is not success, error, rejected or canceled{more}")
 }
 
 /// What a program says in one JSON object: an event, or the end of its run (wire.md D.8).
@@ -361,9 +361,15 @@ impl ProgramMessage {
         let (result, mut why) = (member_text(members, "result"), member_text(members, "error"));
         let reason = member_text(members, "finish_reason");
         // Whoever says that its run is over does nothing more: the run must not wait for another end.
+        // Another server says so in a member of its own.
+        let rejected = match reason.as_deref() {
+            Some("rejected") => true,
+            Some("error") => members.get("rejected").is_some_and(|rejected| rejected.get() == "true"),
+            _ => false,
+        };
         let finish_reason = match reason.as_deref() {
             Some("success") => FinishReason::Success,
-            Some("error") => FinishReason::Error,
+            Some("error" | "rejected") => FinishReason::Error,
             Some("canceled") => FinishReason::Canceled,
             other => {
                 why = Some(odd_reason(other, why));
@@ -374,6 +380,6 @@ impl ProgramMessage {
         if octets > EVENT_OCTETS_MAX {
             return Err(NotAnEvent::TooLarge(octets));
         }
-        Ok(Self::Ended(RunEnd { finish_reason, result, why }))
+        Ok(Self::Ended(RunEnd { finish_reason, result, why, rejected }))
     }
 }

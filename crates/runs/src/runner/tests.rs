@@ -93,6 +93,8 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
     }
     let ended = said(json!({"type": "RunCompleted", "finish_reason": "error", "error": "no"}));
     assert_eq!(ended, Ok(ProgramMessage::Ended(RunEnd::error("no"))));
+    let ended = said(json!({"type": "RunCompleted", "finish_reason": "rejected", "error": "no"}));
+    assert_eq!(ended, Ok(ProgramMessage::Ended(RunEnd::rejected("no"))));
     for (reason, text) in [(json!("done"), "finish_reason \"done\""), (json!(null), "no finish_reason")] {
         let Ok(ProgramMessage::Ended(ended)) =
             said(json!({"type": "RunCompleted", "finish_reason": reason, "result": "r"}))

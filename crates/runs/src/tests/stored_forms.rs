@@ -158,6 +158,7 @@ fn ended() -> Vec<Sample> {
         finish_reason: FinishReason::Success,
         why: None,
         lost: false,
+        rejected: false,
         has_result: true,
         leaves: Leaves::Idle,
         result: Bytes::from_static(b"hi"),
@@ -171,6 +172,7 @@ fn ended() -> Vec<Sample> {
         ..completed
     };
     let lost = RunCompleted { lost: true, ..failed.clone() };
+    let rejected = RunCompleted { rejected: true, ..failed.clone() };
     let canceled = QueuedRunCanceled { run: run(), depth: 1, by: by(), idle: false };
     vec![
         (
@@ -183,6 +185,12 @@ fn ended() -> Vec<Sample> {
             ThreadEvent::RunCompleted(lost),
             "RunCompleted",
             r#"{"run":"00000000-0007-7000-8000-000000000000","id":3,"depth":1,"finish_reason":"error","why":"no","lost":true,"has_result":false,"leaves":"next"}"#,
+            "",
+        ),
+        (
+            ThreadEvent::RunCompleted(rejected),
+            "RunCompleted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","id":3,"depth":1,"finish_reason":"error","why":"no","rejected":true,"has_result":false,"leaves":"next"}"#,
             "",
         ),
         (

@@ -68,6 +68,7 @@ fn sc_14_sc_26_the_end_has_its_reason_and_one_string() {
         finish_reason: FinishReason::Success,
         why: None,
         lost: false,
+        rejected: false,
         has_result: true,
         leaves: Leaves::Idle,
         result: Bytes::new(),
@@ -82,7 +83,10 @@ fn sc_14_sc_26_the_end_has_its_reason_and_one_string() {
         ..completed
     };
     let own = json!({"finish_reason": "error", "error": "no"});
-    assert_eq!(wired(&ThreadEvent::RunCompleted(failed)), [based(3, "RunCompleted", "system", own)]);
+    assert_eq!(wired(&ThreadEvent::RunCompleted(failed.clone())), [based(3, "RunCompleted", "system", own)]);
+    let rejected = RunCompleted { rejected: true, ..failed };
+    let own = json!({"finish_reason": "error", "error": "no", "rejected": true});
+    assert_eq!(wired(&ThreadEvent::RunCompleted(rejected)), [based(3, "RunCompleted", "system", own)]);
     let by = "operator".parse().unwrap();
     let canceled = ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run, depth: 1, by, idle: true });
     assert_eq!(
