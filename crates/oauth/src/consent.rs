@@ -115,12 +115,28 @@ impl AuthorizationRequest {
         let challenge =
             challenge.ok_or(Denial("invalid_request", "code_challenge is missing or malformed"))?;
         let scope = match sent.get("scope") {
-            Some(scope) => scope_of(scope)?,
-            None => Scope::everywhere(Access::Write),
+            Some(scope) => asked_scope(scope)?,
+            None => None,
         };
+        let scope = scope.unwrap_or_else(|| Scope::everywhere(Access::Write));
         let resource = resource_of(sent, base)?;
         Ok(Self { scope, challenge: challenge.to_owned(), resource })
     }
+}
+
+/// What a client asks a person for. Words that are no scope here, such as `openid`, are passed over (RFC 6749, 3.3); where no
+/// word is left, the person chooses.
+pub(crate) fn asked_scope(text: &str) -> Result<Option<Scope>, Denial> {
+    // What narrows a scope is never passed over.
+    let narrows = |word: &str| word.starts_with("session:") || word.starts_with("project:");
+    let known = text.split(' ').filter(|word| narrows(word) || word.parse::<Scope>().is_ok());
+    let known: Vec<&str> = known.collect();
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let scope =
+        known.join(" ").parse().map_err(|_| Denial("invalid_scope", "scope: see scopes_supported"))?;
+    Ok(Some(scope))
 }
 
 /// A scope that a client names. `offline_access` asks for a refresh token, which every client gets.
@@ -133,10 +149,11 @@ pub(crate) fn scope_of(text: &str) -> Result<Scope, Denial> {
     text.parse().map_err(|_| Denial("invalid_scope", "scope: see scopes_supported"))
 }
 
-/// The resource that a client asks a token for (RFC 8707): this server, or its `/mcp`.
+/// The resource that a client asks a token for (RFC 8707): this server, or its `/mcp`. Clients name the URL that they were
+/// given, of which a query is no other resource.
 pub(crate) fn resource_of(sent: &Parameters, base: &str) -> Result<String, Denial> {
     let own = format!("{base}/mcp");
-    let plain = |named: &str| named.trim_end_matches('/').to_owned();
+    let plain = |named: &str| named.split('?').next().unwrap_or_default().trim_end_matches('/').to_owned();
     let is_own = |named: &str| [base, own.as_str()].contains(&plain(named).as_str());
     if !sent.all("resource").all(is_own) {
         return Err(Denial("invalid_target", "resource must be this server's /mcp"));
@@ -188,12 +205,28 @@ mod tests {
         );
         let more = format!("{good}&scope=read+offline_access&resource=https://p.example/mcp/");
         assert_eq!(AuthorizationRequest::of(&sent(&more), BASE).unwrap().scope.to_string(), "read");
+        for (words, granted) in [
+            ("read+openid", "read"),
+            ("openid+profile", "write"),
+            ("mcp:read", "write"),
+            ("admin+sessions:read+session:a", "sessions:read session:a"),
+        ] {
+            let asked = AuthorizationRequest::of(&sent(&format!("{good}&scope={words}")), BASE).unwrap();
+            assert_eq!(asked.scope.to_string(), granted, "{words}");
+        }
+        let entered = format!("{good}&resource=https://p.example/mcp?toolsets%3Dcore,assistant");
+        assert_eq!(
+            AuthorizationRequest::of(&sent(&entered), BASE).unwrap().resource,
+            "https://p.example/mcp"
+        );
         for (query, code) in [
             (String::new(), "invalid_request"),
             (good.replace("=code&", "=token&"), "unsupported_response_type"),
             (good.replace("S256", "plain"), "invalid_request"),
             (good.replace(challenge, "short"), "invalid_request"),
-            (format!("{good}&scope=admin"), "invalid_scope"),
+            (format!("{good}&scope=session:a"), "invalid_scope"),
+            (format!("{good}&scope=read+project:"), "invalid_scope"),
+            (format!("{good}&resource=https://evil.example/mcp?{BASE}/mcp"), "invalid_target"),
             (format!("{good}&resource=https://evil.example/mcp"), "invalid_target"),
             (format!("{good}&resource={BASE}&resource=https://evil.example"), "invalid_target"),
         ] {

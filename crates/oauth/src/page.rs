@@ -128,12 +128,12 @@ fn sign_in(html: &mut String, query: &str, failed: bool, by: &[(&str, &str)]) {
 fn consent(html: &mut String, asking: &Question<'_>) {
     let name = if asking.client.name.is_empty() { "An application" } else { &asking.client.name };
     let vouched = match &asking.client.host {
-        Some(host) => format!("vouched for by {}", escaped(host)),
-        None => "its name is what it says of itself".to_owned(),
+        Some(host) => format!("It is vouched for by {}.", escaped(host)),
+        None => "The name is the client's own claim; nobody has checked it.".to_owned(),
     };
     let _ = write!(
         html,
-        "<h1>{} wants to speak as one of your agents</h1><p class=who>It is {vouched}. You go on to <b>{}</b>. Allow it \
+        "<h1>{} wants to speak as one of your agents</h1><p class=who>{vouched} You go on to <b>{}</b>. Allow it \
          only if you have just begun this there.</p><form method=post action=\"/oauth/authorize\">\
          <input type=hidden name=request value=\"{}\"><input type=hidden name=csrf value=\"{}\">",
         escaped(name),

@@ -19,7 +19,7 @@ use super::{FORM, OAuthError, doc, exchange, form};
 use crate::{
     client::{Client, document_url},
     code::{find, take, verifies},
-    consent::{Denial, resource_of, scope_of},
+    consent::{Denial, asked_scope, resource_of},
     limits::ACCESS_MS_MAX,
     oauth::At,
     parameters::Parameters,
@@ -142,7 +142,7 @@ async fn for_refresh(
     {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
-    let scope = sent.get("scope").map(scope_of).transpose().map_err(denied)?;
+    let scope = sent.get("scope").map(asked_scope).transpose().map_err(denied)?.flatten();
     let (next, digest) = (used.next(), used.digest());
     let edit = |renewal| GrantEdit::Renew { used: digest, renewal };
     renew(at, client_id, &used.agent, &next, scope, edit).await

@@ -66,7 +66,7 @@ async fn the_answer_goes_to_the_client() {
         (("response_type", "token"), "unsupported_response_type"),
         (("code_challenge_method", "plain"), "invalid_request"),
         (("code_challenge", ""), "invalid_request"),
-        (("scope", "admin"), "invalid_scope"),
+        (("scope", "session:a"), "invalid_scope"),
         (("resource", "https://other.example/mcp"), "invalid_target"),
     ] {
         let answer = browser.get(&format!("/oauth/authorize?{}", request(&client, &[other]))).await;

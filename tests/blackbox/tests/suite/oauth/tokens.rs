@@ -38,6 +38,40 @@ async fn a_client_speaks_as_the_agent() {
     server.bearer(&part(&next, "refresh_token")).get("/agents/me").await.refused_as(401);
 }
 
+/// Clients name the URL that a person has entered, and scopes of other servers; the page says who vouches for a name.
+#[tokio::test]
+async fn what_means_nothing_here_is_passed_over() {
+    let (server, _, browser, client) = scene().await;
+    let entered = format!("{}/mcp?toolsets=core,assistant", server.url());
+    for (scope, granted) in [("read openid", "read"), ("openid profile mcp:read", "write")] {
+        let asked = request(&client, &[("scope", scope), ("resource", &entered)]);
+        let page = browser.get(&format!("/oauth/authorize?{asked}")).await;
+        assert!(page.text().contains("The name is the client's own claim; nobody has checked it."), "{page}");
+        let mut choices = ALLOW.to_vec();
+        choices[1] = ("scope", granted);
+        let answer = decide(&browser, &asked, &choices).await;
+        let code = query(answer.header("location").expect("a place"))["code"].clone();
+        let pairs = [
+            ("grant_type", "authorization_code"),
+            ("client_id", &*client),
+            ("code", &*code),
+            ("code_verifier", VERIFIER),
+            ("redirect_uri", super::REDIRECT),
+            ("resource", &*entered),
+        ];
+        let tokens = token(&server, &pairs).await.ok(200);
+        assert_eq!(tokens["scope"], granted);
+        let renewal = [
+            ("grant_type", "refresh_token"),
+            ("client_id", &*client),
+            ("refresh_token", &*part(&tokens, "refresh_token")),
+            ("scope", scope),
+            ("resource", &*entered),
+        ];
+        assert_eq!(token(&server, &renewal).await.ok(200)["scope"], granted);
+    }
+}
+
 /// A code is good for its client, its redirect, its verifier and its resource.
 #[tokio::test]
 async fn a_code_is_for_its_client_alone() {
