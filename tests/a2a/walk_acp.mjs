@@ -135,7 +135,7 @@ await assert.rejects(
     editor.agent.request("session/prompt", { sessionId: session, prompt: image }), failsWith(-32602, /no image/));
 await assert.rejects(editor.agent.request("session/set_mode", { sessionId: session, modeId: "x" }), failsWith(-32601, /no method/));
 const stranger = await new Editor("@nobody.here").begin();
-await assert.rejects(stranger.open(), failsWith(-32603, /no agent @nobody\.here/));
+await assert.rejects(stranger.open(), failsWith(-32602, /no agent @nobody\.here/));
 await Promise.all([other.end(), stranger.end()]);
 console.log("@agentclientprotocol/sdk: an agent that the server runs");
 

@@ -50,7 +50,7 @@ impl Conversation {
         };
         match asker.call(|| asker.client.create_session(&body)).await {
             Ok(created) => Ok(created.value.session_id),
-            Err(error) if is_missing(&error) => Err(Fault::internal(format!(
+            Err(error) if is_missing(&error) => Err(Fault::params(format!(
                 "there is no agent {} that you can reach; `plenary who` lists those that you can",
                 asker.agent
             ))),

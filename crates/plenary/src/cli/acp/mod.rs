@@ -124,7 +124,9 @@ async fn answer(
     }
     match method {
         "initialize" => Ok(initialized(sessions, params)),
-        "authenticate" => Ok(json!({})),
+        "authenticate" => {
+            Err(Fault::params("there is no such method of authentication: the command has the token"))
+        }
         "session/new" => sessions.open(params).await,
         "session/load" => sessions.load(params, true).await,
         "session/resume" => sessions.load(params, false).await,
