@@ -1,16 +1,20 @@
 //! The caller, the agent and the protocol version of a request.
 //! Must not know: the operation.
 
-use http::{HeaderMap, StatusCode, Uri, request::Parts};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, request::Parts};
 use plenary_accounts::{Credentials, Principal, TokenOwner, Visibility, identify};
 use plenary_edge::operations::Caller;
 use plenary_kernel::AgentHandle;
 use serde_json::Value;
 
-use crate::{A2a, failure::Failure, rooms::RoomClient, run_tasks::HostedAgent, session_tasks::SessionAgent};
+use crate::{
+    A2a, failure::Failure, repeats::MessageKeys, rooms::RoomClient, run_tasks::HostedAgent,
+    session_tasks::SessionAgent,
+};
 
 /// The version that is spoken.
 pub(crate) const VERSION: &str = "1.0";
+const LAST_EVENT_ID: &str = "last-event-id";
 const VERSION_PARAMETER: &str = "a2a-version";
 
 /// An agent that somebody sees.
@@ -29,6 +33,17 @@ pub(crate) struct AgentAccess {
     pub(crate) rooms: RoomClient,
     pub(crate) seen: VisibleAgent,
     pub(crate) backend: Backend,
+    /// The last event that the client has of a stream, as it says.
+    last_event: Option<HeaderValue>,
+}
+
+impl AgentAccess {
+    /// The number of the last event that the client has of the stream that it resumes.
+    pub(crate) fn resumed_after(&self) -> Result<Option<u64>, Failure> {
+        let read = |id: &HeaderValue| id.to_str().ok()?.parse().ok();
+        let number = self.last_event.as_ref().map(|id| read(id).ok_or(()));
+        number.transpose().map_err(|()| Failure::params("`Last-Event-ID` is no id of such a stream."))
+    }
 }
 
 /// Which room the agent is asked through.
@@ -78,17 +93,19 @@ impl A2a {
         let rooms = self.rooms(parts)?;
         let seen = seen(&rooms, handle(agent)?).await?;
         let name = seen.handle.as_str().trim_start_matches('@').to_owned();
+        let keys = MessageKeys::of(&parts.headers)?;
         let backend = if seen.descriptor.is_null() {
             let me = match &principal.who {
                 TokenOwner::Agent(me) => Some(me.clone()),
                 TokenOwner::Owner(_) | TokenOwner::Operator => None,
             };
             let (wakeups, stop, handle) = (self.0.wakeups.clone(), self.0.stop.clone(), seen.handle.clone());
-            Backend::Sessions(SessionAgent { wakeups, stop, rooms: rooms.clone(), me, handle })
+            Backend::Sessions(SessionAgent { wakeups, stop, rooms: rooms.clone(), keys, me, handle })
         } else {
-            Backend::Runs(HostedAgent { rooms: rooms.clone(), name })
+            Backend::Runs(HostedAgent { rooms: rooms.clone(), keys, name })
         };
-        Ok(AgentAccess { a2a: self.clone(), principal, rooms, seen, backend })
+        let last_event = parts.headers.get(LAST_EVENT_ID).cloned();
+        Ok(AgentAccess { a2a: self.clone(), principal, rooms, seen, backend, last_event })
     }
 
     /// An agent that everybody may see; of all others, and of those that do not exist, that a token is needed.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     access::{AgentAccess, Backend, VERSION},
-    card::{Extent, card},
+    card::{Extent, card, takes},
     failure::Failure,
     limits::PARTS_MAX,
     stream::Follow,
@@ -70,8 +70,16 @@ impl Call {
         match method {
             "SendMessage" => Ok(Self::Send(message(params)?)),
             "SendStreamingMessage" => Ok(Self::Stream(message(params)?)),
-            "GetTask" => Ok(Self::Get(read(params)?)),
-            "ListTasks" => Ok(Self::List(read(params)?)),
+            "GetTask" => {
+                let asked: GetTaskRequest = read(params)?;
+                check_history(asked.history_length)?;
+                Ok(Self::Get(asked))
+            }
+            "ListTasks" => {
+                let asked: ListTasksRequest = read(params)?;
+                check_history(asked.history_length)?;
+                Ok(Self::List(asked))
+            }
             "CancelTask" => Ok(Self::Cancel(read(params)?)),
             "SubscribeToTask" => Ok(Self::Subscribe(read(params)?)),
             "GetExtendedAgentCard" => Ok(Self::Card),
@@ -98,6 +106,14 @@ fn note_call(method: &str, params: &Value) {
     }
 }
 
+/// Section 3.2.4: a task has no history here, but a length of one is a number.
+fn check_history(length: Option<i32>) -> Result<(), Failure> {
+    if length.is_some_and(|length| length < 0) {
+        return Err(Failure::params("`historyLength` must not be negative."));
+    }
+    Ok(())
+}
+
 /// A message with what it must have.
 pub(crate) fn message(params: Value) -> Result<SendMessageRequest, Failure> {
     let sent: SendMessageRequest = read(params)?;
@@ -111,6 +127,14 @@ pub(crate) fn message(params: Value) -> Result<SendMessageRequest, Failure> {
     if *role != a2a::Role::User {
         return Err(Failure::params("`message.role` must be ROLE_USER."));
     }
+    check_history(sent.configuration.as_ref().and_then(|said| said.history_length))?;
+    let mut types = parts.iter().filter_map(|part| part.media_type.as_deref()).filter(|kind| !kind.is_empty());
+    if let Some(other) = types.find(|kind| !takes(kind)) {
+        let text = format!(
+            "The agent does not read {other:?}; `defaultInputModes` of its card lists what it reads."
+        );
+        return Err(Failure::content_type(text));
+    }
     Ok(sent)
 }
 
@@ -121,9 +145,10 @@ impl AgentAccess {
             Call::Send(sent) => self.send(&sent).await?,
             Call::Stream(sent) => return self.stream(&sent).await.map(CallResult::Follow),
             Call::Subscribe(asked) => {
+                let after = self.resumed_after()?;
                 let follow = match &self.backend {
-                    Backend::Runs(agent) => agent.subscribe(&asked.id).await?,
-                    Backend::Sessions(agent) => agent.subscribe(&asked.id).await?,
+                    Backend::Runs(agent) => agent.subscribe(&asked.id, after).await?,
+                    Backend::Sessions(agent) => agent.subscribe(&asked.id, after).await?,
                 };
                 return Ok(CallResult::Follow(follow));
             }

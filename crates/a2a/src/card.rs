@@ -5,6 +5,29 @@ use serde_json::{Value, json};
 
 use crate::access::{VERSION, VisibleAgent};
 
+/// The media types that a part of a message may have. Texts of other kinds are read as texts.
+const INPUT_MODES: [&str; 13] = [
+    "text/plain",
+    "text/markdown",
+    "text/html",
+    "text/csv",
+    "application/json",
+    "application/pdf",
+    "application/octet-stream",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "audio/mpeg",
+    "audio/wav",
+];
+
+/// Whether a part of a message may have this media type; its parameters do not matter.
+pub(crate) fn takes(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.starts_with("text/") || INPUT_MODES.contains(&&*essence)
+}
+
 /// What the two cards of an agent differ in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -47,7 +70,7 @@ pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value
             "scheme": "Bearer", "description": "The token of an agent of this server.",
         }}},
         "securityRequirements": [{"schemes": {"bearer": {"list": []}}}],
-        "defaultInputModes": ["text/plain", "application/json"],
+        "defaultInputModes": INPUT_MODES,
         "defaultOutputModes": ["text/plain", "application/json"],
         "skills": skills(seen, &description, extent),
     })
@@ -73,6 +96,18 @@ fn skills(seen: &VisibleAgent, description: &str, extent: Extent) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_media_type_is_one_of_the_cards_or_a_text() {
+        for media_type in
+            ["text/plain", "Text/Markdown; charset=utf-8", "text/x-rust", "application/json", "image/png"]
+        {
+            assert!(takes(media_type), "{media_type}");
+        }
+        for media_type in ["", "application/x-unknown", "image/*", "png", "application/json5"] {
+            assert!(!takes(media_type), "{media_type}");
+        }
+    }
 
     #[test]
     fn the_extended_card_says_more() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use a2a::{error_code, error_reason};
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use plenary_kernel::{Class, Refusal};
 use serde_json::{Value, json};
 use tonic::{Code, Status};
@@ -15,6 +15,8 @@ use crate::rooms::RoomRefusal;
 
 /// The domain of the specification's reasons.
 const DOMAIN: &str = "a2a-protocol.org";
+/// The reason of a token that admits something else.
+const INSUFFICIENT_SCOPE: &str = "INSUFFICIENT_SCOPE";
 const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 
 /// An error of the specification, or one of HTTP.
@@ -55,6 +57,10 @@ impl Failure {
 
     pub(crate) fn params(text: impl Into<String>) -> Self {
         Self::new(error_code::INVALID_PARAMS, StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(crate) fn content_type(text: impl Into<String>) -> Self {
+        Self::new(error_code::CONTENT_TYPE_NOT_SUPPORTED, StatusCode::BAD_REQUEST, text)
     }
 
     pub(crate) fn request(text: impl Into<String>) -> Self {
@@ -102,6 +108,11 @@ impl Failure {
     pub(crate) fn broken_off() -> Self {
         let text = "The task could not be followed any further; read it again, or subscribe to it.";
         Self::new(error_code::INTERNAL_ERROR, StatusCode::SERVICE_UNAVAILABLE, text)
+    }
+
+    /// Whether the token admits something else.
+    pub(crate) fn is_of_scope(&self) -> bool {
+        self.reason == INSUFFICIENT_SCOPE
     }
 
     /// Whether JSON-RPC tells it by the status too: what is not about the call itself.
@@ -177,11 +188,19 @@ impl Failure {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
+        headers.extend(challenge(self.status, self.is_of_scope()));
         response
     }
+}
+
+/// What a client learns of the token that it needs (RFC 6750, 3.1).
+pub(crate) fn challenge(status: StatusCode, is_of_scope: bool) -> Option<(HeaderName, HeaderValue)> {
+    let challenge = match status {
+        StatusCode::UNAUTHORIZED => "Bearer",
+        StatusCode::FORBIDDEN if is_of_scope => "Bearer error=\"insufficient_scope\"",
+        _ => return None,
+    };
+    Some((header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
 }
 
 impl From<Refusal> for Failure {
@@ -199,10 +218,16 @@ impl From<RoomRefusal> for Failure {
             (401, _) => {
                 Self { reason: "UNAUTHENTICATED", ..Self::new(error_code::INVALID_REQUEST, status, message) }
             }
+            (403, "insufficient_scope") => {
+                Self { reason: INSUFFICIENT_SCOPE, ..Self::new(error_code::INVALID_REQUEST, status, message) }
+            }
+            (403, _) => Self {
+                reason: "PERMISSION_DENIED",
+                ..Self::new(error_code::INVALID_REQUEST, status, message)
+            },
             (404, "run_not_found" | "thread_not_found") => Self::task_not_found(),
             (404, _) => Self::agent_not_found(),
-            (403, _)
-            | (409, "agent_stopped" | "run_not_active" | "thread_full" | "session_ended" | "not_joined") => {
+            (409, "agent_stopped" | "run_not_active" | "thread_full" | "session_ended" | "not_joined") => {
                 Self::unsupported(message)
             }
             (400 | 405 | 409 | 415 | 422, _) => Self::params(message),

@@ -10,6 +10,7 @@ mod keys;
 mod limits;
 mod openai;
 mod push;
+mod repeats;
 mod rest;
 mod rooms;
 mod routes;

@@ -22,6 +22,10 @@ pub(crate) const PAGE_DEFAULT: usize = 50;
 pub(crate) const LISTED_MAX: usize = 1_000;
 /// After so many events of sessions a list of tasks looks into no further session.
 pub(crate) const LISTED_EVENTS_MAX: usize = 20_000;
+/// How many seconds a client may use a card without asking whether it has changed.
+pub(crate) const CARD_SECONDS: u32 = 60;
+/// Most tasks that one message begins under keys, each after the end of the one before; after them each repetition is new.
+pub(crate) const REPEATS_MAX: usize = 8;
 /// Most parts of a message.
 pub(crate) const PARTS_MAX: usize = 256;
 /// Most push configurations of one task.

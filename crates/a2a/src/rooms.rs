@@ -36,13 +36,6 @@ pub(crate) struct RoomReply {
     pub(crate) value: Value,
 }
 
-impl RoomReply {
-    /// A header as text.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-}
-
 impl RoomRefusal {
     fn read(status: StatusCode, body: &[u8]) -> Self {
         let value: Value = serde_json::from_slice(body).unwrap_or_default();

@@ -3,12 +3,17 @@
 
 use axum::{
     Router,
+    body::Body,
     extract::{Path, State},
     response::Response,
 };
-use http::{Method, header, request::Parts};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault};
-use plenary_kernel::Class;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, ranges::is_known};
+use plenary_kernel::{
+    Class,
+    json::{Nulls, canonical, digest},
+};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -17,6 +22,7 @@ use crate::{
     failure::Failure,
     grpc,
     keys::SET_PATH,
+    limits::CARD_SECONDS,
     openai, rest, rpc,
 };
 
@@ -34,6 +40,7 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .without_key()
         .path_parameter::<String>("agent", "The agent, `owner.name`.")
         .errors(Class::Unauthenticated, &["UNAUTHENTICATED"])
+        .errors(Class::Forbidden, &["INSUFFICIENT_SCOPE", "PERMISSION_DENIED"])
         .errors(Class::NotFound, &["AGENT_NOT_FOUND"])
         .error_body::<Map<String, Value>>()
 }
@@ -91,7 +98,7 @@ fn binding_operations() -> Vec<Operation<A2a>> {
         .description(
             "The JSON-RPC binding of Agent2Agent 1.0: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, \
              SubscribeToTask, GetExtendedAgentCard, and Create-, Get-, List- and DeleteTaskPushNotificationConfig. A streaming method is answered with server-sent events. The header \
-             `A2A-Version: 1.0` is required.",
+             `A2A-Version: 1.0` is required. A message under an `Idempotency-Key` is the same one also after the end of its task.",
         )
         .request::<Map<String, Value>>()
         .reply::<Map<String, Value>>()
@@ -111,13 +118,15 @@ fn binding_operations() -> Vec<Operation<A2a>> {
     let write_doc = doc("a2a.write", Method::POST, "/a2a/{agent}/{*path}", "Ask an agent (A2A 1.0, HTTP+JSON)")
         .description(
             "`message:send`, `message:stream`, `tasks/{id}:cancel`, `tasks/{id}:subscribe` and `tasks/{id}/pushNotificationConfigs` of the HTTP+JSON binding of \
-             Agent2Agent 1.0. The header `A2A-Version: 1.0` is required.",
+             Agent2Agent 1.0. The header `A2A-Version: 1.0` is required. A message under an `Idempotency-Key` is the same one also \
+             after the end of its task.",
         )
         .path_parameter::<String>("path", "The path of the binding.")
         .optional_request::<Map<String, Value>>()
         .reply_type("application/a2a+json")
         .or_reply_type("text/event-stream")
         .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
+        .errors(Class::Malformed, &["CONTENT_TYPE_NOT_SUPPORTED"])
         .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"])
         .answers_page();
     let delete_doc = doc(
@@ -187,21 +196,38 @@ async fn show_own(State(a2a): State<A2a>, parts: Parts) -> Response {
 
 impl A2a {
     async fn show(&self, parts: &Parts, agent: &str) -> Response {
-        let seen = if parts.headers.contains_key(header::AUTHORIZATION) {
-            self.access(parts, agent).await.map(|access| (access.rooms, access.seen))
+        self.card_response(parts, agent).await.unwrap_or_else(|failure| failure.rest_response())
+    }
+
+    /// Section 8.6: the card, or that the client has it.
+    async fn card_response(&self, parts: &Parts, agent: &str) -> Result<Response, Failure> {
+        let is_public = !parts.headers.contains_key(header::AUTHORIZATION);
+        let (rooms, seen) = if is_public {
+            self.shown(parts, agent).await?
         } else {
-            self.shown(parts, agent).await
+            let access = self.access(parts, agent).await?;
+            (access.rooms, access.seen)
         };
-        let signed = match seen {
-            Ok((rooms, seen)) => {
-                let base_url = rooms.base_url();
-                self.signed(card(&seen, &base_url, Extent::Public), &base_url).await
-            }
-            Err(failure) => Err(failure),
+        let base_url = rooms.base_url();
+        let card = card(&seen, &base_url, Extent::Public);
+        // No two signatures are alike, so the tag is that of the content, and weak.
+        let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest(&canonical(&card, Nulls::Keep))));
+        let mut response = if is_known(&parts.headers, &tag) {
+            let mut known = Response::new(Body::empty());
+            *known.status_mut() = StatusCode::NOT_MODIFIED;
+            known
+        } else {
+            rpc::json_response(&self.signed(card, &base_url).await?)
         };
-        match signed {
-            Ok(card) => rpc::json_response(&card),
-            Err(failure) => failure.rest_response(),
+        let reach = if is_public { "public" } else { "private" };
+        let headers = response.headers_mut();
+        for (name, value) in [
+            (header::ETAG, format!("W/{tag}")),
+            (header::CACHE_CONTROL, format!("{reach}, max-age={CARD_SECONDS}")),
+            (header::VARY, "authorization".to_owned()),
+        ] {
+            headers.insert(name, HeaderValue::try_from(value).map_err(|_| Failure::stopping())?);
         }
+        Ok(response)
     }
 }

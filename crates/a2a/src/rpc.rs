@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use http::{HeaderValue, header, request::Parts};
+use http::{HeaderValue, StatusCode, header, request::Parts};
 use plenary_edge::JsonBody;
 use serde_json::{Map, Value, json};
 
@@ -28,11 +28,18 @@ pub(crate) async fn call(
     parts: Parts,
     JsonBody(body): JsonBody,
 ) -> Response {
-    let access = match a2a.access(&parts, &agent).await {
-        Ok(access) => access,
-        Err(failure) => return failure.rpc_response(&Value::Null),
-    };
+    let access = a2a.access(&parts, &agent).await;
+    // Without a token nothing of a request is read.
+    if let Err(failure) = &access
+        && failure.status == StatusCode::UNAUTHORIZED
+    {
+        return failure.rpc_response(&Value::Null);
+    }
     let sent: Result<Value, _> = body.and_then(|body| body.parse());
+    let access = match access {
+        Ok(access) => access,
+        Err(failure) => return failure.rpc_response(&sent.map(|sent| id_of(&sent)).unwrap_or_default()),
+    };
     let mut sent = match sent {
         Ok(Value::Object(sent)) => sent,
         Ok(_) => {
@@ -41,7 +48,7 @@ pub(crate) async fn call(
         Err(refusal) => return Failure::body(refusal).rpc_response(&Value::Null),
     };
     let id = match sent.remove("id") {
-        Some(id @ (Value::String(_) | Value::Number(_) | Value::Null)) => id,
+        Some(id) if is_id(&id) => id,
         // A notification has no answer, and nothing here is worth one.
         _ => return Failure::request("`id` must be a string or a number.").rpc_response(&Value::Null),
     };
@@ -55,6 +62,15 @@ pub(crate) async fn call(
         Ok(CallResult::Follow(follow)) => follow.into_response(Some(id)),
         Err(failure) => failure.rpc_response(&id),
     }
+}
+
+fn is_id(id: &Value) -> bool {
+    matches!(id, Value::String(_) | Value::Number(_) | Value::Null)
+}
+
+/// The id of a call that is refused before it is read, if it has one.
+fn id_of(sent: &Value) -> Value {
+    sent.get("id").filter(|id| is_id(id)).cloned().unwrap_or_default()
 }
 
 fn envelope(mut sent: Map<String, Value>) -> Result<Envelope, Failure> {

@@ -8,7 +8,7 @@ use a2a::{
     Artifact, ListTasksRequest, ListTasksResponse, Message, Part, PartContent, SendMessageRequest,
     StreamResponse, Task,
 };
-use axum::body::BodyDataStream;
+use axum::{body::BodyDataStream, response::Response};
 use chrono::{DateTime, Utc};
 use futures_util::StreamExt as _;
 use http::Method;
@@ -17,10 +17,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     failure::Failure,
-    limits::{EVENT_BYTES_MAX, INLINE_BYTES_MAX, LISTED_MAX, PAGE_DEFAULT, PAGE_MAX, TASK_BYTES_MAX},
-    rooms::{RoomClient, RoomRefusal, RoomReply, encoded},
+    limits::{
+        EVENT_BYTES_MAX, INLINE_BYTES_MAX, LISTED_MAX, PAGE_DEFAULT, PAGE_MAX, REPEATS_MAX, TASK_BYTES_MAX,
+    },
+    repeats::{MessageKeys, is_replayed},
+    rooms::{RoomClient, RoomRefusal, encoded},
     stream::{Follow, Update},
-    task::{TaskSnapshot, state_of},
+    task::{TaskSnapshot, state_by},
 };
 
 /// How long a cancel waits for the run's end: longer than an agent is given to stop.
@@ -35,6 +38,7 @@ const QUESTIONS_MAX: usize = 16;
 #[derive(Clone)]
 pub(crate) struct HostedAgent {
     pub(crate) rooms: RoomClient,
+    pub(crate) keys: MessageKeys,
     /// Its name in paths, `owner.name`.
     pub(crate) name: String,
 }
@@ -56,12 +60,9 @@ impl HostedAgent {
             let before = self.resume(task, &sent.message).await?;
             return Ok(Follow::Run(Box::new(self.follow(task, before).await?)));
         }
-        let (path, body, key) = (self.path("/stream_request"), request(sent), key(sent));
-        let response = self.rooms.open(Method::POST, &path, Some(&body), Some(&key)).await?;
-        let header = |name: &str| response.headers().get(name)?.to_str().ok();
-        let (run, thread) =
-            (header("x-run-id").unwrap_or_default(), header("x-thread-id").unwrap_or_default());
-        let snapshot = TaskSnapshot::new(run, thread, &self.rooms.base_url());
+        let response = self.begin("/stream_request", sent).await?;
+        let StartedRun { run, thread } = begun(&response);
+        let snapshot = TaskSnapshot::new(&run, &thread, &self.rooms.base_url());
         let body = response.into_body().into_data_stream();
         Ok(Follow::Run(Box::new(RunFeed::new(self.clone(), snapshot, body, 0))))
     }
@@ -72,11 +73,40 @@ impl HostedAgent {
             self.resume(task, &sent.message).await?;
             return self.task(task).await;
         }
-        let yes = self.rooms.post(&self.path("/run"), &request(sent), Some(&key(sent))).await?;
-        let StartedRun { run, thread } = begun(&yes);
+        let response = self.begin("/run", sent).await?;
+        let StartedRun { run, thread } = begun(&response);
+        if is_replayed(response.headers()) {
+            return self.task(&run).await;
+        }
         let mut snapshot = TaskSnapshot::new(&run, &thread, &self.rooms.base_url());
         snapshot.set_status("queued", Some(Utc::now()));
         Ok(snapshot.task())
+    }
+
+    /// Begins a run with a message. Section 3.3.1: the same message is the same run as long as that goes on; after its end it
+    /// is a new one.
+    async fn begin(&self, path: &str, sent: &SendMessageRequest) -> Result<Response, Failure> {
+        let (path, body) = (self.path(path), request(sent));
+        let (mut over, mut repeats) = (None::<String>, 0);
+        loop {
+            let key = (repeats < REPEATS_MAX).then(|| self.keys.key(&body, over.as_deref()));
+            let response = self.rooms.open(Method::POST, &path, Some(&body), key.as_deref()).await?;
+            let run = begun(&response).run;
+            let may_be_over = key.is_some() && !self.keys.is_given() && is_replayed(response.headers());
+            if !may_be_over || !self.is_over(&run).await? {
+                return Ok(response);
+            }
+            (over, repeats) = (Some(run), repeats + 1);
+        }
+    }
+
+    /// Whether a run is over, or gone.
+    async fn is_over(&self, run: &str) -> Result<bool, Failure> {
+        match self.report(run).await {
+            Ok(report) => Ok(state_by(&report).is_terminal()),
+            Err(no) if no.status == http::StatusCode::NOT_FOUND => Ok(true),
+            Err(no) => Err(no),
+        }
     }
 
     /// Answers what a run waits for; gives the number of the event that asked, or 0 if the message was taken before: then the
@@ -107,7 +137,7 @@ impl HostedAgent {
         }
         Err(match report["status"].as_str().unwrap_or_default() {
             "queued" | "running" => Failure::unsupported("The task does not wait for a message."),
-            "waiting" => Failure::params("`message.messageId` was used for another message."),
+            "waiting" => Failure::params("The `Idempotency-Key` was used for another message."),
             _ => Failure::unsupported("The task is over; send a message without `taskId`."),
         })
     }
@@ -116,9 +146,9 @@ impl HostedAgent {
     async fn answer(&self, run: &str, message: &Message, keys: &Value) -> Result<bool, RoomRefusal> {
         let answers = answers(keys, message);
         let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answers});
-        let key = format!("a2a-{}", message.message_id);
+        let key = self.keys.key(&json!([run, message]), None);
         let yes = self.rooms.post(&self.path("/run"), &body, Some(&key)).await?;
-        Ok(yes.header("idempotency-replayed").is_none())
+        Ok(!is_replayed(&yes.headers))
     }
 
     /// The newest questions of a run, in order: the number of the event that asked, and the keys.
@@ -168,11 +198,17 @@ impl HostedAgent {
 
     /// A task and everything that was said in it.
     async fn load(&self, run: &str) -> Result<TaskSnapshot, Failure> {
+        Ok(self.load_until(run, u64::MAX).await?.0)
+    }
+
+    /// A task as it was after the event with this number, and the number of its last one.
+    async fn load_until(&self, run: &str, until: u64) -> Result<(TaskSnapshot, u64), Failure> {
         let report = self.report(run).await?;
         let thread = report["thread_id"].as_str().unwrap_or_default();
         let at = time(&report["updated_at"]);
         let mut snapshot = TaskSnapshot::new(run, thread, &self.rooms.base_url());
-        let until = report["last_event_id"].as_u64().unwrap_or_default();
+        let last = report["last_event_id"].as_u64().unwrap_or_default();
+        let until = until.min(last);
         while snapshot.last < until {
             let path = format!("/get_events?run_id={}&since={}", encoded(run), snapshot.last);
             let page = self.rooms.get(&self.path(&path)).await?;
@@ -184,24 +220,29 @@ impl HostedAgent {
                 snapshot.apply(event, at.unwrap_or_default());
             }
         }
-        snapshot.set_status(report["status"].as_str().unwrap_or_default(), at);
-        Ok(snapshot)
+        if until == last {
+            snapshot.set_report(&report, at);
+        }
+        Ok((snapshot, last))
     }
 
-    /// Follows a task that is not over.
-    pub(crate) async fn subscribe(&self, run: &str) -> Result<Follow, Failure> {
-        let following = self.follow(run, u64::MAX).await?;
-        if following.snapshot.is_over() {
+    /// Follows a task that is not over; `after` is the last event that its client has.
+    pub(crate) async fn subscribe(&self, run: &str, after: Option<u64>) -> Result<Follow, Failure> {
+        let (snapshot, last) = self.load_until(run, after.unwrap_or(u64::MAX)).await?;
+        if snapshot.is_over() {
             return Err(Failure::unsupported("The task is over."));
         }
-        Ok(Follow::Run(Box::new(following)))
+        // Who subscribes sees in the task itself what it waits for now; who resumes sees it in the last event.
+        let before = if snapshot.last < last { last - 1 } else { snapshot.last };
+        Ok(Follow::Run(Box::new(self.feed(run, snapshot, before).await?)))
     }
 
     /// Follows a task to its end, or to a question that it asks behind the event `before`: earlier ones were answered.
     async fn follow(&self, run: &str, before: u64) -> Result<RunFeed, Failure> {
-        let snapshot = self.load(run).await?;
-        // Who subscribes sees in the task itself what it waits for now.
-        let before = if before == u64::MAX { snapshot.last } else { before };
+        self.feed(run, self.load(run).await?, before).await
+    }
+
+    async fn feed(&self, run: &str, snapshot: TaskSnapshot, before: u64) -> Result<RunFeed, Failure> {
         let since = if snapshot.last > 0 { format!("&since={}", snapshot.last) } else { String::new() };
         let path = self.path(&format!("/get_events?run_id={}&stream=true{since}", encoded(run)));
         let body = self.rooms.open(Method::GET, &path, None, None).await?.into_body().into_data_stream();
@@ -215,7 +256,7 @@ impl HostedAgent {
             Err(no) if no.code == "run_not_active" => return Err(Failure::not_cancelable()),
             other => other?,
         };
-        let mut following = self.follow(run, u64::MAX - 1).await?;
+        let mut following = self.follow(run, u64::MAX).await?;
         let over = async { while let Ok(Some(_)) = following.next().await {} };
         // Whoever waits in vain sees where it stands.
         let _late = tokio::time::timeout(CANCEL_WAIT, over).await;
@@ -236,8 +277,7 @@ impl HostedAgent {
         let mut left = runs.iter().peekable();
         while let Some(run) = left.next() {
             let report = self.report(run).await?;
-            let (state, at) =
-                (state_of(report["status"].as_str().unwrap_or_default()), time(&report["updated_at"]));
+            let (state, at) = (state_by(&report), time(&report["updated_at"]));
             let is_wanted = asked.status.as_ref().is_none_or(|status| *status == state)
                 && asked.status_timestamp_after.is_none_or(|after| at >= Some(after));
             if !is_wanted {
@@ -294,11 +334,24 @@ impl HostedAgent {
         let path = format!("/artifacts/{}", encoded(&artifact.artifact_id));
         let Ok(response) = self.rooms.open(Method::GET, &path, None, None).await else { return };
         let Ok(bytes) = plenary_outward::within(response.into_body(), bytes_max).await else { return };
-        let is_text = part.media_type.as_deref().is_some_and(|kind| kind.starts_with("text/"));
-        part.content = match String::from_utf8(bytes.to_vec()) {
-            Ok(text) if is_text => PartContent::Text(text),
-            Ok(_) | Err(_) => PartContent::Raw(bytes.to_vec()),
-        };
+        part.content = content(part.media_type.as_deref().unwrap_or_default(), bytes.into());
+    }
+}
+
+/// The content of an artifact as that of a part: texts and JSON as they are, all others as bytes.
+fn content(media_type: &str, bytes: Vec<u8>) -> PartContent {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence.starts_with("text/") {
+        return String::from_utf8(bytes)
+            .map_or_else(|no| PartContent::Raw(no.into_bytes()), PartContent::Text);
+    }
+    // What is no strict JSON, or would lose digits, stays as it is.
+    let is_json = essence == "application/json" || essence.ends_with("+json");
+    let value =
+        || plenary_kernel::json::check(&bytes).ok().and_then(|()| serde_json::from_slice(&bytes).ok());
+    match is_json.then(value).flatten() {
+        Some(value) => PartContent::Data(value),
+        None => PartContent::Raw(bytes),
     }
 }
 
@@ -325,7 +378,7 @@ pub(crate) struct RunFeed {
 
 impl RunFeed {
     fn new(hosted: HostedAgent, snapshot: TaskSnapshot, body: BodyDataStream, before: u64) -> Self {
-        let waiting = [Update::Event(Box::new(StreamResponse::Task(snapshot.task())))].into();
+        let waiting = [Update::snapshot(snapshot.task(), snapshot.last)].into();
         let is_paused = snapshot.is_over() || (snapshot.is_paused() && snapshot.last > before);
         let parser = Parser::holding(EVENT_BYTES_MAX);
         Self { hosted, snapshot, body, parser, items: VecDeque::new(), waiting, before, is_paused }
@@ -362,10 +415,11 @@ impl RunFeed {
         let value: Value = serde_json::from_str(&event.data).unwrap_or_default();
         if event.name == "TextDelta" {
             let updates = self.snapshot.apply_delta(&value);
-            self.waiting.extend(updates.map(|update| Update::Event(Box::new(update))));
+            self.waiting.extend(updates.map(|update| Update::Event(Box::new(update), None)));
             return;
         }
-        let mut updates = self.snapshot.apply(&value, Utc::now());
+        let at = self.time_of(&value).await;
+        let mut updates = self.snapshot.apply(&value, at);
         for update in &mut updates {
             if let StreamResponse::ArtifactUpdate(update) = update
                 && let Some(bytes) = inline_bytes(&update.artifact)
@@ -374,20 +428,27 @@ impl RunFeed {
                 self.snapshot.fill(&update.artifact);
             }
         }
-        self.waiting.extend(updates.into_iter().map(|update| Update::Event(Box::new(update))));
+        self.waiting.extend(Update::numbered(updates, self.snapshot.last));
         self.is_paused =
             self.snapshot.is_over() || (self.snapshot.is_paused() && self.snapshot.last > self.before);
     }
+
+    /// When an event was: of one that changes where the task stands, as the run says it, like all that read the task.
+    async fn time_of(&self, event: &Value) -> DateTime<Utc> {
+        if !matches!(event["type"].as_str(), Some("WaitForInput" | "RunCompleted")) {
+            return Utc::now();
+        }
+        let report = self.hosted.report(event["run_id"].as_str().unwrap_or_default()).await;
+        report.ok().and_then(|report| time(&report["updated_at"])).unwrap_or_else(Utc::now)
+    }
 }
 
-fn begun(yes: &RoomReply) -> StartedRun {
-    let header = |name| yes.header(name).unwrap_or_default().to_owned();
+fn begun(response: &Response) -> StartedRun {
+    let header = |name| {
+        let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().to_owned()
+    };
     StartedRun { run: header("x-run-id"), thread: header("x-thread-id") }
-}
-
-/// Section 3.3.1: a message that comes again is the same message.
-fn key(sent: &SendMessageRequest) -> String {
-    format!("a2a-{}", sent.message.message_id)
 }
 
 /// A message as a request to an agent: its text as the input, and all of it beside that.

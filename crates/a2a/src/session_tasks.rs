@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     failure::Failure,
-    limits::{LISTED_EVENTS_MAX, LISTED_MAX, TASK_BYTES_MAX},
+    limits::{LISTED_EVENTS_MAX, LISTED_MAX, REPEATS_MAX, TASK_BYTES_MAX},
+    repeats::{MessageKeys, is_replayed},
     rooms::{RoomClient, RoomRefusal, encoded},
     run_tasks::{self, page_size},
     stream::{Follow, Update},
@@ -37,6 +38,7 @@ pub(crate) struct SessionAgent {
     /// The server is about to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) rooms: RoomClient,
+    pub(crate) keys: MessageKeys,
     /// The caller, if it is an agent: only agents send messages.
     pub(crate) me: Option<AgentHandle>,
     pub(crate) handle: AgentHandle,
@@ -84,7 +86,7 @@ impl SessionAgent {
     /// Sends a message and follows its task.
     pub(crate) async fn stream(&self, sent: &SendMessageRequest) -> Result<Follow, Failure> {
         let at = self.post_message(sent).await?;
-        Ok(Follow::Session(Box::new(self.follow(at).await?)))
+        Ok(Follow::Session(Box::new(self.follow(at, None).await?)))
     }
 
     /// Sends a message and comes back with the task at once.
@@ -97,33 +99,64 @@ impl SessionAgent {
         let message = &sent.message;
         let metadata = json!({"a2a": {"message_id": message.message_id, "metadata": message.metadata}});
         let body = json!({"content": content(&message.parts), "metadata": metadata});
-        let key = format!("a2a-{}", message.message_id);
         if let Some(task) = &message.task_id {
             let at = TaskPosition::read(task)?;
             if message.context_id.as_ref().is_some_and(|context| *context != at.session) {
                 return Err(Failure::params("`contextId` is not that of the task."));
             }
             let mut earlier = SessionTask::new(at.clone(), self);
-            earlier.sought = Some(message.message_id.clone());
+            earlier.sought = Some(body.clone());
             let task = self.load_into(earlier).await?;
             // Section 3.3.1: a message that comes again was taken when it came first, whatever became of the task since.
             if task.is_over() && !task.is_sought_found {
                 return Err(Failure::unsupported("The task is over; send a message without `taskId`."));
             }
+            let key = self.keys.key(&json!([at.id(), body]), None);
             self.rooms.post(&at.path("/messages"), &body, Some(&key)).await.map_err(missing)?;
             return Ok(at);
         }
         if let Some(session) = &message.context_id {
             self.check_session(session).await?;
-            let path = path(session, "/messages");
-            let yes = self.rooms.post(&path, &body, Some(&key)).await.map_err(missing)?;
-            let sequence = yes.value["sequence"].as_u64().unwrap_or_default();
-            return Ok(TaskPosition { session: session.clone(), sequence });
+            return self.post_once(&path(session, "/messages"), &body, message.context_id.as_deref()).await;
         }
         let body = json!({"invite": [self.handle.as_str()], "initial_message": body});
-        let opened = self.rooms.post("/sessions", &body, Some(&key)).await?.value;
-        let session = opened["session_id"].as_str().unwrap_or_default().to_owned();
-        Ok(TaskPosition { session, sequence: opened["sequence"].as_u64().unwrap_or(1) })
+        self.post_once("/sessions", &body, None).await
+    }
+
+    /// Posts what begins a task, in a session or in a new one. Section 3.3.1: the same message is the same task as long as
+    /// that goes on; after its end it is a new one.
+    async fn post_once(
+        &self,
+        path: &str,
+        body: &Value,
+        session: Option<&str>,
+    ) -> Result<TaskPosition, Failure> {
+        let sent = json!([path, body]);
+        let (mut over, mut repeats) = (None::<String>, 0);
+        loop {
+            let key = (repeats < REPEATS_MAX).then(|| self.keys.key(&sent, over.as_deref()));
+            let reply = self.rooms.post(path, body, key.as_deref()).await;
+            let reply = reply.map_err(|no| if session.is_some() { missing(no) } else { no.into() })?;
+            let opened = reply.value["session_id"].as_str();
+            let at = TaskPosition {
+                session: session.or(opened).unwrap_or_default().to_owned(),
+                sequence: reply.value["sequence"].as_u64().unwrap_or(1),
+            };
+            let may_be_over = key.is_some() && !self.keys.is_given() && is_replayed(&reply.headers);
+            if !may_be_over || !self.is_over(&at).await? {
+                return Ok(at);
+            }
+            (over, repeats) = (Some(at.id()), repeats + 1);
+        }
+    }
+
+    /// Whether a task is over, or gone.
+    async fn is_over(&self, at: &TaskPosition) -> Result<bool, Failure> {
+        match self.load(at.clone()).await {
+            Ok(task) => Ok(task.is_over()),
+            Err(no) if no.status == http::StatusCode::NOT_FOUND => Ok(true),
+            Err(no) => Err(no),
+        }
     }
 
     /// Whether a session has or had the agent as a participant.
@@ -164,11 +197,24 @@ impl SessionAgent {
     }
 
     /// Applies the events that a task has not seen yet; gives what a client that streams gets of them.
-    async fn read_on(&self, task: &mut SessionTask, page_max: usize) -> Result<Vec<StreamResponse>, Failure> {
+    async fn read_on(&self, task: &mut SessionTask, page_max: usize) -> Result<Vec<Update>, Failure> {
+        self.read_until(task, u64::MAX, page_max).await
+    }
+
+    /// The same, up to the event with this sequence.
+    async fn read_until(
+        &self,
+        task: &mut SessionTask,
+        until: u64,
+        page_max: usize,
+    ) -> Result<Vec<Update>, Failure> {
         let mut updates = Vec::new();
         let (session, after) = (task.position.session.clone(), task.snapshot.last);
         let take = |event: &Value| {
-            updates.extend(task.apply(event));
+            if event["sequence"].as_u64() > Some(until) {
+                return ControlFlow::Break(());
+            }
+            updates.extend(Update::numbered(task.apply(event), task.snapshot.last));
             if task.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         self.each_event(&session, after, page_max, take).await?;
@@ -180,9 +226,14 @@ impl SessionAgent {
         self.load_into(SessionTask::new(at, self)).await
     }
 
-    async fn load_into(&self, mut task: SessionTask) -> Result<SessionTask, Failure> {
+    async fn load_into(&self, task: SessionTask) -> Result<SessionTask, Failure> {
+        self.load_until(task, u64::MAX).await
+    }
+
+    /// A task as it was after the event with this sequence.
+    async fn load_until(&self, mut task: SessionTask, until: u64) -> Result<SessionTask, Failure> {
         self.check_session(&task.position.session).await?;
-        self.read_on(&mut task, PAGE_EVENTS).await?;
+        self.read_until(&mut task, until, PAGE_EVENTS).await?;
         if task.is_found { Ok(task) } else { Err(Failure::task_not_found()) }
     }
 
@@ -191,19 +242,20 @@ impl SessionAgent {
         Ok(self.load(TaskPosition::read(id)?).await?.snapshot.task())
     }
 
-    /// Follows a task that is not over.
-    pub(crate) async fn subscribe(&self, id: &str) -> Result<Follow, Failure> {
-        let following = self.follow(TaskPosition::read(id)?).await?;
+    /// Follows a task that is not over; `after` is the last event that its client has.
+    pub(crate) async fn subscribe(&self, id: &str, after: Option<u64>) -> Result<Follow, Failure> {
+        let following = self.follow(TaskPosition::read(id)?, after).await?;
         if following.task.is_over() {
             return Err(Failure::unsupported("The task is over."));
         }
         Ok(Follow::Session(Box::new(following)))
     }
 
-    async fn follow(&self, at: TaskPosition) -> Result<SessionFeed, Failure> {
+    async fn follow(&self, at: TaskPosition, after: Option<u64>) -> Result<SessionFeed, Failure> {
         let woken = self.wakeups.follow(&at.session);
-        let task = self.load(at).await?;
-        let waiting = [Update::Event(Box::new(StreamResponse::Task(task.snapshot.task())))].into();
+        let until = after.map_or(u64::MAX, |after| after.max(at.sequence));
+        let task = self.load_until(SessionTask::new(at, self), until).await?;
+        let waiting = [Update::snapshot(task.snapshot.task(), task.snapshot.last)].into();
         Ok(SessionFeed { agent: self.clone(), task, woken, waiting })
     }
 
@@ -315,8 +367,8 @@ struct SessionTask {
     snapshot: TaskSnapshot,
     /// Whether its message has come, and is the caller's.
     is_found: bool,
-    /// A message of the caller that is looked for by its id, and whether it has come.
-    sought: Option<String>,
+    /// A message of the caller that is looked for, and whether it has come.
+    sought: Option<Value>,
     is_sought_found: bool,
     /// Whether the agent was invited or joined; whoever opened the session was neither.
     has_come: bool,
@@ -403,8 +455,11 @@ impl SessionTask {
                 return self.reply(payload, when);
             }
             "session.message" if self.sought.is_some() && self.is_message_of_caller(event) => {
-                let id = payload["metadata"]["a2a"]["message_id"].as_str();
-                self.is_sought_found |= id == self.sought.as_deref();
+                let is_same = |sought: &Value| {
+                    sought["content"] == payload["content"]
+                        && sought["metadata"]["a2a"]["message_id"] == payload["metadata"]["a2a"]["message_id"]
+                };
+                self.is_sought_found |= self.sought.as_ref().is_some_and(is_same);
                 return Vec::new();
             }
             "session.left" if is_agent("agent") && !is_behind => {
@@ -460,7 +515,7 @@ impl SessionFeed {
             tokio::pin!(woken);
             woken.as_mut().enable();
             let updates = self.agent.read_on(&mut self.task, PAGE_EVENTS).await?;
-            self.waiting.extend(updates.into_iter().map(|update| Update::Event(Box::new(update))));
+            self.waiting.extend(updates);
             if self.waiting.is_empty() && !self.task.is_over() {
                 // A lost wake-up is only late.
                 let again = tokio::time::sleep(Duration::from_millis(KEEPALIVE_MS));

@@ -13,10 +13,26 @@ use crate::{failure::Failure, run_tasks, session_tasks};
 
 /// What comes of a task that is followed.
 pub(crate) enum Update {
-    /// An event for its client.
-    Event(Box<StreamResponse>),
+    /// An event for its client; with the number of what it tells, if that is all told with it.
+    Event(Box<StreamResponse>, Option<u64>),
     /// No event, but the task goes on.
     Alive,
+}
+
+impl Update {
+    /// The task as it was after the event with this number; 0 is none.
+    pub(crate) fn snapshot(task: Task, last: u64) -> Self {
+        Self::Event(Box::new(StreamResponse::Task(task)), (last > 0).then_some(last))
+    }
+
+    /// What one event tells: the last has its number, so that nothing is missed by whoever resumes there.
+    pub(crate) fn numbered(updates: Vec<StreamResponse>, number: u64) -> impl Iterator<Item = Self> {
+        let count = updates.len();
+        let numbered = move |(nth, update): (usize, StreamResponse)| {
+            Self::Event(Box::new(update), (nth + 1 == count).then_some(number))
+        };
+        updates.into_iter().enumerate().map(numbered)
+    }
 }
 
 /// A task that is followed.
@@ -56,7 +72,7 @@ impl Follow {
                 match follow.next().await {
                     Ok(None) => return None,
                     Ok(Some(Update::Alive)) => {}
-                    Ok(Some(Update::Event(update))) => return Some((Ok(json!(update)), Some(follow))),
+                    Ok(Some(Update::Event(update, _))) => return Some((Ok(json!(update)), Some(follow))),
                     Err(failure) => return Some((Err(failure), None)),
                 }
             }
@@ -80,23 +96,24 @@ impl Pieces for FeedState {
         if self.has_failed {
             return Ok(None);
         }
-        let data = match (self.follow.next().await, &self.id) {
+        let (data, number) = match (self.follow.next().await, &self.id) {
             (Ok(None), _) => return Ok(None),
             (Ok(Some(Update::Alive)), _) => return Ok(Some(Bytes::from_static(KEEPALIVE.as_bytes()))),
-            (Ok(Some(Update::Event(update))), Some(id)) => {
-                json!({"jsonrpc": "2.0", "id": id, "result": update})
+            (Ok(Some(Update::Event(update, number))), Some(id)) => {
+                (json!({"jsonrpc": "2.0", "id": id, "result": update}), number)
             }
-            (Ok(Some(Update::Event(update))), None) => json!(update),
+            (Ok(Some(Update::Event(update, number))), None) => (json!(update), number),
             // A stream that just ended would say that the task has come to rest.
             (Err(failure), Some(id)) => {
                 self.has_failed = true;
-                failure.rpc_body(id)
+                (failure.rpc_body(id), None)
             }
             (Err(failure), None) => {
                 self.has_failed = true;
-                failure.rest_body()
+                (failure.rest_body(), None)
             }
         };
-        Ok(Some(format!("data: {data}\n\n").into()))
+        let id = number.map(|number| format!("id: {number}\n")).unwrap_or_default();
+        Ok(Some(format!("{id}data: {data}\n\n").into()))
     }
 }

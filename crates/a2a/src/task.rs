@@ -86,7 +86,16 @@ impl TaskSnapshot {
 
     /// Takes over the status that the agent's room reports, and since when.
     pub(crate) fn set_status(&mut self, status: &str, at: Option<DateTime<Utc>>) {
-        self.state = state_of(status);
+        self.enter(state_of(status), at);
+    }
+
+    /// The same, by the report of a run.
+    pub(crate) fn set_report(&mut self, report: &Value, at: Option<DateTime<Utc>>) {
+        self.enter(state_by(report), at);
+    }
+
+    fn enter(&mut self, state: TaskState, at: Option<DateTime<Utc>>) {
+        self.state = state;
         if self.state != TaskState::InputRequired && !self.state.is_terminal() {
             self.message = None;
         }
@@ -139,8 +148,8 @@ impl TaskSnapshot {
                 vec![Part::text(result)],
             )));
         }
-        let state = state_of(reason);
-        let why = event["error"].as_str().filter(|_| state == TaskState::Failed);
+        let state = ended(state_of(reason), event);
+        let why = event["error"].as_str().filter(|_| is_refusal(&state));
         let message = why.map(|why| self.agent_message(vec![Part::text(why)]));
         updates.push(self.set_state(state, message, at));
         updates
@@ -236,13 +245,13 @@ impl TaskSnapshot {
     /// Where it stands by the report of its run, for a list, which leaves out what was said.
     pub(crate) fn report(&mut self, report: &Value, at: Option<DateTime<Utc>>) {
         self.last = report["last_event_id"].as_u64().unwrap_or_default();
-        self.set_status(report["status"].as_str().unwrap_or_default(), at);
+        self.set_report(report, at);
         self.message = match (&self.state, report["error"].as_str()) {
             (TaskState::InputRequired, _) => {
                 let keys = report["request_keys"].as_object().cloned().unwrap_or_default();
                 Some(self.question_message(keys))
             }
-            (TaskState::Failed, Some(why)) => Some(self.agent_message(vec![Part::text(why)])),
+            (state, Some(why)) if is_refusal(state) => Some(self.agent_message(vec![Part::text(why)])),
             _ => None,
         };
     }
@@ -271,7 +280,7 @@ impl TaskSnapshot {
 }
 
 /// A task's state by a run's status, or by how it ended.
-pub(crate) fn state_of(status: &str) -> TaskState {
+fn state_of(status: &str) -> TaskState {
     match status {
         "queued" => TaskState::Submitted,
         "running" => TaskState::Working,
@@ -281,6 +290,20 @@ pub(crate) fn state_of(status: &str) -> TaskState {
         "error" => TaskState::Failed,
         _ => TaskState::Unspecified,
     }
+}
+
+/// The state of a run that has ended in one: the agent may not have taken the request.
+fn ended(state: TaskState, end: &Value) -> TaskState {
+    if state == TaskState::Failed && end["rejected"] == true { TaskState::Rejected } else { state }
+}
+
+fn is_refusal(state: &TaskState) -> bool {
+    matches!(state, TaskState::Failed | TaskState::Rejected)
+}
+
+/// The state of a task, by the report of its run.
+pub(crate) fn state_by(report: &Value) -> TaskState {
+    ended(state_of(report["status"].as_str().unwrap_or_default()), report)
 }
 
 /// What is asked for, for people.
@@ -402,6 +425,11 @@ mod tests {
         let (_, task) =
             updates(&[json!({"id": 2, "type": "RunCompleted", "finish_reason": "error", "error": "why"})]);
         assert_eq!(task["status"]["state"], "TASK_STATE_FAILED");
+        assert_eq!(task["status"]["message"]["parts"][0]["text"], "why");
+        let (_, task) = updates(&[
+            json!({"id": 2, "type": "RunCompleted", "finish_reason": "error", "error": "why", "rejected": true}),
+        ]);
+        assert_eq!(task["status"]["state"], "TASK_STATE_REJECTED");
         assert_eq!(task["status"]["message"]["parts"][0]["text"], "why");
         let (_, task) = updates(&[json!({"id": 2, "type": "RunCompleted", "finish_reason": "canceled"})]);
         assert_eq!(task["status"]["state"], "TASK_STATE_CANCELED");

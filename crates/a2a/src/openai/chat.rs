@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     Wrong,
-    input::{conversation, model, switch},
+    input::{check_supported, conversation, model, switch},
     rooms,
     run::{End, Piece, RunOutput, Usage},
 };
@@ -23,6 +23,7 @@ pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, JsonBody(body
         let rooms = rooms(&a2a, &parts).await?;
         let body: Value = body?.parse()?;
         let model = model(&body)?.to_owned();
+        check_supported(&body)?;
         let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let input = conversation(messages, "messages")?;
         let (is_stream, tells_usage) =

@@ -11,7 +11,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{Method, StatusCode, request::Parts};
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal};
 use plenary_room::Example;
@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     A2a,
+    failure::challenge,
     rooms::{RoomClient, RoomRefusal, encoded},
     rpc::json_response,
 };
@@ -47,6 +48,10 @@ impl Wrong {
         Self { status, kind, code: "invalid_value".into(), param: Some(param), message: message.into() }
     }
 
+    fn unsupported(param: &'static str, message: impl Into<String>) -> Self {
+        Self { code: "unsupported_parameter".into(), ..Self::param(param, message) }
+    }
+
     fn error(&self) -> Value {
         let Self { kind, code, param, message, .. } = self;
         json!({"message": message, "type": kind, "param": param, "code": code})
@@ -55,9 +60,7 @@ impl Wrong {
     fn response(&self) -> Response {
         let mut response = json_response(&json!({"error": self.error()}));
         *response.status_mut() = self.status;
-        if self.status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
+        response.headers_mut().extend(challenge(self.status, self.code == "insufficient_scope"));
         response
     }
 
@@ -109,7 +112,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     let asks = |doc: OperationDoc| {
         doc.request::<Map<String, Value>>()
             .or_reply_type("text/event-stream")
-            .errors(Class::Malformed, &["invalid_value", "invalid_json"])
+            .errors(Class::Malformed, &["invalid_value", "unsupported_parameter", "invalid_json"])
             .errors(Class::NotFound, &["model_not_found"])
             .errors(Class::Conflict, &["agent_stopped", "thread_full", "run_not_active"])
             .errors(Class::Unprocessable, &["invalid_input", "invalid_request_metadata"])
@@ -135,8 +138,11 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
 /// The rooms in the name of whoever sent a request, if its key counts.
 async fn rooms(a2a: &A2a, parts: &Parts) -> Result<RoomClient, Wrong> {
     a2a.principal(parts).await.and_then(|_| a2a.rooms(parts)).map_err(|failure| {
-        let code =
-            if failure.status == StatusCode::UNAUTHORIZED { "invalid_authorization" } else { "unavailable" };
+        let code = match failure.status {
+            StatusCode::UNAUTHORIZED => "invalid_authorization",
+            _ if failure.is_of_scope() => "insufficient_scope",
+            _ => "unavailable",
+        };
         RoomRefusal { status: failure.status, code: code.into(), message: failure.message }.into()
     })
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     Wrong,
-    input::{conversation, model, switch},
+    input::{check_supported, conversation, model, switch},
     rooms,
     run::{End, Piece, RunOutput, Usage},
 };
@@ -47,6 +47,7 @@ struct Answer {
 
 async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, Wrong> {
     let model = model(&body)?.to_owned();
+    check_supported(&body)?;
     let input = match (body["input"].as_str(), body["input"].as_array()) {
         (Some(text), _) => text.to_owned(),
         (_, Some(items)) => conversation(items, "input")?,

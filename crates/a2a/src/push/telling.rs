@@ -34,6 +34,7 @@ use crate::{
     access::Backend,
     failure::Failure,
     limits::{PUSH_BYTES_MAX, PUSH_PAUSE},
+    repeats::MessageKeys,
     rooms::RoomClient,
     run_tasks::HostedAgent,
     session_tasks::SessionAgent,
@@ -255,13 +256,14 @@ impl A2a {
         let operations = self.0.asked.read().clone().ok_or_else(Failure::stopping)?;
         let acting = self.0.accounts.acting_for_person(&config.by);
         let rooms = RoomClient { operations, caller: Caller::default().known_as(acting) };
+        let keys = MessageKeys::default();
         if config.key.stream.starts_with(THREADS) {
             let name = config.agent.as_str().trim_start_matches('@').to_owned();
-            return HostedAgent { rooms, name }.task(&config.key.task).await;
+            return HostedAgent { rooms, keys, name }.task(&config.key.task).await;
         }
         let (wakeups, stop) = (self.0.wakeups.clone(), self.0.stop.clone());
         let (me, handle) = (Some(config.by.clone()), config.agent.clone());
-        SessionAgent { wakeups, stop, rooms, me, handle }.task(&config.key.task).await
+        SessionAgent { wakeups, stop, rooms, keys, me, handle }.task(&config.key.task).await
     }
 }
 

@@ -67,7 +67,7 @@ fn agent(read: &Arc<AtomicUsize>) -> HostedAgent {
         .route("/artifacts/{id}", get(artifact))
         .with_state(read.clone());
     let rooms = RoomClient { operations: Operations::new(router, Vec::new()), caller: Caller::default() };
-    HostedAgent { rooms, name: "o.a".into() }
+    HostedAgent { rooms, keys: MessageKeys::default(), name: "o.a".into() }
 }
 
 fn text_bytes(task: &Task) -> usize {

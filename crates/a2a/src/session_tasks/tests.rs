@@ -1,11 +1,11 @@
 //! Tasks in sessions, against a simulated room of sessions.
 
-use std::sync::Mutex;
+use std::{collections::HashMap, sync::Mutex};
 
 use axum::{
     Json, Router,
     extract::{Path, Query, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     routing::{get, post},
 };
 use plenary_edge::operations::{Caller, Operations};
@@ -21,6 +21,8 @@ const AGENT: &str = "@other.b";
 struct Sessions {
     events: Mutex<Vec<(String, Value)>>,
     read_after: Mutex<Vec<u64>>,
+    /// What was posted under a key: its sequence.
+    keys: Mutex<HashMap<String, u64>>,
 }
 
 impl Sessions {
@@ -87,18 +89,21 @@ async fn list(State(room): Room) -> Json<Value> {
 async fn say(
     State(room): Room,
     Path(id): Path<String>,
+    headers: HeaderMap,
     Json(body): Json<Value>,
-) -> (StatusCode, Json<Value>) {
+) -> (StatusCode, HeaderMap, Json<Value>) {
     // Like the room, this one answers a key that was used before without doing anything.
-    let earlier = room.events.lock().unwrap().iter().find_map(|(of, event)| {
-        let is_it = *of == id && event["payload"]["metadata"]["a2a"] == body["metadata"]["a2a"];
-        is_it.then(|| event["sequence"].clone())
-    });
+    let key = headers.get("idempotency-key").map(|key| key.to_str().unwrap().to_owned());
+    let earlier = key.as_ref().and_then(|key| room.keys.lock().unwrap().get(key).copied());
+    let marks = HeaderMap::from_iter(
+        earlier.map(|_| (http::HeaderName::from_static("idempotency-replayed"), "true".parse().unwrap())),
+    );
     let sequence = earlier.unwrap_or_else(|| {
         let payload = json!({"sender": ME, "content": body["content"], "metadata": body["metadata"]});
-        room.add(&id, "session.message", &payload).into()
+        room.add(&id, "session.message", &payload)
     });
-    (StatusCode::ACCEPTED, Json(json!({"sequence": sequence})))
+    room.keys.lock().unwrap().extend(key.map(|key| (key, sequence)));
+    (StatusCode::ACCEPTED, marks, Json(json!({"sequence": sequence})))
 }
 
 fn agent(room: &Arc<Sessions>) -> SessionAgent {
@@ -113,6 +118,7 @@ fn agent(room: &Arc<Sessions>) -> SessionAgent {
         wakeups: Arc::default(),
         stop: CancellationToken::new(),
         rooms: RoomClient { operations, caller: Caller::default() },
+        keys: MessageKeys::default(),
         me: Some(ME.parse().unwrap()),
         handle: AGENT.parse().unwrap(),
     }
@@ -120,7 +126,7 @@ fn agent(room: &Arc<Sessions>) -> SessionAgent {
 
 fn status(update: Option<Update>) -> Option<TaskState> {
     match update? {
-        Update::Event(update) => match *update {
+        Update::Event(update, _) => match *update {
             StreamResponse::StatusUpdate(update) => Some(update.status.state),
             StreamResponse::Task(task) => Some(task.status.state),
             StreamResponse::Message(_) | StreamResponse::ArtifactUpdate(_) => None,
@@ -138,7 +144,7 @@ async fn a_follower_reads_only_what_it_has_not_read() {
     }
     let asked = room.message("s", ME, "second");
     let agent = agent(&room);
-    let mut feed = agent.follow(TaskPosition { session: "s".into(), sequence: asked }).await.unwrap();
+    let mut feed = agent.follow(TaskPosition { session: "s".into(), sequence: asked }, None).await.unwrap();
     assert_eq!(status(feed.next().await.unwrap()), Some(TaskState::Working));
     assert_eq!(*room.read_after.lock().unwrap(), [0, 1_000, 2_000], "page by page");
     room.read_after.lock().unwrap().clear();
@@ -228,9 +234,42 @@ async fn a_message_to_an_agent_that_has_left_is_rejected_until_it_is_invited_aga
     assert_eq!(state("m-1").await, TaskState::Rejected);
     room.add("s", "session.invited", &json!({"invitee": AGENT}));
     assert_eq!(state("m-2").await, TaskState::Submitted);
-    assert_eq!(state("m-1").await, TaskState::Rejected, "a task that is over stays so");
+    assert_eq!(state("m-1").await, TaskState::Submitted, "its first task is over, so it begins another one");
     room.add("s", "session.joined", &json!({"agent": AGENT}));
     assert_eq!(state("m-3").await, TaskState::Working);
+}
+
+#[tokio::test]
+async fn the_same_message_is_the_same_task_while_that_goes_on_and_another_content_is_another_task() {
+    let room = Arc::<Sessions>::default();
+    room.open("s", "q");
+    let mut agent = agent(&room);
+    let send = async |agent: &SessionAgent, text: &str| {
+        let message =
+            json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}], "contextId": "s"});
+        agent.send(&serde_json::from_value(json!({"message": message})).unwrap()).await.unwrap().id
+    };
+    let first = send(&agent, "a").await;
+    assert_eq!(send(&agent, "a").await, first);
+    assert_ne!(send(&agent, "b").await, first);
+    let mut seen = vec![first];
+    for _ in 0..REPEATS_MAX + 1 {
+        room.message("s", AGENT, "done");
+        let next = send(&agent, "a").await;
+        assert!(!seen.contains(&next), "a task that is over is not begun again: {next}");
+        seen.push(next);
+        if seen.len() <= REPEATS_MAX {
+            assert_eq!(send(&agent, "a").await, seen[seen.len() - 1]);
+        }
+    }
+    agent.keys = MessageKeys::of(&HeaderMap::from_iter([(
+        http::HeaderName::from_static("idempotency-key"),
+        "k".parse().unwrap(),
+    )]))
+    .unwrap();
+    let first = send(&agent, "a").await;
+    room.message("s", AGENT, "done");
+    assert_eq!(send(&agent, "a").await, first, "a key of the client counts for good");
 }
 
 #[tokio::test]
@@ -238,7 +277,7 @@ async fn a_server_that_stops_is_no_end_of_a_task() {
     let room = Arc::<Sessions>::default();
     let first = room.open("s", "q");
     let agent = agent(&room);
-    let follow = agent.subscribe(&format!("s.{first}")).await.unwrap();
+    let follow = agent.subscribe(&format!("s.{first}"), None).await.unwrap();
     agent.stop.cancel();
     assert_eq!(follow.wait_until_paused().await.unwrap_err(), Failure::stopping());
 }

@@ -7,6 +7,7 @@
 mod a2a;
 mod a2a_grpc;
 mod a2a_push;
+mod a2a_required;
 mod blocks;
 mod channels;
 mod channels_cli;

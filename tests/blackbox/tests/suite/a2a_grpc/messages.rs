@@ -44,6 +44,8 @@ pub(super) struct Said {
 pub(super) struct Part {
     #[prost(oneof = "Content", tags = "1, 2, 3, 4")]
     pub(super) content: Option<Content>,
+    #[prost(string, tag = "7")]
+    pub(super) media_type: String,
 }
 
 #[derive(Clone, PartialEq, Oneof)]

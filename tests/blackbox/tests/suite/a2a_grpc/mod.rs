@@ -48,7 +48,7 @@ fn said(tenant: &str, id: &str, text: &str, demo: &[&str]) -> SendMessageRequest
     let message = Said {
         message_id: id.to_owned(),
         role: USER,
-        parts: vec![Part { content: Some(Content::Text(text.to_owned())) }],
+        parts: vec![Part { content: Some(Content::Text(text.to_owned())), ..Part::default() }],
         metadata: (!demo.is_empty()).then_some(Struct { fields }),
         ..Said::default()
     };
@@ -90,7 +90,7 @@ async fn slow(client: &mut Client) -> Task {
 }
 
 #[tokio::test]
-async fn grpc_01_send_message_is_a_task_and_the_same_message_the_same_task() {
+async fn grpc_01_send_message_is_a_task_and_the_same_message_the_same_task_while_that_goes_on() {
     let server = Server::start().await;
     let nick = server.agent("@nick.cc").await;
     let mut client = Client::of(&nick).await;
@@ -99,15 +99,20 @@ async fn grpc_01_send_message_is_a_task_and_the_same_message_the_same_task() {
     assert!(
         task.status.as_ref().and_then(|status| status.timestamp.as_ref()).is_some_and(|at| at.seconds > 0)
     );
-    assert_eq!(send(&mut client, &echoed("m-1", "Hello, wörld")).await.id, task.id);
+    assert_ne!(send(&mut client, &echoed("m-1", "Hello, wörld")).await.id, task.id, "it is over");
     // The other bindings have the same task.
     let shown = rest(&get(&nick, &format!("{ECHO}/tasks/{}", task.id)).await);
     assert_eq!(
         (&shown["contextId"], &shown["status"]["state"]),
         (&json!(task.context_id), &json!("TASK_STATE_COMPLETED"))
     );
-    let again = rpc(&nick, ECHO, "SendMessage", message("m-1", "Hello, wörld", Value::Null)).await;
-    assert_eq!(again["result"]["task"]["id"], task.id);
+    let waits = waiting(&mut client).await;
+    assert_eq!(waiting(&mut client).await.id, waits.id, "it goes on");
+    let demo = json!({"metadata": {"demo": ["wait_for_input"]}});
+    let again = rpc(&nick, ECHO, "SendMessage", message("m-wait", "x", demo)).await;
+    assert_eq!(again["result"]["task"]["id"], waits.id, "over another binding too");
+    let another = send(&mut client, &said(ECHO_TENANT, "m-wait", "y", &["wait_for_input"])).await;
+    assert_ne!(another.id, waits.id, "another content");
 }
 
 #[tokio::test]
@@ -285,6 +290,21 @@ async fn a_task_that_requires_input_is_answered_by_a_message_with_its_id() {
     more.message.as_mut().expect("a message").task_id = task.id;
     let more: Result<SendMessageResponse, _> = client.ask("SendMessage", &more).await;
     refused(more, FAILED_PRECONDITION, "UNSUPPORTED_OPERATION");
+}
+
+#[tokio::test]
+async fn grpc_12_a_media_type_that_the_card_does_not_name_is_refused() {
+    let server = Server::start().await;
+    let nick = server.agent("@nick.cc").await;
+    let mut client = Client::of(&nick).await;
+    let mut request = echoed("m-1", "x");
+    let message = request.message.as_mut().expect("a message");
+    message.parts.push(Part {
+        content: Some(Content::Raw(b"tck".to_vec())),
+        media_type: "application/x-unknown".into(),
+    });
+    let answer: Result<SendMessageResponse, _> = client.ask("SendMessage", &request).await;
+    refused(answer, INVALID_ARGUMENT, "CONTENT_TYPE_NOT_SUPPORTED");
 }
 
 /// What may not be asked looks as what is not there, and whoever has no token learns nothing.

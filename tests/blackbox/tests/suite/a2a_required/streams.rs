@@ -1,0 +1,123 @@
+//! Streams (sections 3.1.2, 3.1.6, 3.5, 9.4.2, 11.7): their order, their end, and where a client resumes them.
+//! Must not know: the forms of the bindings.
+
+use serde_json::{Value, json};
+
+use super::{
+    asking, at_once,
+    bindings::{Line, StreamEvent},
+    lines, scene, state,
+};
+use crate::a2a::message;
+
+fn of_status(event: &StreamEvent) -> &str {
+    state(&event.value["statusUpdate"])
+}
+
+#[tokio::test]
+async fn a2a_7_8_21_22_a_stream_begins_with_the_task_and_ends_with_its_end_or_its_question() {
+    let (_server, nick) = scene().await;
+    for line in lines(&nick) {
+        let sent = message("m-1", "a b", json!({"metadata": {"demo": ["deltas", "artifact"]}}));
+        let events = line.events(&line.call("SendStreamingMessage", &sent, &[]).await);
+        assert!(events[0].value["task"]["id"].is_string(), "{events:?}");
+        assert_eq!(of_status(events.last().expect("an event")), "COMPLETED", "{events:?}");
+        assert_eq!(events.iter().filter(|event| of_status(event) == "COMPLETED").count(), 1, "{events:?}");
+        let asked = asking(&format!("{:?}", line.binding), "x");
+        let events = line.events(&line.call("SendStreamingMessage", &asked, &[]).await);
+        assert_eq!(of_status(events.last().expect("an event")), "INPUT_REQUIRED", "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn a2a_21_22_23_25_all_streams_of_a_task_have_the_same_events_in_the_same_order() {
+    let (_server, nick) = scene().await;
+    for line in lines(&nick) {
+        let task = line.task(at_once(&format!("{:?}", line.binding), &json!(["slow"]))).await;
+        let id = json!({"id": task["id"]});
+        while state(&line.ask("GetTask", id.clone()).await.expect("the task")) != "WORKING" {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        let follow = async || line.events(&line.call("SubscribeToTask", &id, &[]).await);
+        let cancel = async {
+            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+            line.ask("CancelTask", id.clone()).await
+        };
+        let (one, two, canceled) = tokio::join!(follow(), follow(), cancel);
+        assert_eq!(state(&canceled.expect("a task")), "CANCELED");
+        for events in [&one, &two] {
+            assert_eq!(events[0].value["task"]["id"], task["id"], "{events:?}");
+            assert_eq!(of_status(events.last().expect("an event")), "CANCELED", "{events:?}");
+        }
+        assert_eq!(one[1..], two[1..]);
+        assert_eq!(line.ask("SubscribeToTask", id).await, Err("UNSUPPORTED_OPERATION".into()));
+    }
+}
+
+/// Each event has the number of what it tells: whoever names the last one gets the rest, also of a task that is over by then
+/// and after a kill of the server.
+#[tokio::test]
+async fn a2a_39_a_stream_is_resumed_after_the_last_event_that_the_client_has() {
+    let (mut server, nick) = scene().await;
+    for line in lines(&nick) {
+        let sent = message("m-1", "a b", json!({"metadata": {"demo": ["artifact"]}}));
+        let whole = line.events(&line.call("SendStreamingMessage", &sent, &[]).await);
+        let task =
+            whole.iter().find_map(|event| event.value["task"]["id"].as_str()).expect("a task").to_owned();
+        let numbers: Vec<u64> = whole.iter().filter_map(|event| event.id).collect();
+        assert!(numbers.is_sorted() && numbers.len() >= 3, "{whole:?}");
+        for crash in [false, true] {
+            if crash {
+                server.crash().await;
+            }
+            let resume = async |after: &str| {
+                line.call("SubscribeToTask", &json!({"id": task}), &[("Last-Event-ID", after)]).await
+            };
+            for number in &numbers[..numbers.len() - 1] {
+                let rest = line.events(&resume(&number.to_string()).await);
+                assert_eq!(rest[0].value["task"]["id"], task, "{rest:?}");
+                let behind = whole.iter().skip_while(|event| event.id != Some(*number)).skip(1);
+                // Pieces of text are not kept: the whole text takes their place.
+                let is_kept = |event: &&StreamEvent| event.value["artifactUpdate"]["lastChunk"] != false;
+                let told = |event: &StreamEvent| (event.id, without_time(&event.value));
+                let behind: Vec<_> = behind.filter(is_kept).map(told).collect();
+                assert_eq!(rest[1..].iter().map(told).collect::<Vec<_>>(), behind, "after {number}");
+            }
+            let last = numbers.last().expect("a number").to_string();
+            assert_eq!(line.outcome(&resume(&last).await), Err("UNSUPPORTED_OPERATION".into()), "it is over");
+            assert_eq!(line.outcome(&resume("x").await), Err("INVALID_PARAMS".into()));
+        }
+    }
+}
+
+fn without_time(event: &Value) -> Value {
+    let mut event = event.clone();
+    if let Some(status) = event.pointer_mut("/statusUpdate/status") {
+        status["timestamp"].take();
+    }
+    event
+}
+
+#[tokio::test]
+async fn a2a_39_a_stream_of_an_agent_in_a_session_is_resumed_too() {
+    let (server, nick) = scene().await;
+    let ann = server.agent("@ann.cc").await;
+    for line in lines(&nick).map(|line| Line { base: "/a2a/ann.cc", ..line }) {
+        let mut sent = message(&format!("{:?}", line.binding), "Are you there?", Value::Null);
+        sent["configuration"] = json!({"returnImmediately": true});
+        let task = line.task(sent).await;
+        let session = task["contextId"].as_str().expect("a session");
+        let first = task["id"].as_str().and_then(|id| id.rsplit_once('.')).expect("a sequence").1;
+        ann.join(session).await;
+        ann.say(session, "I am.").await;
+        let resume = [("Last-Event-ID", first)];
+        let rest = line.events(&line.call("SubscribeToTask", &json!({"id": task["id"]}), &resume).await);
+        let states: Vec<_> = rest.iter().map(of_status).filter(|state| !state.is_empty()).collect();
+        assert_eq!(
+            (state(&rest[0].value["task"]), states),
+            ("SUBMITTED", vec!["WORKING", "COMPLETED"]),
+            "{rest:?}"
+        );
+        assert!(rest[1..].iter().filter_map(|event| event.id).is_sorted(), "{rest:?}");
+    }
+}
