@@ -1,4 +1,5 @@
-"""A foreign agent: the server of the Python SDK of Agent2Agent. It asks for a name when it is told `ask`."""
+"""A foreign agent: the server of the Python SDK of Agent2Agent, over the binding that is named. It asks for a name when it is told
+`ask`."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import uvicorn
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
-from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part, Task, TaskState, TaskStatus
 from starlette.applications import Starlette
@@ -42,20 +43,24 @@ class Echo(AgentExecutor):
 
 
 def main() -> None:
-    port = int(sys.argv[1])
+    port, binding = int(sys.argv[1]), sys.argv[2]
     url = f"http://127.0.0.1:{port}"
     card = AgentCard(
         name="Foreign",
         description="Says what it is told.",
         version="1.0.0",
-        supported_interfaces=[AgentInterface(url=f"{url}/rpc", protocol_binding="JSONRPC", protocol_version="1.0")],
+        supported_interfaces=[AgentInterface(url=f"{url}/a2a", protocol_binding=binding, protocol_version="1.0")],
         capabilities=AgentCapabilities(streaming=True),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="echo", name="Echo", description="Says it.", tags=["echo"])],
     )
     handler = DefaultRequestHandler(agent_executor=Echo(), task_store=InMemoryTaskStore(), agent_card=card)
-    app = Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, rpc_url="/rpc")])
+    if binding == "JSONRPC":
+        routes = create_jsonrpc_routes(handler, rpc_url="/a2a")
+    else:
+        routes = create_rest_routes(handler, path_prefix="/a2a")
+    app = Starlette(routes=[*create_agent_card_routes(card), *routes])
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
 
 

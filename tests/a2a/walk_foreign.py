@@ -1,7 +1,9 @@
-"""Our server runs a foreign agent: kind `a2a`, against the server of the Python SDK."""
+"""Our server runs foreign agents: kind `a2a`, against the servers of the Python SDK, over each of its bindings, and of the TypeScript
+SDK."""
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -19,11 +21,20 @@ def answers(url: str) -> bool:
         return False
 
 
-def main() -> None:
+HERE = Path(__file__).parent
+# Each with the port behind the program, and what comes behind it.
+AGENTS = {
+    "Python, JSON-RPC": ([sys.executable, str(HERE / "foreign.py")], ["JSONRPC"]),
+    "Python, HTTP+JSON": ([sys.executable, str(HERE / "foreign.py")], ["HTTP+JSON"]),
+    "TypeScript, JSON-RPC": ([os.environ["PLENARY_A2A_NODE"], str(HERE / "foreign.mjs")], []),
+}
+
+
+def walk(program: list[str], more: list[str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    foreign = subprocess.Popen([sys.executable, str(Path(__file__).with_name("foreign.py")), str(port)])
+    foreign = subprocess.Popen([*program, str(port), *more])
     try:
         card = f"http://127.0.0.1:{port}/.well-known/agent-card.json"
         while not answers(card):
@@ -53,7 +64,8 @@ def main() -> None:
     finally:
         foreign.kill()
         foreign.wait()
-    print("kind a2a: passed")
 
 
-main()
+for name, (program, more) in AGENTS.items():
+    walk(program, more)
+    print(f"kind a2a ({name}): passed")

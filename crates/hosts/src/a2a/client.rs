@@ -1,4 +1,4 @@
-//! A foreign A2A agent over HTTP: its card names its JSON-RPC interface.
+//! A foreign A2A agent over HTTP: its card names the interfaces that it has, JSON-RPC or HTTP+JSON.
 //! Must not know: runs.
 
 use std::{collections::VecDeque, time::Duration};
@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_outward::{
     Pool, deepest,
     sse::{Item, Parser},
@@ -22,6 +23,8 @@ use crate::{ConfigFault, config::pool_of, key::said_without};
 const CARD: &str = "/.well-known/agent-card.json";
 /// The version that is spoken.
 const VERSION: &str = "1.0";
+/// What does not stand in a path as it is.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
 /// How long one answer may take to begin.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// How long nothing may come on a stream; servers say at times that they are alive.
@@ -44,8 +47,46 @@ pub(super) struct Client {
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) url: Uri,
+    binding: Binding,
     /// Whether it answers with streams; one that does not refuses the methods that want one.
     pub(super) streams: bool,
+}
+
+/// How a call is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Binding {
+    /// Each call is a POST to the interface itself (section 9).
+    JsonRpc,
+    /// Each method has its path below the interface (section 11).
+    HttpJson,
+}
+
+impl Binding {
+    /// By the name that cards have for it.
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "JSONRPC" => Some(Self::JsonRpc),
+            "HTTP+JSON" => Some(Self::HttpJson),
+            _ => None,
+        }
+    }
+
+    /// A call as its method of HTTP, what its path has below the interface, and its body.
+    fn request(self, method: &str, params: &Value) -> (Method, String, Option<Value>) {
+        if self == Self::JsonRpc {
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+            return (Method::POST, String::new(), Some(body));
+        }
+        // The id is the other agent's word.
+        let task = utf8_percent_encode(params["id"].as_str().unwrap_or_default(), ENCODED);
+        match method {
+            "SendStreamingMessage" => (Method::POST, "/message:stream".into(), Some(params.clone())),
+            "SubscribeToTask" => (Method::GET, format!("/tasks/{task}:subscribe"), None),
+            "GetTask" => (Method::GET, format!("/tasks/{task}"), None),
+            "CancelTask" => (Method::POST, format!("/tasks/{task}:cancel"), Some(json!({}))),
+            _ => (Method::POST, "/message:send".into(), Some(params.clone())),
+        }
+    }
 }
 
 /// The answer to a call.
@@ -70,13 +111,15 @@ impl Client {
         let card =
             card.map_err(|_| self.error("its card did not come in time"))?.map_err(|why| self.error(&why))?;
         let card: Value = serde_json::from_slice(&card).map_err(|_| self.error("its card is not JSON"))?;
+        // The agent prefers the first.
         let mut interfaces = card["supportedInterfaces"].as_array().into_iter().flatten();
-        let is_ours = |interface: &&Value| {
-            interface["protocolBinding"] == "JSONRPC"
-                && interface["protocolVersion"].as_str().is_some_and(|version| version.starts_with("1."))
-        };
-        let named = interfaces.find(is_ours).and_then(|interface| interface["url"].as_str());
-        let named = named.ok_or_else(|| self.error("its card names no JSON-RPC interface of A2A 1.x"))?;
+        let named = interfaces.find_map(|interface| {
+            let is_ours = interface["protocolVersion"].as_str()?.starts_with("1.");
+            let binding = Binding::named(interface["protocolBinding"].as_str()?).filter(|_| is_ours)?;
+            Some((binding, interface["url"].as_str()?))
+        });
+        let (binding, named) = named
+            .ok_or_else(|| self.error("its card names no interface of A2A 1.x over JSON-RPC or HTTP+JSON"))?;
         let endpoint: Uri =
             named.parse().map_err(|_| self.error("its card names an interface that is no URL"))?;
         // The operator named one server. A card that named another one would have ours send what it is told, token and all,
@@ -84,7 +127,7 @@ impl Client {
         if origin(&endpoint) != origin(&uri) {
             return Err(self.error("its card names an interface at another server than `url`"));
         }
-        Ok(Endpoint { url: endpoint, streams: card["capabilities"]["streaming"] == true })
+        Ok(Endpoint { url: endpoint, binding, streams: card["capabilities"]["streaming"] == true })
     }
 
     /// Calls a method.
@@ -94,29 +137,31 @@ impl Client {
         method: &str,
         params: &Value,
     ) -> Result<Answer, String> {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let answer = self.accepted(self.ask(Method::POST, endpoint.url.clone(), Some(&body)).await).await?;
+        let (verb, path, body) = endpoint.binding.request(method, params);
+        let uri = below(&endpoint.url, &path).ok_or_else(|| self.error("its card names an odd interface"))?;
+        let answer = self.accepted(self.ask(verb, uri, body.as_ref()).await).await?;
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
             let parser = Parser::holding(ANSWER_OCTETS_MAX);
-            let results = EventStream { body: answer.into_body(), parser, waiting: VecDeque::new() };
+            let (body, binding) = (answer.into_body(), endpoint.binding);
+            let results = EventStream { binding, body, parser, waiting: VecDeque::new() };
             return Ok(Answer::Stream(Box::new(results)));
         }
         let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_OCTETS_MAX)).await;
         let body = body
             .map_err(|_| self.error("its answer did not come in time"))?
             .map_err(|why| self.error(&why))?;
-        self.result(&body).map(Answer::Whole)
+        self.result(endpoint.binding, &body).map(Answer::Whole)
     }
 
     /// The result of an answer, or its error.
-    pub(super) fn result(&self, body: &[u8]) -> Result<Value, String> {
+    fn result(&self, binding: Binding, body: &[u8]) -> Result<Value, String> {
         let mut answer: Value =
             serde_json::from_slice(body).map_err(|_| self.error("its answer is not JSON"))?;
         if answer["error"].is_object() {
             return Err(self.error(&said_without(&answer, self.token.as_ref())));
         }
-        Ok(answer["result"].take())
+        Ok(if binding == Binding::JsonRpc { answer["result"].take() } else { answer })
     }
 
     async fn ask(
@@ -161,6 +206,18 @@ impl Client {
     }
 }
 
+/// A path below an interface, whose own may end with a slash and may have a query.
+fn below(interface: &Uri, path: &str) -> Option<Uri> {
+    if path.is_empty() {
+        return Some(interface.clone());
+    }
+    let query = interface.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let whole = format!("{}{path}{query}", interface.path().trim_end_matches('/'));
+    let mut parts = interface.clone().into_parts();
+    parts.path_and_query = Some(whole.parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
 /// Scheme, host and port.
 fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
     let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
@@ -170,6 +227,7 @@ fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
 
 /// The results of a stream.
 pub(super) struct EventStream {
+    binding: Binding,
     body: Incoming,
     parser: Parser,
     waiting: VecDeque<Item>,
@@ -181,7 +239,7 @@ impl EventStream {
         loop {
             while let Some(item) = self.waiting.pop_front() {
                 if let Item::Event(event) = item {
-                    return client.result(event.data.as_bytes()).map(Some);
+                    return client.result(self.binding, event.data.as_bytes()).map(Some);
                 }
             }
             let Ok(Some(Ok(part))) = timeout(SILENCE_MAX, self.body.frame()).await else { return Ok(None) };
@@ -216,6 +274,32 @@ mod tests {
             assert!(refused.contains("another server"), "{refused}");
             serving.await.unwrap();
         }
+    }
+
+    #[test]
+    fn a_call_has_its_path_below_the_interface() {
+        let written = |interface: &str, method: &str| {
+            let params = json!({"id": "a/../b?c", "message": {}});
+            let (verb, path, body) = Binding::HttpJson.request(method, &params);
+            let uri = below(&interface.parse().unwrap(), &path).unwrap();
+            (verb, uri.to_string(), body.is_some_and(|body| body == params))
+        };
+        let base = "https://h/a2a";
+        assert_eq!(
+            written("https://h", "SendMessage"),
+            (Method::POST, "https://h/message:send".into(), true)
+        );
+        assert_eq!(
+            written("https://h/a2a/?k=v", "SendStreamingMessage"),
+            (Method::POST, "https://h/a2a/message:stream?k=v".into(), true)
+        );
+        let task = format!("{base}/tasks/a%2F%2E%2E%2Fb%3Fc");
+        assert_eq!(written(base, "GetTask"), (Method::GET, task.clone(), false));
+        assert_eq!(written(base, "SubscribeToTask"), (Method::GET, format!("{task}:subscribe"), false));
+        assert_eq!(written(base, "CancelTask"), (Method::POST, format!("{task}:cancel"), false));
+        let (verb, path, body) = Binding::JsonRpc.request("GetTask", &json!({"id": "t"}));
+        assert_eq!((verb, path.as_str()), (Method::POST, ""));
+        assert_eq!(body.unwrap()["params"]["id"], "t");
     }
 
     #[test]
