@@ -69,6 +69,13 @@ const PROTOCOLS: &[Protocol] = &[
         places: &["crates/runs/", "tests/blackbox/"],
         complete: true,
     },
+    Protocol {
+        name: "Agent2Agent",
+        prefix: "A2A",
+        last: 49,
+        places: &["crates/a2a/", "tests/blackbox/"],
+        complete: true,
+    },
 ];
 
 /// Checks every protocol.
