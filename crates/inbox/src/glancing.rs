@@ -9,7 +9,7 @@ use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances};
 
 use crate::{Inbox, kind::Kinds, reading::Ask};
 
-/// A coding agent in which something happened so lately works, in milliseconds.
+/// A coding agent without hooks in which something happened so lately works, in milliseconds.
 const WORKING_MS: u64 = 60_000;
 
 /// What lets not everything through now.
@@ -40,7 +40,9 @@ impl Glancer for Inbox {
                         continue;
                     }
                     let works = coding.is_working(now);
-                    if works || now.0.saturating_sub(coding.worked.0) < WORKING_MS {
+                    // The events of one with hooks say themselves when a turn begins and ends.
+                    let is_recent = !coding.hooks && now.0.saturating_sub(coding.worked.0) < WORKING_MS;
+                    if works || is_recent {
                         glance.works_since = Some(glance.works_since.unwrap_or(coding.worked));
                     }
                     glance.coding.push(CodingGlance {

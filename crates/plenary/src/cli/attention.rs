@@ -70,11 +70,17 @@ pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Fa
         return context.answer(&me, |me| Ok(context.out.line(&said(me.attention.as_ref()))?));
     };
     let known = client.coding_sessions().await?.value;
-    let live = known.sessions.iter().filter(|coding| coding.live && coding.session.starts_with(&name));
-    let session = match live.collect::<Vec<_>>().as_slice() {
+    let live = || known.sessions.iter().filter(|coding| coding.live);
+    let whole = live().find(|coding| coding.session == name);
+    let fits = live().filter(|coding| coding.session.starts_with(&name));
+    let fits = whole.map_or_else(|| fits.collect::<Vec<_>>(), |whole| vec![whole]);
+    let session = match fits.as_slice() {
         [only] => only.session.clone(),
         several => {
-            let what = format!("{} live sessions begin with `{}`", several.len(), clean(&name));
+            let what = match several.len() {
+                0 => format!("no live session begins with `{}`", clean(&name)),
+                many => format!("{many} live sessions begin with `{}`", clean(&name)),
+            };
             return Err(Failure::usage(what, "`plenary inbox sessions` lists them"));
         }
     };

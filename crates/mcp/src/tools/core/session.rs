@@ -189,8 +189,12 @@ pub(super) async fn send_to_coding(
     let listed = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let them = listed(&found["agents"]).into_iter().find(|known| known["handle"] == agent.as_str());
     let live = them.map(|known| listed(&known["sessions"])).unwrap_or_default();
-    let named = live.iter().filter_map(|coding| coding["session"].as_str());
-    let fits: Vec<&str> = named.filter(|session| session.starts_with(name)).collect();
+    let named = || live.iter().filter_map(|coding| coding["session"].as_str());
+    let whole = named().find(|session| *session == name);
+    let fits: Vec<&str> = match whole {
+        Some(whole) => vec![whole],
+        None => named().filter(|session| session.starts_with(name)).collect(),
+    };
     let [coding] = fits.as_slice() else {
         let text = format!(
             "{} live sessions of {agent} begin with `{name}`; name one, or {agent} alone.",

@@ -131,14 +131,17 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
 }
 
 fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
-    let SentMessage { session, sequence, to } = sent;
+    let SentMessage { from, session, sequence, to } = sent;
     if context.out.is_json() {
-        let answer = json!({"session_id": session, "sequence": sequence, "to": to, "state": "accepted"});
+        let answer =
+            json!({"session_id": session, "sequence": sequence, "from": from, "to": to, "state": "accepted"});
         return Ok(context.out.line(&answer.to_string())?);
     }
     let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     context.out.line(&format!("#{sequence} {session} to {}", to.join(", ")))?;
-    context.out.note(&format!("accepted; how far it came: `plenary message status {session} {sequence}`"));
+    context.out.note(&format!(
+        "accepted from {from}; how far it came: `plenary message status {session} {sequence}`"
+    ));
     Ok(())
 }
 

@@ -48,6 +48,8 @@ impl MessageArgs {
 /// Where it was said.
 #[derive(Debug)]
 pub(super) struct SentMessage {
+    /// Who said it.
+    pub(super) from: AgentHandle,
     pub(super) session: SessionId,
     pub(super) sequence: u64,
     pub(super) to: Vec<AgentHandle>,
@@ -82,7 +84,7 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
     match client.create_session(&body).await {
         Ok(made) => {
             let sequence = made.value.sequence.unwrap_or(1);
-            Ok(SentMessage { session: made.value.session_id, sequence, to: to.clone() })
+            Ok(SentMessage { from: me, session: made.value.session_id, sequence, to: to.clone() })
         }
         Err(Error::Refused(refused)) if refused.code == "not_found" => {
             Err(meant::unreached(client, Error::Refused(refused), to).await)
@@ -102,8 +104,10 @@ async fn send_to_coding(
     let found = client.who(Some(agent.as_str()), Some(agent.owner()), None, None).await?.value;
     let them = found.agents.iter().find(|known| known.handle == *agent);
     let live = them.map(|known| known.sessions.as_slice()).unwrap_or_default();
+    let whole = live.iter().find(|coding| coding.session == name);
     let fits = live.iter().filter(|coding| coding.session.starts_with(name));
-    let coding = match fits.collect::<Vec<_>>().as_slice() {
+    let fits = whole.map_or_else(|| fits.collect::<Vec<_>>(), |whole| vec![whole]);
+    let coding = match fits.as_slice() {
         [only] => only.session.clone(),
         several => {
             let what = match several.len() {
@@ -152,7 +156,7 @@ async fn speak(
     let message = SendMessage { content: said.content, metadata: said.metadata, idempotency_key };
     let sent = client.send(&session.id, &message).await?;
     let to = others(session, me);
-    Ok(SentMessage { session: session.id.clone(), sequence: sent.value.sequence, to })
+    Ok(SentMessage { from: me.clone(), session: session.id.clone(), sequence: sent.value.sequence, to })
 }
 
 /// Those who take part or are invited, but for one; in order.

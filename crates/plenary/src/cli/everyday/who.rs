@@ -11,8 +11,8 @@ use crate::{
     out::{Table, clean, span, utc},
 };
 
-/// How much of a session's name is enough to tell it from the others of an agent.
-const SHORT_CHARS: usize = 8;
+/// How much of a session's name is shown at least.
+const SHORT_CHARS_MIN: usize = 8;
 
 /// Shown under `--help`.
 const HELP: &str = "\
@@ -46,8 +46,9 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
             let held = attention(agent.attention.as_deref(), agent.attention_until);
             table.row([agent.handle.as_str(), &clean(&agent.state), &since(agent.since), &unread, &held]);
             for coding in &agent.sessions {
-                let short: String = coding.session.chars().take(SHORT_CHARS).collect();
-                let name = format!("  /{} ({})", clean(&short), clean(&coding.client));
+                let others = agent.sessions.iter().map(|other| other.session.as_str());
+                let short = short(&coding.session, others);
+                let name = format!("  /{} ({})", clean(short), clean(&coding.client));
                 let state =
                     if coding.hooks { clean(&coding.state).into_owned() } else { "hooks are off".to_owned() };
                 let held = attention(coding.attention.as_deref(), coding.attention_until);
@@ -56,11 +57,39 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
         }
     };
     context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
-    context.table(&table, "nobody can be reached: see `plenary me allowlist`")
+    let nobody = match (&args.query, &args.owner) {
+        (None, None) => "nobody can be reached: see `plenary me allowlist`".to_owned(),
+        (Some(text), None) => format!("no agent that you reach has `{}` in its handle", clean(text)),
+        (None, Some(owner)) => format!("you reach no agent of @{}", clean(owner)),
+        (Some(text), Some(owner)) => {
+            format!("no agent of @{} that you reach has `{}` in its handle", clean(owner), clean(text))
+        }
+    };
+    context.table(&table, &nobody)
+}
+
+/// The shortest beginning of a session's name that no other of these begins with.
+fn short<'a>(session: &'a str, all: impl Iterator<Item = &'a str>) -> &'a str {
+    let shared = |other: &str| session.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let unlike = all.filter(|other| *other != session).map(|other| shared(other) + 1);
+    let length = unlike.max().unwrap_or_default().max(SHORT_CHARS_MIN);
+    session.char_indices().nth(length).map_or(session, |(end, _)| &session[..end])
 }
 
 /// What it does not let disturb it, and until when.
 fn attention(level: Option<&str>, until: Option<TimestampMs>) -> String {
     let end = until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();
     level.map(|level| format!("{}{end}", clean(level))).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_shown_as_far_as_it_is_unlike_the_others() {
+        let all = ["01a20951-7c1e-aa", "01a20951-7c1f-bb", "ses_df6a", "ses_df6a99", "x"];
+        let shown = all.map(|session| short(session, all.into_iter()));
+        assert_eq!(shown, ["01a20951-7c1e", "01a20951-7c1f", "ses_df6a", "ses_df6a9", "x"]);
+    }
 }

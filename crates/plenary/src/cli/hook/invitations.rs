@@ -3,7 +3,7 @@
 //! Must not know: the output, and its time.
 
 use plenary_client::{Client, Error, inbox::InboxPage};
-use plenary_kernel::SessionId;
+use plenary_kernel::{SessionId, inbox::CODING_SESSION_TOPIC};
 use serde_json::Value;
 
 /// So many sessions are joined at once; further ones at the next event.
@@ -30,10 +30,15 @@ impl Invitation {
         invited.take(JOINS_MAX).collect()
     }
 
-    /// Those of them before which something stands in the session: whoever joins is told of it at once.
+    /// Those of them whose session has a message: one before the invitation, or one to a coding session by name, for
+    /// which a session is made first. Whoever joins gets it at once.
     pub(super) fn with_words(page: &InboxPage) -> Vec<Self> {
         let mut invited = Self::of_siblings(page);
-        invited.retain(|invited| invited.item["ref"]["sequence"].as_u64().is_some_and(|at| at > 1));
+        invited.retain(|invited| {
+            let is_later = invited.item["ref"]["sequence"].as_u64().is_some_and(|at| at > 1);
+            let topic = invited.item["subject"].as_str().unwrap_or_default();
+            is_later || topic.starts_with(CODING_SESSION_TOPIC)
+        });
         invited
     }
 
@@ -89,6 +94,9 @@ mod tests {
         assert_eq!(entered.len(), 1);
         assert!(Invitation::silent(entered.clone(), &seen).is_empty());
         assert_eq!(Invitation::silent(entered.clone(), &page(&json!([]))), [entered[0].item.clone()]);
+        let mut addressed = item("session.invited", "same_owner", 1, 1);
+        addressed["subject"] = json!(format!("{CODING_SESSION_TOPIC}4f1c"));
+        assert_eq!(Invitation::with_words(&page(&json!([addressed]))).len(), 1, "to one session by name");
         let many: Vec<Value> = (0..9).map(|n| item("session.invited", "same_owner", n, 1)).collect();
         assert_eq!(Invitation::of_siblings(&page(&many.into())).len(), JOINS_MAX, "past their number");
     }

@@ -1,15 +1,17 @@
-//! Reports that a coding agent with the tools is present, whether or not it runs hooks, so that senders see which.
+//! Reports that a coding agent with the tools is present, so that senders see it, until its hooks report its session.
 //! Must not know: the messages.
 
 use std::{sync::Arc, time::Duration};
 
 use plenary_client::{Error, inbox::CodingSession};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::forward::Forwarder;
 
 /// How often: three times before the server takes it for gone.
 const TELL_EVERY: Duration = Duration::from_secs(20);
+/// How often it is looked whether hooks report the session.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// What the client is called whose own session nobody knows.
 const CLIENT: &str = "mcp";
 
@@ -17,18 +19,28 @@ fn name() -> String {
     format!("mcp-{}", std::process::id())
 }
 
-/// Says so until the process ends, or the server does not want to know.
+/// Says so until the process ends, the server does not want to know, or hooks tell of the session themselves.
 pub(super) async fn tell(forwarder: Arc<Forwarder>) {
     let name = name();
+    let session = CodingSession { session: &name, client: CLIENT };
+    let mut told: Option<Instant> = None;
     loop {
-        let session = CodingSession { session: &name, client: CLIENT };
-        if let Err(Error::Refused(refused)) = forwarder.client.session_moment(session, "alive").await
-            && refused.status < 500
-            && refused.status != 429
-        {
+        if forwarder.coding.as_ref().is_some_and(|coding| coding.session().is_some()) {
+            if told.is_some() {
+                end(&forwarder).await;
+            }
             return;
         }
-        sleep(TELL_EVERY).await;
+        if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+            if let Err(Error::Refused(refused)) = forwarder.client.session_moment(session, "alive").await
+                && refused.status < 500
+                && refused.status != 429
+            {
+                return;
+            }
+            told = Some(Instant::now());
+        }
+        sleep(LOOK_EVERY).await;
     }
 }
 

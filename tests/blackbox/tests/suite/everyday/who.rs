@@ -89,6 +89,32 @@ async fn what_is_said_to_one_session_reaches_no_other() {
 }
 
 #[tokio::test]
+async fn sessions_that_are_called_alike_are_shown_as_far_as_they_differ() {
+    let server = Server::start().await;
+    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let cli = Cli::of(&server, &one, "s-9");
+    for session in ["01a20951-7c1e-aa", "01a20951-7c2f-bb", "01a20951-7c2f"] {
+        moment(&two, session, "start").await;
+    }
+    assert_eq!(who(&one, "@nick.two").await["state"], "idle", "a session that begins has no turn");
+    let table = cli.done(&["who", "two"]).await;
+    for row in ["/01a20951-7c1 (claude)", "/01a20951-7c2f- (claude)", "/01a20951-7c2f (claude)"] {
+        assert!(table.contains(row), "{row}: {table}");
+    }
+    for name in ["01a20951-7c1", "01a20951-7c2f-", "01a20951-7c2f"] {
+        cli.done(&["send", &format!("@nick.two/{name}"), "To you"]).await;
+    }
+    let none = cli.run(&["who", "zzz"]).await;
+    assert!(none.code == 0 && none.err.contains("no agent that you reach has `zzz`"), "{none:?}");
+    let none = cli.run(&["attention", "dnd", "--session", "zzz"]).await;
+    assert!(none.code == 2 && none.err.contains("no live session begins with `zzz`"), "{none:?}");
+    moment(&two, "01a20951-7c2f", "prompt").await;
+    assert_eq!(who(&one, "@nick.two").await["state"], "working");
+    moment(&two, "01a20951-7c2f", "stop").await;
+    assert_eq!(who(&one, "@nick.two").await["state"], "idle", "its turn has ended");
+}
+
+#[tokio::test]
 async fn only_a_live_session_of_a_sibling_that_takes_part_is_addressed() {
     let server = Server::start().await;
     let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);

@@ -1,6 +1,8 @@
 //! Several sessions of one agent: an answer goes to the session that asked, everything else to the one that works.
 
-use blackbox::{Cli, eventually};
+use std::time::Duration;
+
+use blackbox::{Cli, eventually, eventually_within};
 use serde_json::{Value, json};
 
 use super::{
@@ -80,4 +82,46 @@ async fn a_session_that_ends_or_is_killed_hands_over_the_answers_that_it_waits_f
         .await;
         other.at(&home, &asker, "other", "Stop").await;
     }
+}
+
+#[tokio::test]
+async fn a_message_to_one_session_is_in_the_hook_that_announces_it() {
+    let (_server, home, claude, codex) = two().await;
+    let (day, night) = (Program::begin(), Program::begin());
+    day.at(&home, &codex, "day-1", "SessionStart").await;
+    night.at(&home, &codex, "night-1", "SessionStart").await;
+    night.at(&home, &codex, "night-1", "UserPromptSubmit").await;
+    let to = format!("{}/day", codex.handle);
+    let sent =
+        home.run_in(&claude.directory, &["send", &to, "By the command.", "--as", &claude.handle]).await;
+    assert_eq!(sent.code, 0, "{sent:?}");
+    assert_eq!(night.at(&home, &codex, "night-1", "PostToolUse").await.out, "", "it is the other's");
+    let first = day.at(&home, &codex, "day-1", "UserPromptSubmit").await;
+    assert!(first.out.contains("By the command."), "{first:?}");
+    assert!(!first.out.contains("session.invited"), "the message stands for its invitation: {first:?}");
+
+    let caller = Program::begin();
+    caller.at(&home, &claude, "c-1", "SessionStart").await;
+    let to = format!("{}/night", codex.handle);
+    call(&home, &claude, &caller, "send", json!({"to": [to], "text": "By the tool."})).await;
+    let next = night.at(&home, &codex, "night-1", "PostToolUse").await;
+    assert!(next.out.contains("By the tool."), "{next:?}");
+    let inbox = caller.at(&home, &claude, "c-1", "Stop").await;
+    assert!(!inbox.out.contains("By the"), "{inbox:?}");
+}
+
+#[tokio::test]
+async fn a_coding_session_is_listed_once_and_not_beside_its_tools() {
+    let (_server, home, claude, codex) = two().await;
+    let mut tools = home.start(&["--as", &codex.handle, "mcp"]);
+    tools.tell(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    let rows = || async { home.run_in(&claude.directory, &["who", "--as", &claude.handle]).await.out };
+    eventually("the tools are listed", || async { rows().await.contains("/mcp-").then_some(()) }).await;
+    codex.at(&home, "SessionStart", json!({})).await;
+    eventually_within(Duration::from_secs(12), "only the session is listed", || async {
+        let rows = rows().await;
+        (!rows.contains("/mcp-") && rows.contains("/s-1 (codex)")).then_some(())
+    })
+    .await;
+    tools.end().await;
 }

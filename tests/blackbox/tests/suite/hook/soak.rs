@@ -44,7 +44,8 @@ struct Session {
 #[derive(Default)]
 struct Known {
     sent: u64,
-    sequences: Vec<u64>,
+    /// Where each message was sent: the session, and its sequence there.
+    sent_at: Vec<(String, u64)>,
     printed: BTreeSet<u64>,
     in_context: BTreeMap<u64, u64>,
     hooks: u64,
@@ -85,10 +86,17 @@ struct Soak {
     /// Whether the agent does not want to be disturbed.
     closed: bool,
     talk: String,
+    /// Sessions of the network for one coding session alone, by its name.
+    apart: BTreeMap<String, String>,
     dice: Dice,
     known: Known,
     open: Vec<Session>,
     begun: u64,
+}
+
+/// A session's name as the server keeps it.
+fn kept(name: &str) -> String {
+    name.chars().take(128).collect()
 }
 
 impl Soak {
@@ -101,8 +109,35 @@ impl Soak {
         self.known.sent += 1;
         let filler = "x ".repeat(if self.is_long() { 6_000 } else { 3 });
         let body = json!({"content": format!("message no. {}! {filler}", self.known.sent)});
-        let sent = self.sender.post(&format!("/sessions/{}/messages", self.talk), body).await.ok(201);
-        self.known.sequences.push(sent["sequence"].as_u64().expect("a sequence"));
+        let place = self.place().await;
+        let sent = self.sender.post(&format!("/sessions/{place}/messages"), body).await.ok(201);
+        self.known.sent_at.push((place, sent["sequence"].as_u64().expect("a sequence")));
+    }
+
+    /// Where the next message is sent: to any of the agent's sessions, or now and then to one by its name.
+    async fn place(&mut self) -> String {
+        if self.open.is_empty() || !self.dice.percent(15) {
+            return self.talk.clone();
+        }
+        let name = kept(&self.open[self.dice.below(self.open.len())].name);
+        let id = match self.apart.get(&name) {
+            Some(id) => id.clone(),
+            None => {
+                let body = json!({"invite": [self.coding.handle], "topic": format!("coding session {name}")});
+                let made = self.sender.post("/sessions", body).await.ok(201);
+                let id = made["session_id"].as_str().expect("a session").to_owned();
+                self.apart.insert(name.clone(), id.clone());
+                id
+            }
+        };
+        let body = json!({"agent": self.coding.handle, "coding_session": name, "session_id": id});
+        let addressed = self.sender.post("/inbox/address", body).await;
+        // One that was silent for long is not live.
+        if addressed.status != 200 {
+            assert_eq!(addressed.status, 409);
+            return self.talk.clone();
+        }
+        id
     }
 
     /// One event of a session: what it was handed before is taken up or gone, and what is printed is handed to it.
@@ -198,8 +233,7 @@ impl Soak {
         }
         let at = self.dice.below(self.open.len());
         let session = &mut self.open[at];
-        let name: String = session.name.chars().take(128).collect();
-        let body = json!({"session": name, "attention": level(!session.closed)});
+        let body = json!({"session": kept(&session.name), "attention": level(!session.closed)});
         let set = self.agent.put("/inbox/session/attention", body).await;
         // One that was silent for long is not live.
         if set.status == 200 {
@@ -217,25 +251,26 @@ impl Soak {
             return;
         }
         let number = unread[self.dice.below(unread.len())];
-        let sequence = self.known.sequences[usize::try_from(number).expect("small") - 1];
-        let body = json!({"session_id": self.talk, "after_sequence": sequence - 1, "sequence": sequence});
+        let (place, sequence) = &self.known.sent_at[usize::try_from(number).expect("small") - 1];
+        let body = json!({"session_id": place, "after_sequence": sequence - 1, "sequence": sequence});
         self.agent.post("/inbox/ack", body).await.ok(200);
         self.known.read.insert(number);
     }
 
     /// What the server says of one message is true.
     async fn check(&mut self, number: u64) {
-        let sequence = self.known.sequences[usize::try_from(number).expect("small") - 1];
-        let path = format!("/sessions/{}/messages/{sequence}/status", self.talk);
+        let (place, sequence) = &self.known.sent_at[usize::try_from(number).expect("small") - 1];
+        let path = format!("/sessions/{place}/messages/{sequence}/status");
         let told = self.sender.get(&path).await.ok(200);
         let state = told["recipients"][0]["state"].as_str().expect("a state").to_owned();
         self.known.checked += 1;
         let was_printed = self.known.printed.contains(&number);
         let was_seen = self.known.in_context.contains_key(&number);
         let is_whole = !self.known.cut.contains(&number) || self.known.read.contains(&number);
-        let is_held = told["recipients"][0]["waiting"]["reason"] == "dnd";
+        let reason = &told["recipients"][0]["waiting"]["reason"];
+        let (is_held, is_invited) = (reason == "dnd", reason == "not_joined");
         let is_true = match state.as_str() {
-            "accepted" => !was_printed && (is_held || !self.closed),
+            "accepted" => !was_printed && (is_held || is_invited || !self.closed),
             "shown" => was_printed && !is_held && !(was_seen && is_whole),
             "in_context" => was_seen && is_whole,
             _ => false,
@@ -290,7 +325,8 @@ async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_fa
     let (known, open) = (Known::default(), Vec::new());
     let agent = Caller::new(server.address().clone(), Some(&coding.token(&home)));
     let (dice, closed) = (Dice::new(seed.0), false);
-    let mut soak = Soak { home, coding, sender, agent, closed, talk, dice, known, open, begun: 0 };
+    let apart = BTreeMap::new();
+    let mut soak = Soak { home, coding, sender, agent, closed, talk, apart, dice, known, open, begun: 0 };
     for _ in 0..steps() {
         if soak.dice.percent(4) {
             soak.attend().await;
