@@ -418,7 +418,7 @@ impl RunFeed {
             self.waiting.extend(updates.map(|update| Update::Event(Box::new(update), None)));
             return;
         }
-        let at = self.time_of(&value).await;
+        let at = time_of(&self.hosted, &value).await;
         let mut updates = self.snapshot.apply(&value, at);
         for update in &mut updates {
             if let StreamResponse::ArtifactUpdate(update) = update
@@ -432,15 +432,15 @@ impl RunFeed {
         self.is_paused =
             self.snapshot.is_over() || (self.snapshot.is_paused() && self.snapshot.last > self.before);
     }
+}
 
-    /// When an event was: of one that changes where the task stands, as the run says it, like all that read the task.
-    async fn time_of(&self, event: &Value) -> DateTime<Utc> {
-        if !matches!(event["type"].as_str(), Some("WaitForInput" | "RunCompleted")) {
-            return Utc::now();
-        }
-        let report = self.hosted.report(event["run_id"].as_str().unwrap_or_default()).await;
-        report.ok().and_then(|report| time(&report["updated_at"])).unwrap_or_else(Utc::now)
+/// When an event was: of one that changes where the task stands, as the run says it, like all that read the task.
+async fn time_of(hosted: &HostedAgent, event: &Value) -> DateTime<Utc> {
+    if !matches!(event["type"].as_str(), Some("WaitForInput" | "RunCompleted")) {
+        return Utc::now();
     }
+    let report = hosted.report(event["run_id"].as_str().unwrap_or_default()).await;
+    report.ok().and_then(|report| time(&report["updated_at"])).unwrap_or_else(Utc::now)
 }
 
 fn begun(response: &Response) -> StartedRun {
