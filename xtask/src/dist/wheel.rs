@@ -43,7 +43,7 @@ pub(super) fn pack(release: &Release, sbom: &[u8]) -> Result<(String, Vec<u8>)> 
 }
 
 /// The wheel of these files, with the digest of each.
-pub(super) fn with_record(mut entries: Vec<Entry<'_>>, info: &str, level: u32) -> Result<Vec<u8>> {
+pub(super) fn with_record(entries: Vec<Entry<'_>>, info: &str, level: u32) -> Result<Vec<u8>> {
     let mut record = String::new();
     for entry in &entries {
         let content = entry.content.unwrap_or_default();
@@ -51,8 +51,9 @@ pub(super) fn with_record(mut entries: Vec<Entry<'_>>, info: &str, level: u32) -
         record.push_str(&format!("{},sha256={digest},{}\n", entry.path, content.len()));
     }
     record.push_str(&format!("{info}/RECORD,,\n"));
-    entries.push(Entry::file(format!("{info}/RECORD"), record.as_bytes()));
-    zip(&entries, level)
+    let mut packed: Vec<Entry<'_>> = entries;
+    packed.push(Entry::file(format!("{info}/RECORD"), record.as_bytes()));
+    zip(&packed, level)
 }
 
 /// The platforms that the binary runs on: with a C library at least as new as it needs, or with any.
