@@ -71,7 +71,10 @@ impl Process {
         let port = match &first {
             Ok(Ok(Some(line))) => {
                 let url = line.strip_prefix(GREETING).unwrap_or_default();
-                let port = ORIGINS.iter().find_map(|origin| url.strip_prefix(origin));
+                // A public URL may be one of this machine too, as that of a relay is.
+                let is_public = args.iter().any(|arg| arg == "--public-url");
+                let mut origins = ORIGINS.iter().filter(|_| !is_public);
+                let port = origins.find_map(|origin| url.strip_prefix(origin));
                 match port.and_then(|port| port.trim_end_matches('/').parse().ok()) {
                     Some(port) => Some(port),
                     // It prints its public URL where it has one; the log says where it listens.

@@ -19,6 +19,7 @@ const PAGES: &[&str] = &[
     "docs/connect-openai.md",
     "docs/context.md",
     "docs/frames.md",
+    "docs/networks.md",
     "docs/runs.md",
     "docs/sessions.md",
 ];
@@ -31,7 +32,7 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let network = fresh::network();
     if !network {
         console::say(
-            "    no network of its own can be had: ports 7420 and 7443 of this machine must be free",
+            "    no network of its own can be had: ports 7420 to 7422 and 7443 of this machine must be free",
         );
     }
     for page in PAGES {

@@ -23,6 +23,8 @@ class AboutProject(TypedDict):
     """Data that clients store with it."""
 
 
+AccordId: TypeAlias = "str"
+
 
 class AckInbox(TypedDict):
     """The body of `POST /inbox/ack`: a cursor, or a session with a sequence."""
@@ -2112,6 +2114,19 @@ class NewOwner(TypedDict):
 
 
 
+class NewPeer(TypedDict):
+    """`POST /_admin/peers`."""
+    expires_in_s: NotRequired[int | None]
+    """How long the invitation lasts, in seconds; a day unless said otherwise."""
+    grants: NotRequired[Dict[str, List[str]]]
+    """What is granted it: names, each for owners of this network. Who is in none takes no part."""
+    network: str
+    """The origin of the network's public URL, such as `https://plenary.example`."""
+    peer: str
+    """What it is called here."""
+
+
+
 class NewPerson(TypedDict):
     """`POST /_admin/people`."""
     display_name: NotRequired[str | None]
@@ -2718,6 +2733,92 @@ class Passkeys(TypedDict):
     """The passkeys."""
 
 
+
+class PeerAcceptance(TypedDict):
+    """`POST /_admin/peers/accept`."""
+    code: str
+    """What its operator got when it invited this network."""
+    grants: NotRequired[Dict[str, List[str]]]
+    """What is granted it: names, each for owners of this network. Who is in none takes no part."""
+    network: str
+    """The origin of the public URL of the network that invited this one."""
+    peer: str
+    """What it is called here."""
+
+
+
+class PeerCheck(TypedDict):
+    """The answer of `POST /_admin/peers/{peer}/check`."""
+    alive: bool
+    """Whether the peer answers that the accord holds."""
+    error: NotRequired[str | None]
+    """Why it does not, for people."""
+
+
+
+class PeerInvitation(TypedDict):
+    """The answer of `POST /_admin/peers`."""
+    accord_id: AccordId
+    """The accord."""
+    code: str
+    """What the peer's operator accepts with. Shown once."""
+    expires_at: NotRequired[int | None]
+    """Until when it may be accepted; of an invitation."""
+    granted: List[str]
+    """The names of what it grants this network."""
+    grants: Dict[str, List[OwnerName]]
+    """What this network grants it."""
+    inviting: str
+    """This network, which the peer's operator names with it."""
+    network: str
+    """The origin of its public URL."""
+    peer: OwnerName
+    """What it is called here."""
+    revoked_by: NotRequired[RevokedBy | None]
+    """Who revoked it."""
+    since: int
+    """Since when."""
+    standing: PeerStanding
+    """How it stands."""
+    told: NotRequired[bool | None]
+    """Whether the peer has heard of it, or nothing more is tried; where this network revoked it."""
+
+
+
+class PeerList(TypedDict):
+    """`GET /_admin/peers`."""
+    peers: List[PeerView]
+    """By name."""
+
+
+PeerStanding: TypeAlias = "Literal['invited', 'expired', 'active', 'revoked']"
+"""How an accord stands."""
+
+
+class PeerView(TypedDict):
+    """A network that this one has, had or wants an accord with."""
+    accord_id: AccordId
+    """The accord."""
+    expires_at: NotRequired[int | None]
+    """Until when it may be accepted; of an invitation."""
+    granted: List[str]
+    """The names of what it grants this network."""
+    grants: Dict[str, List[OwnerName]]
+    """What this network grants it."""
+    network: str
+    """The origin of its public URL."""
+    peer: OwnerName
+    """What it is called here."""
+    revoked_by: NotRequired[RevokedBy | None]
+    """Who revoked it."""
+    since: int
+    """Since when."""
+    standing: PeerStanding
+    """How it stands."""
+    told: NotRequired[bool | None]
+    """Whether the peer has heard of it, or nothing more is tried; where this network revoked it."""
+
+
 PendingContact = TypedDict(
     "PendingContact",
     {
@@ -3199,6 +3300,9 @@ class Reviews(TypedDict):
     reviews: List[ReviewStep]
     """From the deposit on."""
 
+
+RevokedBy: TypeAlias = "Literal['us', 'peer']"
+"""Who revoked an accord."""
 
 Role: TypeAlias = "OwnerName"
 """A role in an organisation, of the owner grammar (wire.md D.5)."""
@@ -3824,6 +3928,7 @@ ErrorCode = Literal[
     "agent_stopped",
     "allowlist_full",
     "already_answered",
+    "already_linked",
     "ambiguous_package_id",
     "ambiguous_project_id",
     "answer_not_allowed",
@@ -3875,6 +3980,7 @@ ErrorCode = Literal[
     "invalid_choices",
     "invalid_client",
     "invalid_client_metadata",
+    "invalid_code",
     "invalid_content",
     "invalid_created_by",
     "invalid_cursor",
@@ -3892,7 +3998,9 @@ ErrorCode = Literal[
     "invalid_filename",
     "invalid_filter",
     "invalid_form",
+    "invalid_frame",
     "invalid_grant",
+    "invalid_grants",
     "invalid_handle",
     "invalid_idempotency_key",
     "invalid_if_not_exists",
@@ -3910,10 +4018,12 @@ ErrorCode = Literal[
     "invalid_metadata",
     "invalid_multipart",
     "invalid_name",
+    "invalid_network",
     "invalid_owner",
     "invalid_parameter",
     "invalid_passkey",
     "invalid_payload",
+    "invalid_peer",
     "invalid_person",
     "invalid_policy",
     "invalid_query",
@@ -3960,11 +4070,15 @@ ErrorCode = Literal[
     "missing_authorization",
     "missing_run_id",
     "model_not_found",
+    "network_unproven",
     "no_event_yet",
+    "no_invitation",
     "no_mail",
+    "no_public_url",
     "no_such_channel",
     "not_answered",
     "not_found",
+    "not_granted",
     "not_implemented",
     "not_its_owner",
     "not_joined",
@@ -3976,6 +4090,8 @@ ErrorCode = Literal[
     "passkey_invalid",
     "passkeys_unavailable",
     "payload-kind-mismatch",
+    "peer_exists",
+    "peer_unreachable",
     "project_archived",
     "project_exists",
     "project_full",
@@ -3990,7 +4106,6 @@ ErrorCode = Literal[
     "run_not_active",
     "run_not_found",
     "scope-unauthorised",
-    "scope-unimplemented",
     "sender-identity-mismatch",
     "session_active",
     "session_ended",
@@ -3998,6 +4113,8 @@ ErrorCode = Literal[
     "session_not_found",
     "session_not_live",
     "session_required",
+    "signature_expired",
+    "signature_used",
     "stale_version",
     "stopping",
     "thread_full",
@@ -4015,6 +4132,7 @@ ErrorCode = Literal[
     "too_many_invitations",
     "too_many_misses",
     "too_many_passkeys",
+    "too_many_peers",
     "too_many_projects",
     "too_many_puts",
     "too_many_queued_runs",
@@ -4036,6 +4154,7 @@ ErrorCode = Literal[
     "too_many_waits",
     "unauthenticated",
     "unauthorized",
+    "unavailable",
     "unknown_file",
     "unknown_member",
     "unknown_person",

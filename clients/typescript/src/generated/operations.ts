@@ -90,8 +90,8 @@ export class AgentOperations {
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_handle, invalid_policy,
    * invalid_allowlist_entry, invalid_self_service, invalid_token, invalid_display_name, invalid_description,
-   * invalid_card_body, invalid_visibility, invalid_idempotency_key, missing_authorization, invalid_authorization,
-   * not_found, agent_exists, token_exists, too_many_agents, idempotency_key_reused.
+   * invalid_card_body, invalid_visibility, invalid_owner, invalid_idempotency_key, missing_authorization,
+   * invalid_authorization, not_found, agent_exists, token_exists, too_many_agents, idempotency_key_reused.
    */
   async create(
     body: types.NewAgent,
@@ -1337,7 +1337,7 @@ export class FrameOperations {
    *
    * Refused with: unknown_member, field-invalid, field-missing, field-unknown, envelope-version-unsupported,
    * kind-unknown, payload-kind-mismatch, unauthenticated, sender-identity-mismatch, scope-unauthorised,
-   * rate-limited, scope-unimplemented.
+   * rate-limited, unavailable.
    */
   async submit(
     body: types.FrameSubmission,
@@ -1346,7 +1346,9 @@ export class FrameOperations {
       echo?: number;
       /**
        * The scope of a bare frame: `~handle`, `~handle/*`, `~handle/<prefix>*`, `~handle/<instrument>@<session-id>`,
-       * `org:<org>/members/*`, `org:<org>/members/<role>/*`. Every session of the recipient when absent.
+       * `org:<org>/members/*`, `org:<org>/members/<role>/*`, `accord:<peer>/grant:<grant>`. Every session of the
+       * recipient
+       * when absent.
        */
       scope?: string;
     } & CallOptions = {},
@@ -1896,8 +1898,8 @@ export class OrgOperations {
    *
    * 200 instead of 201 if the organisation exists.
    *
-   * Refused with: invalid_json, invalid_body, invalid_idempotency_key, missing_authorization, invalid_authorization,
-   * not_found, idempotency_key_reused.
+   * Refused with: invalid_json, invalid_body, invalid_owner, invalid_idempotency_key, missing_authorization,
+   * invalid_authorization, not_found, idempotency_key_reused.
    */
   async put(
     org: types.OwnerName,
@@ -2068,6 +2070,86 @@ export class PasskeyOperations {
     } & KeyedOptions = {},
   ): Promise<void> {
     await this.transport.call("passkey.remove", "DELETE", pathOf("/console/passkeys/{id}", { id }), "none", "key", { ...options, query: { owner: options.owner } });
+  }
+}
+
+/** The operations `peer.…`. */
+export class PeerOperations {
+  constructor(private readonly transport: Transport) {}
+
+  /**
+   * Accept the invitation of another network.
+   *
+   * That network looks at this one's domain for the key that signs. Where its answer is lost, the same call may be
+   * made again.
+   *
+   * Refused with: unknown_member, invalid_json, invalid_body, invalid_network, invalid_peer, invalid_grants,
+   * invalid_code, invalid_idempotency_key, missing_authorization, invalid_authorization, network_unproven,
+   * not_found, peer_exists, already_linked, too_many_peers, no_public_url, no_invitation, idempotency_key_reused,
+   * peer_unreachable.
+   */
+  async accept(
+    body: types.PeerAcceptance,
+    options: KeyedOptions = {},
+  ): Promise<types.PeerView> {
+    return (await this.transport.call("peer.accept", "POST", "/_admin/peers/accept", "json", "key", { ...options, body })) as types.PeerView;
+  }
+
+  /**
+   * Ask a peer whether the accord holds.
+   *
+   * Refused with: missing_authorization, invalid_authorization, not_found.
+   */
+  async check(
+    peer: types.OwnerName,
+    options: CallOptions = {},
+  ): Promise<types.PeerCheck> {
+    return (await this.transport.call("peer.check", "POST", pathOf("/_admin/peers/{peer}/check", { peer }), "json", "once", options)) as types.PeerCheck;
+  }
+
+  /**
+   * Invite another network to an accord.
+   *
+   * By the origin of its public URL. `code` is good once, for that network alone; its operator accepts with it. An
+   * open invitation of the same network under the same name is replaced.
+   *
+   * Refused with: unknown_member, invalid_json, invalid_body, invalid_network, invalid_peer, invalid_grants,
+   * invalid_expires_in, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * peer_exists, already_linked, too_many_peers, no_public_url, idempotency_key_reused.
+   */
+  async invite(
+    body: types.NewPeer,
+    options: KeyedOptions = {},
+  ): Promise<types.PeerInvitation> {
+    return (await this.transport.call("peer.invite", "POST", "/_admin/peers", "json", "key", { ...options, body })) as types.PeerInvitation;
+  }
+
+  /**
+   * List the networks that this one is linked to.
+   *
+   * With those that are invited, and the last that are linked no more.
+   *
+   * Refused with: missing_authorization, invalid_authorization, not_found.
+   */
+  async list(
+    options: CallOptions = {},
+  ): Promise<types.PeerList> {
+    return (await this.transport.call("peer.list", "GET", "/_admin/peers", "json", "read", options)) as types.PeerList;
+  }
+
+  /**
+   * Revoke an accord or an invitation.
+   *
+   * Nothing crosses from now on. The peer is told until it has heard.
+   *
+   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * idempotency_key_reused.
+   */
+  async revoke(
+    peer: types.OwnerName,
+    options: KeyedOptions = {},
+  ): Promise<void> {
+    await this.transport.call("peer.revoke", "DELETE", pathOf("/_admin/peers/{peer}", { peer }), "none", "key", options);
   }
 }
 
@@ -2941,6 +3023,7 @@ export class Operations {
   readonly org: OrgOperations;
   readonly owner: OwnerOperations;
   readonly passkey: PasskeyOperations;
+  readonly peer: PeerOperations;
   readonly person: PersonOperations;
   readonly request: RequestOperations;
   readonly run: RunOperations;
@@ -2967,6 +3050,7 @@ export class Operations {
     this.org = new OrgOperations(transport);
     this.owner = new OwnerOperations(transport);
     this.passkey = new PasskeyOperations(transport);
+    this.peer = new PeerOperations(transport);
     this.person = new PersonOperations(transport);
     this.request = new RequestOperations(transport);
     this.run = new RunOperations(transport);

@@ -13,6 +13,8 @@ export interface AboutProject {
   settings?: JsonObject | null;
 }
 
+export type AccordId = string;
+
 /** The body of `POST /inbox/ack`: a cursor, or a session with a sequence. */
 export interface AckInbox {
   /** The `after` with which the page was read: only kinds that were read up to it are acknowledged. */
@@ -1993,6 +1995,18 @@ export interface NewOwner {
   owner: OwnerName;
 }
 
+/** `POST /_admin/peers`. */
+export interface NewPeer {
+  /** How long the invitation lasts, in seconds; a day unless said otherwise. */
+  expires_in_s?: number | null;
+  /** What is granted it: names, each for owners of this network. Who is in none takes no part. */
+  grants?: Record<string, string[]>;
+  /** The origin of the network's public URL, such as `https://plenary.example`. */
+  network: string;
+  /** What it is called here. */
+  peer: string;
+}
+
 /** `POST /_admin/people`. */
 export interface NewPerson {
   /** The person's name, one line of 1 to 100 characters. */
@@ -2566,6 +2580,87 @@ export interface Passkeys {
   passkeys: Passkey[];
 }
 
+/** `POST /_admin/peers/accept`. */
+export interface PeerAcceptance {
+  /** What its operator got when it invited this network. */
+  code: string;
+  /** What is granted it: names, each for owners of this network. Who is in none takes no part. */
+  grants?: Record<string, string[]>;
+  /** The origin of the public URL of the network that invited this one. */
+  network: string;
+  /** What it is called here. */
+  peer: string;
+}
+
+/** The answer of `POST /_admin/peers/{peer}/check`. */
+export interface PeerCheck {
+  /** Whether the peer answers that the accord holds. */
+  alive: boolean;
+  /** Why it does not, for people. */
+  error?: string | null;
+}
+
+/** The answer of `POST /_admin/peers`. */
+export interface PeerInvitation {
+  /** The accord. */
+  accord_id: AccordId;
+  /** What the peer's operator accepts with. Shown once. */
+  code: string;
+  /** Until when it may be accepted; of an invitation. */
+  expires_at?: number | null;
+  /** The names of what it grants this network. */
+  granted: string[];
+  /** What this network grants it. */
+  grants: Record<string, OwnerName[]>;
+  /** This network, which the peer's operator names with it. */
+  inviting: string;
+  /** The origin of its public URL. */
+  network: string;
+  /** What it is called here. */
+  peer: OwnerName;
+  /** Who revoked it. */
+  revoked_by?: RevokedBy | null;
+  /** Since when. */
+  since: number;
+  /** How it stands. */
+  standing: PeerStanding;
+  /** Whether the peer has heard of it, or nothing more is tried; where this network revoked it. */
+  told?: boolean | null;
+}
+
+/** `GET /_admin/peers`. */
+export interface PeerList {
+  /** By name. */
+  peers: PeerView[];
+}
+
+/** How an accord stands. */
+export type PeerStanding = "invited" | "expired" | "active" | "revoked";
+
+/** A network that this one has, had or wants an accord with. */
+export interface PeerView {
+  /** The accord. */
+  accord_id: AccordId;
+  /** Until when it may be accepted; of an invitation. */
+  expires_at?: number | null;
+  /** The names of what it grants this network. */
+  granted: string[];
+  /** What this network grants it. */
+  grants: Record<string, OwnerName[]>;
+  /** The origin of its public URL. */
+  network: string;
+  /** What it is called here. */
+  peer: OwnerName;
+  /** Who revoked it. */
+  revoked_by?: RevokedBy | null;
+  /** Since when. */
+  since: number;
+  /** How it stands. */
+  standing: PeerStanding;
+  /** Whether the peer has heard of it, or nothing more is tried; where this network revoked it. */
+  told?: boolean | null;
+}
+
 /** A contact request that waits for an answer. */
 export interface PendingContact {
   /** When it was asked, epoch milliseconds. */
@@ -3039,6 +3134,9 @@ export interface Reviews {
   /** From the deposit on. */
   reviews: ReviewStep[];
 }
+
+/** Who revoked an accord. */
+export type RevokedBy = "us" | "peer";
 
 /** A role in an organisation, of the owner grammar (wire.md D.5). */
 export type Role = OwnerName;
@@ -3625,6 +3723,7 @@ export type ErrorCode =
   | "agent_stopped"
   | "allowlist_full"
   | "already_answered"
+  | "already_linked"
   | "ambiguous_package_id"
   | "ambiguous_project_id"
   | "answer_not_allowed"
@@ -3676,6 +3775,7 @@ export type ErrorCode =
   | "invalid_choices"
   | "invalid_client"
   | "invalid_client_metadata"
+  | "invalid_code"
   | "invalid_content"
   | "invalid_created_by"
   | "invalid_cursor"
@@ -3693,7 +3793,9 @@ export type ErrorCode =
   | "invalid_filename"
   | "invalid_filter"
   | "invalid_form"
+  | "invalid_frame"
   | "invalid_grant"
+  | "invalid_grants"
   | "invalid_handle"
   | "invalid_idempotency_key"
   | "invalid_if_not_exists"
@@ -3711,10 +3813,12 @@ export type ErrorCode =
   | "invalid_metadata"
   | "invalid_multipart"
   | "invalid_name"
+  | "invalid_network"
   | "invalid_owner"
   | "invalid_parameter"
   | "invalid_passkey"
   | "invalid_payload"
+  | "invalid_peer"
   | "invalid_person"
   | "invalid_policy"
   | "invalid_query"
@@ -3761,11 +3865,15 @@ export type ErrorCode =
   | "missing_authorization"
   | "missing_run_id"
   | "model_not_found"
+  | "network_unproven"
   | "no_event_yet"
+  | "no_invitation"
   | "no_mail"
+  | "no_public_url"
   | "no_such_channel"
   | "not_answered"
   | "not_found"
+  | "not_granted"
   | "not_implemented"
   | "not_its_owner"
   | "not_joined"
@@ -3777,6 +3885,8 @@ export type ErrorCode =
   | "passkey_invalid"
   | "passkeys_unavailable"
   | "payload-kind-mismatch"
+  | "peer_exists"
+  | "peer_unreachable"
   | "project_archived"
   | "project_exists"
   | "project_full"
@@ -3791,7 +3901,6 @@ export type ErrorCode =
   | "run_not_active"
   | "run_not_found"
   | "scope-unauthorised"
-  | "scope-unimplemented"
   | "sender-identity-mismatch"
   | "session_active"
   | "session_ended"
@@ -3799,6 +3908,8 @@ export type ErrorCode =
   | "session_not_found"
   | "session_not_live"
   | "session_required"
+  | "signature_expired"
+  | "signature_used"
   | "stale_version"
   | "stopping"
   | "thread_full"
@@ -3816,6 +3927,7 @@ export type ErrorCode =
   | "too_many_invitations"
   | "too_many_misses"
   | "too_many_passkeys"
+  | "too_many_peers"
   | "too_many_projects"
   | "too_many_puts"
   | "too_many_queued_runs"
@@ -3837,6 +3949,7 @@ export type ErrorCode =
   | "too_many_waits"
   | "unauthenticated"
   | "unauthorized"
+  | "unavailable"
   | "unknown_file"
   | "unknown_member"
   | "unknown_person"

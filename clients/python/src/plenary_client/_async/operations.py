@@ -192,7 +192,7 @@ class AsyncAgentOperations:
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_handle, invalid_policy,
         invalid_allowlist_entry, invalid_self_service, invalid_token, invalid_display_name,
-        invalid_description, invalid_card_body, invalid_visibility, invalid_idempotency_key,
+        invalid_description, invalid_card_body, invalid_visibility, invalid_owner, invalid_idempotency_key,
         missing_authorization, invalid_authorization, not_found, agent_exists, token_exists, too_many_agents,
         idempotency_key_reused.
         """
@@ -2440,12 +2440,12 @@ class AsyncFrameOperations:
 
         echo: `0` leaves out the session that `X-Agent-Session` names.
         scope: The scope of a bare frame: `~handle`, `~handle/*`, `~handle/<prefix>*`,
-        `~handle/<instrument>@<session-id>`, `org:<org>/members/*`, `org:<org>/members/<role>/*`. Every
-        session of the recipient when absent.
+        `~handle/<instrument>@<session-id>`, `org:<org>/members/*`, `org:<org>/members/<role>/*`,
+        `accord:<peer>/grant:<grant>`. Every session of the recipient when absent.
 
         Refused with: unknown_member, field-invalid, field-missing, field-unknown,
         envelope-version-unsupported, kind-unknown, payload-kind-mismatch, unauthenticated,
-        sender-identity-mismatch, scope-unauthorised, rate-limited, scope-unimplemented.
+        sender-identity-mismatch, scope-unauthorised, rate-limited, unavailable.
         """
         answer = await self._transport.call(
             "frame.submit",
@@ -3522,8 +3522,8 @@ class AsyncOrgOperations:
 
         200 instead of 201 if the organisation exists.
 
-        Refused with: invalid_json, invalid_body, invalid_idempotency_key, missing_authorization,
-        invalid_authorization, not_found, idempotency_key_reused.
+        Refused with: invalid_json, invalid_body, invalid_owner, invalid_idempotency_key,
+        missing_authorization, invalid_authorization, not_found, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "org.put",
@@ -3830,6 +3830,164 @@ class AsyncPasskeyOperations:
             answer="none",
             repeat="key",
             query={"owner": owner},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            headers=headers,
+        )
+
+
+class AsyncPeerOperations:
+    """The operations `peer.…`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def accept(
+        self,
+        *,
+        code: str,
+        network: str,
+        peer: str,
+        grants: Dict[str, List[str]] | Omit = OMIT,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> PeerView:
+        """Accept the invitation of another network.
+
+        That network looks at this one's domain for the key that signs. Where its answer is lost, the same
+        call may be made again.
+
+        code: What its operator got when it invited this network.
+        network: The origin of the public URL of the network that invited this one.
+        peer: What it is called here.
+        grants: What is granted it: names, each for owners of this network. Who is in none takes no part.
+
+        Refused with: unknown_member, invalid_json, invalid_body, invalid_network, invalid_peer,
+        invalid_grants, invalid_code, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        network_unproven, not_found, peer_exists, already_linked, too_many_peers, no_public_url,
+        no_invitation, idempotency_key_reused, peer_unreachable.
+        """
+        answer = await self._transport.call(
+            "peer.accept",
+            "POST",
+            "/_admin/peers/accept",
+            answer="json",
+            repeat="key",
+            body={"code": code, "network": network, "peer": peer, "grants": grants},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("PeerView", answer)
+
+    async def check(
+        self,
+        peer: OwnerName,
+        /,
+        *,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> PeerCheck:
+        """Ask a peer whether the accord holds.
+
+        Refused with: missing_authorization, invalid_authorization, not_found.
+        """
+        answer = await self._transport.call(
+            "peer.check",
+            "POST",
+            path_of("/_admin/peers/{peer}/check", peer=peer),
+            answer="json",
+            repeat="once",
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("PeerCheck", answer)
+
+    async def invite(
+        self,
+        *,
+        network: str,
+        peer: str,
+        expires_in_s: int | None | Omit = OMIT,
+        grants: Dict[str, List[str]] | Omit = OMIT,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> PeerInvitation:
+        """Invite another network to an accord.
+
+        By the origin of its public URL. `code` is good once, for that network alone; its operator accepts
+        with it. An open invitation of the same network under the same name is replaced.
+
+        network: The origin of the network's public URL, such as `https://plenary.example`.
+        peer: What it is called here.
+        expires_in_s: How long the invitation lasts, in seconds; a day unless said otherwise.
+        grants: What is granted it: names, each for owners of this network. Who is in none takes no part.
+
+        Refused with: unknown_member, invalid_json, invalid_body, invalid_network, invalid_peer,
+        invalid_grants, invalid_expires_in, invalid_idempotency_key, missing_authorization,
+        invalid_authorization, not_found, peer_exists, already_linked, too_many_peers, no_public_url,
+        idempotency_key_reused.
+        """
+        answer = await self._transport.call(
+            "peer.invite",
+            "POST",
+            "/_admin/peers",
+            answer="json",
+            repeat="key",
+            body={"network": network, "peer": peer, "expires_in_s": expires_in_s, "grants": grants},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("PeerInvitation", answer)
+
+    async def list(
+        self,
+        *,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> PeerList:
+        """List the networks that this one is linked to.
+
+        With those that are invited, and the last that are linked no more.
+
+        Refused with: missing_authorization, invalid_authorization, not_found.
+        """
+        answer = await self._transport.call(
+            "peer.list",
+            "GET",
+            "/_admin/peers",
+            answer="json",
+            repeat="read",
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("PeerList", answer)
+
+    async def revoke(
+        self,
+        peer: OwnerName,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Revoke an accord or an invitation.
+
+        Nothing crosses from now on. The peer is told until it has heard.
+
+        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+        idempotency_key_reused.
+        """
+        await self._transport.call(
+            "peer.revoke",
+            "DELETE",
+            path_of("/_admin/peers/{peer}", peer=peer),
+            answer="none",
+            repeat="key",
             idempotency_key=idempotency_key,
             timeout=timeout,
             headers=headers,
@@ -5438,6 +5596,7 @@ class AsyncOperations:
         self.org = AsyncOrgOperations(transport)
         self.owner = AsyncOwnerOperations(transport)
         self.passkey = AsyncPasskeyOperations(transport)
+        self.peer = AsyncPeerOperations(transport)
         self.person = AsyncPersonOperations(transport)
         self.request = AsyncRequestOperations(transport)
         self.run = AsyncRunOperations(transport)

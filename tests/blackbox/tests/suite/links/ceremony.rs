@@ -174,6 +174,20 @@ async fn a_network_that_does_not_prove_its_domain_gets_no_accord() {
 }
 
 #[tokio::test]
+async fn who_has_a_code_makes_the_server_ask_so_often_a_minute() {
+    let (acme, played) = (Network::start().await, Played::start().await);
+    let code = acme.invite(&played.url(), "played").await;
+    let said = json!({"code": code, "network": played.url(), "grants": []});
+    let mut tried = 0;
+    let signing = || Played::signing(&acme, "POST", "/link/v1/accords", &said);
+    while Played::sign_as_nobody(&signing()).send(&acme.server).await.status == 403 && tried < 2_000 {
+        tried += 1;
+    }
+    assert_eq!((tried, played.asked()), (600, 600));
+    played.call(&acme, "POST", "/link/v1/accords", &said).await.refused(429, "too_many_requests");
+}
+
+#[tokio::test]
 async fn only_networks_at_public_addresses_are_asked() {
     let acme = Network::with("").await;
     let operator = acme.server.operator();

@@ -126,25 +126,27 @@ async fn a_peer_that_is_away_is_said_to_be_and_the_frame_does_not_come_later() {
     assert_eq!(stream.event().await.frame["payload"]["advisory_text"], "heard");
 }
 
-/// A network that the suite plays, as the peer of acme, where `@nick.cc` takes part; the path of the accord.
-async fn with_played(acme: &Network, played: &Played) -> (Agent, String) {
-    let nick = acme.server.agent("@nick.cc").await;
-    let body = json!({"network": played.url(), "peer": "played", "grants": {"team": ["nick"]}});
+/// A network that the suite plays, as the peer of acme, where an agent of each of these owners takes part; the path of the accord.
+async fn with_played(acme: &Network, played: &Played, owners: &[&str]) -> (Vec<Agent>, String) {
+    let agents = owners.iter().map(async |owner| acme.server.agent(&format!("@{owner}.cc")).await);
+    let agents = futures_util::future::join_all(agents).await;
+    let body = json!({"network": played.url(), "peer": "played", "grants": {"team": owners}});
     let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
     let said = json!({"code": invited["code"], "network": played.url(), "grants": ["sales"]});
     let agreed = played.call(acme, "POST", "/link/v1/accords", &said).await.ok(201);
-    (nick, format!("/link/v1/accords/{}", agreed["accord_id"].as_str().expect("an id")))
+    (agents, format!("/link/v1/accords/{}", agreed["accord_id"].as_str().expect("an id")))
 }
 
 #[tokio::test]
 async fn a_frame_under_way_ends_with_the_accord_whichever_side_revokes() {
     for own_side in [true, false] {
         let (acme, played) = (Network::start().await, Played::start().await);
-        let (nick, accord) = with_played(&acme, &played).await;
+        let (agents, accord) = with_played(&acme, &played, &["nick"]).await;
+        let nick = &agents[0];
         played.stall();
         let asked = played.asked();
-        let frame = advisory(&nick, "~played", "under way");
-        let sent = submit_to(&nick, "accord:played/grant:sales", &frame);
+        let frame = advisory(nick, "~played", "under way");
+        let sent = submit_to(nick, "accord:played/grant:sales", &frame);
         let revoked = async {
             let under_way = async || (played.asked() > asked).then_some(());
             eventually("the frame is under way", under_way).await;
@@ -167,7 +169,7 @@ async fn a_frame_under_way_ends_with_the_accord_whichever_side_revokes() {
 #[tokio::test]
 async fn a_peer_that_says_nothing_takes_a_share_and_holds_up_no_other() {
     let (acme, slow, rose) = (Network::start().await, Played::start().await, Network::start().await);
-    let (nick, _) = with_played(&acme, &slow).await;
+    let (agents, _) = with_played(&acme, &slow, &["o1", "o2", "o3", "o4", "o5"]).await;
     rose.server.closed("@ida.bot", &["@ann-at-acme.*"]).await;
     let ann = acme.server.agent("@ann.cc").await;
     let body = json!({"network": rose.url(), "peer": "rose", "grants": {"team": ["ann"]}});
@@ -177,21 +179,30 @@ async fn a_peer_that_says_nothing_takes_a_share_and_holds_up_no_other() {
     rose.server.operator().post("/_admin/peers/accept", body).await.ok(201);
     slow.stall();
     let before = slow.asked();
-    let lost = (0..20).map(async |nth| {
-        let frame = advisory(&nick, "~played", &format!("lost {nth}"));
-        submit_to(&nick, "accord:played/grant:sales", &frame).await
-    });
+    let submit = async |agent: &Agent| {
+        submit_to(agent, "accord:played/grant:sales", &advisory(agent, "~played", "lost")).await
+    };
+    // 16 of one owner, then 64 to one peer.
+    let first = (0..20).map(|_| submit(&agents[0]));
+    let under_way = async |count: usize| {
+        let asked = async || (slow.asked() >= before + count).then_some(());
+        eventually("the share is under way", asked).await;
+    };
+    let rest = async {
+        under_way(16).await;
+        let others = agents[1..].iter().flat_map(|agent| std::iter::repeat_n(agent, 13));
+        futures_util::future::join_all(others.map(|agent| submit(agent))).await
+    };
     let others = async {
-        let asked = async || (slow.asked() == before + 16).then_some(());
-        eventually("the owner's share is under way", asked).await;
+        under_way(64).await;
         let begun = Instant::now();
-        let across = advisory(&ann, "~rose", "across");
-        submit_to(&ann, SCOPE, &across).await.ok(200);
+        submit_to(&ann, SCOPE, &advisory(&ann, "~rose", "across")).await.ok(200);
         assert!(begun.elapsed() < Duration::from_secs(2), "it did not wait for the slow one");
     };
-    let (lost, ()) = tokio::join!(futures_util::future::join_all(lost), others);
-    let with = |status| lost.iter().filter(|answer| answer.status == status).count();
-    assert_eq!((with(503), with(429)), (16, 4), "{lost:?}");
+    let (first, rest, ()) = tokio::join!(futures_util::future::join_all(first), rest, others);
+    let with = |answers: &[Response], status| answers.iter().filter(|answer| answer.status == status).count();
+    assert_eq!((with(&first, 503), with(&first, 429)), (16, 4), "{first:?}");
+    assert_eq!((with(&rest, 503), with(&rest, 429)), (48, 4), "{rest:?}");
 }
 
 #[tokio::test]
