@@ -2,7 +2,7 @@
 //! Must not know: how it is printed.
 
 /// Lines about one player in a row that are told whole.
-const IN_A_ROW_MAX: usize = 4;
+const IN_A_ROW_MAX: usize = 5;
 
 /// What has followed from a deed so far.
 #[derive(Default)]
@@ -11,9 +11,11 @@ pub(super) struct Echoes(Vec<(Vec<String>, String)>);
 impl Echoes {
     /// Something happens to somebody.
     pub(super) fn push(&mut self, who: &str, what: &str) {
-        let shared =
-            self.0.iter_mut().find(|(names, known)| known == what && !names.iter().any(|name| name == who));
-        match shared {
+        match self
+            .0
+            .last_mut()
+            .filter(|(names, known)| known == what && !names.iter().any(|name| name == who))
+        {
             Some((names, _)) => names.push(who.to_owned()),
             None => self.0.push((vec![who.to_owned()], what.to_owned())),
         }
@@ -76,11 +78,11 @@ mod tests {
 
     #[test]
     fn a_long_catch_up_is_cut_in_its_middle() {
-        let words: Vec<String> = (1..=6).map(|number| format!("gets “{number}”")).collect();
+        let words: Vec<String> = (1..=7).map(|number| format!("gets “{number}”")).collect();
         let told: Vec<(&str, &str)> = words.iter().map(|what| ("@a.a", what.as_str())).collect();
         assert_eq!(
             lines(&told, ""),
-            ["@a.a gets “1”", "@a.a gets “2”", "… and 3 more, in order …", "@a.a gets “6”"]
+            ["@a.a gets “1”", "@a.a gets “2”", "… and 4 more, in order …", "@a.a gets “7”"]
         );
     }
 }

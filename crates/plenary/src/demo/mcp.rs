@@ -27,6 +27,7 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     let over = json!({"to": DESKTOP, "note": "Half ported; the tests are left.", "resource": FILE});
     stage.tool(LAPTOP, "hand_over", over).await?;
 
+    stage.scene("The work is taken, and remembered").await?;
     stage.note("The desktop's model looks what waits for it, reads it, takes the file, and answers.")?;
     let waiting = stage.tool(DESKTOP, "inbox", json!({})).await?;
     let mut items = waiting["items"].as_array().into_iter().flatten();

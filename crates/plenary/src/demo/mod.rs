@@ -78,10 +78,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
     let voice = Voice { out: *out, raw: args.raw, pages, pace: Duration::ZERO };
     let mut stage = Stage::new(server.url(), operator.secret(), voice)?;
     stage.scene("A question across two organisations").await?;
-    stage.note(&format!(
-        "A server listens on {}, its store is SQLite in a temporary directory.",
-        server.url()
-    ))?;
+    stage.note(&format!("A server on {} keeps its log in a temporary directory.", server.url()))?;
     if !args.once {
         let link = stage.console().await?;
         stage.note(&format!("Watch it live in the console, in one browser: {link}"))?;
@@ -97,6 +94,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
     variations::send_and_end(&mut stage).await.context("send-and-end")?;
     stage.scene("A connection breaks, and nothing is lost").await?;
     variations::drop_within_grace(&mut stage, &session).await.context("a drop within the grace window")?;
+    stage.scene("A connection stays away").await?;
     variations::drop_beyond_grace(&mut stage, &session).await.context("a drop beyond the grace window")?;
     stage.scene("Three coding sessions of one person").await?;
     frames::play(&mut stage).await.context("frames")?;

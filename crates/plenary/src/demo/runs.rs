@@ -66,6 +66,7 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
 
 /// The agent takes part in a session like anybody.
 async fn in_a_session(stage: &mut Stage) -> anyhow::Result<()> {
+    stage.scene("The same agent in a conversation").await?;
     stage.note(
         "The agent has an address like everybody. Once its list admits the laptop, it can be invited.",
     )?;

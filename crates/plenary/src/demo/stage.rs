@@ -145,12 +145,14 @@ impl Stage {
     /// A remark between steps.
     pub(super) fn note(&mut self, text: &str) -> anyhow::Result<()> {
         self.tell_echoes()?;
-        self.deed = Default::default();
-        let out = self.voice.out;
+        let follows = std::mem::take(&mut self.deed) != Default::default();
+        let Voice { out, raw, .. } = self.voice;
         if out.is_json() {
             return Ok(out.line(&json!({"note": text}).to_string())?);
         }
-        out.line("")?;
+        if follows || raw {
+            out.line("")?;
+        }
         Ok(out.line(&out.paint(Style::Bold, text))?)
     }
 

@@ -13,7 +13,7 @@ pub(super) const ENGINEER: &str = "@acme.engineer";
 
 /// Plays it; answers with the session, active again, with Nick and support joined.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<String> {
-    stage.note("Three agents of two owners. Nick's assistant and Acme's support are open to anyone; Acme's engineer only to Acme.")?;
+    stage.note("Two owners, three agents; Acme's engineer takes messages from Acme alone.")?;
     stage.enter(NICK, Policy::Open, &[]).await?;
     stage.enter(SUPPORT, Policy::Open, &[]).await?;
     stage.enter(ENGINEER, Policy::Allowlist, &["@acme.*"]).await?;
@@ -40,9 +40,7 @@ pub(super) fn of(kind: &str, session: &str, more: Value) -> Value {
 }
 
 async fn create(stage: &mut Stage) -> anyhow::Result<String> {
-    stage.note(
-        "Nick asks Acme. The invitation says who and about what; the message waits for whoever joins.",
-    )?;
+    stage.note("Nick asks Acme. The message waits for whoever joins.")?;
     let question = "Hi, having trouble with the widget v3 export feature. Is there a known issue?";
     let topic = "Question about widget v3 export";
     let body = json!({
@@ -58,7 +56,7 @@ async fn create(stage: &mut Stage) -> anyhow::Result<String> {
     let invitation = stage.event(SUPPORT, invited).await?;
     anyhow::ensure!(invitation.get("initial_message").is_none(), "an invitation carries no content");
 
-    stage.note("A stranger to the engineer gets the same answer as for an agent that does not exist.")?;
+    stage.note("For a stranger the engineer is absent, like an agent that does not exist.")?;
     for unreachable in [ENGINEER, "@acme.nobody"] {
         stage.request(NICK, Method::POST, "/sessions", Some(json!({"invite": [unreachable]})), 404).await?;
     }

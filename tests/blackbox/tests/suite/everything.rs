@@ -256,14 +256,11 @@ async fn ap_101_packages_and_facts_are_found_by_readers_of_their_project() {
     package(&nick, "pkg_a", "a gnome's hat").await;
     assert_eq!(kinds(&nick, "q=gnome").await, ["context.fact", "context.package"]);
     assert_eq!(hits(&ann, "q=gnome").await.len(), 0);
-    let share = |role: Value| {
-        let owner = server.owner("nick");
-        async move {
-            let owner = owner.await;
-            match role {
-                Value::Null => owner.delete("/v1/projects/p/members/@acme.ann").await,
-                role => owner.put("/v1/projects/p/members/@acme.ann", json!({"role": role})).await,
-            }
+    let owner = &server.owner("nick").await;
+    let share = |role: Value| async move {
+        match role {
+            Value::Null => owner.delete("/v1/projects/p/members/@acme.ann").await,
+            role => owner.put("/v1/projects/p/members/@acme.ann", json!({"role": role})).await,
         }
     };
     share(json!("reader")).await;

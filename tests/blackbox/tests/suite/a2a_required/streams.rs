@@ -113,11 +113,9 @@ async fn a2a_39_a_stream_of_an_agent_in_a_session_is_resumed_too() {
         let resume = [("Last-Event-ID", first)];
         let rest = line.events(&line.call("SubscribeToTask", &json!({"id": task["id"]}), &resume).await);
         let states: Vec<_> = rest.iter().map(of_status).filter(|state| !state.is_empty()).collect();
-        assert_eq!(
-            (state(&rest[0].value["task"]), states),
-            ("SUBMITTED", vec!["WORKING", "COMPLETED"]),
-            "{rest:?}"
-        );
+        // The invitation may have reached the agent before the first answer or after it.
+        assert!(matches!(state(&rest[0].value["task"]), "SUBMITTED" | "WORKING"), "{rest:?}");
+        assert_eq!(states, ["WORKING", "COMPLETED"], "{rest:?}");
         assert!(rest[1..].iter().filter_map(|event| event.id).is_sorted(), "{rest:?}");
     }
 }
