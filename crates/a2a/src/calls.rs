@@ -128,7 +128,8 @@ pub(crate) fn message(params: Value) -> Result<SendMessageRequest, Failure> {
         return Err(Failure::params("`message.role` must be ROLE_USER."));
     }
     check_history(sent.configuration.as_ref().and_then(|said| said.history_length))?;
-    let mut types = parts.iter().filter_map(|part| part.media_type.as_deref()).filter(|kind| !kind.is_empty());
+    let mut types =
+        parts.iter().filter_map(|part| part.media_type.as_deref()).filter(|kind| !kind.is_empty());
     if let Some(other) = types.find(|kind| !takes(kind)) {
         let text = format!(
             "The agent does not read {other:?}; `defaultInputModes` of its card lists what it reads."

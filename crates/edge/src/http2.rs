@@ -139,11 +139,11 @@ impl hyper::service::Service<http::Request<Incoming>> for Http2Connection {
         let admitted = admitted.and_then(|()| as_of_http1(request).map_err(Fault::refusal));
         let entered = match admitted {
             Ok(request) => self.door.enter(request, &allowance),
-            Err(refusal) => Err(self.door.refuse(&refusal)),
+            Err(refusal) => Err(Box::new(self.door.refuse(&refusal))),
         };
         Box::pin(async move {
             let response = match entered {
-                Err(refused) => refused,
+                Err(refused) => *refused,
                 Ok(routed) => match AssertUnwindSafe(routed).catch_unwind().await {
                     Ok(Ok(response)) => response,
                     Ok(Err(never)) => match never {},

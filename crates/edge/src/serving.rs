@@ -66,12 +66,12 @@ impl Door {
         &self,
         mut request: Request,
         allowance: &Allowance,
-    ) -> Result<RouteFuture<Infallible>, Response> {
+    ) -> Result<RouteFuture<Infallible>, Box<Response>> {
         let origin = self.origin.as_deref();
         allowance.begin(origin.and_then(|origin| origin.client_address(self.peer.0, request.headers())));
         if let Some(origin) = origin {
             let admitted = origin.admits(self.peer.0, request.uri(), request.headers());
-            admitted.map_err(|foreign| self.refuse(&foreign.refusal()))?;
+            admitted.map_err(|foreign| Box::new(self.refuse(&foreign.refusal())))?;
             if request.headers().contains_key(header::ORIGIN)
                 && origin.is_own(self.peer.0, request.uri(), request.headers())
             {
@@ -121,7 +121,7 @@ impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
         });
         match self.door.enter(request, &allowance) {
             Ok(routed) => answering(AnswerSource::Called(AssertUnwindSafe(routed).catch_unwind())),
-            Err(refused) => answering(AnswerSource::Answered(Some(refused))),
+            Err(refused) => answering(AnswerSource::Answered(Some(*refused))),
         }
     }
 }

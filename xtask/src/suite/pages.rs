@@ -25,7 +25,11 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let clients = mcp_node::start()?.url;
     let with = |args: &[&str]| {
         let mut command = Command::new(&node);
-        command.current_dir(&directory).args(args).env(super::BINARY, binary).env(mcp_node::VARIABLE, &clients);
+        command
+            .current_dir(&directory)
+            .args(args)
+            .env(super::BINARY, binary)
+            .env(mcp_node::VARIABLE, &clients);
         command
     };
     process::run(&mut with(&["node_modules/typescript/bin/tsc", "--noEmit", "-p", "jsconfig.json"]))?;

@@ -4,6 +4,9 @@
 /// Lines about one player in a row that are told whole.
 const IN_A_ROW_MAX: usize = 5;
 
+/// What fits on a row beside its indent.
+const LINE_CHARS_MAX: usize = 74;
+
 /// What has followed from a deed so far.
 #[derive(Default)]
 pub(super) struct Echoes(Vec<(Vec<String>, String)>);
@@ -44,7 +47,12 @@ fn sentence(names: &[String], what: &str, deed: &str) -> String {
     let (last, first) = names.split_last().map_or(("", names), |(last, first)| (last.as_str(), first));
     let who = if first.is_empty() { last.to_owned() } else { format!("{} and {last}", first.join(", ")) };
     let verb = if first.is_empty() { verb.to_owned() } else { plural(verb) };
-    format!("{who} {verb} {rest}").trim_end().to_owned()
+    let line = format!("{who} {verb} {rest}");
+    if line.chars().count() <= LINE_CHARS_MAX {
+        return line.trim_end().to_owned();
+    }
+    let end = if line.ends_with('”') { "…”" } else { "…" };
+    line.chars().take(LINE_CHARS_MAX - 2).collect::<String>().trim_end().to_owned() + end
 }
 
 fn plural(verb: &str) -> String {

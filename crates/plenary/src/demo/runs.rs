@@ -16,13 +16,13 @@ const INPUT: &str = "Summarise the port";
 
 /// Plays it; the caller has entered before.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.note("Runs: the laptop looks which agents the server runs, and what the first one can do.")?;
+    stage.note("The laptop looks which agents the server runs, and what the first can do.")?;
     let agents = stage.request(CALLER, Method::GET, "/", None, 200).await?;
     ensure!(agents == json!([[AGENT, "/agent/echo"]]), "there is the built-in one: {agents}");
     let described = stage.request(CALLER, Method::GET, "/agent/echo/describe", None, 200).await?;
     ensure!(described["operations"][0]["name"] == "chat", "whoever is an agent can be asked: {described}");
 
-    stage.note("It is asked, and its events come as they happen: a tool, a document, the text, the end.")?;
+    stage.note("It is asked; its events come as they happen: a tool, a document, text, the end.")?;
     let (run, mut stream) = ask(stage, json!(["tool_call", "artifact", "deltas"]), None).await?;
     expect(stage, &mut stream, "RunStarted").await?;
     expect(stage, &mut stream, "ToolCall").await?;

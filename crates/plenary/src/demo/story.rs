@@ -24,7 +24,7 @@ pub(super) fn act(verb: &str, what: &str) -> Option<StoryLine> {
     match verb {
         // The rest is of the wire.
         "connects" | "listens" => echo(verb),
-        "fetches" => echo("fetches the document"),
+        "fetches" => None,
         _ => echo(format!("{verb} {what}")),
     }
 }

@@ -269,14 +269,18 @@ impl Scene {
         vec![
             row(
                 "a2a.rpc",
-                EachTime("a message is the same one while its task goes on, and its key is that of what it begins"),
+                EachTime(
+                    "a message is the same one while its task goes on, and its key is that of what it begins",
+                ),
                 bob,
                 ("POST", "/a2a/plenary.echo"),
                 (json!({}), Value::Null),
             ),
             row(
                 "a2a.write",
-                EachTime("a message is the same one while its task goes on, and its key is that of what it begins"),
+                EachTime(
+                    "a message is the same one while its task goes on, and its key is that of what it begins",
+                ),
                 bob,
                 ("POST", "/a2a/plenary.echo/message:send"),
                 (json!({}), Value::Null),
@@ -290,7 +294,9 @@ impl Scene {
             ),
             row(
                 "a2a.grpc",
-                EachTime("a message is the same one while its task goes on, and its key is that of what it begins"),
+                EachTime(
+                    "a message is the same one while its task goes on, and its key is that of what it begins",
+                ),
                 bob,
                 ("POST", "/lf.a2a.v1.A2AService/SendMessage"),
                 (json!({}), Value::Null),
