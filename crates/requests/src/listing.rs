@@ -90,8 +90,8 @@ impl Requests {
             }
         };
         let (mut requests, mut next_cursor, mut last) = (Vec::new(), None, None);
-        let mut read = 0;
-        for (key, _) in rows.iter().filter(|(key, row)| is_behind(key, order) && ask.fits(row)) {
+        let fitting = rows.iter().filter(|(key, row)| is_behind(key, order) && ask.fits(row));
+        for (read, (key, _)) in fitting.enumerate() {
             // To whom one is given is in the request alone.
             if requests.len() == ask.limit || (ask.to.is_some() && read == READ_FOR_PERSON_MAX) {
                 next_cursor = last;
@@ -108,7 +108,6 @@ impl Requests {
                     requests.push(view);
                 }
             }
-            read += 1;
             last = Some(key.clone());
         }
         Ok(RequestPage { requests, next_cursor, counts })

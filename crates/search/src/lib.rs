@@ -71,7 +71,8 @@ impl Search {
     pub fn new(
         log: Log,
         accounts: Accounts,
-        (index, semantic): (Option<Arc<dyn Index>>, Option<Arc<dyn Semantic>>),
+        index: Option<Arc<dyn Index>>,
+        semantic: Option<Arc<dyn Semantic>>,
         rooms: Vec<Arc<dyn Findable>>,
     ) -> Self {
         let categories = rooms.iter().enumerate();

@@ -55,6 +55,7 @@ pub(crate) struct FoundHit {
 
 /// A part of what was found.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SearchSnippet")]
 pub(crate) struct Snippet {
     /// The text.
     pub(crate) text: String,

@@ -126,7 +126,7 @@ impl House {
         let found_in = [sessions.findable(), channels.findable(), context.findable(), runs.findable()];
         let index = plenary_retrieval_sqlite::open_memory().unwrap();
         let found_in = found_in.into_iter().flatten().collect();
-        let search = Search::new(log.clone(), accounts.clone(), (Some(index), None), found_in);
+        let search = Search::new(log.clone(), accounts.clone(), Some(index), None, found_in);
         let inbox = Inbox::new(log, clock, cursors, rooms);
         inbox.begin().await.unwrap();
         let parts = Parts { accounts, sessions, frames, channels, context, runs, inbox, search };

@@ -169,7 +169,7 @@ impl Rooms {
         let mut served: Vec<Arc<dyn ServedRoom>> = ROOMS.iter().map(|entry| (entry.served)(&built)).collect();
         let BuiltRooms { accounts, sessions, frames, runs, console, a2a, .. } = built;
         let found_in: Vec<_> = served.iter().filter_map(|room| room.findable()).collect();
-        let search = Search::new(log.clone(), accounts.clone(), (everything, semantic), found_in.clone());
+        let search = Search::new(log.clone(), accounts.clone(), everything, semantic, found_in.clone());
         sessions.set_words(Arc::new(search.words()));
         served.push(Arc::new(search));
         let sources = served.iter().filter_map(|room| room.news()).collect();

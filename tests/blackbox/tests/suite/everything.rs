@@ -25,7 +25,8 @@ async fn texts(caller: &Caller, query: &str) -> Vec<String> {
 
 /// The rooms and kinds that are found, sorted.
 async fn kinds(caller: &Caller, query: &str) -> Vec<String> {
-    let kind = |hit: &Value| format!("{}.{}", hit["room"].as_str().unwrap(), hit["kind"].as_str().unwrap());
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let kind = |hit: &Value| format!("{}.{}", text(&hit["room"]), text(&hit["kind"]));
     let mut kinds: Vec<String> = hits(caller, query).await.iter().map(kind).collect();
     kinds.sort();
     kinds
@@ -256,11 +257,13 @@ async fn ap_101_packages_and_facts_are_found_by_readers_of_their_project() {
     package(&nick, "pkg_a", "a gnome's hat").await;
     assert_eq!(kinds(&nick, "q=gnome").await, ["context.fact", "context.package"]);
     assert_eq!(hits(&ann, "q=gnome").await.len(), 0);
-    let owner = &server.owner("nick").await;
+    let token = server.operator().post_empty("/_admin/owners/nick/rotate-token").await.ok(200);
+    let owner = &server.bearer(token["token"].as_str().expect("a token"));
     let share = |role: Value| async move {
-        match role {
-            Value::Null => owner.delete("/v1/projects/p/members/@acme.ann").await,
-            role => owner.put("/v1/projects/p/members/@acme.ann", json!({"role": role})).await,
+        if role.is_null() {
+            owner.delete("/v1/projects/p/members/@acme.ann").await
+        } else {
+            owner.put("/v1/projects/p/members/@acme.ann", json!({"role": role})).await
         }
     };
     share(json!("reader")).await;

@@ -98,7 +98,7 @@ async fn everything(asking: &ToolCaller, wanted: &RecallArguments, words: &[Stri
     if narrow.is_empty() {
         lists.extend(near(asking, &project::all(asking).await?, query, words).await?);
     }
-    Ok(assembled(json!({}), lists))
+    Ok(assembled(json!({}), &lists))
 }
 
 /// Something that was said, in few words: where it stands, who said it and when.
@@ -126,16 +126,17 @@ async fn oriented(asking: &ToolCaller, project: &str) -> Answer {
         listed(&bundle, "recent_packages").iter().map(|package| short(project, package)).collect();
     let facts: Vec<Value> = listed(&bundle, "active_facts").iter().map(|one| fact(project, one)).collect();
     let shown = json!({"project": project, "open_questions": bundle["open_questions"]});
-    Ok(assembled(shown, vec![("packages", packages), ("facts", facts)]))
+    Ok(assembled(shown, &[("packages", packages), ("facts", facts)]))
 }
 
 /// Packages and facts that have to do with a query, nearest first.
 pub(crate) async fn found(asking: &ToolCaller, projects: &[String], query: &str, words: &[String]) -> Answer {
-    Ok(assembled(json!({}), near(asking, projects, query, words).await?))
+    Ok(assembled(json!({}), &near(asking, projects, query, words).await?))
 }
 
 /// Lists of what a result has, by their names in it.
-type Lists = Vec<(&'static str, Vec<Value>)>;
+type Listed = (&'static str, Vec<Value>);
+type Lists = Vec<Listed>;
 
 async fn near(
     asking: &ToolCaller,
@@ -217,7 +218,7 @@ fn fact(project: &str, fact: &Value) -> Value {
 }
 
 /// As much as one answer holds, one of each list in turn; and how much was left out.
-fn assembled(mut shown: Value, lists: Lists) -> Value {
+fn assembled(mut shown: Value, lists: &[Listed]) -> Value {
     let longest = lists.iter().map(|(_, items)| items.len()).max().unwrap_or_default();
     let turns = (0..longest).flat_map(|nth| {
         lists.iter().enumerate().filter_map(move |(list, (_, items))| Some((list, items.get(nth)?)))

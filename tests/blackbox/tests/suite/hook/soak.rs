@@ -271,6 +271,8 @@ impl Soak {
         let (is_held, is_invited) = (reason == "dnd", reason == "not_joined");
         let is_true = match state.as_str() {
             "accepted" => !was_printed && (is_held || is_invited || !self.closed),
+            // A page that went to one session left it for another.
+            "delivered" => !was_printed,
             "shown" => was_printed && !is_held && !(was_seen && is_whole),
             "in_context" => was_seen && is_whole,
             _ => false,

@@ -116,7 +116,8 @@ async fn a_peer_asks_so_often_a_minute_and_others_are_not_held_up() {
     answer.refused(429, "too_many_requests");
     let seconds: u64 = answer.header("retry-after").and_then(|text| text.parse().ok()).expect("seconds");
     assert!((1..=60).contains(&seconds), "{seconds}");
-    assert!(asked > 600, "{asked}");
+    // Some of the 600 of this minute went into the ceremony.
+    assert!((590..=600).contains(&asked), "{asked}");
     other.call(&acme, "GET", &others, &Value::Null).await.ok(200);
     // It may still say that it is over.
     played.call(&acme, "POST", &format!("{accord}/revoke"), &Value::Null).await.ok(204);
