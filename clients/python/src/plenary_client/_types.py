@@ -997,7 +997,7 @@ class FoundHit(TypedDict):
     """`sessions`, `channels`, `runs` or `context`."""
     score: float
     """How near it is; comparable within one answer."""
-    snippet: Snippet2
+    snippet: SearchSnippet
     """The part of it that has most of the query's words."""
     why: Why
     """Why it ranks there."""
@@ -3383,6 +3383,8 @@ class RunReport(TypedDict):
     """For a waiting run with a form: what the agent says about it."""
     options: NotRequired[JsonObject | None]
     """For a waiting run: the answers among which the agent offers a choice, by the key that each is for."""
+    rejected: NotRequired[bool]
+    """The agent did not take the request."""
     request: Any
     """The request that it is the run of, as it was sent."""
     request_keys: NotRequired[JsonObject | None]
@@ -3435,6 +3437,15 @@ class RunRequest(TypedDict):
 
 RunStatus: TypeAlias = "Literal['queued', 'running', 'waiting', 'completed', 'error', 'canceled']"
 """The state of a run (wire.md 4.2)."""
+
+
+class SearchSnippet(TypedDict):
+    """A part of what was found."""
+    matches: List[List[int]]
+    """Where words of the query stand in it: from and to, in Unicode characters."""
+    text: str
+    """The text."""
+
 
 
 class SearchState(TypedDict):
@@ -3606,15 +3617,6 @@ class Snippet(TypedDict):
     """Its project."""
     score: float
     """The score, from 0 to 1: the share of the focus's words that it contains, or the similarity in meaning."""
-
-
-
-class Snippet2(TypedDict):
-    """A part of what was found."""
-    matches: List[List[int]]
-    """Where words of the query stand in it: from and to, in Unicode characters."""
-    text: str
-    """The text."""
 
 
 
@@ -3916,8 +3918,11 @@ class Why(TypedDict):
 
 ErrorCode = Literal[
     "AGENT_NOT_FOUND",
+    "CONTENT_TYPE_NOT_SUPPORTED",
+    "INSUFFICIENT_SCOPE",
     "INVALID_PARAMS",
     "METHOD_NOT_FOUND",
+    "PERMISSION_DENIED",
     "TASK_NOT_FOUND",
     "UNAUTHENTICATED",
     "UNSUPPORTED_OPERATION",
@@ -4161,6 +4166,7 @@ ErrorCode = Literal[
     "unknown_request_type",
     "unsupported_grant_type",
     "unsupported_media_type",
+    "unsupported_parameter",
     "websocket_required",
 ]
 """Codes of refusals; a newer server may have more."""

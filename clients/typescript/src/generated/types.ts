@@ -938,7 +938,7 @@ export interface FoundHit {
   /** How near it is; comparable within one answer. */
   score: number;
   /** The part of it that has most of the query's words. */
-  snippet: Snippet2;
+  snippet: SearchSnippet;
   /** Why it ranks there. */
   why: Why;
 }
@@ -3214,6 +3214,8 @@ export interface RunReport {
   message?: string | null;
   /** For a waiting run: the answers among which the agent offers a choice, by the key that each is for. */
   options?: JsonObject | null;
+  /** The agent did not take the request. */
+  rejected?: boolean;
   /** The request that it is the run of, as it was sent. */
   request: unknown;
   /** For a waiting run: the requested input. */
@@ -3263,6 +3265,14 @@ export interface RunRequest {
 
 /** The state of a run (wire.md 4.2). */
 export type RunStatus = "queued" | "running" | "waiting" | "completed" | "error" | "canceled";
+
+/** A part of what was found. */
+export interface SearchSnippet {
+  /** Where words of the query stand in it: from and to, in Unicode characters. */
+  matches: number[][];
+  /** The text. */
+  text: string;
+}
 
 /** The progress of the search index; an extension. */
 export interface SearchState {
@@ -3421,14 +3431,6 @@ export interface Snippet {
   project_id: string;
   /** The score, from 0 to 1: the share of the focus's words that it contains, or the similarity in meaning. */
   score: number;
-}
-
-/** A part of what was found. */
-export interface Snippet2 {
-  /** Where words of the query stand in it: from and to, in Unicode characters. */
-  matches: number[][];
-  /** The text. */
-  text: string;
 }
 
 /** The body of `POST /requests/{id}/snooze`. */
@@ -3711,8 +3713,11 @@ export interface Why {
 /** Codes of refusals; a newer server may have more. */
 export type ErrorCode =
   | "AGENT_NOT_FOUND"
+  | "CONTENT_TYPE_NOT_SUPPORTED"
+  | "INSUFFICIENT_SCOPE"
   | "INVALID_PARAMS"
   | "METHOD_NOT_FOUND"
+  | "PERMISSION_DENIED"
   | "TASK_NOT_FOUND"
   | "UNAUTHENTICATED"
   | "UNSUPPORTED_OPERATION"
@@ -3956,4 +3961,5 @@ export type ErrorCode =
   | "unknown_request_type"
   | "unsupported_grant_type"
   | "unsupported_media_type"
+  | "unsupported_parameter"
   | "websocket_required";
