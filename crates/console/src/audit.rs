@@ -48,8 +48,8 @@ pub(crate) fn is_decision(operation: &str) -> bool {
 /// What is written in the name of another agent always has one.
 pub(crate) fn counts(operation: &str, route: &str) -> bool {
     let is_below =
-        |path: &&str| route.strip_prefix(*path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    is_decision(operation) || CHANGES.iter().any(|path| is_below(&path))
+        |path: &str| route.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    is_decision(operation) || CHANGES.iter().any(|path| is_below(path))
 }
 
 /// Nothing is decided on entries.

@@ -281,7 +281,7 @@ fn given_a_message_when_a_run_answers_it_soon_then_it_is_of_its_trace_and_later_
     assert_eq!(at(1_001 + TRACE_NEAR_MS).parent, None);
     assert_eq!(at(1_001 + TRACE_NEAR_MS).answers, trace.answers, "it points at it");
     let asked = RunTrace { parent: Some("of the request".into()), ..RunTrace::default() };
-    let asked = decide::traced(Some((Box::new(asked.clone()), TimestampMs(0))), TimestampMs(7)).unwrap();
+    let asked = decide::traced(Some((Box::new(asked), TimestampMs(0))), TimestampMs(7)).unwrap();
     assert_eq!(asked.parent.as_deref(), Some("of the request"));
     assert_eq!(decide::traced(None, TimestampMs(7)), None);
 }
