@@ -158,7 +158,7 @@ test('a one-tap link answers, without being signed in and without a script', asy
     const page = await browser.context.newPage();
     await page.goto(url);
     await page.getByRole('heading', { name: request.title }).waitFor();
-    await page.getByRole('button', { name: button }).click();
+    await page.getByRole('button', { name: button, exact: true }).click();
     await page.getByText(`Answered: ${type}.`).waitFor();
     assert.equal((await stateOf(request)).answer.type, type);
     await page.goto(url);

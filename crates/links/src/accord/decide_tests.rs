@@ -153,7 +153,7 @@ fn given_a_peer_then_its_name_and_its_network_are_taken() {
     assert_eq!(given.operator(4, &invite("rn", "rn", "c")), Err(Rejection::AlreadyLinked));
     assert_eq!(given.operator(4, &make("xx", "rn", 4, key().public())), Err(Rejection::AlreadyLinked));
     given.operator(5, &AccordStep::Revoke(name("rn"))).unwrap();
-    given.operator(6, &invite("rn", "other", "c")).unwrap();
+    assert_eq!(given.operator(6, &invite("rn", "other", "c")), Err(Rejection::NameTaken), "it was linked");
 }
 
 #[test]
