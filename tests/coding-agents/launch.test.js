@@ -1,4 +1,4 @@
-// `plenary claude`, `codex`, `gemini` and `qwen` with the real programs: the coding agent is connected from its first prompt on,
+// `plenary claude`, `gemini` and `qwen` with the real programs: the coding agent is connected from its first prompt on,
 // nobody clicks, and its directory stays as it was.
 // Must not know: how hooks answer.
 
@@ -9,7 +9,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { BINARY, House, INSTALLED } from './house.js';
 import { startModel, times } from './model.js';
-import { PROGRAM as CODEX, settle } from './codex.js';
 
 // Gemini CLI reads no settings below a directory that others may write, as that of the system is.
 process.env.TMPDIR = join(INSTALLED, '../tmp');
@@ -23,10 +22,6 @@ const LAUNCHED = {
   claude: {
     program: [join(MODULES, `@anthropic-ai/claude-code-linux-${process.arch}/claude`)], args: ['-p', 'Go on', '--model', 'claude-sonnet-4-5'],
     env: (/** @type {any} */ model) => ({ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-ant-none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }),
-  },
-  codex: {
-    program: [CODEX], args: ['exec', '--skip-git-repo-check', 'Go on'],
-    env: (/** @type {any} */ _model, /** @type {House} */ house) => ({ CODEX_HOME: join(house.home, '.codex') }),
   },
   gemini: {
     program: [NODE, join(MODULES, '@google/gemini-cli/bundle/gemini.js')], args: ['-p', 'Go on', '--model', 'gemini-2.5-flash'], begins: true,
@@ -48,7 +43,6 @@ for (const [name, launched] of Object.entries(LAUNCHED)) {
       const [bin, directory] = [house.directory('bin'), house.directory('work')];
       house.write(join(bin, name), `#!/bin/sh\nexec ${launched.program.join(' ')} "$@"\n`);
       chmodSync(join(bin, name), 0o755);
-      if (name === 'codex') settle(house, model, directory);
       if ('settings' in launched) house.write(join(house.home, `${launched.settings[0]}`), JSON.stringify(launched.settings[1]));
       const env = { PATH: `${bin}:${INSTALLED}:/usr/local/bin:/usr/bin:/bin`, ...launched.env(model, house) };
       const bob = await house.peer('bob');
