@@ -307,7 +307,7 @@ fn coding_agents(run: &mut Run) -> Result<()> {
     command.args(["--test", "--test-concurrency=2", "--test-timeout=120000"]);
     command.current_dir(run.root.join("tests/coding-agents"));
     command.env(BINARY, run.binary()?).env(needs::coding_agents::VARIABLE, &installed);
-    let files = ["claude", "codex", "gemini", "tools", "opencode", "approvals"]
+    let files = ["claude", "codex", "gemini", "tools", "opencode", "sessions", "launch", "approvals"]
         .map(|name| format!("{name}.test.js").into());
     rerun::node(command, &files)
 }
