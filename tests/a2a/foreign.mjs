@@ -39,10 +39,9 @@ class Echo {
             taskId, contextId, append: false, lastChunk: true, metadata: undefined,
             artifact: { artifactId: randomUUID(), name, description: "", parts, extensions: [], metadata: undefined },
         }));
-        if (!task) {
-            const begun = { id: taskId, contextId, artifacts: [], history: [], metadata: undefined };
-            bus.publish(AgentEvent.task({ ...begun, status: status(TaskState.TASK_STATE_SUBMITTED) }));
-        }
+        // A stream begins with the task, also where an answer continues it.
+        const begun = task ?? { id: taskId, contextId, artifacts: [], history: [], metadata: undefined };
+        bus.publish(AgentEvent.task({ ...begun, status: status(TaskState.TASK_STATE_SUBMITTED) }));
         update(TaskState.TASK_STATE_WORKING);
         if (told === "ask" && !task) {
             update(TaskState.TASK_STATE_INPUT_REQUIRED, "Your name?");

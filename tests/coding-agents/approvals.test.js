@@ -103,7 +103,7 @@ for (const [name, { begin, step }] of Object.entries(AGENTS)) {
   test(`${name}: a one-tap link allows, and another one refuses`, () => scene(async (one, session, made) => {
     await turn(one, session, 'touch tapped.txt', async () => {
       const page = await tap(one, 'touch tapped.txt');
-      await page.getByRole('button', { name: 'Accept' }).click();
+      await page.getByRole('button', { name: 'Accept', exact: true }).click();
       await page.getByText(/answered|Accepted/i).first().waitFor();
     });
     assert.ok(existsSync(made('tapped.txt')));
