@@ -12,7 +12,7 @@ use server::{Place, admin, assert_gapless, fed, run, says, says_once, soon, stre
 use tokio::time::sleep;
 
 /// The version of the tables that a store is opened with.
-const SCHEMA: i32 = 6;
+const SCHEMA: i32 = 7;
 
 #[test]
 fn many_opens_at_once_make_the_tables_once() {
