@@ -125,6 +125,7 @@ pub fn operations() -> Vec<Operation<Frames>> {
         .errors(Class::Forbidden, &["sender-identity-mismatch", "scope-unauthorised"])
         .errors(Class::TooLarge, &["field-invalid"])
         .errors(Class::TooMany, &["rate-limited"])
+        .errors(Class::NotImplemented, &["scope-unimplemented"])
         .errors(Class::Unavailable, &["unavailable"]);
     let stream_doc = of_handle("frame.stream", "/handles/{handle}/stream", "Receive the frames for a handle")
         .no_tool("agent_subscribe gives its URL")

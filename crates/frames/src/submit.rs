@@ -18,7 +18,7 @@ use crate::{
     malformed::FrameFault,
     refusals::FrameRefusal,
     rejection::Rejection,
-    scope::Sessions,
+    scope::{Scope, Sessions},
     session::{Session, SessionNames},
     signal::{Envelope, FrameSignal},
     submission::Submission,
@@ -47,6 +47,9 @@ impl Frames {
         let sender = decide::identity(&frame, &principal.who)?;
         let session = self.session(sender.clone(), &submitter.named)?;
         self.admit(&sender).map_err(|retry_after| Rejection::RateLimited { retry_after })?;
+        if matches!(scope, Scope::Accord(..)) && self.0.accords.get().is_none() {
+            return Err(Rejection::ScopeUnimplemented.into());
+        }
         let target = decide::target(&frame, &scope)?;
         let org = match &target {
             Target::Peer(peer, grant) => return self.submit_across(&session, frame, (peer, grant)).await,

@@ -4111,6 +4111,7 @@ ErrorCode = Literal[
     "run_not_active",
     "run_not_found",
     "scope-unauthorised",
+    "scope-unimplemented",
     "sender-identity-mismatch",
     "session_active",
     "session_ended",

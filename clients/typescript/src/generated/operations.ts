@@ -1337,7 +1337,7 @@ export class FrameOperations {
    *
    * Refused with: unknown_member, field-invalid, field-missing, field-unknown, envelope-version-unsupported,
    * kind-unknown, payload-kind-mismatch, unauthenticated, sender-identity-mismatch, scope-unauthorised,
-   * rate-limited, unavailable.
+   * rate-limited, scope-unimplemented, unavailable.
    */
   async submit(
     body: types.FrameSubmission,

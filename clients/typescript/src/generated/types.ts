@@ -3906,6 +3906,7 @@ export type ErrorCode =
   | "run_not_active"
   | "run_not_found"
   | "scope-unauthorised"
+  | "scope-unimplemented"
   | "sender-identity-mismatch"
   | "session_active"
   | "session_ended"

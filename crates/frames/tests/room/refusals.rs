@@ -38,7 +38,7 @@ async fn fo_9_48_63_77_a_refused_frame_reaches_nobody() {
     house.submit(owner, "", &base()).await.refused(403, mismatch, "sender_handle");
     house.submit(OPERATOR, "", &base()).await.refused(403, mismatch, "sender_handle");
     house.submit(&nick, "?scope=~alice", &base()).await.refused(403, "scope-unauthorised", "-");
-    house.submit(&nick, "?scope=accord:x/grant:y", &base()).await.refused(403, "scope-unauthorised", "-");
+    house.submit(&nick, "?scope=accord:x/grant:y", &base()).await.refused(501, "scope-unimplemented", "-");
     for scope in ["?scope=", "?scope=nick", "?scope=~nick&scope=~nick"] {
         house.submit(&nick, scope, &base()).await.refused(400, "field-invalid", "scope");
     }

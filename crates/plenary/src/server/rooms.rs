@@ -218,7 +218,10 @@ fn links(
     let rooms = (accounts.clone(), frames.clone());
     let links = Links::new(log.clone(), clock.clone(), rooms, &settings.links);
     let links = links.context("how other networks are asked: [links] in the configuration file")?;
-    frames.set_accords(Arc::new(links.clone()));
+    // Without a URL of its own a server is no network that another one could know.
+    if settings.public_url.is_some() {
+        frames.set_accords(Arc::new(links.clone()));
+    }
     Ok(links)
 }
 

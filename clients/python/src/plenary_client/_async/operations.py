@@ -2445,7 +2445,7 @@ class AsyncFrameOperations:
 
         Refused with: unknown_member, field-invalid, field-missing, field-unknown,
         envelope-version-unsupported, kind-unknown, payload-kind-mismatch, unauthenticated,
-        sender-identity-mismatch, scope-unauthorised, rate-limited, unavailable.
+        sender-identity-mismatch, scope-unauthorised, rate-limited, scope-unimplemented, unavailable.
         """
         answer = await self._transport.call(
             "frame.submit",

@@ -187,9 +187,10 @@ async fn fo_48_the_scope_names_the_recipient() {
     assert!(before_fence(&bob, &bob, &mut to_bob).await.is_empty());
 }
 
-/// FO-50 to FO-52: without an accord a frame for one is refused, not dropped; tests of links have those under one.
+/// FO-50 to FO-52: a server without a public URL has no accords, and a frame for one is told so, not dropped; tests of links have
+/// those of linked networks.
 #[tokio::test]
-async fn fo_50_52_a_scope_without_its_accord_is_refused() {
+async fn fo_50_52_without_linked_networks_accords_are_unimplemented() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let mut stream = subscribe(&alice).await;
@@ -199,9 +200,9 @@ async fn fo_50_52_a_scope_without_its_accord_is_refused() {
         ("~acme", "accord:acme/grant:a.b"),
     ] {
         let frame = advisory(&alice, recipient, "across");
-        refused(&submit_to(&alice, scope, &frame).await, 403, "scope-unauthorised", Field::Any);
+        refused(&submit_to(&alice, scope, &frame).await, 501, "scope-unimplemented", Field::Any);
         let wrapped: Value = json!({"scope": scope, "frame": frame});
-        refused(&alice.post("/frames", wrapped).await, 403, "scope-unauthorised", Field::Any);
+        refused(&alice.post("/frames", wrapped).await, 501, "scope-unimplemented", Field::Any);
     }
     assert!(before_fence(&alice, &alice, &mut stream).await.is_empty());
 }
