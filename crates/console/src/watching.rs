@@ -159,7 +159,7 @@ impl Watcher {
         Ok(is_wanted.then(|| shown(event, teller.room(), told)))
     }
 
-    /// Whether an event has all words that are asked for: in what a search finds it by, or else in what is told of it.
+    /// Whether an event contains all words of the query: in its indexed text, or else in the texts of its data.
     async fn has_words(&self, event: &StoredEvent, told: &OnlookerEvent) -> Result<bool, Fault> {
         let Some(query) = &self.wanted.query else { return Ok(true) };
         let change = match self.console.findable(&event.stream) {

@@ -128,8 +128,8 @@ impl Links {
         Ok(self.carry_out(Some(authority), AccordStep::Make(new)).await?)
     }
 
-    /// A network accepts an invitation of this one. It is asked at its own domain for the key that signed; nobody is asked whom
-    /// the operator did not invite with this very code.
+    /// A network accepts an invitation of this one. The server fetches the key that signed from the domain of that network, and
+    /// only after the code has matched an open invitation.
     pub(crate) async fn redeem(
         &self,
         sent: &SentSignature,

@@ -1,5 +1,5 @@
-//! Frames under accords (Agent-Channel Fan-Out, section 6): taken to a peer, and taken in from one. Both sides look at what they
-//! granted, and nobody takes part whom no grant names.
+//! Frames under accords (Agent-Channel Fan-Out, section 6): taken to a peer, and taken in from one. Each side checks
+//! its own grants; only agents of owners in a grant take part.
 //! Must not know: what a frame says.
 
 use std::time::Duration;

@@ -54,5 +54,5 @@ pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 pub const TELL_PAUSE: Duration = Duration::from_secs(1);
 /// The longest such pause.
 pub const TELL_PAUSE_MAX: Duration = Duration::from_mins(5);
-/// How long a peer is told of a revocation, in milliseconds; past it no more is tried.
+/// How long the server tries to tell a peer of a revocation, in milliseconds; then it stops.
 pub const TELL_FOR_MS: u64 = 7 * 24 * 60 * 60 * 1_000;

@@ -1,4 +1,4 @@
-//! One exhaustive mapping from what went wrong to what the operator or a peer is told: the house form.
+//! The error responses to operators and peers, one for each failure.
 //! Must not know: which request is answered.
 
 use plenary_kernel::{Class, Refusal};

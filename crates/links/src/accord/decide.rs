@@ -61,7 +61,7 @@ pub(crate) struct NewAccord {
 #[derive(Debug, Clone)]
 pub(crate) struct Acceptance {
     pub(crate) code: TokenDigest,
-    /// Who proved to be whom.
+    /// The network that proved its domain.
     pub(crate) network: NetworkUrl,
     pub(crate) key: PublicKey,
     pub(crate) granted: BTreeSet<GrantName>,
