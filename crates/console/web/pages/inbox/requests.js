@@ -177,8 +177,23 @@ export const undo = async (id) => {
 /** Answers many at once, a hundred in a call; each by itself. @param {PersonRequest[]} many @param {'accept' | 'ignore'} type */
 export const answerAll = async (many, type) => {
   const may = many.filter(({ allow }) => allow[type]);
+  const sent = sendAll(may, type);
+  // The undo is offered at once: who presses `u` before the server has answered means it too.
+  const takeBack = () => sent.then(({ done }) => done.forEach(({ request_id }) => undo(request_id)));
+  const note = may.length ? say(`${DONE[type]}: ${may.length} requests`, { ms: UNDO_S * 1000, undo: takeBack }) : 0;
+  const { done, failed } = await sent;
+  keep(done.map(({ request }) => request));
+  if (!done.length) drop(note);
+  if (failed.length) say(`${failed.length} were not answered: ${failed[0].error?.message ?? ''}`, { bad: true });
+  if (may.length < many.length) say(`${many.length - may.length} of them do not take that answer.`);
+  failed.forEach(({ request_id }) => refresh(request_id));
+};
+
+/** @param {PersonRequest[]} may @param {'accept' | 'ignore'} type */
+async function sendAll(may, type) {
   /** @type {any[]} */
   const done = [];
+  /** @type {any[]} */
   const failed = [];
   try {
     for (let from = 0; from < may.length; from += BATCH_MAX) {
@@ -188,12 +203,8 @@ export const answerAll = async (many, type) => {
   } catch (error) {
     sayFailure(error);
   }
-  keep(done.map(({ request }) => request));
-  if (done.length) say(`${DONE[type]}: ${done.length} requests`, { ms: UNDO_S * 1000, undo: () => done.forEach(({ request_id }) => undo(request_id)) });
-  if (failed.length) say(`${failed.length} were not answered: ${failed[0].error?.message ?? ''}`, { bad: true });
-  if (may.length < many.length) say(`${many.length - may.length} of them do not take that answer.`);
-  failed.forEach(({ request_id }) => refresh(request_id));
-};
+  return { done, failed };
+}
 
 // Both say whether it was done.
 /** @param {PersonRequest} one @param {number} until */
