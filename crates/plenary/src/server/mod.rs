@@ -18,7 +18,7 @@ mod toolbox;
 mod usage;
 mod whereabouts;
 
-use std::{sync::Arc, time::Duration};
+use std::{io::ErrorKind, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Seed, SeedReport, TokenDigest};
@@ -89,7 +89,7 @@ impl Server {
 
         let metrics = metrics(&telemetry);
         rooms.served.iter().for_each(|room| room.register(&metrics));
-        let listener = Listener::bind(settings.listen, settings.edge()?)?;
+        let listener = listener(&settings)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
         if rooms.log.shared() {
             let (signals, address) = (rooms.log.signals().clone(), listener.address().to_string());
@@ -165,6 +165,23 @@ impl Server {
 }
 
 /// Spans go where the settings say. Where they can't, that is said, and the server serves without.
+/// Listens at the address of the settings. If nobody chose it and another process has it, at a free port: clients of this
+/// machine find the port in the data directory.
+fn listener(settings: &Settings) -> anyhow::Result<Listener> {
+    let address = settings.listen;
+    match Listener::bind(address, settings.edge()?) {
+        Err(fault)
+            if fault.source.kind() == ErrorKind::AddrInUse
+                && settings.listen_source == ListenSource::Default
+                && settings.data.is_some() =>
+        {
+            tracing::warn!(%address, "another process listens at the default address; a free port is taken");
+            Ok(Listener::bind(SocketAddr::new(address.ip(), 0), settings.edge()?)?)
+        }
+        bound => Ok(bound?),
+    }
+}
+
 fn telemetry(settings: &Settings) -> Telemetry {
     let Some(settings) = &settings.telemetry else { return Telemetry::off() };
     match Telemetry::start(settings) {
@@ -189,4 +206,21 @@ fn metrics(telemetry: &Telemetry) -> Metrics {
         counts.dropped,
     );
     metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_free_port_is_taken_where_nobody_chose_the_one_that_is_in_use() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap();
+        let settings = Settings { listen: address, data: Some("/d".into()), ..Settings::ephemeral() };
+        let found = listener(&settings).unwrap();
+        assert!(found.address().ip().is_loopback() && found.address().port() != address.port());
+        let chosen = Settings { listen_source: ListenSource::Flag, ..settings.clone() };
+        assert!(listener(&chosen).is_err(), "a chosen port is no other");
+        assert!(listener(&Settings { data: None, ..settings }).is_err(), "nobody would find it");
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{DirBuilder, OpenOptions},
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -11,11 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use plenary_client::Error;
+use plenary_client::{Error, FaultKind};
 use serde_json::{Value, json};
 
 use crate::{
-    cli::{context::Context, failure::Failure, hook::Program, whereabouts::UrlSource},
+    cli::{
+        context::Context,
+        failure::Failure,
+        hook::Program,
+        identity::Realm,
+        whereabouts::{UrlSource, Whereabouts},
+    },
     paths,
     serve::without_arguments,
     server::{Listen, ListenSource, MEMORY},
@@ -32,12 +38,23 @@ const PATHS: [&str; 5] =
 
 /// Makes sure that a server answers; where none does, one is started if `start` says so, at `listen` where it is given.
 pub(super) async fn answering(context: &Context, start: bool, listen: Option<Listen>) -> Result<(), Failure> {
+    let found = context.whereabouts()?;
+    let (mut listen, mut foreign) = (listen, None);
     match context.client()?.health().await {
-        Ok(_) => return Ok(()),
+        Ok(_) if !is_foreign(context, &found).await? => return Ok(()),
+        Ok(_) if start => {
+            listen = listen.or(Some(FREE));
+            foreign = Some(found.url.clone());
+        }
+        Ok(_) => {
+            return Err(Failure::auth(
+                format!("the server at {} is not yours: no token for it is saved here", found.url),
+                "start your own, which takes a free port: `plenary serve`; or save a token: `plenary token add`",
+            ));
+        }
         Err(Error::Network(_)) if start => {}
         Err(error) => return Err(error.into()),
     }
-    let found = context.whereabouts()?;
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
         return Err(Failure::usage(
             format!("no server answers at {}, which {} names", found.url, found.source),
@@ -49,8 +66,9 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
     let mut child = started.spawn(context, &log)?;
     let begun = Instant::now();
     while begun.elapsed() < STARTED_WITHIN {
-        if context.client()?.health().await.is_ok() {
-            let url = context.server()?;
+        let url = context.server()?;
+        // Until it says where it listens, the other one answers.
+        if foreign.as_ref() != Some(&url) && context.client()?.health().await.is_ok() {
             note(context, child.id())?;
             context.out.note(&format!(
                 "a server now runs at {url} (address from {}), with its data in {} and its log in {}",
@@ -66,6 +84,34 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
         tokio::time::sleep(PAUSE).await;
     }
     Err(failed(&log, &format!("it does not answer within {} s", STARTED_WITHIN.as_secs())))
+}
+
+/// Any free port of this machine.
+const FREE: Listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
+
+/// Whether a server that nobody named belongs to somebody else on this machine: no token for it is saved here, and it
+/// does not know the operator's token of this user's data directory.
+async fn is_foreign(context: &Context, found: &Whereabouts) -> Result<bool, Failure> {
+    if matches!(found.source, UrlSource::Flag | UrlSource::Environment | UrlSource::Argument)
+        || context.given_token()?.is_some()
+    {
+        return Ok(false);
+    }
+    let saved = context.tokens_file().map(|file| file.load()).transpose()?;
+    if saved.is_some_and(|saved| saved.of(&found.url).holders().next().is_some()) {
+        return Ok(false);
+    }
+    let client = match context.configuring_client(Realm::Server) {
+        Ok(client) => client,
+        Err(Failure::Auth { .. }) => return Ok(true),
+        Err(failure) => return Err(failure),
+    };
+    match client.owners(None).await {
+        Err(Error::Network(fault)) if fault.kind == FaultKind::Unproved => Ok(true),
+        Err(Error::Refused(refused)) if refused.status == 401 => Ok(true),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(false),
+    }
 }
 
 /// Where it is noted which server was begun.

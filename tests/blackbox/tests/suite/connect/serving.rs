@@ -72,6 +72,29 @@ async fn a_server_is_started_where_none_answers_and_goes_on() {
 }
 
 #[tokio::test]
+async fn where_the_server_of_somebody_else_answers_a_second_user_gets_one_at_a_free_port() {
+    let other = server().await;
+    let home = Cli::new(&[("USER", "nick"), ("PATH", "/usr/bin:/bin")]);
+    let (directory, _ending) = (home.dir().join("a"), Ending(home.dir()));
+    let data = home.dir().join(".local/share/plenary");
+    std::fs::create_dir_all(&data).expect("a directory");
+    // A crash left this behind, and another user's server has the port now.
+    let leads_to_other = || std::fs::write(data.join("server-url"), other.url()).expect("a file");
+    leads_to_other();
+    let refused = home.run_in(&directory, &["connect", "claude"]).await;
+    assert!(refused.code == 4 && refused.err.contains("is not yours"), "{refused:?}");
+    let ran = home.run_in(&directory, &["connect", "claude", "--serve"]).await;
+    assert!(done(&ran).contains("is connected here as @nick.claude-a"), "{ran:?}");
+    assert!(ran.err.contains("a server now runs at http://127.0.0.1:"), "{ran:?}");
+    assert!(!ran.err.contains(&other.url()), "{ran:?}");
+    done(&home.run_in(&directory, &["me"]).await);
+    done(&home.run_in(&directory, &["stop"]).await);
+    leads_to_other();
+    let again = home.run_in(&directory, &["connect", "codex", "--serve"]).await;
+    assert!(done(&again).contains("@nick.codex-a"), "its operator's token is not the other's: {again:?}");
+}
+
+#[tokio::test]
 async fn what_an_agent_is_told_is_served_and_printed() {
     let server = server().await;
     let home = home(&server);
