@@ -3,12 +3,12 @@
 
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from './house.js';
+import { BINARY, until } from './house.js';
 import { CORE, last, sceneOf } from './scene.js';
 import { times } from './model.js';
-import { codex, settle, terminal } from './codex.js';
+import { PROGRAM, codex, settle, terminal } from './codex.js';
 
 const scene = (/** @type {(scene: any) => Promise<void>} */ play, /** @type {string[]} */ ...more) => sceneOf('codex', async (scene) => {
   settle(scene.house, scene.model, scene.directory);
@@ -134,6 +134,22 @@ test('a thread that waits in a terminal is woken by one line in its queue', () =
   const kept = Object.entries(house.kept(me));
   assert.ok(kept.some(([name, count]) => name.startsWith('wakings ') && count === 1) && !kept.some(([name]) => name.startsWith('queued ')), JSON.stringify(kept));
 }, '--wake'));
+
+test('started by this program it trusts the hooks of its flags, and asks for no click', () => scene(async ({ house, model, bob }) => {
+  const bare = house.directory('bare');
+  appendFileSync(join(house.home, '.codex/config.toml'), `\n[projects.${JSON.stringify(bare)}]\ntrust_level = "trusted"\n`);
+  const bin = house.directory('bin');
+  symlinkSync(PROGRAM, join(bin, 'codex'));
+  const env = { PATH: `${bin}:/usr/bin:/bin`, CODEX_HOME: join(house.home, '.codex') };
+  const first = await house.run(BINARY, ['codex', 'exec', '--skip-git-repo-check', 'Begin'], { cwd: bare, env });
+  assert.equal(first.code, 0, first.err);
+  await bob.send('@nick.codex-bare', 'Word-Before-Model');
+  const from = model.conversation().length;
+  const second = await house.run(BINARY, ['codex', 'exec', '--skip-git-repo-check', 'Go on'], { cwd: bare, env });
+  assert.equal(second.code, 0, second.err);
+  assert.equal(times(JSON.stringify(model.conversation()[from]?.body ?? ''), 'Word-Before-Model'), 1);
+  assert.doesNotMatch(first.err + second.err, /ignoring additionalContextLimit/);
+}));
 
 test('disconnect is exact, and what Codex wrote of other things stays', () => scene(async ({ house, directory }) => {
   await house.plenary(directory, 'disconnect', 'codex');

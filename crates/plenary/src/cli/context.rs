@@ -77,6 +77,11 @@ impl Context {
         Self::new(global, self.out, self.around.moved(directory.to_owned()))
     }
 
+    /// The same context in another directory, without remarks.
+    pub(crate) fn silent_in(&self, directory: &Path) -> Self {
+        Self::new(self.global.clone(), self.out.silent(), self.around.moved(directory.to_owned()))
+    }
+
     /// The tokens file; none when the user has no home.
     pub(crate) fn tokens_file(&self) -> Option<TokensFile> {
         paths::config_dir(&|name| self.around.var(name)).map(|directory| TokensFile::in_dir(&directory))
@@ -163,11 +168,27 @@ impl Context {
             Err(failure @ Failure::Auth { .. }) => failure,
             found => return found,
         };
-        let Some(person) = identity.filter(|identity| identity.is_person()) else { return Err(failure) };
+        let Some(person) = identity.filter(|identity| identity.is_person()) else {
+            return Err(self.undecided(identity).unwrap_or(failure));
+        };
         let owner = person.handle.owner_name();
         let (given, realm) = (self.given_token()?, Realm::Owner(&owner));
         let lent = identity::configuring_credential(given, realm, &server, file.as_ref(), &self.around);
         lent.map_err(|_| failure)
+    }
+
+    /// What is said where several coding agents are connected, and nothing tells which of them is meant.
+    fn undecided(&self, identity: Option<&Identity>) -> Option<Failure> {
+        let directory = self.around.directory().filter(|_| identity.is_none())?;
+        let agents = identity::candidates(&self.around, directory);
+        let agents: Vec<&str> = agents.iter().map(AgentHandle::as_str).collect();
+        (agents.len() > 1).then(|| {
+            let names = agents.join(", ");
+            Failure::auth(
+                format!("several coding agents are connected in this directory: {names}"),
+                format!("name one, e.g. `--as {}`", agents[0]),
+            )
+        })
     }
 
     fn client_of_identity(&self, identity: Option<Identity>) -> Result<Client, Failure> {

@@ -50,6 +50,8 @@ pub(crate) struct Out {
     color_err: bool,
     /// How wide a table may be; none where the reader is a program, for which nothing is cut.
     width: Option<usize>,
+    /// Whether remarks are left out.
+    is_silent: bool,
 }
 
 impl Out {
@@ -64,7 +66,13 @@ impl Out {
             color_out: color && on_terminal,
             color_err: color && io::stderr().is_terminal(),
             width: on_terminal.then(terminal_width),
+            is_silent: false,
         }
+    }
+
+    /// The same without remarks.
+    pub(crate) const fn silent(self) -> Self {
+        Self { is_silent: true, ..self }
     }
 
     /// Whether `--json` was given.
@@ -106,7 +114,9 @@ impl Out {
 
     /// A remark for the person who watches.
     pub(crate) fn note(&self, text: &str) {
-        self.stderr(&format!("{text}\n"));
+        if !self.is_silent {
+            self.stderr(&format!("{text}\n"));
+        }
     }
 
     /// A remark that stays in the background.

@@ -3,19 +3,19 @@
 //! Must not know: the content of the settings; the plan has it.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
-    fs::{self, OpenOptions},
+    fs,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::Command as Process,
 };
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use plenary_kernel::AgentHandle;
 use serde_json::{Map, Value, json};
 
 use super::{
-    SERVER,
+    SERVER, codex_trust,
     coding::{CodingAgent, Scope},
     naming,
     plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
@@ -27,14 +27,11 @@ use crate::{
     cli::{
         context::Context,
         failure::Failure,
-        identity::{CLIENT_VAR, ClientEntry, Clients},
+        identity::{CLIENT_VAR, ClientEntry, Remembered, nearest},
         settings::File,
     },
     paths,
 };
-
-/// Which agent a coding agent that was started in a directory was there, so that it stays the same one.
-const REMEMBERED: &str = "started.toml";
 
 /// Shown under `plenary help claude`.
 const HELP: &str = "\
@@ -42,8 +39,7 @@ Each directory has its own agent, which stays the same. All arguments after the 
 or after `--`, are passed on unchanged.
   plenary claude
   plenary --as @nick.reviewer claude -p \"Review the last commit\"
-  plenary codex exec \"Fix the tests\"
-Codex runs the hooks after you trust them with /hooks.";
+  plenary codex exec \"Fix the tests\"";
 
 /// What is handed over.
 #[derive(Debug, Args)]
@@ -115,22 +111,35 @@ pub(crate) async fn prepare(
     coding: CodingAgent,
     launch: Launch,
 ) -> Result<Process, Failure> {
+    let program = coding.tool().program;
+    if !is_on_path(context, program) {
+        return Err(absent(coding, "it is not on PATH"));
+    }
+    let mut process = Process::new(program);
+    if matches!(launch.args.as_slice(), [only] if only == "--help" || only == "-h" || only == "--version") {
+        process.args(launch.args);
+        return Ok(process);
+    }
     let directory = working_directory(context)?;
-    let clients = Clients::load(&context.around, &directory).unwrap_or_default();
-    let connected = clients.0.get(coding.as_str()).map(|entry| &entry.agent);
     let identity = context.identity_of(coding.as_str(), &directory)?;
-    let (handle, start) = match identity.zip(connected) {
-        Some((identity, connected)) if identity.handle != *connected => {
-            return Err(Failure::usage(
-                format!("{} is {connected} in this directory, and not {}", coding.title(), identity.handle),
-                format!(
-                    "start it in another directory, or run `plenary disconnect {}` first",
-                    coding.as_str()
-                ),
-            ));
+    let (handle, start) = match connected(context, coding, &directory).await? {
+        Some(connected) => {
+            if let Some(identity) = identity.filter(|identity| identity.handle != connected) {
+                return Err(Failure::usage(
+                    format!(
+                        "{} is {connected} in this directory, and not {}",
+                        coding.title(),
+                        identity.handle
+                    ),
+                    format!(
+                        "start it in another directory, or run `plenary disconnect {}` first",
+                        coding.as_str()
+                    ),
+                ));
+            }
+            // Its settings are there; written twice, its hooks would run twice.
+            (connected, Start::default())
         }
-        // Its settings are there; written twice, its hooks would run twice.
-        Some((identity, _)) => (identity.handle, Start::default()),
         None if coding.tool().start == How::Connected => {
             return Err(Failure::usage(
                 format!("{} takes no settings by a flag or a variable", coding.title()),
@@ -145,11 +154,16 @@ pub(crate) async fn prepare(
             let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print");
             told.wake = coding.reach().wakes && coding != CodingAgent::Codex && !is_print;
             let planned = planned(context, coding, Scope::Project, &directory, &told)?;
-            (handle, start(context, coding, &told, &planned)?)
+            let mut start = start(context, coding, &told, &planned)?;
+            if coding.tool().start == How::TomlFlags
+                && let Some(state) = codex_trust::state(program, &start.args, &directory).await
+            {
+                start.args.extend(toml_flag("hooks.state", &state)?);
+            }
+            (handle, start)
         }
     };
     context.out.note(&format!("{} is {handle} here", coding.title()));
-    let mut process = Process::new(coding.tool().program);
     let mut given = launch.args.into_iter();
     if let Some(command) = start.command {
         process.arg(given.next().unwrap_or_else(|| command.into()));
@@ -165,62 +179,60 @@ pub(crate) async fn prepare(
 /// Runs it in the place of this process; this comes back only where it cannot.
 pub(crate) fn exec(coding: CodingAgent, mut process: Process) -> Failure {
     let error = process.exec();
+    absent(coding, &error.to_string())
+}
+
+fn absent(coding: CodingAgent, why: &str) -> Failure {
     Failure::local_with(
-        format!("`{}` cannot be started: {error}", coding.tool().program),
+        format!("`{}` cannot be started: {why}", coding.tool().program),
         format!("install {}, or put it on PATH", coding.title()),
     )
 }
 
-/// The agent that it is in the directory, made where it is missing, and remembered.
-async fn agent(
+fn is_on_path(context: &Context, program: &str) -> bool {
+    let path = context.around.var("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+/// Who it is where its settings are written: in this directory, in one above whose settings it reads too, or for the user.
+async fn connected(
     context: &Context,
     coding: CodingAgent,
     directory: &Path,
-) -> Result<plenary_kernel::AgentHandle, Failure> {
-    let path = state(context)?.join(REMEMBERED);
-    let place = directory.to_string_lossy().into_owned();
-    let known = remembered(&path)?.get(&place).and_then(|here| here.0.get(coding.as_str()).cloned());
-    let named = naming::agent(context, coding, directory, None, known.as_ref()).await?;
-    let connected = ClientEntry {
-        agent: named.handle.clone(),
-        scope: Scope::Project.as_str().to_owned(),
-        server: context.client()?.health().await?.value.server_id,
-        wake: false,
-        approvals: None,
-        ask: false,
-        made: Vec::new(),
+) -> Result<Option<AgentHandle>, Failure> {
+    let reads_above = matches!(coding, CodingAgent::Codex | CodingAgent::Opencode | CodingAgent::Kilo);
+    let found = nearest(&context.around, directory, coding.as_str())?;
+    let holds = |place: &Path| place == directory || (reads_above && directory.starts_with(place));
+    match found.filter(|(_, place)| holds(place)) {
+        Some((connected, _)) => Ok(Some(connected.agent)),
+        None => naming::first_use(context, coding, directory).await,
+    }
+}
+
+/// The agent that it is in the directory, made where it is missing, and remembered; below a directory that is connected,
+/// and in a worktree of one, the agent of that.
+async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Result<AgentHandle, Failure> {
+    let name = coding.as_str();
+    let remembered = Remembered::of(&context.around)?;
+    let above = nearest(&context.around, directory, name)?.map(|(connected, _)| connected);
+    let is_own = above.is_none() && !context.speaks_as_agent();
+    let known = match above {
+        Some(above) => Some(above),
+        None => remembered.known(directory, name)?,
     };
-    let is_named = context.speaks_as_agent();
-    if !is_named && known.as_ref() != Some(&connected) {
-        remember(&path, place, coding, connected)?;
+    let named = naming::agent(context, coding, directory, None, known.as_ref()).await?;
+    if is_own {
+        let server = context.client()?.health().await?.value.server_id;
+        remembered.put(directory, name, ClientEntry::of(named.handle.clone(), server))?;
     }
     Ok(named.handle)
 }
 
-/// Which agents were started, by directory.
-fn remembered(path: &Path) -> Result<BTreeMap<String, Clients>, Failure> {
-    let file = File::at(path);
-    let text = file.read()?.unwrap_or_default();
-    toml::from_str(&text).map_err(|error| file.unusable(error.message()))
-}
-
-/// Adds one. Others that are started at the same time wait.
-fn remember(path: &Path, place: String, coding: CodingAgent, entry: ClientEntry) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| File::at(path).unusable(&error.to_string());
-    let lock = OpenOptions::new().write(true).create(true).truncate(false).open(path.with_extension("lock"));
-    let lock = lock.map_err(failed)?;
-    lock.lock().map_err(failed)?;
-    let mut all = remembered(path)?;
-    all.entry(place).or_default().0.insert(coding.as_str().to_owned(), entry);
-    let text = toml::to_string(&all).map_err(|error| Failure::local(format!("{REMEMBERED}: {error}")))?;
-    File::at(path).replace(&text)
-}
-
-/// Where this program keeps what it remembers.
+/// Where this program keeps files of its own.
 fn state(context: &Context) -> Result<PathBuf, Failure> {
     let directory = paths::state_dir(&|name| context.around.var(name));
     let directory = directory.ok_or_else(|| {
-        Failure::local_with("there is no place to remember the agent: no home directory", "set HOME")
+        Failure::local_with("there is no place for its settings: no home directory", "set HOME")
     })?;
     fs::create_dir_all(&directory)
         .map_err(|error| Failure::local(format!("{} cannot be made: {error}", directory.display())))?;

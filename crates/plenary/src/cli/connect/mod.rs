@@ -2,8 +2,10 @@
 //! Must not know: how settings are written; the form of any one of them.
 
 mod change;
+mod codex_trust;
 mod coding;
 mod edits;
+mod ignored;
 pub(crate) mod launch;
 mod naming;
 mod plan;
@@ -23,14 +25,14 @@ use super::{
     agentic,
     context::Context,
     failure::Failure,
-    identity::{ClientEntry, Clients, Holder, Realm, Source},
+    identity::{ClientEntry, Clients, Holder, Realm, Remembered, Source, main_tree, nearest, project_root},
     whereabouts::UrlSource,
 };
 use crate::server::Listen;
 pub(crate) use coding::{CodingAgent, Places, Scope};
 use edits::{carry_out, put_in, remove_directories, take_out};
 use naming::ChosenAgent;
-pub(crate) use naming::{default_owner, hold, speaks};
+pub(crate) use naming::{default_owner, first_use, hold, speaks};
 pub(crate) use plan::SERVER;
 use plan::{PlannedFile, ProgramCommand, plan};
 pub(crate) use tool::{Off, Reach, Switch};
@@ -99,19 +101,8 @@ pub(crate) struct Disconnect {
 
 pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Failure> {
     let directory = working_directory(context)?;
-    let mut clients = Clients::load(&context.around, &directory)?;
-    let known = clients.0.get(args.coding.as_str()).cloned();
     let scope = if args.user { Scope::User } else { Scope::Project };
-    if let Some(known) = known.as_ref().filter(|known| known.scope != scope.as_str()) {
-        return Err(Failure::usage(
-            format!(
-                "{} is already connected here, in the settings of the {}",
-                args.coding.title(),
-                known.scope
-            ),
-            format!("disconnect it first: `plenary disconnect {}`", args.coding.as_str()),
-        ));
-    }
+    let known = known(context, args.coding, scope, &directory)?;
     if args.wake && !args.coding.reach().wakes {
         return Err(Failure::usage(
             format!("{} cannot be woken while it is idle", args.coding.title()),
@@ -127,10 +118,12 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
     let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
     let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
-    let old = known.as_ref().map(|known| known.made.clone()).unwrap_or_default();
+    let (old, old_lines) = known.as_ref().map(|k| (k.made.clone(), k.excluded.clone())).unwrap_or_default();
+    let place = place(scope, &directory);
+    let before = before(context, args.coding, scope, &directory, known.as_ref())?;
     let edited = |agent: &ChosenAgent| {
         if args.identity_only {
-            return Ok((Vec::new(), Vec::new()));
+            return Ok((Vec::new(), old.clone()));
         }
         let mut told = program_command(context, &agent.handle.to_string(), args.http)?;
         (told.wake, told.ask, told.approvals) = (wake, ask, approvals);
@@ -138,29 +131,33 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         if scope == Scope::Project {
             planned.iter().try_for_each(|file| stays_within(&directory, &file.path))?;
         }
-        put_in(args.coding, &directory, &planned, &old)
+        put_in(args.coding, base(scope, &directory), &planned, &old)
     };
     // Settings that cannot be changed are found before an agent is made for them.
-    let likely = likely(context, &args, &directory, known.as_ref())?;
+    let likely = likely(context, &args, &place, before.as_ref())?;
     let shown = edited(&likely)?;
     let (agent, (edits, made)) = if args.dry_run {
         (likely, shown)
     } else {
         serve::answering(context, args.serve, args.listen).await?;
-        let agent =
-            naming::agent(context, args.coding, &directory, args.owner.as_ref(), known.as_ref()).await?;
+        let agent = naming::agent(context, args.coding, &place, args.owner.as_ref(), before.as_ref()).await?;
         let edits = edited(&agent)?;
         (agent, edits)
     };
     if !args.dry_run {
         let server = context.client()?.health().await?.value.server_id;
+        let entry = ClientEntry::of(agent.handle.clone(), server);
+        Remembered::of(&context.around)?.put(&place, args.coding.as_str(), entry.clone())?;
         // Before anything is written into foreign settings: what cannot be remembered cannot be taken out again.
-        let scope = scope.as_str().to_owned();
-        let agent_handle = agent.handle.clone();
-        let connected = ClientEntry { agent: agent_handle, scope, server, wake, ask, approvals, made };
+        let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && made.is_empty());
+        let excluded = match scope {
+            Scope::Project => ignored::exclude(&directory, &made, &old_lines)?,
+            Scope::User => Vec::new(),
+        };
+        let connected =
+            ClientEntry { scope: scope_name, wake, ask, approvals, plugin, made, excluded, ..entry };
         if known.as_ref() != Some(&connected) {
-            clients.0.insert(args.coding.as_str().to_owned(), connected);
-            clients.save(&context.around, &directory)?;
+            note_connected(context, args.coding, scope, &directory, connected)?;
         }
         if let Some(project) = &args.project {
             bind(context, &agent, project, &directory).await?;
@@ -170,15 +167,86 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     said(context, &args, &agent, &changed, ask)
 }
 
+/// What was written for it here, or for the user. Both at once would run each hook twice.
+fn known(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+) -> Result<Option<ClientEntry>, Failure> {
+    let name = coding.as_str();
+    let here = Clients::load(&context.around, directory)?.0.remove(name);
+    let of_user = Clients::of_user(&context.around)?.0.remove(name);
+    let other = here.iter().chain(&of_user).find(|known| known.scope != scope.as_str());
+    if let Some(other) = other {
+        return Err(Failure::usage(
+            format!("{} is already connected here, in the settings of the {}", coding.title(), other.scope),
+            format!("disconnect it first: `plenary disconnect {name}`"),
+        ));
+    }
+    Ok(here.or(of_user))
+}
+
+/// Who it was here: as it is connected, or as it was connected or started before, or as in the main tree of a worktree.
+fn before(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+    known: Option<&ClientEntry>,
+) -> Result<Option<ClientEntry>, Failure> {
+    if let Some(known) = known.filter(|_| scope == Scope::Project) {
+        return Ok(Some(known.clone()));
+    }
+    let name = coding.as_str();
+    let remembered = Remembered::of(&context.around)?.known(&place(scope, directory), name)?;
+    match main_tree(directory).filter(|_| remembered.is_none()) {
+        Some(main) => Ok(nearest(&context.around, &main, name)?.map(|(connected, _)| connected)),
+        None => Ok(remembered),
+    }
+}
+
+/// The directory whose agent it is.
+fn place(scope: Scope, directory: &Path) -> PathBuf {
+    if scope == Scope::User { project_root(directory) } else { directory.to_owned() }
+}
+
+/// The directory below which the names of files are relative. Those of the user are the same in every directory.
+fn base(scope: Scope, directory: &Path) -> &Path {
+    if scope == Scope::User { Path::new("") } else { directory }
+}
+
+fn note_connected(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+    connected: ClientEntry,
+) -> Result<(), Failure> {
+    let (around, name) = (&context.around, coding.as_str().to_owned());
+    match scope {
+        Scope::Project => {
+            let mut clients = Clients::load(around, directory)?;
+            clients.0.insert(name, connected);
+            clients.save(around, directory)
+        }
+        Scope::User => {
+            let mut clients = Clients::of_user(around)?;
+            clients.0.insert(name, connected);
+            clients.save_of_user(around)
+        }
+    }
+}
+
 /// Who it would be, as far as that is known without the server.
 fn likely(
     context: &Context,
     args: &Connect,
     directory: &Path,
-    known: Option<&ClientEntry>,
+    before: Option<&ClientEntry>,
 ) -> Result<ChosenAgent, Failure> {
     let told = context.identity()?.filter(|found| found.source == Source::Flag);
-    match told.map(|identity| identity.handle).or_else(|| Some(known?.agent.clone())) {
+    match told.map(|identity| identity.handle).or_else(|| Some(before?.agent.clone())) {
         Some(handle) => Ok(ChosenAgent { handle, is_new: false }),
         None => {
             let handle = naming::proposed(context, args.coding, directory, args.owner.as_ref(), 1)?;
@@ -189,12 +257,25 @@ fn likely(
 
 pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<(), Failure> {
     let directory = working_directory(context)?;
-    let mut clients = Clients::load(&context.around, &directory)?;
-    let Some(known) = clients.0.remove(args.coding.as_str()) else {
-        context.out.note(&format!("{} is not connected in this directory", args.coding.title()));
-        return Ok(());
+    let (mut clients, mut of_user) =
+        (Clients::load(&context.around, &directory)?, Clients::of_user(&context.around)?);
+    let name = args.coding.as_str();
+    let here = clients.0.remove(name);
+    let (scope, known) = match here.map(|here| (Scope::Project, here)) {
+        Some(found) => found,
+        None => match of_user.0.remove(name) {
+            Some(known) => {
+                // The agent of this directory, not of the one where it was connected.
+                let agent = before(context, args.coding, Scope::User, &directory, None)?;
+                let agent = agent.map_or_else(|| known.agent.clone(), |entry| entry.agent);
+                (Scope::User, ClientEntry { agent, ..known })
+            }
+            None => {
+                context.out.note(&format!("{} is not connected in this directory", args.coding.title()));
+                return Ok(());
+            }
+        },
     };
-    let scope = if known.scope == Scope::User.as_str() { Scope::User } else { Scope::Project };
     let told = ProgramCommand {
         program: String::new(),
         variables: Vec::new(),
@@ -206,17 +287,24 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         http: None,
     };
     let planned = planned(context, args.coding, scope, &directory, &told)?;
-    let edits = take_out(args.coding, &directory, &planned, &known.made)?;
+    let edits = take_out(args.coding, base(scope, &directory), &planned, &known.made)?;
     let changed = carry_out(context, &edits, args.dry_run)?;
     if !args.dry_run {
-        remove_directories(&directory, &known.made);
-        clients.save(&context.around, &directory)?;
+        remove_directories(base(scope, &directory), &known.made);
+        match scope {
+            Scope::Project => {
+                clients.save(&context.around, &directory)?;
+                ignored::include(&directory, &known.excluded)?;
+            }
+            Scope::User => of_user.save_of_user(&context.around)?,
+        }
         if args.delete_agent {
             let owner = known.agent.owner_name();
             context.configuring_client(Realm::Owner(&owner))?.delete_agent(&known.agent).await?;
             let (file, server) = (context.tokens_file_needed()?, context.server()?);
             let holder = Holder::Agent(known.agent.clone());
             file.change(|tokens| tokens.remove(&server, &holder))?;
+            Remembered::of(&context.around)?.forget(&known.agent)?;
         }
     }
     if context.out.is_json() {

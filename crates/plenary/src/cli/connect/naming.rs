@@ -13,7 +13,7 @@ use super::coding::CodingAgent;
 use crate::cli::{
     context::Context,
     failure::Failure,
-    identity::{self, ClientEntry, Holder, Realm, Source},
+    identity::{self, ClientEntry, Clients, Holder, Realm, Remembered, Source, project_root},
 };
 
 /// Longest name made here; room is left for a number.
@@ -79,6 +79,29 @@ pub(crate) async fn agent(
         }
     }
     Err(Failure::local_with("every suitable name is taken", "name the agent with `--as @owner.name`"))
+}
+
+/// Who a coding agent with settings of the user is in a directory: made and remembered where it begins for the first
+/// time. Nobody if no settings of the user are written for it.
+pub(crate) async fn first_use(
+    context: &Context,
+    coding: CodingAgent,
+    directory: &Path,
+) -> Result<Option<AgentHandle>, Failure> {
+    let name = coding.as_str();
+    let Some(user) = Clients::of_user(&context.around)?.0.remove(name) else { return Ok(None) };
+    let context = context.silent_in(directory);
+    let (remembered, place) = (Remembered::of(&context.around)?, project_root(directory));
+    // Its hook and its tools begin at the same time.
+    let _turn = remembered.turn().await?;
+    let known = remembered.known(&place, name)?;
+    let owner = user.agent.owner_name();
+    let named = agent(&context, coding, &place, Some(&owner), known.as_ref()).await?;
+    if !context.speaks_as_agent() {
+        let server = context.client()?.health().await?.value.server_id;
+        remembered.put(&place, name, ClientEntry::of(named.handle.clone(), server))?;
+    }
+    Ok(Some(named.handle))
 }
 
 /// What a new agent would be called, at the `number`th attempt.

@@ -333,8 +333,8 @@ fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
             if matches!(agent, CodingAgent::Gemini | CodingAgent::Qwen) {
                 own["name"] = json!(SERVER);
             }
-            // It puts a longer text into a file, which the model may never read.
-            if agent == CodingAgent::Codex {
+            // It puts a longer text into a file, which the model may never read; at these events it takes no text as context.
+            if agent == CodingAgent::Codex && !matches!(event, "PreCompact" | "Stop") {
                 own["additionalContextLimit"] = json!(0);
             }
             let mut group = vec![own];

@@ -13,19 +13,37 @@ use crate::cli::{
     settings::{Document, File},
 };
 
+/// Where an administrator puts settings of Claude Code.
+const CLAUDE_MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
+
 /// A file of settings, read.
 struct Setting {
     path: PathBuf,
     is: Value,
 }
 
-/// What is said where nothing stands in the way.
+/// What was found out about the settings.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing stands in the way.
+    Allowed(String),
+    /// What stands in the way cannot be read here.
+    Unknown(String),
+}
+
+impl Verdict {
+    fn allowed() -> Self {
+        Self::Allowed("nothing disables it".to_owned())
+    }
+}
+
+/// Whether anything stands in the way.
 pub(super) fn look(
     context: &Context,
     coding: CodingAgent,
     is_user: bool,
     directory: &Path,
-) -> Result<String, Failure> {
+) -> Result<Verdict, Failure> {
     let read = |paths: Vec<PathBuf>| paths.into_iter().filter_map(read).collect::<Vec<_>>();
     let home = context.around.var("HOME").map(PathBuf::from).unwrap_or_default();
     match coding {
@@ -36,14 +54,13 @@ pub(super) fn look(
                 Some(own) => PathBuf::from(own).join(".claude.json"),
                 None => home.join(".claude.json"),
             };
-            let settings = read(vec![
-                PathBuf::from("/etc/claude-code/managed-settings.json"),
-                PathBuf::from("/Library/Application Support/ClaudeCode/managed-settings.json"),
+            let mut files = CLAUDE_MANAGED.into_iter().flat_map(managed).collect::<Vec<_>>();
+            files.extend([
                 own.join("settings.json"),
                 directory.join(".claude/settings.json"),
                 directory.join(".claude/settings.local.json"),
             ]);
-            claude(&settings, self::read(state).as_ref(), directory)
+            claude(&read(files), self::read(state).as_ref(), directory)
         }
         CodingAgent::Codex => {
             let own = context.around.var("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from);
@@ -90,10 +107,12 @@ fn by_table(
     is_user: bool,
     directory: &Path,
     home: &Path,
-) -> Result<String, Failure> {
+) -> Result<Verdict, Failure> {
     let switches = coding.tool().switches;
     if switches.is_empty() {
-        return Ok("its own settings are not checked".to_owned());
+        let unread =
+            format!("whether {} lets its settings hold cannot be read from its files", coding.title());
+        return Ok(Verdict::Unknown(unread));
     }
     let places = Places { directory, around: &context.around };
     let all = |paths: Vec<PathBuf>| paths.into_iter().filter_map(read).collect::<Vec<_>>();
@@ -115,9 +134,9 @@ fn by_table(
                 format!("`qwen mcp approve {SERVER}`"),
             ));
         }
-        return trusts("Qwen Code", &settings, trusted.as_ref(), directory);
+        return trusts("Qwen Code", false, (settings.as_slice(), trusted.as_ref()), directory);
     }
-    Ok("nothing disables it".to_owned())
+    Ok(Verdict::allowed())
 }
 
 /// Whether a switch of the table is off in any of the files.
@@ -155,7 +174,7 @@ fn refused(setting: &Setting, what: &str, next: &str) -> Failure {
     Failure::local_with(format!("{} {what}", setting.path.display()), next)
 }
 
-fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Result<String, Failure> {
+fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Result<Verdict, Failure> {
     for setting in settings {
         if setting.is["disableAllHooks"] == true {
             return Err(refused(
@@ -178,15 +197,21 @@ fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Re
                 "remove it from `disabledMcpjsonServers`",
             ));
         }
-        if has(&setting.is["permissions"]["deny"], &format!("mcp__{SERVER}")) {
+        if let Some(rule) = denied(&setting.is["permissions"]["deny"]) {
+            let what = format!("denies tools of `plenary` with the rule `{rule}`");
+            return Err(refused(setting, &what, "remove it from `permissions.deny`"));
+        }
+        let names_server = |rule: &Value| rule["serverName"] == SERVER;
+        let rules = setting.is["deniedMcpServers"].as_array();
+        if rules.is_some_and(|rules| rules.iter().any(names_server)) {
             return Err(refused(
                 setting,
-                "denies the tools of `plenary`",
-                "remove `mcp__plenary` from `permissions.deny`",
+                "denies the server `plenary`",
+                "remove it from `deniedMcpServers`, or ask the administrator of this machine",
             ));
         }
     }
-    let Some(state) = state else { return Ok("nothing disables it".to_owned()) };
+    let Some(state) = state else { return Ok(Verdict::allowed()) };
     let here = &state.is["projects"][directory.to_string_lossy().as_ref()];
     for list in ["disabledMcpServers", "disabledMcpjsonServers"] {
         if has(&here[list], SERVER) {
@@ -197,14 +222,49 @@ fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Re
             ));
         }
     }
-    if here["hasTrustDialogAccepted"] == false {
-        return Ok("nothing disables it; start `claude` here once and trust the directory".to_owned());
+    let other = &here["mcpServers"][SERVER];
+    if other.is_object() && !is_own(other) {
+        return Err(refused(
+            state,
+            "has another server `plenary` for this directory, which Claude Code prefers",
+            "remove it: `claude mcp remove --scope local plenary`",
+        ));
     }
-    Ok("nothing disables it".to_owned())
+    if here["hasTrustDialogAccepted"] == false {
+        let next = "start `claude` here once, and trust the directory when it asks";
+        return Err(Failure::local_with(format!("Claude Code does not trust {}", directory.display()), next));
+    }
+    Ok(Verdict::allowed())
+}
+
+/// The rule by which a tool of ours is denied.
+fn denied(rules: &Value) -> Option<&str> {
+    let server = format!("mcp__{SERVER}");
+    let is_ours = |rule: &&str| {
+        *rule == server || rule.strip_prefix(&server).is_some_and(|rest| rest.starts_with("__"))
+    };
+    rules.as_array()?.iter().filter_map(Value::as_str).find(is_ours)
+}
+
+/// Whether an entry runs `plenary mcp`.
+fn is_own(server: &Value) -> bool {
+    let program = server["command"].as_str().map(Path::new).and_then(Path::file_name);
+    program.is_some_and(|name| name == SERVER) && has(&server["args"], "mcp")
+}
+
+/// The settings of an administrator in one place, the main file first.
+fn managed(directory: &str) -> Vec<PathBuf> {
+    let directory = Path::new(directory);
+    let mut parts: Vec<PathBuf> = std::fs::read_dir(directory.join("managed-settings.d"))
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    parts.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    parts.sort();
+    [vec![directory.join("managed-settings.json")], parts].concat()
 }
 
 /// `directory` has to be trusted, where settings of it are meant.
-fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result<String, Failure> {
+fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result<Verdict, Failure> {
     for setting in settings {
         for feature in ["hooks", "codex_hooks"] {
             if setting.is["features"][feature] == false {
@@ -234,7 +294,7 @@ fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result
             "start `codex` here, type /hooks, and trust them",
         ));
     }
-    Ok("nothing disables it, and the directory is trusted".to_owned())
+    Ok(Verdict::Allowed("nothing disables it, and the directory is trusted".to_owned()))
 }
 
 fn gemini(
@@ -242,7 +302,7 @@ fn gemini(
     trusted: Option<&Setting>,
     switched: Option<&Setting>,
     directory: &Path,
-) -> Result<String, Failure> {
+) -> Result<Verdict, Failure> {
     for setting in settings {
         if setting.is["hooksConfig"]["enabled"] == false
             || has(&setting.is["hooksConfig"]["disabled"], SERVER)
@@ -265,17 +325,18 @@ fn gemini(
             "enable it: `gemini mcp enable plenary`",
         ));
     }
-    trusts("Gemini CLI", settings, trusted, directory)
+    trusts("Gemini CLI", true, (settings, trusted), directory)
 }
 
-/// Whether a directory is trusted, where directories have to be.
+/// Whether a directory is trusted, where directories have to be: by default, unless a setting says otherwise.
 fn trusts(
     title: &str,
-    settings: &[Setting],
-    trusted: Option<&Setting>,
+    by_default: bool,
+    (settings, trusted): (&[Setting], Option<&Setting>),
     directory: &Path,
-) -> Result<String, Failure> {
-    let asks = settings.iter().any(|setting| setting.is["security"]["folderTrust"]["enabled"] == true);
+) -> Result<Verdict, Failure> {
+    let said = settings.iter().rev().find_map(|one| one.is["security"]["folderTrust"]["enabled"].as_bool());
+    let asks = said.unwrap_or(by_default);
     let here = trusted.and_then(|trusted| {
         directory.ancestors().find_map(|above| trusted.is[above.to_string_lossy().as_ref()].as_str())
     });
@@ -284,7 +345,7 @@ fn trusts(
             format!("{title} does not trust {} and ignores its settings", directory.display()),
             "start it here, and trust the folder when it asks",
         )),
-        _ => Ok("nothing disables it".to_owned()),
+        _ => Ok(Verdict::allowed()),
     }
 }
 
@@ -308,12 +369,20 @@ mod tests {
             json!({"allowManagedHooksOnly": true}),
             json!({"disabledMcpjsonServers": ["x", "plenary"]}),
             json!({"permissions": {"deny": ["mcp__plenary"]}}),
+            json!({"permissions": {"deny": ["Bash", "mcp__plenary__send"]}}),
+            json!({"deniedMcpServers": [{"serverName": "plenary"}]}),
         ] {
             assert!(of(off.clone()).is_err(), "{off}");
         }
         let state = |is: Value| setting(json!({"projects": {"/w": is}}));
         assert!(claude(&[], Some(&state(json!({"disabledMcpServers": ["plenary"]}))), here).is_err());
         claude(&[], Some(&state(json!({"disabledMcpServers": ["other"]}))), Path::new("/v")).unwrap();
+        let servers =
+            |command: &str| json!({"mcpServers": {"plenary": {"command": command, "args": ["mcp"]}}});
+        assert!(claude(&[], Some(&state(servers("/bin/true"))), here).is_err(), "another program");
+        claude(&[], Some(&state(servers("/usr/bin/plenary"))), here).unwrap();
+        assert!(claude(&[], Some(&state(json!({"hasTrustDialogAccepted": false}))), here).is_err());
+        of(json!({"permissions": {"deny": ["mcp__plenary2__send"]}})).unwrap();
     }
 
     #[test]
@@ -344,15 +413,17 @@ mod tests {
         let of = |is: Value, trusted: Option<Value>| {
             gemini(&[setting(is)], trusted.map(setting).as_ref(), None, here)
         };
-        of(json!({}), None).unwrap();
+        assert!(of(json!({}), None).is_err(), "folders are trusted one by one");
+        of(json!({"security": {"folderTrust": {"enabled": false}}}), None).unwrap();
+        let trusted = || Some(json!({"/w": "TRUST_FOLDER"}));
+        of(json!({}), trusted()).unwrap();
         for off in [
             json!({"hooksConfig": {"enabled": false}}),
             json!({"hooksConfig": {"disabled": ["plenary"]}}),
             json!({"mcp": {"excluded": ["plenary"]}}),
             json!({"mcp": {"allowed": ["other"]}}),
-            json!({"security": {"folderTrust": {"enabled": true}}}),
         ] {
-            assert!(of(off.clone(), None).is_err(), "{off}");
+            assert!(of(off.clone(), trusted()).is_err(), "{off}");
         }
         let asks = json!({"security": {"folderTrust": {"enabled": true}}});
         of(asks.clone(), Some(json!({"/w": "TRUST_FOLDER"}))).unwrap();

@@ -6,6 +6,8 @@ mod allowed;
 mod server;
 mod trip;
 
+use std::path::Path;
+
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -14,9 +16,10 @@ use super::{
     context::Context,
     failure::{Exit, Failure},
     hook,
-    identity::{ClientEntry, Clients},
+    identity::{ClientEntry, Clients, main_tree},
 };
 use crate::out::{Style, clean};
+use allowed::Verdict;
 
 /// Whose path is proven.
 #[derive(Debug, Args)]
@@ -67,6 +70,17 @@ impl Report<'_> {
         Ok(is_ok)
     }
 
+    /// Tells of a link of which nothing can be found out.
+    fn unknown(&mut self, link: &'static str, about: &str, why: &str) -> Result<(), Failure> {
+        self.findings.push(json!({"link": link, "client": about, "ok": null, "detail": why, "next": null}));
+        if self.context.out.is_json() {
+            return Ok(());
+        }
+        let out = self.context.out;
+        let sign = out.paint(Style::Yellow, "?   ");
+        Ok(out.line(&format!("{sign}  {link} ({about}): {}", clean(why)))?)
+    }
+
     /// The same of a link that just was looked at.
     fn found(
         &mut self,
@@ -91,14 +105,13 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
         }
     }
     let mut clients = Clients::load(&context.around, &directory)?.0;
-    clients.retain(|name, _| args.client.is_none_or(|wanted| wanted.as_str() == name));
-    let wanted = args.client.map_or("claude", CodingAgent::as_str);
-    if clients.is_empty() {
-        let none = Failure::local_with(
-            "no coding agent is connected in this directory",
-            format!("connect one: `plenary connect {wanted}`"),
-        );
-        report.found("settings", "", Err(none))?;
+    let mut of_user = Clients::of_user(&context.around)?.0;
+    of_user.retain(|name, _| !clients.contains_key(name));
+    for clients in [&mut clients, &mut of_user] {
+        clients.retain(|name, _| args.client.is_none_or(|wanted| wanted.as_str() == name));
+    }
+    if clients.is_empty() && of_user.is_empty() {
+        report.found("settings", "", Err(none_connected(context, &args, &begun)))?;
     }
     if report.found("server", "", server::answers(context).await)? {
         for (name, connected) in &clients {
@@ -106,6 +119,18 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
                 continue;
             };
             examine(&mut report, coding, connected, &directory).await?;
+        }
+        for (name, entry) in of_user {
+            let Some(coding) = CodingAgent::named(&name) else {
+                continue;
+            };
+            match connect::first_use(context, coding, &begun).await {
+                Ok(agent) => {
+                    let connected = ClientEntry { agent: agent.unwrap_or(entry.agent), ..entry };
+                    examine(&mut report, coding, &connected, &begun).await?;
+                }
+                Err(failure) => report.found("settings", &name, Err(failure)).map(drop)?,
+            }
         }
     }
     if context.out.is_json() {
@@ -119,16 +144,34 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     if report.failed { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
 }
 
+/// What is said where no coding agent is connected.
+fn none_connected(context: &Context, args: &Doctor, directory: &Path) -> Failure {
+    let wanted = args.client.map_or("claude", CodingAgent::as_str);
+    let main = main_tree(directory)
+        .filter(|main| Clients::load(&context.around, main).is_ok_and(|clients| !clients.0.is_empty()));
+    match main {
+        Some(main) => Failure::local_with(
+            format!("this worktree has no settings of its own; those of {} hold there alone", main.display()),
+            format!(
+                "`plenary {wanted}` starts the same agent here; `plenary connect {wanted}` writes settings"
+            ),
+        ),
+        None => Failure::local_with(
+            "no coding agent is connected in this directory",
+            format!("connect one: `plenary connect {wanted}`"),
+        ),
+    }
+}
+
 /// The links of one coding agent. One that hangs on a broken one is not looked at.
 async fn examine(
     report: &mut Report<'_>,
     coding: CodingAgent,
     connected: &ClientEntry,
-    directory: &std::path::Path,
+    directory: &Path,
 ) -> Result<(), Failure> {
     let (context, about) = (report.context, coding.as_str());
-    if connected.made.is_empty() {
-        // A plugin brings them.
+    if connected.plugin {
         report.found("settings", about, Ok("the plugin brings them".to_owned()))?;
         report.found("token", about, server::accepts(context, coding, &connected.agent).await)?;
         return Ok(());
@@ -145,7 +188,11 @@ async fn examine(
         return report.found("settings", about, Err(failure)).map(drop);
     }
     let is_user = connected.scope != "project";
-    report.found("allowed", about, allowed::look(context, coding, is_user, directory))?;
+    match allowed::look(context, coding, is_user, directory) {
+        Ok(Verdict::Unknown(unread)) => report.unknown("allowed", about, &unread)?,
+        Ok(Verdict::Allowed(allowed)) => report.found("allowed", about, Ok(allowed)).map(drop)?,
+        Err(failure) => report.found("allowed", about, Err(failure)).map(drop)?,
+    }
     if !report.found("token", about, server::accepts(context, coding, &connected.agent).await)? {
         return Ok(());
     }

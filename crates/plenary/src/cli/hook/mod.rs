@@ -26,12 +26,13 @@ use std::{
 };
 
 use clap::Args;
+use plenary_kernel::AgentHandle;
 
 use super::{
-    connect::CodingAgent,
+    connect::{self, CodingAgent},
     context::Context,
     failure::Failure,
-    identity::{self, Identity},
+    identity,
 };
 pub(crate) use event::STOPS_MAX;
 pub(crate) use event::{ELICITATION, PERMISSION, WAIT};
@@ -45,6 +46,8 @@ pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
 const INPUT_OCTETS_MAX: u64 = 16 << 20;
 /// How long a hook may take in all, where nothing else is said.
 const DEADLINE_MS: u64 = 250;
+/// How long a session may wait, once in each directory, until its agent is made.
+const FIRST_USE_WITHIN: Duration = Duration::from_secs(5);
 /// The share of the time in which an answer must be there; what is left is for saying that it was given.
 const ANSWER_SHARE: f64 = 0.8;
 
@@ -129,10 +132,15 @@ fn respond(
     all: Duration,
 ) -> Result<bool, String> {
     let Some(directory) = directory(context, event) else { return Ok(false) };
-    let Some(identity) = who(context, event, &directory).map_err(|failure| words(&failure))? else {
-        return Ok(false);
-    };
-    let context = context.speaking_as(&identity.handle, &directory);
+    let (mut begun, mut handle) =
+        (begun, who(context, event, &directory).map_err(|failure| words(&failure))?);
+    if handle.is_none() && !args.peek {
+        handle = first_use(context, event, &directory)?;
+        // Who is made here has all the time for what is new.
+        begun = Instant::now();
+    }
+    let Some(handle) = handle else { return Ok(false) };
+    let context = context.speaking_as(&handle, &directory);
     match event.moment {
         Moment::Compact if event.is_routine => Ok(false),
         Moment::Compact | Moment::End => {
@@ -145,11 +153,11 @@ fn respond(
                     journal::note(&context.around, &event.name, &why);
                 }
             }
-            deposit::spawn(&context, &identity.handle, &directory).map(|()| false)
+            deposit::spawn(&context, &handle, &directory).map(|()| false)
         }
         Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop => {
             let deadlines = (begun + all.mul_f64(ANSWER_SHARE), begun + all);
-            let work = deliver::run(&context, event, &identity.handle, args.peek, deadlines);
+            let work = deliver::run(&context, event, &handle, args.peek, deadlines);
             wait_for(work).map(|()| false)
         }
         Moment::Permission => {
@@ -160,8 +168,8 @@ fn respond(
             let within = Duration::from_secs(args.wait_seconds);
             wait_for(elicitation::run(&context, event, within)).map(|()| false)
         }
-        Moment::Watch => wait_for(watch::run(&context, event, &identity.handle)).map(|()| false),
-        Moment::Wait => wait_for(waiting::run(&context, event, &identity.handle)),
+        Moment::Watch => wait_for(watch::run(&context, event, &handle)).map(|()| false),
+        Moment::Wait => wait_for(waiting::run(&context, event, &handle)),
     }
 }
 
@@ -182,6 +190,20 @@ fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
 }
 
 /// Nobody is an answer: a coding agent whose own settings name the hook may be in any directory.
-fn who(context: &Context, event: &Event, directory: &Path) -> Result<Option<Identity>, Failure> {
-    context.identity_of(event.coding.as_str(), directory)
+fn who(context: &Context, event: &Event, directory: &Path) -> Result<Option<AgentHandle>, Failure> {
+    let identity = context.identity_of(event.coding.as_str(), directory)?;
+    Ok(identity.map(|identity| identity.handle))
+}
+
+/// The agent of a directory in which settings of the user are at work for the first time.
+fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Option<AgentHandle>, String> {
+    if event.within || !matches!(event.moment, Moment::Start | Moment::Prompt) {
+        return Ok(None);
+    }
+    wait_for(async {
+        let made =
+            tokio::time::timeout(FIRST_USE_WITHIN, connect::first_use(context, event.coding, directory));
+        let late = |_| "the agent of this directory could not be made in time".to_owned();
+        made.await.map_err(late)?.map_err(|failure| words(&failure))
+    })
 }

@@ -4,24 +4,36 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs::{self, DirBuilder},
     io::ErrorKind,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 
-use super::trusted::{self, TrustList};
-use crate::cli::{atomic, failure::Failure, settings::File, surroundings::Surroundings};
+use super::{
+    remembered::Remembered,
+    tree::{places, project},
+    trusted::{self, TrustList},
+};
+use crate::{
+    cli::{atomic, failure::Failure, settings::File, surroundings::Surroundings},
+    paths,
+};
 
 /// By which variable a command finds out which coding agent runs it.
 const RUNS: [(&str, &str); 2] = [("claude", "CLAUDECODE"), ("gemini", "GEMINI_CLI")];
-pub(super) const DIRECTORY: &str = ".plenary";
+/// This program's own directory in a directory.
+pub(crate) const DIRECTORY: &str = ".plenary";
 const FILE: &str = "clients.toml";
 /// The directory is of this machine alone, so it keeps itself out of version control.
 const IGNORE: &str = "*\n";
 const HEAD: &str = "# The agent of each coding agent in this directory, and what `plenary connect` wrote for it. No secrets.\n";
+
+const USER_HEAD: &str =
+    "# What `plenary connect --user` wrote for each coding agent of this user. No secrets.\n";
 
 /// A coding agent's part of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,9 +54,24 @@ pub(crate) struct ClientEntry {
     /// Whether its own question before a tool of this program stays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ask: bool,
+    /// Whether a plugin brings the settings, and `connect` wrote none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plugin: bool,
     /// What was not there before, as `FILE` or `FILE#WAY`.
     #[serde(default)]
     pub made: Vec<String>,
+    /// The lines that keep made files out of version control.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<String>,
+}
+
+impl ClientEntry {
+    /// An agent on a server, with no settings written for it.
+    pub(crate) fn of(agent: AgentHandle, server: Option<String>) -> Self {
+        let scope = "project".to_owned();
+        let (made, excluded) = (Vec::new(), Vec::new());
+        Self { agent, scope, server, wake: false, approvals: None, ask: false, plugin: false, made, excluded }
+    }
 }
 
 /// The file of one directory.
@@ -57,11 +84,40 @@ pub(crate) fn file_in(directory: &Path) -> PathBuf {
     directory.join(DIRECTORY).join(FILE)
 }
 
+/// The file of the user's own settings; none without a home.
+fn user_file(around: &Surroundings) -> Option<PathBuf> {
+    Some(paths::config_dir(&|name| around.var(name))?.join(FILE))
+}
+
 impl Clients {
     /// Those of a directory; none where there is no file. One that came with the directory is refused: it names an agent
     /// and files that are taken away again.
     pub(crate) fn load(around: &Surroundings, directory: &Path) -> Result<Self, Failure> {
         Ok(read(around, &file_in(directory))?.unwrap_or_default())
+    }
+
+    /// Those of the user's own settings, which hold in every directory.
+    pub(crate) fn of_user(around: &Surroundings) -> Result<Self, Failure> {
+        let Some(path) = user_file(around) else { return Ok(Self::default()) };
+        let text = File::at(&path).read()?.unwrap_or_default();
+        toml::from_str(&text).map_err(|error| unusable(&path, error.message()))
+    }
+
+    /// Writes those of the user; without any, the file goes.
+    pub(crate) fn save_of_user(&self, around: &Surroundings) -> Result<(), Failure> {
+        let path = user_file(around).ok_or_else(|| {
+            Failure::local_with("there is no home directory", "set HOME or XDG_CONFIG_HOME")
+        })?;
+        let file = File::at(&path);
+        if self.0.is_empty() {
+            return if path.exists() { file.remove() } else { Ok(()) };
+        }
+        let text = toml::to_string(self).map_err(|error| unusable(&path, &error.to_string()))?;
+        if let Some(directory) = path.parent() {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+            made.map_err(|error| unusable(directory, &error.to_string()))?;
+        }
+        file.replace(&format!("{USER_HEAD}{text}"))
     }
 
     /// Writes them; without any, the file goes, and the directory with it.
@@ -104,15 +160,40 @@ pub(crate) fn find(
     directory: &Path,
     client: &str,
 ) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
-    for ancestor in directory.ancestors() {
-        let path = file_in(ancestor);
-        if let Some(mut clients) = read(around, &path)?
+    match nearest(around, directory, client)? {
+        Some((connected, place)) => Ok(Some((connected.agent, file_in(&place)))),
+        None => of_user(around, directory, client),
+    }
+}
+
+/// What the nearest such file says of a coding agent, and the directory that it is of.
+pub(crate) fn nearest(
+    around: &Surroundings,
+    directory: &Path,
+    client: &str,
+) -> Result<Option<(ClientEntry, PathBuf)>, Failure> {
+    for place in places(directory) {
+        if let Some(mut clients) = read(around, &file_in(&place))?
             && let Some(connected) = clients.0.remove(client)
         {
-            return Ok(Some((connected.agent, path)));
+            return Ok(Some((connected, place)));
         }
     }
     Ok(None)
+}
+
+/// The agent that a coding agent with settings of the user became here, and the file that says so.
+fn of_user(
+    around: &Surroundings,
+    directory: &Path,
+    client: &str,
+) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
+    if !Clients::of_user(around)?.0.contains_key(client) {
+        return Ok(None);
+    }
+    let remembered = Remembered::of(around)?;
+    let known = remembered.known(&project(directory), client)?;
+    Ok(known.map(|known| (known.agent, remembered.path().to_owned())))
 }
 
 /// The agent of the nearest directory at or above this one where coding agents are connected: of the one that runs this
@@ -121,31 +202,39 @@ pub(crate) fn only(
     around: &Surroundings,
     directory: &Path,
 ) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
-    for ancestor in directory.ancestors() {
-        let path = file_in(ancestor);
+    let runs = RUNS.iter().find(|(_, variable)| around.var(variable).is_some());
+    let choose = |clients: &Clients| match runs {
+        Some((client, _)) => Some((*client).to_owned()),
+        None => clients.0.keys().next().filter(|_| clients.0.len() == 1).cloned(),
+    };
+    for place in places(directory) {
+        let path = file_in(&place);
         let Some(mut clients) = read(around, &path)?.filter(|clients| !clients.0.is_empty()) else {
             continue;
         };
-        let runs = RUNS.iter().find(|(_, variable)| around.var(variable).is_some());
-        let client = match runs {
-            Some((client, _)) => Some((*client).to_owned()),
-            None => clients.0.keys().next().filter(|_| clients.0.len() == 1).cloned(),
-        };
+        let client = choose(&clients);
         return Ok(client.and_then(|client| Some((clients.0.remove(&client)?.agent, path))));
     }
-    Ok(None)
+    match choose(&Clients::of_user(around)?) {
+        Some(client) => of_user(around, directory, &client),
+        None => Ok(None),
+    }
+}
+
+/// The agents of the coding agents of this directory, where a command may be meant for any of them.
+pub(crate) fn candidates(around: &Surroundings, directory: &Path) -> Vec<AgentHandle> {
+    let read = |place: PathBuf| read(around, &file_in(&place)).ok().flatten();
+    let here = places(directory).into_iter().filter_map(read).find(|clients| !clients.0.is_empty());
+    here.map(|clients| clients.0.into_values().map(|entry| entry.agent).collect()).unwrap_or_default()
 }
 
 /// Whether its sessions are woken, by the same file.
 pub(crate) fn wakes(around: &Surroundings, directory: &Path, client: &str) -> Result<bool, Failure> {
-    for ancestor in directory.ancestors() {
-        if let Some(connected) =
-            read(around, &file_in(ancestor))?.and_then(|mut clients| clients.0.remove(client))
-        {
-            return Ok(connected.wake);
-        }
-    }
-    Ok(false)
+    let entry = match nearest(around, directory, client)? {
+        Some((connected, _)) => Some(connected),
+        None => Clients::of_user(around)?.0.remove(client),
+    };
+    Ok(entry.is_some_and(|entry| entry.wake))
 }
 
 /// What is said of a file that cannot be used.
@@ -179,7 +268,9 @@ mod tests {
             wake: false,
             approvals: None,
             ask: false,
+            plugin: false,
             made: vec!["a.json#/x".into()],
+            excluded: Vec::new(),
         }
     }
 

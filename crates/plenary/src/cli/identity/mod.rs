@@ -4,18 +4,22 @@
 mod clients;
 mod credential;
 mod project;
+mod remembered;
 mod tokens;
 mod tokens_file;
+mod tree;
 mod trusted;
 
-pub(crate) use clients::{ClientEntry, Clients, wakes};
+pub(crate) use clients::{ClientEntry, Clients, DIRECTORY as OWN_DIRECTORY, candidates, nearest, wakes};
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
     only_owner_credential, remote_credential, saved,
 };
 pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
+pub(crate) use remembered::Remembered;
 pub(crate) use tokens::Holder;
 pub(crate) use tokens_file::TokensFile;
+pub(crate) use tree::{main_tree, project as project_root, work_tree};
 pub(crate) use trusted::TrustList;
 
 use std::path::{Path, PathBuf};

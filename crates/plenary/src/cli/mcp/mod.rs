@@ -16,8 +16,10 @@ use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
 use self::{coding::CodingSession, forward::Forwarder, line::Message};
 use super::{
+    connect::{self, CodingAgent},
     context::Context,
     failure::Failure,
+    identity::{CLIENT_VAR, begun_in},
     lines::{self, LINES_WAITING_MAX, Lines},
 };
 
@@ -39,7 +41,20 @@ pub(crate) struct Mcp {
     channel: bool,
 }
 
+/// Makes the agent of a directory in which settings of the user are at work for the first time.
+async fn first_use(context: &Context) -> Result<(), Failure> {
+    let named = context.around.var(CLIENT_VAR);
+    let Some(coding) = named.and_then(|name| CodingAgent::named(&name)) else { return Ok(()) };
+    let begun = begun_in(&context.around, coding.as_str());
+    let Some(directory) = begun.or_else(|| context.around.directory().cloned()) else { return Ok(()) };
+    if context.identity()?.is_none() {
+        connect::first_use(context, coding, &directory).await?;
+    }
+    Ok(())
+}
+
 pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
+    first_use(context).await?;
     let (client, missing) = context.any_client()?;
     if let Some(missing) = missing {
         return Err(missing);

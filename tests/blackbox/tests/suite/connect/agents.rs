@@ -1,6 +1,9 @@
 //! Which agent a coding agent becomes, and stays.
 //! Must not know: the form of settings.
 
+use std::path::Path;
+
+use blackbox::{Cli, Ran, binary};
 use serde_json::json;
 
 use super::{connected, done, files, home, json_of, server};
@@ -107,4 +110,109 @@ async fn who_is_connected_by_the_plugin_has_a_path_too() {
     assert_eq!(done(&connect), "Claude Code is connected here as @nick.claude-a\n");
     let ran = home.run_in(&directory, &["doctor"]).await;
     assert!(done(&ran).contains("the server accepts it as @nick.claude-a"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_directory_has_the_same_agent_again_whoever_starts_it() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("same");
+    let claude = connected(&home, &directory, "claude").await;
+    done(&home.run_in(&directory, &["disconnect", "claude"]).await);
+    assert_eq!(connected(&home, &directory, "claude").await, claude, "connected again");
+    done(&home.run_in(&directory, &["disconnect", "claude"]).await);
+    done(&home.run_in(&directory, &["connect", "claude", "--user"]).await);
+    let me = home.shell(&directory, &format!("CLAUDECODE=1 {} me", binary().display()), "").await;
+    assert!(done(&me).contains(&claude), "by the settings of the user: {me:?}");
+    done(&home.run_in(&directory, &["disconnect", "claude", "--delete-agent"]).await);
+    assert_eq!(connected(&home, &directory, "claude").await, format!("{claude}-2"), "it was deleted");
+}
+
+/// The hook of an event, as the settings of the user run it in a directory.
+async fn user_hook(home: &Cli, directory: &Path, event: &str) -> Ran {
+    std::fs::create_dir_all(directory).expect("a directory");
+    let settings = std::fs::read_to_string(home.dir().join(".claude/settings.json")).expect("settings");
+    let line = json_of(&settings)["hooks"][event][0]["hooks"][0]["command"].clone();
+    let input = json!({"session_id": "s-1", "cwd": directory, "hook_event_name": event}).to_string();
+    let ran = home.shell(directory, line.as_str().expect("a line"), &input).await;
+    assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    ran
+}
+
+#[tokio::test]
+async fn settings_of_the_user_make_the_agent_of_each_directory_at_its_first_use() {
+    let server = server().await;
+    let home = home(&server);
+    let (three, four) = (home.dir().join("d3"), home.dir().join("d4"));
+    done(&home.run_in(&three, &["connect", "claude", "--user"]).await);
+    let start = user_hook(&home, &four, "SessionStart").await;
+    assert!(start.out.contains("the agent @nick.claude-d4 "), "{start:?}");
+    assert_eq!(user_hook(&home, &four, "Stop").await.out, "", "and nothing is new for it");
+    let again = user_hook(&home, &four, "SessionStart").await;
+    assert!(again.out.contains("the agent @nick.claude-d4 "), "it stays the same: {again:?}");
+    let five = home.dir().join("d5");
+    std::fs::create_dir_all(&five).expect("a directory");
+    let calls = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+            "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}),
+    ];
+    let input: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let tools = home.shell(&five, &format!("PLENARY_CLIENT=claude {} mcp", binary().display()), &input).await;
+    assert!(tools.out.contains("@nick.claude-d5"), "{tools:?}");
+    assert_eq!(std::fs::read_dir(&five).expect("a directory").count(), 0, "no file is made there");
+    let ran = home.run_in(&four, &["doctor"]).await;
+    assert!(done(&ran).contains("the server accepts it as @nick.claude-d4"), "{ran:?}");
+    assert!(!ran.out.contains("the plugin brings them"), "{ran:?}");
+
+    let second = home.run_in(&four, &["connect", "claude", "--user"]).await;
+    assert!(done(&second).contains("is already connected as @nick.claude-d4"), "{second:?}");
+    done(&home.run_in(&three, &["disconnect", "claude"]).await);
+    assert!(!home.dir().join(".claude/settings.json").exists(), "what was made goes, wherever it is said");
+    let ran = home.run_in(&four, &["doctor"]).await;
+    assert!(ran.code == 1 && ran.out.contains("plenary connect claude"), "{ran:?}");
+}
+
+/// Runs a command of Git in a directory; what it prints.
+pub(super) fn git(directory: &Path, args: &[&str]) -> String {
+    let known = ["-c", "user.name=n", "-c", "user.email=n@example.org"];
+    let mut command = std::process::Command::new("git");
+    command.current_dir(directory).env("GIT_CONFIG_GLOBAL", "/dev/null").args(known).args(args);
+    let ran = command.output().expect("Git is installed");
+    assert!(ran.status.success(), "{args:?}: {ran:?}");
+    String::from_utf8(ran.stdout).expect("it prints UTF-8")
+}
+
+#[tokio::test]
+async fn a_worktree_has_the_agent_of_the_main_tree() {
+    let server = server().await;
+    let home = home(&server);
+    let (main, side) = (home.dir().join("main"), home.dir().join("side"));
+    std::fs::create_dir_all(&main).expect("a directory");
+    git(&main, &["init"]);
+    git(&main, &["commit", "--allow-empty", "-m", "1"]);
+    git(&main, &["worktree", "add", "../side"]);
+    let claude = connected(&home, &main, "claude").await;
+    let status = home.run_in(&side, &["status"]).await;
+    assert!(status.out.contains(&claude), "{status:?}");
+    let doctor = home.run_in(&side, &["doctor"]).await;
+    assert!(doctor.code == 1 && doctor.out.contains("worktree"), "{doctor:?}");
+    assert_eq!(connected(&home, &side, "claude").await, claude);
+    let doctor = home.run_in(&side, &["doctor"]).await;
+    assert!(done(&doctor).contains(&format!("the server accepts it as {claude}")), "{doctor:?}");
+}
+
+#[tokio::test]
+async fn where_several_are_connected_a_command_names_them() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("both");
+    let claude = connected(&home, &directory, "claude").await;
+    let codex = connected(&home, &directory, "codex").await;
+    let me = home.run_in(&directory, &["me"]).await;
+    assert!(me.code == 4 && me.err.contains(&claude) && me.err.contains(&codex), "{me:?}");
+    let sent = home.run_in(&directory, &["send", &claude, "From the person"]).await;
+    done(&sent);
+    assert!(sent.err.contains("from @nick.nick"), "{sent:?}");
 }

@@ -76,6 +76,29 @@ fn qwen_approves(home: &Cli, directory: &Path) {
     std::fs::write(own.join("mcpApprovals.json"), noted.to_string()).expect("a file");
 }
 
+/// As Gemini CLI notes that its person trusts a folder.
+fn gemini_trusts(home: &Cli, directory: &Path) {
+    let own = home.dir().join(".gemini");
+    std::fs::create_dir_all(&own).expect("a directory");
+    let noted = json!({directory.display().to_string(): "TRUST_FOLDER"});
+    std::fs::write(own.join("trustedFolders.json"), noted.to_string()).expect("a file");
+}
+
+#[tokio::test]
+async fn what_nobody_said_is_not_called_allowed() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    connected(&home, &directory, "gemini").await;
+    let ran = home.run_in(&directory, &["doctor"]).await;
+    assert!(ran.code == 1 && ran.out.contains("does not trust"), "{ran:?}");
+    gemini_trusts(&home, &directory);
+    done(&home.run_in(&directory, &["doctor"]).await);
+    connected(&home, &directory, "copilot").await;
+    let ran = home.run_in(&directory, &["doctor", "--client", "copilot"]).await;
+    assert!(done(&ran).contains("?     allowed (copilot): whether"), "{ran:?}");
+}
+
 #[tokio::test]
 async fn what_other_settings_disable_is_named() {
     let server = server().await;
@@ -86,6 +109,12 @@ async fn what_other_settings_disable_is_named() {
     for (path, text, words) in [
         (".claude/settings.json", r#"{"disableAllHooks": true}"#, "disables all hooks"),
         (".claude/settings.json", r#"{"disabledMcpjsonServers": ["plenary"]}"#, "disables the server"),
+        (".claude/settings.json", r#"{"permissions": {"deny": ["mcp__plenary__send"]}}"#, "denies tools"),
+        (
+            ".claude/settings.json",
+            r#"{"deniedMcpServers": [{"serverName": "plenary"}]}"#,
+            "denies the server",
+        ),
     ] {
         for base in [&directory, &home.dir()] {
             let path = base.join(path);
@@ -96,6 +125,17 @@ async fn what_other_settings_disable_is_named() {
             std::fs::remove_file(&path).expect("it is there");
         }
     }
+    let state = home.dir().join(".claude.json");
+    for (here, words) in [
+        (json!({"mcpServers": {"plenary": {"command": "/bin/true"}}}), "another server `plenary`"),
+        (json!({"hasTrustDialogAccepted": false}), "does not trust"),
+    ] {
+        let noted = json!({"projects": {directory.display().to_string(): here}});
+        std::fs::write(&state, noted.to_string()).expect("a file");
+        let ran = home.run_in(&directory, &["doctor"]).await;
+        assert!(ran.code == 1 && ran.out.contains(words), "{ran:?}");
+    }
+    std::fs::remove_file(&state).expect("it is there");
     // Whoever speaks by the tools is the agent that is connected here.
     home.done(&["agent", "add", "@nick.other"]).await;
     let path = directory.join(".mcp.json");
@@ -114,6 +154,7 @@ async fn the_path_of_every_coding_agent_is_proven_and_nothing_is_left() {
         match coding {
             "codex" => codex_trusts(&home, &directory),
             "qwen" => qwen_approves(&home, &directory),
+            "gemini" => gemini_trusts(&home, &directory),
             _ => {}
         }
         let handle = connected(&home, &directory, coding).await;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::json;
 
-use super::{ALL, connected, done, files, home, json_of, server};
+use super::{ALL, agents::git, connected, done, files, home, json_of, server};
 
 #[tokio::test]
 async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing() {
@@ -151,4 +151,25 @@ async fn what_codex_writes_into_the_block_stays() {
     done(&home.run_in(&directory, &["disconnect", "codex"]).await);
     let left = std::fs::read_to_string(&path).expect("what is not ours stays");
     assert_eq!(left.trim(), "[projects.\"/x\"]\ntrust_level = \"trusted\"");
+}
+
+#[tokio::test]
+async fn what_git_would_add_names_no_agent_and_no_path_of_the_machine() {
+    let server = server().await;
+    let home = home(&server);
+    for (coding, names, _) in ALL {
+        let directory = home.dir().join(format!("git/{coding}"));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        git(&directory, &["init"]);
+        let exclude = directory.join(".git/info/exclude");
+        std::fs::create_dir_all(exclude.parent().expect("a parent")).expect("a directory");
+        std::fs::write(&exclude, "*.o\n").expect("a file");
+        connected(&home, &directory, coding).await;
+        connected(&home, &directory, coding).await;
+        assert!(names.iter().all(|name| directory.join(name).exists()), "{coding}");
+        git(&directory, &["add", "--all"]);
+        assert_eq!(git(&directory, &["ls-files", "--cached"]), "", "{coding}");
+        done(&home.run_in(&directory, &["disconnect", coding]).await);
+        assert_eq!(std::fs::read_to_string(&exclude).expect("a file"), "*.o\n", "{coding}");
+    }
 }

@@ -135,3 +135,25 @@ async fn where_it_is_connected_its_settings_are_used_and_the_command_line_is_tha
     let gone = home.run_in(&directory, &["claude"]).await;
     assert!(gone.code == 1 && gone.err.contains("Claude Code"), "{gone:?}");
 }
+
+#[tokio::test]
+async fn below_a_connected_directory_it_is_the_agent_of_that_and_what_is_not_installed_makes_none() {
+    let (server, bin) = (server().await, TempDir::new());
+    let home = home(&server, &bin);
+    let directory = home.dir().join("n1");
+    let (launched, _, _) = started(&home, &directory, &["claude"]).await;
+    let connected = connected(&home, &directory, "claude").await;
+    assert_eq!(connected, launched, "it is one agent, started or connected");
+    let (below, _, args) = started(&home, &directory.join("sub"), &["claude"]).await;
+    assert_eq!(below, connected);
+    assert!(args.contains(&"--settings".to_owned()), "Claude Code reads no settings from above: {args:?}");
+    let (codex, _, _) = started(&home, &directory.join("sub"), &["codex"]).await;
+    assert_eq!(codex, "@nick.codex-sub", "nothing is connected above");
+
+    let before = home.done(&["agent", "list"]).await;
+    let absent = home.run_in(&directory, &["amp"]).await;
+    assert!(absent.code == 1 && absent.err.contains("install Amp"), "{absent:?}");
+    let help = home.run_in(&home.dir().join("elsewhere"), &["claude", "--help"]).await;
+    assert!(help.code == 0 && help.out.ends_with("--help\n"), "{help:?}");
+    assert_eq!(home.done(&["agent", "list"]).await, before, "no agent was made for either");
+}

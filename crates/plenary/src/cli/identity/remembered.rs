@@ -1,0 +1,135 @@
+//! `started.toml`, in this program's state: which agent a coding agent was in a directory, so that it stays the same one
+//! however it is started there, and after `disconnect`.
+//! Must not know: the settings of coding agents; tokens or servers.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File as Handle, OpenOptions, TryLockError},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use plenary_kernel::AgentHandle;
+use tokio::time::{Instant, sleep};
+
+use super::clients::{ClientEntry, Clients};
+use crate::{
+    cli::{failure::Failure, settings::File, surroundings::Surroundings},
+    paths,
+};
+
+const FILE: &str = "started.toml";
+/// How long another process may take to make an agent.
+const TURN_WITHIN: Duration = Duration::from_secs(10);
+/// How long until a lock is tried again.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The file, which need not exist.
+pub(crate) struct Remembered {
+    path: PathBuf,
+}
+
+impl Remembered {
+    /// The user's own.
+    pub(crate) fn of(around: &Surroundings) -> Result<Self, Failure> {
+        let directory = paths::state_dir(&|name| around.var(name)).ok_or_else(|| {
+            Failure::local_with("there is no place to remember the agent: no home directory", "set HOME")
+        })?;
+        Ok(Self { path: directory.join(FILE) })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Which agent a coding agent was in exactly this directory.
+    pub(crate) fn known(&self, directory: &Path, client: &str) -> Result<Option<ClientEntry>, Failure> {
+        let place = directory.to_string_lossy();
+        Ok(self.load()?.remove(&*place).and_then(|mut here| here.0.remove(client)))
+    }
+
+    /// From now on it is this one. Others that say so at the same time wait.
+    pub(crate) fn put(&self, directory: &Path, client: &str, entry: ClientEntry) -> Result<(), Failure> {
+        if self.known(directory, client)?.as_ref() == Some(&entry) {
+            return Ok(());
+        }
+        let place = directory.to_string_lossy().into_owned();
+        self.change(|all| drop(all.entry(place).or_default().0.insert(client.to_owned(), entry)))
+    }
+
+    /// An agent was deleted.
+    pub(crate) fn forget(&self, agent: &AgentHandle) -> Result<(), Failure> {
+        self.change(|all| {
+            all.values_mut().for_each(|here| here.0.retain(|_, entry| entry.agent != *agent));
+            all.retain(|_, here| !here.0.is_empty());
+        })
+    }
+
+    /// Held while an agent is looked for and made, so that two processes do not make two.
+    pub(crate) async fn turn(&self) -> Result<Handle, Failure> {
+        let lock = self.lock("turn")?;
+        let until = Instant::now() + TURN_WITHIN;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(PAUSE).await,
+                Err(TryLockError::WouldBlock) => {
+                    return Err(self.unusable("another process holds it"));
+                }
+                Err(TryLockError::Error(error)) => return Err(self.unusable(&error.to_string())),
+            }
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Clients>)) -> Result<(), Failure> {
+        let lock = self.lock("lock")?;
+        lock.lock().map_err(|error| self.unusable(&error.to_string()))?;
+        let mut all = self.load()?;
+        change(&mut all);
+        let text = toml::to_string(&all).map_err(|error| self.unusable(&error.to_string()))?;
+        File::at(&self.path).replace(&text)
+    }
+
+    fn lock(&self, kind: &str) -> Result<Handle, Failure> {
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(directory).map_err(|error| self.unusable(&error.to_string()))?;
+        let opened =
+            OpenOptions::new().write(true).create(true).truncate(false).open(self.path.with_extension(kind));
+        opened.map_err(|error| self.unusable(&error.to_string()))
+    }
+
+    fn load(&self) -> Result<BTreeMap<String, Clients>, Failure> {
+        let file = File::at(&self.path);
+        let text = file.read()?.unwrap_or_default();
+        toml::from_str(&text).map_err(|error| file.unusable(error.message()))
+    }
+
+    fn unusable(&self, why: &str) -> Failure {
+        File::at(&self.path).unusable(why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_keeps_its_agents_until_they_are_deleted() {
+        let root = crate::cli::Scratch::new("remembered");
+        let home = root.join("home").display().to_string();
+        let remembered = Remembered::of(&Surroundings::of_test(&root, &[("HOME", &home)])).unwrap();
+        let entry = |agent: &str| ClientEntry::of(agent.parse().unwrap(), Some("5e".to_owned()));
+        let (a, b) = (Path::new("/w/a"), Path::new("/w/a/b"));
+        remembered.put(a, "claude", entry("@nick.claude-a")).unwrap();
+        remembered.put(a, "codex", entry("@nick.codex-a")).unwrap();
+        assert_eq!(remembered.known(a, "claude").unwrap(), Some(entry("@nick.claude-a")));
+        assert_eq!(
+            (remembered.known(b, "claude").unwrap(), remembered.known(a, "gemini").unwrap()),
+            (None, None)
+        );
+        remembered.forget(&"@nick.claude-a".parse().unwrap()).unwrap();
+        assert_eq!(remembered.known(a, "claude").unwrap(), None);
+        assert_eq!(remembered.known(a, "codex").unwrap(), Some(entry("@nick.codex-a")));
+    }
+}
