@@ -164,7 +164,6 @@ impl Server {
     }
 }
 
-/// Spans go where the settings say. Where they can't, that is said, and the server serves without.
 /// Listens at the address of the settings. If nobody chose it and another process has it, at a free port: clients of this
 /// machine find the port in the data directory.
 fn listener(settings: &Settings) -> anyhow::Result<Listener> {
@@ -182,6 +181,7 @@ fn listener(settings: &Settings) -> anyhow::Result<Listener> {
     }
 }
 
+/// Spans go where the settings say. Where they can't, that is said, and the server serves without.
 fn telemetry(settings: &Settings) -> Telemetry {
     let Some(settings) = &settings.telemetry else { return Telemetry::off() };
     match Telemetry::start(settings) {
