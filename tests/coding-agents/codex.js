@@ -81,10 +81,11 @@ export async function codex(house, directory, how = {}) {
   };
 }
 
-/** A thread in a terminal. What it shows is in `shown`. @param {import('./house.js').House} house @param {string} directory @param {string} prompt */
-export function terminal(house, directory, prompt) {
-  const line = [PROGRAM, '--no-alt-screen', prompt].map((word) => `'${word}'`).join(' ');
-  const child = house.start('script', ['-qfec', `stty rows 50 cols 160; exec ${line}`, '/dev/null'], { cwd: directory, env: { CODEX_HOME: join(house.home, '.codex'), TERM: 'xterm-256color' } });
+/** A thread in a terminal. What it shows is in `shown`.
+ *  @param {import('./house.js').House} house @param {string} directory @param {string} prompt @param {string[]} program @param {Record<string, string>} env */
+export function terminal(house, directory, prompt, program = [PROGRAM], env = {}) {
+  const line = [...program, '--no-alt-screen', prompt].map((word) => `'${word}'`).join(' ');
+  const child = house.start('script', ['-qfec', `stty rows 50 cols 160; exec ${line}`, '/dev/null'], { cwd: directory, env: { CODEX_HOME: join(house.home, '.codex'), TERM: 'xterm-256color', ...env } });
   const told = { shown: '', child };
   child.stdout?.on('data', (chunk) => {
     told.shown += chunk;

@@ -135,20 +135,54 @@ test('a thread that waits in a terminal is woken by one line in its queue', () =
   assert.ok(kept.some(([name, count]) => name.startsWith('wakings ') && count === 1) && !kept.some(([name]) => name.startsWith('queued ')), JSON.stringify(kept));
 }, '--wake'));
 
-test('started by this program it trusts the hooks of its flags, and asks for no click', () => scene(async ({ house, model, bob }) => {
-  const bare = house.directory('bare');
-  appendFileSync(join(house.home, '.codex/config.toml'), `\n[projects.${JSON.stringify(bare)}]\ntrust_level = "trusted"\n`);
+/** A directory that the person trusts, and what finds Codex there. @param {import('./house.js').House} house @param {string} name */
+const bare = (house, name) => {
+  const directory = house.directory(name);
+  appendFileSync(join(house.home, '.codex/config.toml'), `\n[projects.${JSON.stringify(directory)}]\ntrust_level = "trusted"\n`);
   const bin = house.directory('bin');
   symlinkSync(PROGRAM, join(bin, 'codex'));
-  const env = { PATH: `${bin}:/usr/bin:/bin`, CODEX_HOME: join(house.home, '.codex') };
-  const first = await house.run(BINARY, ['codex', 'exec', '--skip-git-repo-check', 'Begin'], { cwd: bare, env });
+  return { directory, env: { PATH: `${bin}:/usr/bin:/bin`, CODEX_HOME: join(house.home, '.codex') } };
+};
+
+test('started by this program it trusts the hooks of its flags, and asks for no click', () => scene(async ({ house, model, bob }) => {
+  const { directory, env } = bare(house, 'bare');
+  const first = await house.run(BINARY, ['codex', 'exec', '--skip-git-repo-check', 'Begin'], { cwd: directory, env });
   assert.equal(first.code, 0, first.err);
   await bob.send('@nick.codex-bare', 'Word-Before-Model');
   const from = model.conversation().length;
-  const second = await house.run(BINARY, ['codex', 'exec', '--skip-git-repo-check', 'Go on'], { cwd: bare, env });
+  const second = await house.run(BINARY, ['codex', 'exec', '--skip-git-repo-check', 'Go on'], { cwd: directory, env });
   assert.equal(second.code, 0, second.err);
   assert.equal(times(JSON.stringify(model.conversation()[from]?.body ?? ''), 'Word-Before-Model'), 1);
   assert.doesNotMatch(first.err + second.err, /ignoring additionalContextLimit/);
+}));
+
+test('started by this program in a terminal it is woken while it waits', () => scene(async ({ house, model, bob }) => {
+  const { directory, env } = bare(house, 'woken');
+  terminal(house, directory, 'Session begins', [BINARY, 'codex'], env);
+  await model.asked((/** @type {any} */ request) => request.text.includes('Session begins'));
+  const me = '@nick.codex-woken';
+  const waits = () => Object.entries(house.kept(me)).find(([name]) => name.startsWith('waits '))?.[1];
+  await until(() => house.processes('hook Wait').includes(waits()), 'a process waits for news');
+  await bob.send(me, 'Wake-2-');
+  await model.asked((/** @type {any} */ request) => request.text.includes('Wake-2-'));
+}));
+
+test('connected, its hooks are trusted without a click, and no longer when it is disconnected', () => scene(async ({ house, model, bob }) => {
+  const { directory, env } = bare(house, 'unasked');
+  const connected = await house.run(BINARY, ['connect', 'codex'], { cwd: directory, env });
+  assert.match(connected.err, /it trusts the hooks written now/);
+  await bob.send('@nick.codex-unasked', 'Word-Before-Model');
+  const from = model.conversation().length;
+  const ran = await house.run(PROGRAM, ['exec', '--skip-git-repo-check', 'Go on'], { cwd: directory, env });
+  assert.equal(ran.code, 0, ran.err);
+  assert.equal(times(JSON.stringify(model.conversation()[from]?.body ?? ''), 'Word-Before-Model'), 1);
+  const trusts = () => readFileSync(join(house.home, '.codex/config.toml'), 'utf8').includes(`${directory}/.codex/hooks.json:`);
+  assert.ok(trusts());
+  const gone = await house.run(BINARY, ['disconnect', 'codex'], { cwd: directory, env });
+  assert.equal(gone.code, 0, gone.err);
+  assert.ok(!trusts(), 'what it trusted goes with the hooks');
+  await house.run(BINARY, ['connect', 'codex', '--ask'], { cwd: directory, env });
+  assert.ok(!trusts(), 'with --ask its person trusts them');
 }));
 
 test('disconnect is exact, and what Codex wrote of other things stays', () => scene(async ({ house, directory }) => {

@@ -47,15 +47,16 @@ for (const [name, launched] of Object.entries(LAUNCHED)) {
       const env = { PATH: `${bin}:${INSTALLED}:/usr/local/bin:/usr/bin:/bin`, ...launched.env(model, house) };
       const bob = await house.peer('bob');
       // Its first start makes the agent of this directory.
-      const version = await house.run(BINARY, [name, '--version'], { cwd: directory, env });
-      assert.equal(version.code, 0, version.err);
+      const begun = await house.run(BINARY, [name, ...launched.args], { cwd: directory, env, within: 90_000 });
+      assert.equal(begun.code, 0, begun.err);
+      const from = model.conversation().length;
       const me = `@nick.${name}-work`;
       const sent = await bob.send(me, 'Word-At-Prompt');
       if ('begins' in launched) model.plans({ call: 'list_directory', with: { dir_path: '.' }, before: () => sleep(3_000) });
       model.plans({ call: 'send', held: 'mcp__plenary__send', with: { session_id: sent.session, text: 'Answer-One' } }, { say: 'Sent.' });
       const ran = await house.run(BINARY, [name, ...launched.args], { cwd: directory, env, within: 90_000 });
       assert.equal(ran.code, 0, ran.err);
-      const first = JSON.stringify(model.conversation()[0]?.body ?? '');
+      const first = JSON.stringify(model.conversation()[from]?.body ?? '');
       assert.equal(times(first, 'Word-At-Prompt'), 1, `before the model said anything: ${house.journal()}${ran.err}`);
       await bob.gets('Answer-One');
       assert.equal(await bob.state(sent, me), 'answered');

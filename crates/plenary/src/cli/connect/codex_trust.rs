@@ -1,12 +1,12 @@
-//! The trust of Codex in the hooks that `plenary codex` hands over by flags: Codex itself lists them with their digests.
-//! Must not know: the hooks.
+//! The trust of Codex in hooks of this program: Codex itself tells their digests and writes down which it trusts.
+//! Must not know: the content of the hooks.
 
-use std::{ffi::OsString, path::Path, process::Stdio, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, time::Duration};
 
 use serde_json::{Map, Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
-    process::{ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout, Command},
     time::timeout,
 };
 
@@ -17,50 +17,97 @@ const OF_FLAGS: &str = "/<session-flags>/";
 
 /// The value of `hooks.state` that trusts the hooks in these flags, and no others; none where Codex does not list them.
 pub(super) async fn state(program: &str, flags: &[OsString], directory: &Path) -> Option<Value> {
-    let mut command = Command::new(program);
-    command.arg("app-server").args(flags).current_dir(directory).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    let (input, output) = child.stdin.take().zip(child.stdout.take())?;
-    let listed = timeout(WITHIN, list(input, BufReader::new(output).lines(), directory)).await;
-    trusting(&listed.ok()??)
+    let trusting = async {
+        let mut server = AppServer::start(program, flags, directory).await?;
+        trusting(&server.hooks(directory).await?)
+    };
+    timeout(WITHIN, trusting).await.ok()?
 }
 
-/// Asks an app server for the hooks that it would run.
-async fn list(
-    mut input: ChildStdin,
-    mut lines: Lines<BufReader<ChildStdout>>,
-    directory: &Path,
-) -> Option<Value> {
-    let client = json!({"name": "plenary", "title": null, "version": env!("CARGO_PKG_VERSION")});
-    let hello = json!({"clientInfo": client, "capabilities": {"experimentalApi": true}});
-    say(&mut input, &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})).await?;
-    answer(&mut lines, 1).await?;
-    say(&mut input, &json!({"jsonrpc": "2.0", "method": "initialized"})).await?;
-    let wanted = json!({"cwds": [directory]});
-    say(&mut input, &json!({"jsonrpc": "2.0", "id": 2, "method": "hooks/list", "params": wanted})).await?;
-    answer(&mut lines, 2).await
+/// Lets Codex trust those hooks of a file that the flags have too, for good; their keys, none where Codex does not answer.
+/// It is started in `elsewhere`, so that it reads nothing that came with the directory of the file.
+pub(super) async fn trust(
+    program: &str,
+    flags: &[OsString],
+    (file, hooks): (&Path, &Value),
+    elsewhere: &Path,
+) -> Option<Vec<String>> {
+    let trusting = async {
+        let mut server = AppServer::start(program, flags, elsewhere).await?;
+        let state = trusting_in(file, hooks, &digests(&server.hooks(elsewhere).await?));
+        let keys = state.keys().cloned().collect();
+        let edit = json!({"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"});
+        server.call("config/batchWrite", json!({"edits": [edit]})).await?;
+        Some(keys)
+    };
+    timeout(WITHIN, trusting).await.ok()?
 }
 
-async fn say(input: &mut ChildStdin, message: &Value) -> Option<()> {
-    input.write_all(format!("{message}\n").as_bytes()).await.ok()?;
-    input.flush().await.ok()
+/// Takes that back.
+pub(super) async fn distrust(program: &str, keys: &[String], elsewhere: &Path) -> Option<()> {
+    let edit = |key: &String| json!({"keyPath": format!("hooks.state.{}", json!(key)), "value": null, "mergeStrategy": "replace"});
+    let edits: Vec<Value> = keys.iter().map(edit).collect();
+    let distrusting = async {
+        let mut server = AppServer::start(program, &[], elsewhere).await?;
+        server.call("config/batchWrite", json!({"edits": edits})).await.map(drop)
+    };
+    timeout(WITHIN, distrusting).await.ok()?
 }
 
-async fn answer(lines: &mut Lines<BufReader<ChildStdout>>, id: u64) -> Option<Value> {
-    loop {
-        let line = lines.next_line().await.ok()??;
-        let mut message: Value = serde_json::from_str(&line).ok()?;
-        if message["id"] == id && message["method"].is_null() {
-            return Some(message["result"].take());
+/// Codex, asked by JSON-RPC. It ends with this value.
+struct AppServer {
+    _child: Child,
+    input: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+    calls: u64,
+}
+
+impl AppServer {
+    async fn start(program: &str, flags: &[OsString], directory: &Path) -> Option<Self> {
+        let mut command = Command::new(program);
+        command.arg("app-server").args(flags).current_dir(directory).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        let (input, output) = child.stdin.take().zip(child.stdout.take())?;
+        let mut server = Self { _child: child, input, lines: BufReader::new(output).lines(), calls: 0 };
+        let client = json!({"name": "plenary", "title": null, "version": env!("CARGO_PKG_VERSION")});
+        let hello = json!({"clientInfo": client, "capabilities": {"experimentalApi": true}});
+        server.call("initialize", hello).await?;
+        server.say(&json!({"jsonrpc": "2.0", "method": "initialized"})).await?;
+        Some(server)
+    }
+
+    /// The hooks that it would run in a directory.
+    async fn hooks(&mut self, directory: &Path) -> Option<Vec<Value>> {
+        let mut listed = self.call("hooks/list", json!({"cwds": [directory]})).await?;
+        let places = listed["data"].as_array_mut()?.iter_mut();
+        Some(places.filter_map(|place| place["hooks"].as_array_mut()).flat_map(std::mem::take).collect())
+    }
+
+    /// Its answer; none where it refuses.
+    async fn call(&mut self, method: &str, params: Value) -> Option<Value> {
+        self.calls += 1;
+        let id = self.calls;
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
+        loop {
+            let line = self.lines.next_line().await.ok()??;
+            let mut message: Value = serde_json::from_str(&line).ok()?;
+            if message["id"] == id && message["method"].is_null() {
+                return message.get_mut("result").map(Value::take);
+            }
         }
+    }
+
+    async fn say(&mut self, message: &Value) -> Option<()> {
+        self.input.write_all(format!("{message}\n").as_bytes()).await.ok()?;
+        self.input.flush().await.ok()
     }
 }
 
 /// The state for those of the listed hooks that stand in flags.
-fn trusting(listed: &Value) -> Option<Value> {
-    let hooks = listed["data"].as_array()?.iter().filter_map(|place| place["hooks"].as_array()).flatten();
-    let state: Map<String, Value> = hooks
+fn trusting(listed: &[Value]) -> Option<Value> {
+    let state: Map<String, Value> = listed
+        .iter()
         .filter_map(|hook| {
             let key = hook["key"].as_str().filter(|key| key.starts_with(OF_FLAGS))?;
             Some((key.to_owned(), json!({"trusted_hash": hook["currentHash"].as_str()?})))
@@ -69,18 +116,69 @@ fn trusting(listed: &Value) -> Option<Value> {
     (!state.is_empty()).then_some(Value::Object(state))
 }
 
+/// The digest of each hook in flags, by its command. It is the same wherever the hook stands.
+fn digests(listed: &[Value]) -> BTreeMap<&str, &str> {
+    let of_flags =
+        listed.iter().filter(|hook| hook["key"].as_str().is_some_and(|key| key.starts_with(OF_FLAGS)));
+    of_flags.filter_map(|hook| Some((hook["command"].as_str()?, hook["currentHash"].as_str()?))).collect()
+}
+
+/// The state for those hooks of a file whose digests are known, by the place of each: `FILE:EVENT:GROUP:HOOK`.
+fn trusting_in(file: &Path, hooks: &Value, digests: &BTreeMap<&str, &str>) -> Map<String, Value> {
+    let mut state = Map::new();
+    for (event, groups) in hooks.as_object().into_iter().flatten() {
+        for (g, group) in groups.as_array().into_iter().flatten().enumerate() {
+            for (h, hook) in group["hooks"].as_array().into_iter().flatten().enumerate() {
+                if let Some(digest) = hook["command"].as_str().and_then(|command| digests.get(command)) {
+                    let key = format!("{}:{}:{g}:{h}", file.display(), snake(event));
+                    state.insert(key, json!({"trusted_hash": digest}));
+                }
+            }
+        }
+    }
+    state
+}
+
+/// `SessionStart` as `session_start`.
+fn snake(event: &str) -> String {
+    let mut snake = String::new();
+    for c in event.chars() {
+        if c.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn listed(key: &str, command: &str) -> Value {
+        json!({"key": key, "command": command, "currentHash": "sha256:1", "trustStatus": "untrusted"})
+    }
+
     #[test]
     fn hooks_of_flags_alone_are_trusted() {
         let ours = "/<session-flags>/config.toml:stop:0:0";
-        let hook = |key: &str| json!({"key": key, "currentHash": "sha256:1", "trustStatus": "untrusted"});
-        let listed =
-            json!({"data": [{"cwd": "/w", "hooks": [hook(ours), hook("/w/.codex/hooks.json:stop:0:0")]}]});
-        assert_eq!(trusting(&listed), Some(json!({ours: {"trusted_hash": "sha256:1"}})));
-        assert_eq!(trusting(&json!({"data": [{"hooks": [hook("/w/.codex/hooks.json:stop:0:0")]}]})), None);
-        assert_eq!(trusting(&json!({"error": 1})), None);
+        let theirs = listed("/w/.codex/hooks.json:stop:0:0", "evil");
+        assert_eq!(
+            trusting(&[listed(ours, "ours"), theirs.clone()]),
+            Some(json!({ours: {"trusted_hash": "sha256:1"}}))
+        );
+        assert_eq!(trusting(std::slice::from_ref(&theirs)), None);
+        assert_eq!(digests(&[theirs]), BTreeMap::new());
+    }
+
+    #[test]
+    fn a_hook_of_a_file_is_trusted_by_its_place_if_it_is_one_of_ours() {
+        let listed = [listed("/<session-flags>/config.toml:user_prompt_submit:0:0", "ours")];
+        let hook = |command: &str| json!({"type": "command", "command": command});
+        let hooks = json!({"UserPromptSubmit": [{"hooks": [hook("evil")]}, {"hooks": [hook("evil"), hook("ours")]}],
+            "Stop": [{"hooks": [hook("evil")]}]});
+        let state = trusting_in(Path::new("/w/.codex/hooks.json"), &hooks, &digests(&listed));
+        let expected = json!({"/w/.codex/hooks.json:user_prompt_submit:1:1": {"trusted_hash": "sha256:1"}});
+        assert_eq!(Value::Object(state), expected);
     }
 }

@@ -27,6 +27,7 @@ use crate::{
     cli::{
         context::Context,
         failure::Failure,
+        hook::WAKE_VAR,
         identity::{CLIENT_VAR, ClientEntry, Remembered, nearest},
         settings::File,
     },
@@ -151,14 +152,17 @@ pub(crate) async fn prepare(
             let handle = agent(context, coding, &directory).await?;
             let mut told = program_command(context, handle.as_str(), false)?;
             // Without a person it would wait for half a minute at its end.
-            let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print");
-            told.wake = coding.reach().wakes && coding != CodingAgent::Codex && !is_print;
+            let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print" || arg == "exec");
+            told.wake = coding.reach().wakes && !is_print;
             let planned = planned(context, coding, Scope::Project, &directory, &told)?;
             let mut start = start(context, coding, &told, &planned)?;
             if coding.tool().start == How::TomlFlags
                 && let Some(state) = codex_trust::state(program, &start.args, &directory).await
             {
                 start.args.extend(toml_flag("hooks.state", &state)?);
+            }
+            if told.wake && coding == CodingAgent::Codex {
+                start.variables.push((WAKE_VAR.to_owned(), "yes".to_owned()));
             }
             (handle, start)
         }
@@ -189,7 +193,7 @@ fn absent(coding: CodingAgent, why: &str) -> Failure {
     )
 }
 
-fn is_on_path(context: &Context, program: &str) -> bool {
+pub(super) fn is_on_path(context: &Context, program: &str) -> bool {
     let path = context.around.var("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
@@ -229,7 +233,7 @@ async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Resu
 }
 
 /// Where this program keeps files of its own.
-fn state(context: &Context) -> Result<PathBuf, Failure> {
+pub(super) fn state(context: &Context) -> Result<PathBuf, Failure> {
     let directory = paths::state_dir(&|name| context.around.var(name));
     let directory = directory.ok_or_else(|| {
         Failure::local_with("there is no place for its settings: no home directory", "set HOME")
@@ -264,10 +268,7 @@ fn start(
                     Form::Json(_) | Form::Own(_) => {}
                 }
             }
-            let settings = json_of(planned);
-            for (event, hooks) in settings["hooks"].as_object().into_iter().flatten() {
-                start.args.extend(toml_flag(&format!("hooks.{event}"), hooks)?);
-            }
+            start.args.extend(hook_flags(planned)?);
         }
         How::Defaults { variable, system } => {
             let path = own_file(context, coding, handle, "json")?;
@@ -379,6 +380,16 @@ fn toml_server(block: &str) -> Result<[OsString; 2], Failure> {
     let server = table.get("mcp_servers").and_then(|servers| servers.get(SERVER)).cloned();
     let server = server.unwrap_or_else(|| toml::Value::Table(toml::Table::new()));
     Ok(["-c".into(), format!("mcp_servers.{SERVER}={server}").into()])
+}
+
+/// The hooks of Codex as flags.
+pub(super) fn hook_flags(planned: &[PlannedFile]) -> Result<Vec<OsString>, Failure> {
+    let settings = json_of(planned);
+    let mut flags = Vec::new();
+    for (event, hooks) in settings["hooks"].as_object().into_iter().flatten() {
+        flags.extend(toml_flag(&format!("hooks.{event}"), hooks)?);
+    }
+    Ok(flags)
 }
 
 fn toml_flag(key: &str, value: &Value) -> Result<[OsString; 2], Failure> {

@@ -19,13 +19,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use plenary_client::context::{AboutProject, NewProject};
 use plenary_kernel::OwnerName;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     agentic,
     context::Context,
     failure::Failure,
     identity::{ClientEntry, Clients, Holder, Realm, Remembered, Source, main_tree, nearest, project_root},
+    settings::File,
     whereabouts::UrlSource,
 };
 use crate::server::Listen;
@@ -123,7 +124,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let before = before(context, args.coding, scope, &directory, known.as_ref())?;
     let edited = |agent: &ChosenAgent| {
         if args.identity_only {
-            return Ok((Vec::new(), old.clone()));
+            return Ok::<_, Failure>((Vec::new(), (Vec::new(), old.clone())));
         }
         let mut told = program_command(context, &agent.handle.to_string(), args.http)?;
         (told.wake, told.ask, told.approvals) = (wake, ask, approvals);
@@ -131,12 +132,13 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         if scope == Scope::Project {
             planned.iter().try_for_each(|file| stays_within(&directory, &file.path))?;
         }
-        put_in(args.coding, base(scope, &directory), &planned, &old)
+        let edits = put_in(args.coding, base(scope, &directory), &planned, &old)?;
+        Ok((planned, edits))
     };
     // Settings that cannot be changed are found before an agent is made for them.
     let likely = likely(context, &args, &place, before.as_ref())?;
     let shown = edited(&likely)?;
-    let (agent, (edits, made)) = if args.dry_run {
+    let (agent, (planned, (edits, made))) = if args.dry_run {
         (likely, shown)
     } else {
         serve::answering(context, args.serve, args.listen).await?;
@@ -154,8 +156,9 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
             Scope::Project => ignored::exclude(&directory, &made, &old_lines)?,
             Scope::User => Vec::new(),
         };
+        let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();
         let connected =
-            ClientEntry { scope: scope_name, wake, ask, approvals, plugin, made, excluded, ..entry };
+            ClientEntry { scope: scope_name, wake, ask, approvals, plugin, made, excluded, trusted, ..entry };
         if known.as_ref() != Some(&connected) {
             note_connected(context, args.coding, scope, &directory, connected)?;
         }
@@ -164,7 +167,44 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         }
     }
     let changed = carry_out(context, &edits, args.dry_run)?;
-    said(context, &args, &agent, &changed, ask)
+    let is_trusted =
+        !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
+    said(context, &args, &agent, &changed, (ask, is_trusted))
+}
+
+/// Lets Codex trust the hooks that were written, so that nobody has to do it with `/hooks`; whether it does now.
+async fn trust(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+    planned: &[PlannedFile],
+) -> Result<bool, Failure> {
+    let places = Places { directory, around: &context.around };
+    let file = coding.hooks_file(scope, &places).filter(|_| coding == CodingAgent::Codex);
+    let Some(file) = file.filter(|_| launch::is_on_path(context, coding.tool().program)) else {
+        return Ok(false);
+    };
+    let text = File::at(&file).read()?.unwrap_or_default();
+    let written: Value = serde_json::from_str(&text).unwrap_or_default();
+    let flags = launch::hook_flags(planned)?;
+    let program = coding.tool().program;
+    let elsewhere = launch::state(context)?;
+    match codex_trust::trust(program, &flags, (&file, &written["hooks"]), &elsewhere).await {
+        Some(trusted) if !trusted.is_empty() => {
+            let name = coding.as_str();
+            let of_scope = match scope {
+                Scope::Project => Clients::load(&context.around, directory)?,
+                Scope::User => Clients::of_user(&context.around)?,
+            };
+            if let Some(connected) = of_scope.0.get(name).filter(|connected| connected.trusted != trusted) {
+                let connected = ClientEntry { trusted, ..connected.clone() };
+                note_connected(context, coding, scope, directory, connected)?;
+            }
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
 }
 
 /// What was written for it here, or for the user. Both at once would run each hook twice.
@@ -298,6 +338,11 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
             }
             Scope::User => of_user.save_of_user(&context.around)?,
         }
+        if !known.trusted.is_empty() {
+            // Without Codex, nothing runs what it trusts.
+            let elsewhere = launch::state(context)?;
+            let _gone = codex_trust::distrust(args.coding.tool().program, &known.trusted, &elsewhere).await;
+        }
         if args.delete_agent {
             let owner = known.agent.owner_name();
             context.configuring_client(Realm::Owner(&owner))?.delete_agent(&known.agent).await?;
@@ -396,8 +441,8 @@ fn said(
     context: &Context,
     args: &Connect,
     agent: &ChosenAgent,
-    changed: &[serde_json::Value],
-    ask: bool,
+    changed: &[Value],
+    (ask, is_trusted): (bool, bool),
 ) -> Result<(), Failure> {
     if context.out.is_json() {
         let answer = json!({"client": args.coding.as_str(), "agent": agent.handle, "agent_created": agent.is_new,
@@ -419,6 +464,13 @@ fn said(
         ));
     }
     context.out.note(args.coding.tool().next);
+    if args.coding == CodingAgent::Codex && !args.identity_only {
+        context.out.note(if is_trusted {
+            "it trusts the hooks written now; connect with --ask to be asked"
+        } else {
+            "trust its hooks once with `/hooks`; until then it runs none of them"
+        });
+    }
     context
         .out
         .note(&format!("check the connection with `plenary doctor --client {}`", args.coding.as_str()));

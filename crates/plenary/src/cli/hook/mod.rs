@@ -40,6 +40,7 @@ use event::{Event, Moment};
 pub(crate) use journal::{file as journal_file, words};
 pub(crate) use kept::{kept_in, session_in};
 pub(crate) use program::{Program, around as program_around};
+pub(crate) use queue::WAKE_VAR;
 pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
 
 /// What a coding agent tells is never larger; of what is, nothing is read.

@@ -23,6 +23,8 @@ use super::{
 };
 use crate::cli::{connect::CodingAgent, context::Context, identity, whereabouts::UrlSource};
 
+/// Set for a session that `plenary codex` starts: it is woken.
+pub(crate) const WAKE_VAR: &str = "PLENARY_WAKE";
 /// Codex queues a line in less.
 const QUEUED_WITHIN: Duration = Duration::from_secs(20);
 /// How long another hook of the agent is waited for.
@@ -60,8 +62,11 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
     }
 }
 
-/// Whether `connect` was told to.
+/// Whether `connect` was told to, or `plenary codex` started the session.
 fn is_wanted(context: &Context) -> bool {
+    if context.around.var(WAKE_VAR).is_some() {
+        return true;
+    }
     let directory = context.around.directory();
     directory.is_some_and(|directory| {
         identity::wakes(&context.around, directory, CodingAgent::Codex.as_str()).unwrap_or_default()

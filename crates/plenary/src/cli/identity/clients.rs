@@ -63,14 +63,18 @@ pub(crate) struct ClientEntry {
     /// The lines that keep made files out of version control.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<String>,
+    /// The hooks that Codex was made to trust, by its keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted: Vec<String>,
 }
 
 impl ClientEntry {
     /// An agent on a server, with no settings written for it.
     pub(crate) fn of(agent: AgentHandle, server: Option<String>) -> Self {
         let scope = "project".to_owned();
-        let (made, excluded) = (Vec::new(), Vec::new());
-        Self { agent, scope, server, wake: false, approvals: None, ask: false, plugin: false, made, excluded }
+        let (wake, ask, plugin, approvals) = (false, false, false, None);
+        let (made, excluded, trusted) = (Vec::new(), Vec::new(), Vec::new());
+        Self { agent, scope, server, wake, approvals, ask, plugin, made, excluded, trusted }
     }
 }
 
@@ -271,6 +275,7 @@ mod tests {
             plugin: false,
             made: vec!["a.json#/x".into()],
             excluded: Vec::new(),
+            trusted: Vec::new(),
         }
     }
 

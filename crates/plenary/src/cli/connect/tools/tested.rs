@@ -77,8 +77,7 @@ pub(super) const CODEX: Tool = Tool {
             ),
         )
     },
-    next: "start `codex` here, trust the directory when it asks, and trust the hooks once with `/hooks`; until then it \
-           runs none of them",
+    next: "start `codex` here, and trust the directory when it asks",
     switches: &[],
 };
 
