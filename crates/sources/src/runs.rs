@@ -51,14 +51,13 @@ impl Sources {
         let Ok(thread) = event.stream.id().parse::<ThreadId>() else { return Ok(None) };
         let moved = ThreadEvent::decode(event)?;
         let state = self.0.runs.thread(thread).await?;
-        match &moved {
-            ThreadEvent::RunQueued(queued) if queued.held => {
-                return self.run_held(thread, &state, queued).await;
-            }
-            ThreadEvent::QueuedRunCanceled(canceled) if canceled.held => {
-                self.held_run_over(thread, &state, canceled.run).await?;
-            }
-            _ => {}
+        if let ThreadEvent::RunQueued(queued) = &moved {
+            return self.run_held(thread, &state, queued).await;
+        }
+        if let ThreadEvent::QueuedRunCanceled(canceled) = &moved
+            && canceled.held
+        {
+            self.held_run_over(thread, &state, canceled.run).await?;
         }
         // The run may wait for something else since. What ends a run says of no question, nor did answers always.
         let over = state.run(moved.run()).filter(|run| run.status != RunStatus::Waiting).map(|run| run.waits);

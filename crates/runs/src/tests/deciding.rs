@@ -102,7 +102,7 @@ fn given_a_run_that_is_held_when_it_is_refused_then_it_is_over_and_the_others_we
     assert_eq!(ends(&thread)[0].2, Leaves::Idle);
     thread.settle_held(held.run, false);
     assert_eq!(thread.state.run(held.run).unwrap().status, RunStatus::Canceled);
-    assert!(!thread.settle_held(held.run, true).started.is_some());
+    assert_eq!(thread.settle_held(held.run, true).started, None);
 }
 
 #[test]

@@ -59,8 +59,8 @@ async fn a_run_that_a_stranger_asks_for_begins_when_a_person_accepts_it_over_a_c
     assert_eq!(request["title"], "@nick.ann asks @acme.echo for a run: Deploy it");
     assert_eq!((&request["detail"]["text"], &request["on_timeout"]), (&json!("Deploy it"), &json!("ignore")));
     let week = 7 * 24 * 60 * 60 * 1_000;
-    let lasts =
-        request["deadline_at"].as_u64().expect("a deadline") - request["created_at"].as_u64().unwrap();
+    let lasts = request["deadline_at"].as_u64().expect("a deadline")
+        - request["created_at"].as_u64().expect("a time");
     assert!(lasts.abs_diff(week) < 60_000, "{request}");
     server.crash().await;
     assert_eq!(status(&stranger, &held).await["held"], true);
