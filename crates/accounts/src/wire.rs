@@ -59,6 +59,8 @@ pub struct AgentChanges {
     pub policy: Option<Policy>,
     /// Whether the agent may configure itself.
     pub self_service: Option<bool>,
+    /// Whether runs that others ask for wait until a person of its owner releases them; only the owner and the operator decide.
+    pub hold_runs: Option<bool>,
     /// What may disturb it.
     pub attention: Option<AttentionLevel>,
     /// Its end, in ms.
@@ -139,13 +141,14 @@ impl AgentChanges {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
         let self_service = fields.flag("self_service", "invalid_self_service")?;
         let OwnChanges { policy, attention, attention_until, profile } = OwnChanges::any(fields)?;
-        let is_none = policy.is_none() && self_service.is_none() && attention.is_none();
-        if is_none && profile.is_empty() {
-            let text =
-                "Name policy, self_service, attention, display_name, description, card_body or visibility.";
+        let hold_runs = fields.flag("hold_runs", "invalid_hold_runs")?;
+        let is_none = policy.is_none() && self_service.is_none() && hold_runs.is_none();
+        if is_none && attention.is_none() && profile.is_empty() {
+            let text = "Name policy, self_service, hold_runs, attention, display_name, description, card_body or \
+                        visibility.";
             return Err(Refusal::malformed("invalid_policy", text));
         }
-        Ok(Self { policy, self_service, attention, attention_until, profile })
+        Ok(Self { policy, self_service, hold_runs, attention, attention_until, profile })
     }
 }
 
@@ -285,6 +288,9 @@ pub struct AgentView {
     pub kind: AgentKind,
     /// Whether it may configure itself.
     pub self_service: bool,
+    /// Whether runs that others ask for wait until a person of its owner releases them; absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hold_runs: bool,
     /// How many tokens and grants it has beside its own.
     pub tokens_issued: usize,
     /// When it was made, in ms since the epoch.
@@ -305,6 +311,7 @@ impl From<&KnownAgent> for AgentView {
             allowlist: known.state.allowlist().clone(),
             kind: known.state.kind(),
             self_service: known.state.configures_itself(),
+            hold_runs: known.state.holds_runs(),
             tokens_issued: known.state.issued().len(),
             created_at: known.state.created_at().unwrap_or_default().0,
             attention: known.state.attention(),

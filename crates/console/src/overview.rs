@@ -138,6 +138,7 @@ fn at_a_glance(
     glance: &Glance,
 ) -> AgentAtAGlance {
     let (state, since) = standing(glance);
+    let [delivered, seen, acknowledged] = glance.reached;
     AgentAtAGlance {
         handle,
         kind,
@@ -146,6 +147,9 @@ fn at_a_glance(
         since: since.map(|since| since.0),
         unread: glance.unread,
         oldest_unread_at: glance.oldest_unread_at.map(|at| at.0),
+        delivered_to: delivered.0,
+        seen_to: seen.0,
+        acknowledged_to: acknowledged.0,
         sessions_active: glance.sessions_active,
         runs_active: glance.runs_active,
         runs_waiting: glance.runs_waiting,

@@ -318,6 +318,12 @@ pub(crate) struct AgentAtAGlance {
     pub(crate) unread: u64,
     /// When the oldest of them was sent.
     pub(crate) oldest_unread_at: Option<u64>,
+    /// Up to which position of the log its messages were delivered; 0 if none was.
+    pub(crate) delivered_to: u64,
+    /// Up to which position it has seen them.
+    pub(crate) seen_to: u64,
+    /// Up to which position it has acknowledged them.
+    pub(crate) acknowledged_to: u64,
     /// Active sessions that it has joined.
     pub(crate) sessions_active: u64,
     /// Its active runs.

@@ -7,7 +7,11 @@ use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
 use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances};
 
-use crate::{Inbox, kind::Kinds, reading::Ask};
+use crate::{
+    Inbox,
+    kind::{Kind, Kinds},
+    reading::Ask,
+};
 
 /// A coding agent without hooks in which something happened so lately works, in milliseconds.
 const WORKING_MS: u64 = 60_000;
@@ -33,6 +37,8 @@ impl Glancer for Inbox {
                 let attention = self.0.rooms.accounts.agent(handle).await?.state.attention();
                 glance.attention = held(attention, now);
                 let marks = self.settled_marks(handle).await?;
+                let reached = [&marks.delivered, &marks.seen, &marks.acknowledged];
+                glance.reached = reached.map(|places| places.of(Kind::SessionMessage).0);
                 for coding in marks.shown.sessions() {
                     glance.heard(coding.heard);
                     glance.is_there |= coding.is_live(now);

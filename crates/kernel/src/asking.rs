@@ -2,7 +2,7 @@
 //! Must not know: the presentation.
 
 /// The sentence without its full stop. `from` is the agent of the person's owner; of a contact request and of an invitation it
-/// is the agent that is asked, and `other` asks. A run asks by its agent, which is the name of the action.
+/// is the agent that is asked, and `other` asks; so it is of a run that is held. A run asks by its agent, which is the name of the action.
 #[must_use]
 pub fn who_asks(kind: &str, from: &str, other: Option<&str>, action: Option<&str>) -> String {
     match (kind, other, action) {

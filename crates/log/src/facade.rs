@@ -19,6 +19,7 @@ use crate::{
     Batch, Chain, Charge, ExceededQuota, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX,
     JOBS_WAITING_MAX, KeyRecord, Ledger, Order, Outcome, Pledge, Reads, Row, Signals, StoredEvent,
     StreamName, StreamNews, Usage,
+    measured::{AppendMetrics, Measured},
 };
 
 /// A batch on its way to the writer.
@@ -37,6 +38,7 @@ pub struct Reply {
     to: Option<oneshot::Sender<Result<Outcome, Fault>>>,
     chain: Option<Chain>,
     written: Arc<LastWrite>,
+    _measured: Measured,
 }
 
 /// Whether the last write that was answered could be done.
@@ -44,6 +46,7 @@ pub struct Reply {
 struct LastWrite {
     has_failed: AtomicBool,
     fault: Mutex<Option<Fault>>,
+    metrics: AppendMetrics,
 }
 
 impl LastWrite {
@@ -233,7 +236,8 @@ impl Slot {
     #[must_use]
     pub fn submit(self, batch: Batch) -> Pending {
         let (to, outcome) = oneshot::channel();
-        let reply = Reply { to: Some(to), chain: batch.chain.clone(), written: self.1 };
+        let measured = self.1.metrics.begin();
+        let reply = Reply { to: Some(to), chain: batch.chain.clone(), written: self.1, _measured: measured };
         self.0.send(Some(Job { batch, reply }));
         Pending(outcome)
     }
@@ -271,6 +275,11 @@ impl Log {
             return None;
         }
         self.written.fault.lock().clone()
+    }
+    /// How the writer does.
+    #[must_use]
+    pub fn metrics(&self) -> &AppendMetrics {
+        &self.written.metrics
     }
     /// Takes nothing more in. What waits is still written; then the writer ends, and with it the feed and the signals,
     /// however many clones of the log there are.

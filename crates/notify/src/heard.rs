@@ -23,10 +23,13 @@ use crate::{
     wire::{Event, Notice, RequestSummary, Target, Urgency},
 };
 
+const DELEGATED: &str = "RequestDelegated";
+
 /// What an event of a request tells, if anything.
 pub(crate) fn event_of(kind: &str) -> Option<Event> {
     match kind {
-        "RequestMade" => Some(Event::Created),
+        // Whom it is given to hears of it now.
+        "RequestMade" | DELEGATED => Some(Event::Created),
         "RequestAnswered" | "AnswerSettled" => Some(Event::Answered),
         "RequestWithdrawn" => Some(Event::Withdrawn),
         "RequestExpired" => Some(Event::Expired),
@@ -92,7 +95,11 @@ impl Notify {
         let stranger = seen.stranger;
         let notice = Notice { event: what, at: event.at.0, request: about(seen.view, what) };
         let is_past = what == Event::Created && !is_open;
-        let wanting = state.wanting(&notice).filter(|one| !(is_past && one.is_for_people()));
+        let is_given = event.kind == DELEGATED;
+        // What was asked before is told again to the person alone to whom it is given.
+        let hears =
+            |one: &&Subscription| !is_given || one.person.is_some() && one.person == notice.request.to;
+        let wanting = state.wanting(&notice).filter(hears).filter(|one| !(is_past && one.is_for_people()));
         let wanting: Vec<_> = wanting.collect();
         if wanting.is_empty() {
             return Ok(());

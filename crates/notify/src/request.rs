@@ -122,6 +122,7 @@ impl NewSubscription {
             events: self.events,
             kinds: self.kinds,
             agents: self.agents,
+            person: self.person,
             min_urgency: self.min_urgency,
             quiet: self.quiet,
             digest_minutes: self.digest_minutes,

@@ -10,9 +10,9 @@ use axum::{
     },
 };
 use http::{Method, StatusCode};
-use plenary_accounts::{Accounts, Caller, Principal, TokenOwner};
+use plenary_accounts::{Accounts, AgentKind, Caller, Principal, TokenOwner};
 use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault};
-use plenary_kernel::{Class, NoticeId, OwnerName, Refusal, SubscriptionId, TimestampMs};
+use plenary_kernel::{AgentHandle, Class, NoticeId, OwnerName, Refusal, SubscriptionId, TimestampMs};
 use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,6 +45,7 @@ const WRONG: &[&str] = &[
     "invalid_target",
     "invalid_name",
     "invalid_filter",
+    "invalid_person",
     "invalid_quiet",
     "invalid_digest",
 ];
@@ -180,6 +181,7 @@ fn view(owner: &OwnerName, made: TimestampMs, one: &Subscription) -> Subscriptio
         events: one.events.clone(),
         kinds: one.kinds.clone(),
         agents: one.agents.clone(),
+        person: one.person.clone(),
         min_urgency: one.min_urgency,
         quiet: one.quiet.clone(),
         digest_minutes: one.digest_minutes,
@@ -198,6 +200,21 @@ impl Notify {
     ) -> Result<(TimestampMs, Subscription), HouseRefusal> {
         let (state, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
         state.all.get(id).cloned().ok_or_else(|| Refusal::not_found().into())
+    }
+
+    /// That a subscription is of a person of its owner, if it is of one.
+    async fn check_person(
+        &self,
+        owner: &OwnerName,
+        person: Option<&AgentHandle>,
+    ) -> Result<(), HouseRefusal> {
+        let Some(person) = person else { return Ok(()) };
+        let known = self.accounts().fresh_agent(person).await?;
+        let is_person = known.state.is_live() && known.state.kind() == AgentKind::Person;
+        if is_person && person.owner() == owner.as_str() {
+            return Ok(());
+        }
+        Err(Refusal::malformed("invalid_person", "`person` must be a person of the owner.").into())
     }
 
     async fn one_view(
@@ -260,6 +277,7 @@ async fn create(
     let owner = whose(&principal, query)?;
     let sent: NewSubscription = body.and_then(|body| body.parse())?;
     let subscription = sent.checked(&notify.0.sender)?;
+    notify.check_person(&owner, subscription.person.as_ref()).await?;
     let is_webhook = subscription.target.kind() == "webhook";
     let made =
         notify.subscribe(&owner, principal.into(), SubscriptionStep::Make(Box::new(subscription))).await?;
@@ -291,6 +309,7 @@ async fn set(
     notify.one(&owner, &id).await?;
     let change: SubscriptionChange = body.and_then(|body| body.parse())?;
     change.check(&notify.0.sender)?;
+    notify.check_person(&owner, change.person.as_ref().and_then(Option::as_ref)).await?;
     notify
         .subscribe(&owner, principal.into(), SubscriptionStep::Change(id.clone(), Box::new(change)))
         .await?;

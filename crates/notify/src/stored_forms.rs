@@ -128,13 +128,14 @@ fn subscriptions_are_stored_as_they_were() {
         name: Some("phone".into()),
         kinds: vec![plenary_requests::Kind::Hold],
         agents: vec!["@ann.cc".parse().unwrap()],
+        person: Some("@ann.bob".parse().unwrap()),
         quiet: Some(Quiet { time_zone: "UTC".into(), from: "22:00".into(), to: "07:00".into() }),
         digest_minutes: Some(60),
         gone: true,
         enabled: false,
         ..subscription()
     };
-    let full_form = r#""name":"phone","events":["request.created"],"kinds":["hold"],"agents":["@ann.cc"],"min_urgency":"low","quiet":{"time_zone":"UTC","from":"22:00","to":"07:00"},"digest_minutes":60,"enabled":false,"gone":true"#;
+    let full_form = r#""name":"phone","events":["request.created"],"kinds":["hold"],"agents":["@ann.cc"],"person":"@ann.bob","min_urgency":"low","quiet":{"time_zone":"UTC","from":"22:00","to":"07:00"},"digest_minutes":60,"enabled":false,"gone":true"#;
     let hook = r#"{"kind":"webhook","url":"https://example.org/hook"}"#;
     let mut cases = vec![(subscription(), set(hook, plain)), (full, set(hook, full_form))];
     for (target, form) in [

@@ -202,6 +202,9 @@ pub struct NewSubscription {
     /// Of which agents' requests; of all when empty.
     #[serde(default)]
     pub agents: Vec<AgentHandle>,
+    /// Whose it is: what is given to another person is left out. Everybody's when absent.
+    #[serde(default)]
+    pub person: Option<AgentHandle>,
     /// What presses less is left out.
     #[serde(default)]
     pub min_urgency: Urgency,
@@ -237,6 +240,10 @@ pub struct SubscriptionChange {
     pub kinds: Option<Vec<Kind>>,
     /// Of which agents' requests; of all when empty.
     pub agents: Option<Vec<AgentHandle>>,
+    /// Whose it is; `null` for everybody's.
+    #[serde(deserialize_with = "said")]
+    #[schemars(with = "Option<AgentHandle>")]
+    pub person: Option<Option<AgentHandle>>,
     /// What presses less is left out.
     pub min_urgency: Option<Urgency>,
     /// When nothing is sent; `null` for never.
@@ -272,6 +279,9 @@ pub struct SubscriptionView {
     pub kinds: Vec<Kind>,
     /// Of which agents' requests; of all when empty.
     pub agents: Vec<AgentHandle>,
+    /// Whose it is: what is given to another person is left out. Everybody's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
     /// What presses less is left out.
     pub min_urgency: Urgency,
     /// When nothing is sent.

@@ -64,6 +64,7 @@ impl Participation {
             }
             ThreadEvent::EventEmitted(_)
             | ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunReleased(_)
             | ThreadEvent::RunStarted(_)
             | ThreadEvent::RunResumed(_)
             | ThreadEvent::CancelRequested(_) => Ok(()),

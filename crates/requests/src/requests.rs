@@ -72,7 +72,9 @@ impl Requests {
     pub(crate) fn rules(&self) -> &Streams<RuleRoom> {
         &self.0.rules
     }
-    pub(crate) fn now(&self) -> TimestampMs {
+    /// The time by which deadlines count.
+    #[must_use]
+    pub fn now(&self) -> TimestampMs {
         self.clock().now()
     }
 

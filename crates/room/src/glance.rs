@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::BoxFuture;
-use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_kernel::{AgentHandle, Position, TimestampMs};
 use plenary_log::Fault;
 
 /// An agent in the overview.
@@ -14,6 +14,8 @@ pub struct Glance {
     pub unread: u64,
     /// When the oldest of them was sent.
     pub oldest_unread_at: Option<TimestampMs>,
+    /// Up to where in the log its messages were delivered, seen and acknowledged.
+    pub reached: [Position; 3],
     /// Active sessions that it has joined.
     pub sessions_active: u64,
     /// Runs of it that go on, those that wait among them.

@@ -5,6 +5,8 @@ use plenary_accounts::{Accounts, Actor, KnownAgent, blocked_between, may_contact
 use plenary_kernel::{AgentHandle, OwnerName};
 use plenary_log::{Condition, Fault};
 
+use crate::command::Caller;
+
 /// Whether somebody may configure an agent: its owner and the operator.
 #[must_use]
 pub fn may_configure(by: &Actor, owner: &OwnerName) -> bool {
@@ -87,7 +89,28 @@ pub async fn are_apart(
     Ok(blocked_between(&one, &other))
 }
 
-fn hold(conditions: &mut Vec<Condition>, agents: [&KnownAgent; 2]) {
+/// Whether what somebody asks for waits for a person of the agent's owner: the owner wants that, and it is asked by somebody
+/// else, or on behalf of one.
+pub(crate) async fn is_held(
+    accounts: &Accounts,
+    caller: &Caller,
+    conditions: &mut Vec<Condition>,
+) -> Result<bool, Fault> {
+    let asker = match (&caller.on_behalf_of, &caller.authority.by) {
+        (Some(sender), _) => sender.owner_name(),
+        (None, Actor::Agent(agent)) => agent.owner_name(),
+        (None, Actor::Owner(owner)) => owner.clone(),
+        (None, Actor::Operator | Actor::Seed) => return Ok(false),
+    };
+    if asker == caller.owner {
+        return Ok(false);
+    }
+    let asked = accounts.agent(&caller.gate.agent).await?;
+    hold(conditions, [&asked]);
+    Ok(asked.state.holds_runs())
+}
+
+fn hold<'a>(conditions: &mut Vec<Condition>, agents: impl IntoIterator<Item = &'a KnownAgent>) {
     for known in agents {
         let condition = known.condition();
         if conditions.iter().all(|other| other.stream != condition.stream) {

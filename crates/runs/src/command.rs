@@ -69,6 +69,9 @@ pub struct RunStart {
     pub thread: ThreadId,
     /// Whether it runs; otherwise it is queued.
     pub started: bool,
+    /// Whether it waits until a person of the agent's owner releases it.
+    #[serde(default)]
+    pub held: bool,
     /// How deep in a chain of callers.
     pub depth: u32,
 }
@@ -116,6 +119,17 @@ pub struct CanceledAll {
 pub struct InterruptReceipt {
     /// Which.
     pub run: RunId,
+}
+
+/// What a person decided about a run that is held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettleHeld {
+    /// Which run.
+    pub run: RunId,
+    /// Whether it may begin; otherwise it is canceled.
+    pub released: bool,
+    /// The process that carries it out, if nothing else goes on in the thread.
+    pub node: Arc<str>,
 }
 
 /// What a process has heard of the run that it carries out.

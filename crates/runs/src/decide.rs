@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use plenary_accounts::Actor;
 use plenary_engine::Decision;
 use plenary_kernel::{Stamp, TimestampMs};
 
@@ -11,11 +12,11 @@ use crate::{
     access::may_read,
     command::{
         Caller, CancelAll, CancelRun, CanceledAll, InterruptReceipt, Progress, ProgressReceipt, ResumeRun,
-        RunStart, StartRun, TakeOver,
+        RunStart, SettleHeld, StartRun, TakeOver,
     },
     event::{
-        EventEmitted, Interrupt, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued, RunStarted,
-        RunTrace, ThreadEvent,
+        EventEmitted, Interrupt, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued, RunReleased,
+        RunStarted, RunTrace, ThreadEvent,
     },
     id::RunId,
     limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX, TRACE_NEAR_MS},
@@ -61,6 +62,8 @@ pub struct CallerStanding {
     pub holds: bool,
     /// Whether the agent accepts runs from the caller.
     pub is_admitted: bool,
+    /// Whether what the caller asks for waits for a person of the agent's owner.
+    pub is_held: bool,
 }
 
 impl CallerStanding {
@@ -68,7 +71,7 @@ impl CallerStanding {
         match self {
             Self { holds: false, .. } => Err(Rejection::Unauthenticated),
             Self { is_admitted: false, .. } => Err(Rejection::AgentNotFound),
-            Self { holds: true, is_admitted: true } => Ok(()),
+            Self { holds: true, is_admitted: true, .. } => Ok(()),
         }
     }
 }
@@ -104,13 +107,14 @@ pub fn start(
     let (by, request) = (command.caller.authority.by.clone(), command.request.body.clone());
     let payer = payer_of(&command.caller).filter(|payer| by.owner().as_ref() != Some(payer));
     let trace = traced(command.request.trace.clone(), stamp.now);
-    let queued = RunQueued { run, by, request_type, depth, payer, opens, trace, request };
+    let held = standing.is_held;
+    let queued = RunQueued { run, by, request_type, depth, payer, opens, trace, held, request };
     let mut events = vec![ThreadEvent::RunQueued(queued)];
-    let started = state.runs.iter().all(|run| run.status.is_over());
+    let started = !held && state.is_idle_without(None);
     if started {
         events.push(ThreadEvent::RunStarted(RunStarted { run, depth, node: command.node.clone() }));
     }
-    Ok(Decision::new(events, RunStart { run, thread: command.thread, started, depth }))
+    Ok(Decision::new(events, RunStart { run, thread: command.thread, started, held, depth }))
 }
 
 /// A message that was just sent is part of the same work, and so of one trace; an answer that comes later only points at it.
@@ -154,8 +158,8 @@ pub fn cancel(
         return Ok(Decision::unchanged(InterruptReceipt { run: id }));
     }
     let event = if run.status == RunStatus::Queued {
-        let idle = state.runs.iter().all(|other| other.id == id || other.status.is_over());
-        ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: id, depth, by, idle })
+        let idle = state.is_idle_without(Some(id));
+        ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: id, depth, by, idle, held: run.held })
     } else {
         let request = command.body.clone();
         ThreadEvent::CancelRequested(Interrupt { run: id, by, question: None, request })
@@ -171,7 +175,8 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<Cance
     let last = waiting.last().map(|run| run.id);
     let over = waiting.iter().map(|run| {
         let idle = !goes_on && Some(run.id) == last;
-        ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: run.id, depth: run.depth, by: by(), idle })
+        let (depth, held) = (run.depth, run.held);
+        ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: run.id, depth, by: by(), idle, held })
     });
     let told = state.active().filter(|run| !run.cancel_requested).map(|run| {
         let request = Bytes::from_static(br#"{"type":"CancelRequest"}"#);
@@ -180,6 +185,25 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<Cance
     let events: Vec<_> = over.chain(told).collect();
     let runs = events.len();
     Ok(Decision::new(events, CanceledAll { runs }))
+}
+
+/// Decides `SettleHeld`, once: a released run begins or waits for its turn, another one is over before it began.
+pub fn settle_held(state: &ThreadState, command: &SettleHeld) -> RunDecision<ProgressReceipt> {
+    let nothing = ProgressReceipt { over: !command.released, started: None };
+    let Some(run) = state.run(command.run).filter(|run| run.held) else {
+        return Ok(Decision::unchanged(nothing));
+    };
+    let (id, depth, idle) = (run.id, run.depth, state.is_idle_without(Some(run.id)));
+    if !command.released {
+        let by = Actor::Operator;
+        let event = QueuedRunCanceled { run: id, depth, by, idle, held: true };
+        return Ok(Decision::new(vec![ThreadEvent::QueuedRunCanceled(event)], nothing));
+    }
+    let mut events = vec![ThreadEvent::RunReleased(RunReleased { run: id })];
+    if idle {
+        events.push(ThreadEvent::RunStarted(RunStarted { run: id, depth, node: command.node.clone() }));
+    }
+    Ok(Decision::new(events, ProgressReceipt { started: idle.then_some(id), ..nothing }))
 }
 
 /// Decides `Progress`. What was written by an earlier attempt is not written again; what is said of a run that is over,
@@ -243,7 +267,7 @@ fn end(
     goes_on: Option<&Arc<str>>,
     events: &mut Vec<ThreadEvent>,
 ) -> Option<RunId> {
-    let leaves = match (state.queued().next(), goes_on) {
+    let leaves = match (state.next(), goes_on) {
         (None, _) => Leaves::Idle,
         (Some(_), None) => Leaves::Waiting,
         (Some(_), Some(_)) => Leaves::Next,
@@ -266,7 +290,7 @@ fn end(
 }
 
 fn begin_next(state: &ThreadState, node: &Arc<str>, events: &mut Vec<ThreadEvent>) -> Option<RunId> {
-    let next = state.queued().next()?;
+    let next = state.next()?;
     let (run, depth) = (next.id, next.depth);
     events.push(ThreadEvent::RunStarted(RunStarted { run, depth, node: node.clone() }));
     Some(run)

@@ -20,6 +20,8 @@ use crate::{
 pub enum ThreadEvent {
     /// Somebody asked for a run; the first one opens the thread.
     RunQueued(RunQueued),
+    /// A person released a run that was held: it begins, or waits for its turn.
+    RunReleased(RunReleased),
     /// A process began to carry it out: the wire's RunStarted.
     RunStarted(RunStarted),
     /// The agent said something.
@@ -54,9 +56,19 @@ pub struct RunQueued {
     /// What it has to do with in traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<RunTrace>>,
+    /// Whether it waits until a person of the agent's owner releases it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// The request as it was sent.
     #[serde(skip)]
     pub request: Bytes,
+}
+
+/// See [`ThreadEvent::RunReleased`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunReleased {
+    /// Which run.
+    pub run: RunId,
 }
 
 /// What a run has to do with in the traces of those who asked for it. Nothing is decided by it.
@@ -203,8 +215,11 @@ pub struct QueuedRunCanceled {
     pub depth: u32,
     /// The actor.
     pub by: Actor,
-    /// Whether no run is active or waiting.
+    /// Whether no run is active or waiting for its turn.
     pub idle: bool,
+    /// Whether it was held.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
 }
 
 impl ThreadEvent {
@@ -213,6 +228,7 @@ impl ThreadEvent {
     pub fn run(&self) -> RunId {
         match self {
             Self::RunQueued(event) => event.run,
+            Self::RunReleased(event) => event.run,
             Self::RunStarted(event) => event.run,
             Self::EventEmitted(event) => event.run,
             Self::RunResumed(event) | Self::CancelRequested(event) => event.run,
@@ -228,6 +244,7 @@ impl ThreadEvent {
             Self::EventEmitted(event) => event.replaces,
             Self::RunResumed(event) => event.question,
             Self::RunQueued(_)
+            | Self::RunReleased(_)
             | Self::RunStarted(_)
             | Self::CancelRequested(_)
             | Self::RunCompleted(_)
@@ -239,6 +256,7 @@ impl ThreadEvent {
     pub(crate) fn encode(&self) -> NewEvent {
         match self {
             Self::RunQueued(event) => written_with("RunQueued", event, event.request.clone()),
+            Self::RunReleased(event) => written("RunReleased", event),
             Self::RunStarted(event) => written("RunStarted", event),
             Self::EventEmitted(event) => written_with("EventEmitted", event, event.members.clone()),
             Self::RunResumed(event) => written_with("RunResumed", event, event.request.clone()),
@@ -256,6 +274,7 @@ impl ThreadEvent {
         let payload = stored.payload.clone();
         Ok(match &*stored.kind {
             "RunQueued" => Self::RunQueued(RunQueued { request: payload, ..read(stored)? }),
+            "RunReleased" => Self::RunReleased(read(stored)?),
             "RunStarted" => Self::RunStarted(read(stored)?),
             "EventEmitted" => Self::EventEmitted(EventEmitted { members: payload, ..read(stored)? }),
             "RunResumed" => Self::RunResumed(Interrupt { request: payload, ..read(stored)? }),

@@ -218,6 +218,7 @@ impl LiveState {
             ThreadEvent::RunCompleted(event) => self.live.run.is_some() || event.leaves == Leaves::Idle,
             ThreadEvent::QueuedRunCanceled(event) => self.live.run.is_some() || event.idle,
             ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunReleased(_)
             | ThreadEvent::RunStarted(_)
             | ThreadEvent::EventEmitted(_)
             | ThreadEvent::RunResumed(_)

@@ -65,7 +65,9 @@ fn asker(by: &Actor) -> Option<&AgentHandle> {
 /// The event's name, and what a list needs of it beside the run.
 fn name_and_data(event: &ThreadEvent) -> (&'static str, Value) {
     match event {
+        ThreadEvent::RunQueued(event) if event.held => ("run.held", json!({"by": event.by})),
         ThreadEvent::RunQueued(event) => ("run.queued", json!({"by": event.by})),
+        ThreadEvent::RunReleased(_) => ("run.released", json!({})),
         ThreadEvent::RunStarted(_) => ("run.started", json!({})),
         ThreadEvent::EventEmitted(event) => {
             let kind = if event.kind == EventKind::WaitForInput { "run.waiting" } else { "run.event" };

@@ -74,7 +74,7 @@ impl Runs {
 
     async fn count_queued_of(&self, thread: ThreadId, is_elsewhere: bool) -> Result<(), Fault> {
         let found = self.fresh(thread).await?;
-        found.queued().for_each(|_| {
+        found.queued().filter(|run| !run.held).for_each(|_| {
             self.0.gauges.queued.inc();
         });
         if is_elsewhere || !self.count_waiting(&found) || !self.log().shared() {

@@ -9,10 +9,10 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::{admits, are_apart},
+    access::{admits, are_apart, is_held},
     command::{
         Caller, CancelAll, CancelRun, CanceledAll, InterruptReceipt, Progress, ProgressReceipt, ResumeRun,
-        RunStart, StartRun, TakeOver,
+        RunStart, SettleHeld, StartRun, TakeOver,
     },
     decide::{self, CallerStanding, Rejection},
     event::{Artifact, Leaves, ThreadEvent},
@@ -54,7 +54,7 @@ impl Room for ThreadRoom {
     type State = ThreadState;
     type Event = ThreadEvent;
     const CATEGORY: &'static str = "runs.thread";
-    const SNAPSHOT_FORM: u16 = 3;
+    const SNAPSHOT_FORM: u16 = 4;
 
     fn encode(event: &ThreadEvent) -> NewEvent {
         event.encode()
@@ -73,7 +73,8 @@ impl Room for ThreadRoom {
             ThreadEvent::EventEmitted(_) | ThreadEvent::RunCompleted(_) => {
                 state.opened.as_ref().and_then(|opened| opened.by.owner())
             }
-            ThreadEvent::RunStarted(_)
+            ThreadEvent::RunReleased(_)
+            | ThreadEvent::RunStarted(_)
             | ThreadEvent::CancelRequested(_)
             | ThreadEvent::QueuedRunCanceled(_) => None,
         }
@@ -82,6 +83,7 @@ impl Room for ThreadRoom {
         match event {
             ThreadEvent::EventEmitted(event) => event.artifact.as_ref().map_or(0, |artifact| artifact.octets),
             ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunReleased(_)
             | ThreadEvent::RunStarted(_)
             | ThreadEvent::RunResumed(_)
             | ThreadEvent::CancelRequested(_)
@@ -114,7 +116,8 @@ impl Room for ThreadRoom {
                 Leaves::Next => Vec::new(),
             },
             ThreadEvent::QueuedRunCanceled(event) if event.idle => vec![no_longer_busy(id)],
-            ThreadEvent::RunResumed(_)
+            ThreadEvent::RunReleased(_)
+            | ThreadEvent::RunResumed(_)
             | ThreadEvent::CancelRequested(_)
             | ThreadEvent::QueuedRunCanceled(_) => Vec::new(),
         }
@@ -151,7 +154,7 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
     /// How the caller stands; the append is held to that.
     async fn facts(&self, _: &ThreadState) -> Result<Facts<CallerStanding>, Fault> {
         let Some(caller) = self.command.caller() else {
-            let value = CallerStanding { holds: true, is_admitted: true };
+            let value = CallerStanding { holds: true, is_admitted: true, is_held: false };
             return Ok(Facts { value, conditions: Vec::new() });
         };
         let Caller { authority, gate, on_behalf_of, .. } = caller;
@@ -161,7 +164,8 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
         if let Some(other) = on_behalf_of {
             is_admitted &= !are_apart(&self.accounts, (other, &gate.agent), &mut conditions).await?;
         }
-        Ok(Facts { value: CallerStanding { holds, is_admitted }, conditions })
+        let is_held = is_held(&self.accounts, caller, &mut conditions).await?;
+        Ok(Facts { value: CallerStanding { holds, is_admitted, is_held }, conditions })
     }
 
     fn decide(
@@ -213,5 +217,8 @@ decides!("cancel_run", CancelRun => InterruptReceipt, |this| Some(&this.caller),
     decide::cancel(state, standing, this)
 });
 decides!("cancel_all", CancelAll => CanceledAll, |_| None, |this, state, _standing, _stamp| decide::cancel_all(state, this));
+decides!("settle_held", SettleHeld => ProgressReceipt, |_| None, |this, state, _standing, _stamp| {
+    decide::settle_held(state, this)
+});
 decides!("progress", Progress => ProgressReceipt, |_| None, |this, state, _standing, _stamp| decide::progress(state, this));
 decides!("take_over", TakeOver => ProgressReceipt, |_| None, |this, state, _standing, _stamp| decide::take_over(state, this));

@@ -23,7 +23,8 @@ use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    command::{Caller, ProgressReceipt, Request, RunStart, StartRun},
+    access::is_held,
+    command::{Caller, ProgressReceipt, Request, RunStart, SettleHeld, StartRun},
     configured::{ConfigurationRoom, ConfigureAgent, NotConfigured, RunIds},
     decide::{Rejection, traced},
     deltas::Deltas,
@@ -247,7 +248,9 @@ impl Runs {
         key: Option<&KeyUse>,
     ) -> Result<Executed<RunStart>, ExecuteError<Rejection>> {
         let payer = payer_of(&caller);
-        let is_queued = !is_new && self.fresh(thread).await?.active().is_some();
+        let is_held =
+            is_held(&self.0.accounts, &caller, &mut Vec::new()).await.map_err(ExecuteError::Fault)?;
+        let is_queued = is_held || !is_new && self.fresh(thread).await?.active().is_some();
         let counted = &self.0.counted;
         let take = |is_queued| if is_queued { counted.queue(&payer) } else { counted.run(&payer) };
         let share = take(is_queued).map_err(ExecuteError::Rejected)?;
@@ -271,8 +274,8 @@ impl Runs {
             let Request { request_type, depth, body, trace, .. } = request;
             let by = caller.authority.by;
             let trace = traced(trace, run.minted_at());
-            let queued =
-                RunQueued { run, by, request_type, depth, payer: None, opens: None, trace, request: body };
+            let (payer, opens, held) = (None, None, false);
+            let queued = RunQueued { run, by, request_type, depth, payer, opens, trace, held, request: body };
             self.carry_out(thread, run, Some(queued), share);
         } else if let Some(share) = share {
             counted.waits(run, share);
@@ -282,6 +285,28 @@ impl Runs {
             }
         }
         Ok(done)
+    }
+
+    /// Settles a run that is held with what a person decided, whom another room has asked; a run that is not held any more
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn settle_held(&self, thread: ThreadId, run: RunId, released: bool) -> Result<(), Fault> {
+        let command = SettleHeld { run, released, node: self.0.node.clone() };
+        match self.ask(thread, command, None).await {
+            Ok(done) => {
+                let state = self.fresh(thread).await?;
+                let started = done.reply.started.and_then(|run| state.run(run));
+                // It goes on in any case: it was accepted, by the server and by a person.
+                let share = started.and_then(|run| self.0.counted.run(&run.payer).ok());
+                self.follow(thread, done.reply, share);
+                Ok(())
+            }
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            // The room refuses itself nothing.
+            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
+        }
     }
 
     /// What was begun by a command is carried out here, with this share.
@@ -326,12 +351,23 @@ impl Runs {
     /// What this process has to do with a committed event of a thread.
     fn thread_changed(&self, event: &StoredEvent) {
         let Ok(thread) = event.stream.id().parse() else { return };
-        match &*event.kind {
-            "RunQueued" => drop(self.0.gauges.queued.inc()),
-            "RunStarted" | "QueuedRunCanceled" => drop(self.0.gauges.queued.dec()),
-            _ => {}
+        let event = ThreadEvent::decode(event);
+        match &event {
+            Ok(ThreadEvent::RunQueued(queued)) if !queued.held => {
+                self.0.gauges.queued.inc();
+            }
+            Ok(ThreadEvent::RunReleased(_)) => {
+                self.0.gauges.queued.inc();
+            }
+            Ok(ThreadEvent::RunStarted(_)) => {
+                self.0.gauges.queued.dec();
+            }
+            Ok(ThreadEvent::QueuedRunCanceled(canceled)) if !canceled.held => {
+                self.0.gauges.queued.dec();
+            }
+            Ok(_) | Err(_) => {}
         }
-        match ThreadEvent::decode(event) {
+        match event {
             Ok(ThreadEvent::RunStarted(started)) => {
                 self.0.counted.waits_no_more(started.run);
                 // Begun by a command whose outcome nobody heard; otherwise it is carried out already.

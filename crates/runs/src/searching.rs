@@ -43,7 +43,8 @@ fn said(event: &ThreadEvent) -> Option<Said> {
             let text = serde_json::from_str(result).map_or_else(|_| result.to_owned(), |value| texts(&value));
             ("result", None, text)
         }
-        ThreadEvent::RunStarted(_)
+        ThreadEvent::RunReleased(_)
+        | ThreadEvent::RunStarted(_)
         | ThreadEvent::EventEmitted(_)
         | ThreadEvent::CancelRequested(_)
         | ThreadEvent::QueuedRunCanceled(_) => return None,

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// Another run of its thread is active.
+    /// Another run of its thread is active, or it is held.
     Queued,
     /// It is active.
     Running,
@@ -93,6 +93,8 @@ pub struct RunState {
     pub payer: Option<OwnerName>,
     /// Where its request stands.
     pub queued: Version,
+    /// Whether it waits until a person of the agent's owner releases it.
+    pub held: bool,
     /// Where its start stands; zero before it.
     pub started: Version,
     /// Where its end stands; zero before it.
@@ -134,6 +136,18 @@ impl ThreadState {
         self.runs.iter().filter(|run| run.status == RunStatus::Queued)
     }
 
+    /// The run whose turn is next.
+    #[must_use]
+    pub fn next(&self) -> Option<&RunState> {
+        self.queued().find(|run| !run.held)
+    }
+
+    /// Whether no run is active or waits for its turn, this one aside.
+    #[must_use]
+    pub fn is_idle_without(&self, run: Option<RunId>) -> bool {
+        self.runs.iter().all(|other| Some(other.id) == run || other.status.is_over() || other.held)
+    }
+
     /// Pure: the state after an event.
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &ThreadEvent) {
         self.updated = at;
@@ -148,6 +162,7 @@ impl ThreadState {
                 depth: event.depth,
                 payer: event.payer.clone().or_else(|| event.by.owner()),
                 queued: version,
+                held: event.held,
                 started: Version::ZERO,
                 ended: Version::ZERO,
                 waits: Version::ZERO,
@@ -170,6 +185,7 @@ impl RunState {
     fn evolve(&mut self, version: Version, event: &ThreadEvent) {
         match event {
             ThreadEvent::RunQueued(_) => {}
+            ThreadEvent::RunReleased(_) => self.held = false,
             ThreadEvent::RunStarted(event) => {
                 (self.status, self.started, self.last_event_id) = (RunStatus::Running, version, 1);
                 self.node = event.node.clone();
@@ -188,7 +204,7 @@ impl RunState {
             }
             ThreadEvent::QueuedRunCanceled(_) => {
                 (self.started, self.ended, self.last_event_id) = (version, version, 2);
-                (self.status, self.cancel_requested) = (RunStatus::Canceled, true);
+                (self.status, self.cancel_requested, self.held) = (RunStatus::Canceled, true, false);
             }
         }
     }

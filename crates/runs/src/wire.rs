@@ -201,9 +201,10 @@ impl Source {
                 let completed = self.event(event.run, 2, "RunCompleted", Role::System, event.depth, own);
                 vec![self.started(event.run, event.depth), completed]
             }
-            ThreadEvent::RunQueued(_) | ThreadEvent::RunResumed(_) | ThreadEvent::CancelRequested(_) => {
-                Vec::new()
-            }
+            ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunReleased(_)
+            | ThreadEvent::RunResumed(_)
+            | ThreadEvent::CancelRequested(_) => Vec::new(),
         }
     }
 }
@@ -302,6 +303,9 @@ pub struct RunReport {
     pub agent: Arc<str>,
     /// Where it stands.
     pub status: RunStatus,
+    /// For a queued run: it is held until a person of the agent's owner releases it. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// How it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
@@ -346,6 +350,7 @@ impl RunReport {
             thread_id: source.thread,
             agent: source.agent.clone(),
             status: run.status,
+            held: run.held,
             finish_reason: None,
             result: None,
             error: None,

@@ -54,9 +54,8 @@ impl Sources {
             plenary_requests::Kind::Contact => self.answer_contact(&seen.view).await,
             plenary_requests::Kind::Review => self.answer_review(&seen.view).await,
             plenary_requests::Kind::Invitation => self.answer_invitation(&seen.view).await,
-            plenary_requests::Kind::Permission
-            | plenary_requests::Kind::Question
-            | plenary_requests::Kind::Hold => Ok(()),
+            plenary_requests::Kind::Hold => self.answer_hold(&seen.view).await,
+            plenary_requests::Kind::Permission | plenary_requests::Kind::Question => Ok(()),
         }
     }
 }

@@ -46,11 +46,19 @@ fn asked(event: &StoredEvent) -> Result<Asked, Fault> {
 }
 
 impl Sources {
-    /// A run waits, goes on or is over.
+    /// A run is held, waits, goes on or is over.
     pub(crate) async fn run_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(thread) = event.stream.id().parse::<ThreadId>() else { return Ok(None) };
         let moved = ThreadEvent::decode(event)?;
         let state = self.0.runs.thread(thread).await?;
+        if let ThreadEvent::RunQueued(queued) = &moved {
+            return self.run_held(thread, &state, queued).await;
+        }
+        if let ThreadEvent::QueuedRunCanceled(canceled) = &moved
+            && canceled.held
+        {
+            self.held_run_over(thread, &state, canceled.run).await?;
+        }
         // The run may wait for something else since. What ends a run says of no question, nor did answers always.
         let over = state.run(moved.run()).filter(|run| run.status != RunStatus::Waiting).map(|run| run.waits);
         let over = over.filter(|question| *question != Version::ZERO);

@@ -37,7 +37,7 @@ pub(crate) struct Inner {
 /// What an event is to be seen to for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Concern {
-    /// A run waits, goes on or ends.
+    /// A run is held, waits, goes on or ends.
     Run,
     /// A contact was asked for, or answered.
     Contact,
@@ -74,6 +74,13 @@ pub(crate) fn concern(event: &StoredEvent) -> Option<Concern> {
     }
     match (event.stream.category(), &*event.kind) {
         (Runs::CATEGORY, "RunResumed" | "RunCompleted" | "QueuedRunCanceled") => Some(Concern::Run),
+        (Runs::CATEGORY, "RunQueued") => {
+            let is_held = match ThreadEvent::decode(event) {
+                Ok(ThreadEvent::RunQueued(queued)) => queued.held,
+                Ok(_) | Err(_) => false,
+            };
+            is_held.then_some(Concern::Run)
+        }
         (Runs::CATEGORY, "EventEmitted") => {
             let waits = match ThreadEvent::decode(event) {
                 Ok(ThreadEvent::EventEmitted(emitted)) => emitted.kind == EventKind::WaitForInput,

@@ -333,6 +333,44 @@ test('a run is asked for, streams, waits, is answered and ends; another is cance
   await page.locator('.step.end.canceled').waitFor();
 });
 
+test('an agent shows the programs that work in its name, and when each was last seen', async (t) => {
+  for (const [session, event] of [['one', 'prompt'], ['two', 'start']]) await laptop.post('/inbox/session', { session, client: session === 'one' ? 'claude' : 'codex', event });
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate(() => (location.hash = '#/agents/@ida.laptop'));
+  const working = page.locator('.coding tr', { hasText: 'claude' });
+  // A request of the agent waits, too: then the one that works waits for the answer.
+  await working.filter({ hasText: /working|waiting/ }).waitFor();
+  await working.locator('time').first().waitFor();
+  await page.locator('.coding tr', { hasText: 'codex' }).filter({ hasText: 'idle' }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  for (const session of ['one', 'two']) await laptop.post('/inbox/session', { session, client: 'claude', event: 'end' });
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('an owner has the runs that others ask for held, in the agent\'s settings', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate(() => (location.hash = '#/agents/@ida.scribe'));
+  await page.getByLabel('Runs that others ask for wait until a person accepts them').click();
+  for (let n = 0; n < 200 && !(await owner.get('/_admin/agents/@ida.scribe')).hold_runs; n++) await page.waitForTimeout(50);
+  assert.equal((await owner.get('/_admin/agents/@ida.scribe')).hold_runs, true);
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('a search for packages shows which words matched, where they stand, and what the rank is made of', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate(() => (location.hash = '#/context/parser'));
+  await page.getByLabel('Search packages').fill('byte offsets');
+  const row = page.locator('.session-row', { hasText: 'Ported the lexer' });
+  await row.locator('.why mark', { hasText: /^byte$/i }).first().waitFor();
+  await row.locator('.why mark', { hasText: /^offsets$/i }).first().waitFor();
+  await row.locator('.why', { hasText: /words \d+ %/ }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(browser.troubles, []);
+});
+
 test('the hash of a package is verified in the browser, and a changed one is found', async (t) => {
   const browser = await openBrowser(t);
   const page = await browser.signedIn(server, made.owners.ida);

@@ -31,8 +31,28 @@ test('the operator sees every owner, and each number is the one of the server', 
   const lag = page.locator('section', { has: page.locator('#lag') });
   const { agents } = await operator.get('/overview');
   for (const { handle, unread } of agents.filter((one) => one.unread)) await lag.locator('tr', { hasText: handle }).getByText(String(unread), { exact: true }).first().waitFor();
+  const writing = page.locator('section', { has: page.locator('#writing') });
+  await writing.locator('tr', { hasText: 'Writes that wait for the log' }).waitFor();
+  await writing.getByText('commits a second').waitFor();
+  await page.waitForFunction(() => !document.querySelector('section:has(#writing) .gauges')?.textContent?.includes('…'), null, { timeout: 60_000 });
   await page.locator('section', { has: page.locator('#counters') }).locator('tr').first().waitFor();
   assert.deepEqual(await violations(page), []);
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('an owner sees how far its own agents are, and nothing of the server', async (t) => {
+  const ida = client(server.url, made.owners.ida);
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate(() => (location.hash = '#/health'));
+  const far = page.locator('section', { has: page.locator('#lag') });
+  const { agents } = await ida.get('/overview');
+  for (const { handle } of agents) await far.locator('tr', { hasText: handle }).first().waitFor();
+  const seen = agents.find((one) => one.seen_to);
+  assert.ok(seen, 'an agent that has seen a message');
+  await far.locator('tr', { hasText: seen.handle }).getByText(seen.seen_to.toLocaleString('en'), { exact: true }).first().waitFor();
+  assert.equal(await far.locator('tr', { hasText: '@acme.' }).count(), 0);
+  assert.equal(await page.locator('#writing').count(), 0);
   assert.deepEqual(browser.troubles, []);
 });
 

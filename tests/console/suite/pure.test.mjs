@@ -10,6 +10,7 @@ import { reach } from '../../../crates/console/web/pages/agents/reach.js';
 import { canonical, hashOf } from '../../../crates/console/web/pages/context/hash.js';
 import { fieldsOf, initial } from '../../../crates/console/web/pages/inbox/fields.js';
 import { timeIn } from '../../../crates/console/web/core/when.js';
+import { commits, parse, queues } from '../../../crates/console/web/pages/health/samples.js';
 import { edgesOf, layout } from '../../../crates/console/web/pages/map/layout.js';
 import { csv } from '../../../crates/console/web/parts/csv.js';
 import { changes, steps } from '../../../crates/console/web/parts/lines.js';
@@ -20,6 +21,17 @@ const read = (name) => readFileSync(join(WEB, name));
 const ours = files.filter((name) => /\.(js|css)$/.test(name) && !name.startsWith('vendor'));
 
 const side = (handle, more = {}) => ({ handle, policy: 'allowlist', allowlist: [], blocks: [], ...more });
+
+test('the commits between two looks are told by the histogram of the server', () => {
+  const text = (under1, under5, all, sum, waiting) => `# HELP x\nplenary_log_append_duration_seconds_sum ${sum}\nplenary_log_append_duration_seconds_count ${all}\n`
+    + `plenary_log_append_duration_seconds_bucket{le="0.005"} ${under5}\nplenary_log_append_duration_seconds_bucket{le="0.001"} ${under1}\n`
+    + `plenary_log_append_duration_seconds_bucket{le="+Inf"} ${all}\nplenary_log_appends_waiting ${waiting}\n`;
+  const [before, now] = [parse(text(5, 5, 10, 1, 0)), parse(text(5, 25, 30, 1.5, 3))];
+  assert.deepEqual(commits(before, now, 5), { rate: 4, mean: 0.025, most: 0.005 });
+  assert.deepEqual(commits(now, now, 5), { rate: 0, mean: undefined, most: undefined });
+  assert.equal(commits([], now, 1).most, Infinity);
+  assert.deepEqual(queues(now), [['Writes that wait for the log', 3]]);
+});
 
 test('each side must admit the other, and neither may block', () => {
   const [a, b] = ['@x.a', '@y.b'];

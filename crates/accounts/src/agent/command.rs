@@ -123,6 +123,8 @@ pub struct Settings {
     pub policy: Option<Policy>,
     /// The leave to configure itself; the agent itself can't give it.
     pub self_service: Option<bool>,
+    /// Whether runs that others ask for are held; the agent itself can't change it.
+    pub hold_runs: Option<bool>,
     /// What it lets itself be disturbed by; the agent itself needs no leave for it.
     pub attention: Option<AttentionChange>,
     /// The profile.

@@ -89,6 +89,7 @@ fn every_edit() -> Vec<AgentEdit> {
         AgentEdit::Block("@eve.bot".parse().unwrap()),
         AgentEdit::Unblock("@eve.bot".parse().unwrap()),
         AgentEdit::Configure(Settings { self_service: Some(true), ..Settings::default() }),
+        AgentEdit::Configure(Settings { hold_runs: Some(true), ..Settings::default() }),
         AgentEdit::RotateToken(TokenDigest::of("new")),
         AgentEdit::Delete,
     ]
@@ -194,6 +195,7 @@ fn an_edit_without_effect_writes_nothing() {
             attention: None,
             policy: Some(Policy::Allowlist),
             self_service: Some(false),
+            hold_runs: Some(false),
             profile: ProfileChange { visibility: Some(Visibility::Private), ..said("", "", "") },
         }),
         AgentEdit::Configure(Settings::default()),

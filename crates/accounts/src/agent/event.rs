@@ -76,6 +76,9 @@ pub struct AgentConfigured {
     /// The new leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
+    /// Whether runs that others ask for are held from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_runs: Option<bool>,
     /// What it lets itself be disturbed by from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionLevel>,
@@ -341,6 +344,7 @@ mod tests {
                     by: Actor::Agent("@nick.bot".parse().unwrap()),
                     policy: Some(Policy::Open),
                     self_service: None,
+                    hold_runs: None,
                     attention: None,
                     attention_until: None,
                     profile: ProfileChange::default(),
@@ -350,9 +354,23 @@ mod tests {
             ),
             (
                 AgentEvent::AgentConfigured(AgentConfigured {
+                    by: Actor::Owner("nick".parse().unwrap()),
+                    policy: None,
+                    self_service: None,
+                    hold_runs: Some(true),
+                    attention: None,
+                    attention_until: None,
+                    profile: ProfileChange::default(),
+                }),
+                "AgentConfigured",
+                r#"{"by":"~nick","hold_runs":true}"#,
+            ),
+            (
+                AgentEvent::AgentConfigured(AgentConfigured {
                     by: Actor::Agent("@nick.bot".parse().unwrap()),
                     policy: None,
                     self_service: None,
+                    hold_runs: None,
                     attention: Some(AttentionLevel::Dnd),
                     attention_until: Some(TimestampMs(1_700_000_000_000)),
                     profile: ProfileChange::default(),
@@ -472,6 +490,7 @@ mod tests {
                     by: Actor::Operator,
                     policy: None,
                     self_service: None,
+                    hold_runs: None,
                     attention: None,
                     attention_until: None,
                     profile: described.clone(),

@@ -32,6 +32,8 @@ pub struct AgentState {
     allowlist: BTreeSet<AllowEntry>,
     blocks: BTreeMap<AgentHandle, BlockedSince>,
     self_service: bool,
+    #[serde(default)]
+    hold_runs: bool,
     token: Option<TokenDigest>,
     profile: Profile,
     #[serde(default)]
@@ -113,6 +115,11 @@ impl AgentState {
     pub fn configures_itself(&self) -> bool {
         self.self_service
     }
+    /// Whether runs that others ask for wait until a person of its owner releases them.
+    #[must_use]
+    pub fn holds_runs(&self) -> bool {
+        self.hold_runs
+    }
     /// What it says of itself.
     #[must_use]
     pub fn profile(&self) -> &Profile {
@@ -172,6 +179,7 @@ impl AgentState {
             AgentEvent::AgentConfigured(event) => {
                 self.policy = event.policy.unwrap_or(self.policy);
                 self.self_service = event.self_service.unwrap_or(self.self_service);
+                self.hold_runs = event.hold_runs.unwrap_or(self.hold_runs);
                 if let Some(change) = event.attention() {
                     self.attention = change.after(self.attention, at);
                 }

@@ -25,8 +25,14 @@ use crate::{
     wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent},
 };
 
-const BAD_CHANGES: &[&str] =
-    &["invalid_json", "invalid_body", "invalid_policy", "invalid_self_service", "invalid_attention"];
+const BAD_CHANGES: &[&str] = &[
+    "invalid_json",
+    "invalid_body",
+    "invalid_policy",
+    "invalid_self_service",
+    "invalid_hold_runs",
+    "invalid_attention",
+];
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
 where
@@ -68,11 +74,16 @@ where
         ),
         Operation::new(one("agent.get", Method::GET, ONE, "Show an agent").reply::<AgentView>(), get),
         Operation::new(
-            one("agent.update", Method::PATCH, ONE, "Change an agent's policy, self_service or profile")
-                .request::<AgentChanges>()
-                .reply::<AgentView>()
-                .errors(Class::Malformed, BAD_CHANGES)
-                .errors(Class::Malformed, super::BAD_PROFILE),
+            one(
+                "agent.update",
+                Method::PATCH,
+                ONE,
+                "Change an agent's policy, self_service, hold_runs or profile",
+            )
+            .request::<AgentChanges>()
+            .reply::<AgentView>()
+            .errors(Class::Malformed, BAD_CHANGES)
+            .errors(Class::Malformed, super::BAD_PROFILE),
             update,
         ),
         Operation::new(
@@ -216,10 +227,10 @@ async fn update(
 ) -> Result<Json<AgentView>, AccountRefusal> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let AgentChanges { policy, self_service, attention, attention_until, profile } =
+    let AgentChanges { policy, self_service, hold_runs, attention, attention_until, profile } =
         AgentChanges::read(&Fields::of(&body)?)?;
     let attention = attention.map(|level| AttentionChange { level, until: attention_until });
-    let change = AgentEdit::Configure(Settings { policy, self_service, attention, profile });
+    let change = AgentEdit::Configure(Settings { policy, self_service, hold_runs, attention, profile });
     let known = edit(&accounts, principal, known.handle, change).await?;
     Ok(Json(AgentView::from(&known)))
 }

@@ -24,6 +24,9 @@ pub struct Agent {
     /// Whether it may change its own trust.
     #[serde(default)]
     pub self_service: Option<bool>,
+    /// Whether runs that others ask for wait for a person of its owner.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold_runs: bool,
     /// When it was made.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
@@ -119,6 +122,9 @@ pub struct ChangeAgent {
     /// Whether it may change its own trust.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
+    /// Whether runs that others ask for wait for a person of its owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_runs: Option<bool>,
     /// Its name for people; null, `Some(None)`, removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<Option<String>>,

@@ -150,6 +150,9 @@ pub struct RunReport {
     pub agent: String,
     /// Where it stands.
     pub status: RunStatus,
+    /// Whether it waits until a person of the agent's owner releases it.
+    #[serde(default)]
+    pub held: bool,
     /// How it ended.
     #[serde(default)]
     pub finish_reason: Option<FinishReason>,

@@ -47,7 +47,7 @@ export async function subscribe(name) {
   const made = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) });
   const part = (/** @type {PushEncryptionKeyName} */ which) => text(made.getKey(which) ?? new ArrayBuffer(0));
   const target = { kind: 'web_push', endpoint: made.endpoint, p256dh: part('p256dh'), auth: part('auth') };
-  const { subscription } = await post('/notifications', { target, name });
+  const { subscription } = await post('/notifications', { target, name, ...(me.value?.person ? { person: me.value.person } : {}) });
   localStorage.setItem(place(), subscription.subscription_id);
 }
 

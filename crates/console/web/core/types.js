@@ -8,7 +8,7 @@
  *   data: Record<string, any>}} WatchEvent
  * @typedef {'working' | 'waiting' | 'idle' | 'gone'} AgentState
  * @typedef {{handle: string, kind: string, display_name: string | null, state: AgentState, since: number | null, unread: number,
- *   oldest_unread_at: number | null, sessions_active: number, runs_active: number, runs_waiting: number}} AgentNow
+ *   oldest_unread_at: number | null, delivered_to: number, seen_to: number, acknowledged_to: number, sessions_active: number, runs_active: number, runs_waiting: number}} AgentNow
  * @typedef {{accepted: number, delivered: number, shown: number, in_context: number, expired: number}} DeliveryCounts
  * @typedef {{agents: AgentNow[], counts: {messages_today: number, runs_today: number, runs_failed_today: number},
  *   waiting: {count: number, oldest_at: number | null}, delivery?: DeliveryCounts}} Overview
@@ -23,7 +23,7 @@
  * @typedef {{id: string, state: string, topic?: string | null, participants: Participant[], created_at: number,
  *   ended_at?: number | null}} Session
  * @typedef {{handle: string, kind: string, tokens_issued: number, display_name: string, description: string | null, policy: 'allowlist' | 'open',
- *   allowlist: string[], visibility: string, self_service: boolean, card_body: string | null, created_at: number}} Agent
+ *   allowlist: string[], visibility: string, self_service: boolean, hold_runs?: boolean, card_body: string | null, created_at: number}} Agent
  * @typedef {{name: string, purpose: string, handle: string, stopped?: boolean, instances?: number, operations?: any[],
  *   tools?: any[]}} Runner
  * @typedef {{thread_id: string, agent: string, created_at: string, updated_at: string, runs: string[], title?: string}} Thread

@@ -33,6 +33,9 @@ pub(crate) struct Subscription {
     /// Of which agents; of all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) agents: Vec<AgentHandle>,
+    /// Whose it is: what is given to another person is left out. Everybody's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) person: Option<AgentHandle>,
     /// What presses less is left out.
     pub(crate) min_urgency: Urgency,
     /// When nothing is sent.

@@ -168,6 +168,7 @@ fn changed(mut one: Subscription, change: &SubscriptionChange) -> Subscription {
         events,
         kinds,
         agents,
+        person,
         min_urgency,
         quiet,
         digest_minutes,
@@ -181,6 +182,7 @@ fn changed(mut one: Subscription, change: &SubscriptionChange) -> Subscription {
     one.events = events.unwrap_or(one.events);
     one.kinds = kinds.unwrap_or(one.kinds);
     one.agents = agents.unwrap_or(one.agents);
+    one.person = person.unwrap_or(one.person);
     one.min_urgency = min_urgency.unwrap_or(one.min_urgency);
     one.quiet = quiet.unwrap_or(one.quiet);
     one.digest_minutes = digest_minutes.unwrap_or(one.digest_minutes);
@@ -195,8 +197,9 @@ pub(crate) mod tests {
     use super::*;
     use crate::{
         message::tests::notice,
-        wire::{Event, Notice, Urgency},
+        wire::{Event, Notice, RequestSummary, Urgency},
     };
+    use plenary_kernel::AgentHandle;
 
     pub(crate) fn subscription() -> Subscription {
         Subscription {
@@ -207,6 +210,7 @@ pub(crate) mod tests {
             events: vec![Event::Created],
             kinds: Vec::new(),
             agents: Vec::new(),
+            person: None,
             min_urgency: Urgency::Low,
             quiet: None,
             digest_minutes: None,
@@ -278,6 +282,13 @@ pub(crate) mod tests {
         let kinds = vec![plenary_requests::Kind::Review];
         assert!(!Subscription { kinds, ..one.clone() }.wants(Event::Created, &about));
         let agents = vec!["@ann.codex".parse().unwrap()];
-        assert!(!Subscription { agents, ..one }.wants(Event::Created, &about));
+        assert!(!Subscription { agents, ..one.clone() }.wants(Event::Created, &about));
+        let handle = |text: &str| Some(text.parse::<AgentHandle>().unwrap());
+        let bobs = Subscription { person: handle("@ann.bob"), ..one.clone() };
+        for (to, hears) in [(None, true), (Some("@ann.bob"), true), (Some("@ann.cleo"), false)] {
+            let about = RequestSummary { to: to.and_then(handle), ..about.clone() };
+            assert_eq!(bobs.wants(Event::Created, &about), hears, "{to:?}");
+            assert!(one.wants(Event::Created, &about), "{to:?}");
+        }
     }
 }

@@ -50,6 +50,12 @@ impl Subscription {
             && self.events.contains(&event)
             && (self.kinds.is_empty() || self.kinds.contains(&about.kind))
             && (self.agents.is_empty() || self.agents.contains(&about.from))
+            && self.is_for(about)
             && self.min_urgency <= about.urgency
+    }
+
+    /// Whether it is not given to another person than the one whose subscription this is.
+    fn is_for(&self, about: &RequestSummary) -> bool {
+        self.person.is_none() || about.to.is_none() || self.person == about.to
     }
 }

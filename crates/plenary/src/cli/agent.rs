@@ -59,6 +59,13 @@ pub(crate) enum Setting {
         handle: AgentHandle,
         switch: Switch,
     },
+    /// Hold runs that agents and people of other owners ask an agent for, until a person of its owner releases them
+    #[command(after_help = "Example:\n  plenary agent hold-runs @nick.assistant on")]
+    HoldRuns {
+        /// The agent
+        handle: AgentHandle,
+        switch: Switch,
+    },
     /// Add to an agent's allowlist
     #[command(after_help = "Example:\n  plenary agent allow @nick.assistant @ana.* @bob.helper")]
     Allow {
@@ -172,9 +179,9 @@ pub(crate) struct Add {
 /// On or off.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Switch {
-    /// The agent may change its own trust.
+    /// From now on.
     On,
-    /// The agent may not change its own trust.
+    /// No longer.
     Off,
 }
 
@@ -192,6 +199,7 @@ impl Setting {
             | Self::Dismiss(AgentArgument { handle })
             | Self::Policy { handle, .. }
             | Self::SelfService { handle, .. }
+            | Self::HoldRuns { handle, .. }
             | Self::Allow { handle, .. }
             | Self::Disallow { handle, .. }
             | Self::Block(Pair { handle, .. })
@@ -245,6 +253,10 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         Setting::SelfService { handle, switch } => {
             let self_service = Some(matches!(switch, Switch::On));
             change(context, &client, &handle, ChangeAgent { self_service, ..ChangeAgent::default() }).await
+        }
+        Setting::HoldRuns { handle, switch } => {
+            let hold_runs = Some(matches!(switch, Switch::On));
+            change(context, &client, &handle, ChangeAgent { hold_runs, ..ChangeAgent::default() }).await
         }
         Setting::Allow { handle, entries } => {
             let reply = client.allow(&handle, &entries).await?;

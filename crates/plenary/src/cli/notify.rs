@@ -52,6 +52,9 @@ pub(crate) struct ChannelArgs {
     /// Only requests of these agents
     #[arg(long, value_delimiter = ',')]
     agents: Option<Vec<String>>,
+    /// The person whose subscription it is: what is given to another person is left out; `everybody` for nobody's own
+    #[arg(long, value_name = "@OWNER.NAME")]
+    person: Option<String>,
     /// Only requests with at least this urgency: low, normal or high
     #[arg(long, value_name = "URGENCY")]
     min_urgency: Option<String>,
@@ -143,8 +146,19 @@ pub(crate) enum Command {
 impl ChannelArgs {
     /// As members of a body. What is to be taken away is `null`.
     fn members(self) -> Result<Map<String, Value>, Failure> {
-        let Self { name, events, kinds, agents, min_urgency, quiet, time_zone, digest_minutes, enabled } =
-            self;
+        let Self {
+            name,
+            events,
+            kinds,
+            agents,
+            person,
+            min_urgency,
+            quiet,
+            time_zone,
+            digest_minutes,
+            enabled,
+        } = self;
+        let person = person.map(|person| if person == "everybody" { Value::Null } else { person.into() });
         let quiet = match quiet.as_deref() {
             None => None,
             Some("none") => Some(Value::Null),
@@ -164,6 +178,7 @@ impl ChannelArgs {
             ("events", events.map(Value::from)),
             ("kinds", kinds.map(Value::from)),
             ("agents", agents.map(Value::from)),
+            ("person", person),
             ("min_urgency", min_urgency.map(Value::from)),
             ("quiet", quiet),
             ("digest_minutes", digest),
@@ -315,6 +330,9 @@ fn show(context: &Context, one: &Value) -> Result<(), Failure> {
         if !words.is_empty() {
             out.line(&format!("only {name}: {words}"))?;
         }
+    }
+    if one["person"].is_string() {
+        out.line(&format!("not what is given to others than {}", text(one, "person")))?;
     }
     if one["quiet"].is_object() {
         let quiet = &one["quiet"];

@@ -403,8 +403,14 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
     context.answer(&reply, |_| Ok(context.out.line(&format!("{how} {id}"))?))
 }
 
+/// How long a request still waits, if it has a deadline.
+pub(crate) fn deadline(request: &Value, now: TimestampMs) -> Option<String> {
+    let left = request["deadline_at"].as_u64()?.saturating_sub(now.0);
+    Some(if left == 0 { "over".to_owned() } else { format!("in {}", span(left)) })
+}
+
 async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Result<(), Failure> {
-    let mut table = Table::new(&["REQUEST", "KIND", "FROM", "SINCE", "TITLE"]);
+    let mut table = Table::new(&["REQUEST", "KIND", "FROM", "SINCE", "DEADLINE", "TITLE"]);
     let mut cursor = None::<String>;
     loop {
         let reply = client.requests(query, cursor.as_deref()).await?;
@@ -417,6 +423,7 @@ async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Resu
                 &text("kind"),
                 &text("from"),
                 &since.unwrap_or_default(),
+                &deadline(request, now()).unwrap_or_else(|| "-".to_owned()),
                 &text("title"),
             ]);
         }

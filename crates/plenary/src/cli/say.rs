@@ -29,6 +29,9 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
     if let Some(on) = agent.self_service {
         out.line(&format!("self-service  {}", if on { "on" } else { "off" }))?;
     }
+    if agent.hold_runs {
+        out.line("runs          of others are held until a person of its owner releases them")?;
+    }
     for (name, said) in [
         ("name        ", &agent.display_name),
         ("description ", &agent.description),

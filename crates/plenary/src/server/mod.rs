@@ -25,7 +25,7 @@ use plenary_accounts::{Seed, SeedReport, TokenDigest};
 use plenary_context::Indexes;
 use plenary_edge::{Listener, Metrics};
 use plenary_hub::CloseReason;
-use plenary_log::Fault;
+use plenary_log::{AppendMetrics, Fault};
 use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -88,6 +88,10 @@ impl Server {
         }
 
         let metrics = metrics(&telemetry);
+        let AppendMetrics { duration, waiting } = rooms.log.metrics().clone();
+        let help = "Time from an append to the log to its outcome, after the commit";
+        metrics.register("log_append_duration_seconds", help, duration);
+        metrics.register("log_appends_waiting", "Appends to the log that wait for their outcome", waiting);
         rooms.served.iter().for_each(|room| room.register(&metrics));
         let listener = listener(&settings)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));

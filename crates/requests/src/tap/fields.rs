@@ -209,7 +209,13 @@ fn input(html: &mut String, Field { name, says, kind, is_required }: &Field) {
             all + "</fieldset>"
         }
     };
-    let _ = write!(html, "<p>{shown}</p>");
+    // A paragraph cannot contain a group of fields.
+    let _ = match kind {
+        FieldKind::Choices(..) => write!(html, "{shown}"),
+        FieldKind::Text(_) | FieldKind::Number { .. } | FieldKind::Truth | FieldKind::Choice(_) => {
+            write!(html, "<p>{shown}</p>")
+        }
+    };
 }
 
 #[cfg(test)]
@@ -256,6 +262,20 @@ mod tests {
             "{html}"
         );
         assert_eq!(said(&view, "answer=edit&arg.branch=main"), Ok(json!({"branch": "main"})));
+    }
+
+    #[test]
+    fn given_a_form_with_several_choices_then_their_group_is_in_no_paragraph() {
+        let form = json!({"type": "object", "properties": {
+            "where": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+            "why": {"type": "string"},
+        }});
+        let form = form.as_object().cloned();
+        let html = shown(&RequestView { form, ..view("question", &json!({})) }).unwrap();
+        assert!(html.contains("</fieldset>") && html.contains("name=\"arg.why\""), "{html}");
+        for paragraph in html.split("<p>").skip(1) {
+            assert!(!paragraph.split("</p>").next().unwrap().contains("fieldset"), "{html}");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn a_thread_is_gone_on_with_by_who_may_see_it() {
 
 #[test]
 fn sc_8_whom_the_agent_admits_no_more_begins_and_answers_nothing_but_may_stop_what_it_began() {
-    let shut = CallerStanding { holds: true, is_admitted: false };
+    let shut = CallerStanding { is_admitted: false, ..ADMITTED };
     let mut thread = Thread::default();
     assert_eq!(thread.start_standing("@a.b", true, shut), Err(Rejection::AgentNotFound));
     let run = thread.start().run;
@@ -78,6 +78,44 @@ fn a_thread_is_its_agents_under_the_name_with_which_it_once_came_by_itself() {
         }
         assert_eq!(thread.start_by("@a.b", false, true).map(drop), answer, "{name}");
     }
+}
+
+#[test]
+fn given_a_run_that_is_held_then_it_begins_once_when_it_is_released() {
+    let mut thread = Thread::default();
+    let held = thread.start_held();
+    assert!(held.held && !held.started);
+    assert_eq!(thread.kinds(), ["RunQueued"]);
+    assert_eq!(thread.settle_held(held.run, true).started, Some(held.run));
+    assert_eq!(thread.settle_held(held.run, true).started, None);
+    assert_eq!(thread.settle_held(held.run, false).started, None);
+    assert_eq!(thread.kinds(), ["RunQueued", "RunReleased", "RunStarted"]);
+}
+
+#[test]
+fn given_a_run_that_is_held_when_it_is_refused_then_it_is_over_and_the_others_went_before_it() {
+    let mut thread = Thread::default();
+    let held = thread.start_held();
+    let next = thread.start();
+    assert!(next.started, "nothing waits for a run that is held");
+    assert_eq!(thread.end(next.run, RunEnd::with("a")).started, None);
+    assert_eq!(ends(&thread)[0].2, Leaves::Idle);
+    thread.settle_held(held.run, false);
+    assert_eq!(thread.state.run(held.run).unwrap().status, RunStatus::Canceled);
+    assert_eq!(thread.settle_held(held.run, true).started, None);
+}
+
+#[test]
+fn given_an_active_run_when_a_held_one_is_released_then_it_has_its_turn() {
+    let mut thread = Thread::default();
+    let held = thread.start_held();
+    let active = thread.start();
+    assert_eq!(thread.settle_held(held.run, true).started, None);
+    assert_eq!(thread.end(active.run, RunEnd::with("a")).started, Some(held.run));
+    // What is held is canceled by whoever asked for it, too.
+    let other = thread.start_held();
+    assert_eq!(thread.cancel_standing("@a.b", Some(other.run), ADMITTED), Ok(other.run));
+    assert_eq!(thread.settle_held(other.run, true).started, None);
 }
 
 #[test]

@@ -71,7 +71,10 @@ fn check(state: &ThreadState, events: &[ThreadEvent]) {
                 ThreadEvent::EventEmitted(event) => vec![event.id],
                 ThreadEvent::RunCompleted(event) => vec![event.id],
                 ThreadEvent::QueuedRunCanceled(_) => vec![1, 2],
-                ThreadEvent::RunQueued(_) | ThreadEvent::RunResumed(_) | ThreadEvent::CancelRequested(_) => {
+                ThreadEvent::RunQueued(_)
+                | ThreadEvent::RunReleased(_)
+                | ThreadEvent::RunResumed(_)
+                | ThreadEvent::CancelRequested(_) => {
                     vec![]
                 }
             })
@@ -102,6 +105,7 @@ fn is_busy(events: &[ThreadEvent]) -> bool {
         ThreadEvent::RunCompleted(event) => event.leaves != Leaves::Idle,
         ThreadEvent::QueuedRunCanceled(event) => busy && !event.idle,
         ThreadEvent::RunQueued(_)
+        | ThreadEvent::RunReleased(_)
         | ThreadEvent::EventEmitted(_)
         | ThreadEvent::RunResumed(_)
         | ThreadEvent::CancelRequested(_) => busy,

@@ -8,7 +8,7 @@ use plenary_log::{NewEvent, StoredEvent, StreamName};
 use crate::{
     event::{
         Artifact, EventEmitted, Interrupt, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued,
-        RunStarted, RunTrace, ThreadEvent,
+        RunReleased, RunStarted, RunTrace, ThreadEvent,
     },
     id::RunId,
     runner::{EventKind, FinishReason, Role},
@@ -43,8 +43,10 @@ fn asked() -> Vec<Sample> {
         payer: None,
         opens,
         trace: None,
+        held: false,
         request: request.clone(),
     };
+    let held = RunQueued { opens: None, held: true, ..queued.clone() };
     let parent = Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into());
     let trace =
         RunTrace { parent, answers: None, session: Some("s".into()), sender: Some("@a.c".parse().unwrap()) };
@@ -53,6 +55,18 @@ fn asked() -> Vec<Sample> {
     let asked = Interrupt { run, by, question: None, request };
     let answered = Interrupt { question: Some(Version(3)), ..asked.clone() };
     vec![
+        (
+            ThreadEvent::RunQueued(held),
+            "RunQueued",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"held":true}"#,
+            INPUT,
+        ),
+        (
+            ThreadEvent::RunReleased(RunReleased { run }),
+            "RunReleased",
+            r#"{"run":"00000000-0007-7000-8000-000000000000"}"#,
+            "",
+        ),
         (
             ThreadEvent::RunQueued(queued),
             "RunQueued",
@@ -173,7 +187,7 @@ fn ended() -> Vec<Sample> {
     };
     let lost = RunCompleted { lost: true, ..failed.clone() };
     let rejected = RunCompleted { rejected: true, ..failed.clone() };
-    let canceled = QueuedRunCanceled { run: run(), depth: 1, by: by(), idle: false };
+    let canceled = QueuedRunCanceled { run: run(), depth: 1, by: by(), idle: false, held: false };
     vec![
         (
             ThreadEvent::RunCompleted(completed),
@@ -197,6 +211,12 @@ fn ended() -> Vec<Sample> {
             ThreadEvent::RunCompleted(failed),
             "RunCompleted",
             r#"{"run":"00000000-0007-7000-8000-000000000000","id":3,"depth":1,"finish_reason":"error","why":"no","has_result":false,"leaves":"next"}"#,
+            "",
+        ),
+        (
+            ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { held: true, ..canceled.clone() }),
+            "QueuedRunCanceled",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","depth":1,"by":"@a.b","idle":false,"held":true}"#,
             "",
         ),
         (

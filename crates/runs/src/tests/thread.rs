@@ -9,8 +9,8 @@ use plenary_kernel::{Stamp, TimestampMs, Version};
 use crate::{
     access::Gate,
     command::{
-        Caller, CancelAll, CancelRun, Progress, ProgressReceipt, Request, ResumeRun, RunStart, StartRun,
-        TakeOver,
+        Caller, CancelAll, CancelRun, Progress, ProgressReceipt, Request, ResumeRun, RunStart, SettleHeld,
+        StartRun, TakeOver,
     },
     decide::{self, CallerStanding, Rejection},
     event::ThreadEvent,
@@ -29,7 +29,7 @@ pub(super) struct Thread {
 }
 
 /// Whose token is valid, and whose runs the agent takes.
-pub(super) const ADMITTED: CallerStanding = CallerStanding { holds: true, is_admitted: true };
+pub(super) const ADMITTED: CallerStanding = CallerStanding { holds: true, is_admitted: true, is_held: false };
 
 pub(super) fn caller(who: &str) -> Caller {
     let by: Actor = who.parse().unwrap();
@@ -59,7 +59,7 @@ impl Thread {
     }
 
     pub(super) fn start_by(&mut self, who: &str, is_new: bool, holds: bool) -> Result<RunStart, Rejection> {
-        self.start_standing(who, is_new, CallerStanding { holds, is_admitted: true })
+        self.start_standing(who, is_new, CallerStanding { holds, ..ADMITTED })
     }
 
     pub(super) fn start_standing(
@@ -89,6 +89,18 @@ impl Thread {
     pub(super) fn start(&mut self) -> RunStart {
         let is_new = self.state.opened.is_none();
         self.start_by("@a.b", is_new, true).unwrap()
+    }
+
+    /// A run that waits for a person.
+    pub(super) fn start_held(&mut self) -> RunStart {
+        let is_new = self.state.opened.is_none();
+        self.start_standing("@a.b", is_new, CallerStanding { is_held: true, ..ADMITTED }).unwrap()
+    }
+
+    pub(super) fn settle_held(&mut self, run: RunId, released: bool) -> ProgressReceipt {
+        let command = SettleHeld { run, released, node: "0".into() };
+        let decided = decide::settle_held(&self.state, &command);
+        self.take(decided).unwrap()
     }
 
     pub(super) fn progress(

@@ -88,7 +88,8 @@ fn sc_14_sc_26_the_end_has_its_reason_and_one_string() {
     let own = json!({"finish_reason": "error", "error": "no", "rejected": true});
     assert_eq!(wired(&ThreadEvent::RunCompleted(rejected)), [based(3, "RunCompleted", "system", own)]);
     let by = "operator".parse().unwrap();
-    let canceled = ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run, depth: 1, by, idle: true });
+    let canceled =
+        ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run, depth: 1, by, idle: true, held: false });
     assert_eq!(
         wired(&canceled),
         [

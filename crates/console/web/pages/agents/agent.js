@@ -11,6 +11,7 @@ import { Markdown } from '../../parts/markdown.js';
 import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
+import { Coding } from './coding.js';
 import { Policy } from './policy.js';
 import { Simulator } from './simulator.js';
 
@@ -22,7 +23,7 @@ export function Agent({ agent, now, all }) {
     <header class="agent-head">
       <div><h2 id="agent-title"><${Handle} handle=${handle} /></h2>
         <p class="lead">${agent.display_name !== handle ? html`<${Text} text=${agent.display_name} />` : null}${agent.description ? html`. <${Text} text=${agent.description} />` : null}</p></div>
-      ${now ? html`<p class="big-state"><${Mark} state=${now.state} /> ${now.state} ${now.since ? html`<span class="aside">since <${Age} at=${now.since} /></span>` : null}</p>` : null}
+      ${now ? html`<p class="big-state"><${Mark} state=${now.state} /> ${now.state} ${now.since ? html`<span class="aside">${now.state === 'gone' ? 'last seen' : 'since'} <${Age} at=${now.since} /></span>` : null}</p>` : null}
     </header>
     ${now ? html`<dl class="gauges">
       <div><dd class="num">${now.unread}</dd><dt>unread${now.oldest_unread_at ? html`, oldest <${Age} at=${now.oldest_unread_at} />` : ''}</dt></div>
@@ -33,6 +34,7 @@ export function Agent({ agent, now, all }) {
     <${Policy} agent=${agent} all=${all} />
     <${Simulator} agent=${agent} all=${all} />
     ${agent.card_body ? html`<section class="block"><h3>Card</h3><${Markdown} text=${agent.card_body} /></section>` : null}
+    <${Coding} key=${handle} handle=${handle} />
     <${Hosts} handle=${handle} />
     <section class="block"><h3>Account</h3>
       <dl class="facts"><div><dt>Since</dt><dd>${date(agent.created_at)}</dd></div><div><dt>Seen by</dt><dd>${agent.visibility === 'public' ? 'everybody' : 'those who may reach it'}</dd></div></dl>
@@ -83,14 +85,15 @@ function Dangerous({ agent }) {
     }
     ask('');
   };
-  const self = async () => {
+  const set = async (/** @type {object} */ change) => {
     try {
-      await patch(path, { self_service: !agent.self_service });
+      await patch(path, change);
     } catch (error) {
       sayFailure(error);
     }
   };
-  return html`<p><label><input type="checkbox" checked=${agent.self_service} disabled=${!mayWrite()} onChange=${self} />${' '}It may change its own policy and profile</label></p>
+  return html`<p><label><input type="checkbox" checked=${agent.self_service} disabled=${!mayWrite()} onChange=${() => set({ self_service: !agent.self_service })} />${' '}It may change its own policy and profile</label></p>
+    <p><label><input type="checkbox" checked=${agent.hold_runs ?? false} disabled=${!mayWrite()} onChange=${() => set({ hold_runs: !agent.hold_runs })} />${' '}Runs that others ask for wait until a person accepts them</label></p>
     <p class="acts"><button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button><button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button></p>
     ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
       <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>

@@ -9,6 +9,7 @@ import { List } from '../../parts/list.js';
 import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Package } from './package.js';
+import { reasons, Why } from './why.js';
 
 const PAGE = 50;
 
@@ -33,21 +34,23 @@ export function Packages({ project, review }) {
     return all;
   };
   const packages = useResource(`packages:${project}:${q}:${review}`, read, ({ room }) => room === 'context', 1000);
+  const why = useResource(`why:${project}:${q}`, () => (q.length > 1 ? reasons(project, q) : Promise.resolve(new Map())), ({ room }) => room === 'context', 1000);
   const items = packages.data.value ?? [];
   const one = items.find(({ package_id }) => package_id === params.package) ?? (params.package ? { package_id: params.package } : items[0]);
   return html`<div class="columns">
     <section aria-label="Packages" class="column-list">
       <div class="filters"><input type="search" data-search placeholder="Words or meaning" aria-label="Search packages" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)} /></div>
       ${packages.error.value ? html`<p class="trouble">The packages cannot be read: ${packages.error.value.message}</p>` : null}
-      <${List} items=${items} height=${62} label="Packages" keyOf=${(/** @type {any} */ item) => item.package_id} selected=${one?.package_id ?? ''} select=${(/** @type {string} */ key) => refine({ params: { package: key, with: undefined } })}
-        empty=${packages.data.value ? (review ? 'Nothing awaits a review.' : 'None.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
+      <${List} items=${items} height=${q ? 84 : 62} label="Packages" keyOf=${(/** @type {any} */ item) => item.package_id} selected=${one?.package_id ?? ''} select=${(/** @type {string} */ key) => refine({ params: { package: key, with: undefined } })}
+        empty=${packages.data.value ? (review ? 'Nothing awaits a review.' : 'None.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} reason=${q ? why.data.value?.get(item.package_id) : undefined} />`} />
     </section>
     <section aria-label="The package" class="column-detail">${one ? html`<${Package} key=${one.package_id} project=${project} id=${one.package_id} />` : null}</section>
   </div>`;
 }
 
-/** @param {{one: any}} props */
-const Row = ({ one }) => html`<div class="session-row">
+/** @param {{one: any, reason?: import('./why.js').Reason}} props */
+const Row = ({ one, reason }) => html`<div class="session-row">
   <p class="row-title"><${Mark} state=${one.status} label /> <${Text} text=${one.title} /></p>
   <p class="row-foot"><span class="who-list"><${Text} text=${String(one.package_type).replaceAll('_', ' ')} /> · <${Handle} handle=${one.created_by?.id} plain /></span><span class="aside">${one.score === undefined ? html`<${Age} at=${one.created_at} />` : html`<span class="num" title="How well it fits">fit ${Number(one.score).toFixed(2)}</span>`}</span></p>
+  ${reason ? html`<${Why} reason=${reason} />` : null}
 </div>`;

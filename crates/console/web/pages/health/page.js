@@ -8,15 +8,12 @@ import { useResource } from '../../core/store.js';
 import { clock, span } from '../../core/time.js';
 import { liveness, place } from '../../core/watch.js';
 import { save } from '../../parts/download.js';
-import { Age, Mark } from '../../parts/marks.js';
-import { Handle, Text } from '../../parts/text.js';
+import { Mark } from '../../parts/marks.js';
+import { Text } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
-
-/** @param {string} text */
-const parse = (text) => text.split('\n').filter((line) => line && !line.startsWith('#')).map((line) => {
-  const cut = line.lastIndexOf(' ');
-  return { name: line.slice(0, cut), value: Number(line.slice(cut + 1)) };
-});
+import { Cursors } from './cursors.js';
+import { parse } from './samples.js';
+import { Writing } from './writing.js';
 
 const every = () => true;
 
@@ -27,7 +24,6 @@ export function Page() {
   const metrics = useResource('metrics', async () => (me.value?.role === 'operator' ? parse(await get('/metrics', { accept: 'text/plain' })) : []), every, 5000);
   const up = health.data.value;
   const own = me.value?.role === 'operator' ? undefined : usage.data.value;
-  const lagging = [...(overview.data.value?.agents ?? [])].filter(({ unread }) => unread).sort((a, b) => (a.oldest_unread_at ?? Infinity) - (b.oldest_unread_at ?? Infinity));
   const diagnosis = async () => {
     try {
       const whole = { at: new Date().toISOString(), health: up, usage: usage.data.value, overview: overview.data.value, stream: { ...liveness.value, place: place() }, metrics: metrics.data.value, browser: navigator.userAgent };
@@ -46,9 +42,9 @@ export function Page() {
       ${own ? html`<div><dd class="num">${own.stored_events.toLocaleString('en')}</dd><dt>events stored${own.stored_events_max ? `, of ${own.stored_events_max.toLocaleString('en')}` : ''}</dt></div>
       <div><dd class="num">${bytes(own.stored_bytes)}</dd><dt>stored${own.stored_bytes_max ? `, of ${bytes(own.stored_bytes_max)}` : ''}</dt></div>` : null}
     </dl>
-    <section class="panel spaced" aria-labelledby="lag"><h2 id="lag">Who lags <small>what was sent and not yet looked at</small></h2>
-      ${lagging.length ? html`<table class="table"><thead><tr><th scope="col">Agent</th><th scope="col" class="r">Unread</th><th scope="col" class="r">Oldest</th><th scope="col">State</th></tr></thead><tbody>${lagging.map((one) => html`<tr><th scope="row"><${Handle} handle=${one.handle} /></th><td class="r num">${one.unread}</td><td class="r num"><${Age} at=${one.oldest_unread_at} /></td><td><${Mark} state=${one.state} /> ${one.state}</td></tr>`)}</tbody></table>` : html`<p class="aside">Nobody.</p>`}</section>
-    ${me.value?.role === 'operator' ? html`<section class="panel spaced" aria-labelledby="owners"><h2 id="owners">What owners store</h2><table class="table"><thead><tr><th scope="col">Owner</th><th scope="col" class="r">Events</th><th scope="col" class="r">Bytes</th></tr></thead><tbody>${(usage.data.value?.owners ?? []).map((/** @type {any} */ one) => html`<tr><th scope="row"><${Text} text=${one.owner} /></th><td class="r num">${one.stored_events.toLocaleString('en')}</td><td class="r num">${bytes(one.stored_bytes)}</td></tr>`)}</tbody></table></section>
+    <section class="panel spaced" aria-labelledby="lag"><h2 id="lag">How far agents are <small>unread items, and positions in the log</small></h2><${Cursors} agents=${overview.data.value?.agents ?? []} /></section>
+    ${me.value?.role === 'operator' ? html`<section class="panel spaced" aria-labelledby="writing"><h2 id="writing">Commits and queues</h2><${Writing} samples=${metrics.data.value ?? []} /></section>
+      <section class="panel spaced" aria-labelledby="owners"><h2 id="owners">What owners store</h2><table class="table"><thead><tr><th scope="col">Owner</th><th scope="col" class="r">Events</th><th scope="col" class="r">Bytes</th></tr></thead><tbody>${(usage.data.value?.owners ?? []).map((/** @type {any} */ one) => html`<tr><th scope="row"><${Text} text=${one.owner} /></th><td class="r num">${one.stored_events.toLocaleString('en')}</td><td class="r num">${bytes(one.stored_bytes)}</td></tr>`)}</tbody></table></section>
       <section class="panel spaced" aria-labelledby="counters"><h2 id="counters">Counters</h2><div class="scroll-x counters" tabindex="0" role="region" aria-label="Counters, a table"><table class="table"><tbody>${(metrics.data.value ?? []).filter(({ name, value }) => value && !name.includes('_bucket')).slice(0, 300).map(({ name, value }) => html`<tr><th scope="row"><code>${name}</code></th><td class="r num">${value.toLocaleString('en')}</td></tr>`)}</tbody></table></div></section>` : null}
   </div>`;
 }

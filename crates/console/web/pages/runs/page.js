@@ -70,6 +70,6 @@ function Row({ one }) {
   const report = reportOf(one).value;
   return html`<div class="session-row">
     <p class="row-title"><${Mark} state=${report?.status ?? 'queued'} label /> <${Text} text=${titleOf(one, report)} /></p>
-    <p class="row-foot"><span class="who-list"><${Text} text=${one.name} />${report ? html` · ${report.status === 'error' ? html`<span class="bad-word">failed</span>` : report.status}` : ''}</span><span class="aside"><${Age} at=${one.at} /></span></p>
+    <p class="row-foot"><span class="who-list"><${Text} text=${one.name} />${report ? html` · ${report.status === 'error' ? html`<span class="bad-word">failed</span>` : report.held ? 'held' : report.status}` : ''}</span><span class="aside"><${Age} at=${one.at} /></span></p>
   </div>`;
 }

@@ -81,12 +81,12 @@ export function Run({ run, rerun }) {
       <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All runs</button></p>
       <div class="talk-title"><h2 id="run-title"><${Text} text=${titleOf(run, report)} /></h2>
         <div class="acts">${ended ? null : html`<button disabled=${!mayWrite()} onClick=${cancel}>Cancel</button>`}<button disabled=${!mayWrite() || !report} onClick=${again}>Ask again</button></div></div>
-      <p class="people">${status ? html`<span><${Mark} state=${status} /> <b>${status}</b></span>` : null} <span><${Text} text=${run.name} /></span> <span class="aside">began <${Age} at=${report?.created_at ?? run.at} suffix=" ago" />${ended && took ? `, took ${took < 1000 ? `${took} ms` : span(took)}` : ''}</span> <span class="aside"><code>${run.run_id}</code></span></p>
+      <p class="people">${status ? html`<span><${Mark} state=${status} /> <b>${report?.held ? 'held' : status}</b></span>` : null} <span><${Text} text=${run.name} /></span> <span class="aside">began <${Age} at=${report?.created_at ?? run.at} suffix=" ago" />${ended && took ? `, took ${took < 1000 ? `${took} ms` : span(took)}` : ''}</span> <span class="aside"><code>${run.run_id}</code></span></p>
     </header>
     <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Steps" onScroll=${() => { const node = box.current; if (node) near.current = node.scrollHeight - node.scrollTop - node.clientHeight < 60; }}>
       <ol class="steps">${steps(events).map((step) => html`<${Step} key=${step.id} step=${step} />`)}
         ${writing ? html`<li class="step text writing"><${Markdown} text=${writing} /></li>` : null}
-        ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">working …</li>`}</ol>
+        ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">${report?.held ? 'It waits until a person of the agent’s owner accepts it.' : 'working …'}</li>`}</ol>
     </div>
     ${waiting ? html`<${Answer} key=${waiting.id} asked=${waiting} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys }, { as: run.as })} />` : null}
   </article>`;

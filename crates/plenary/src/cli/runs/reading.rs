@@ -101,7 +101,8 @@ pub(super) async fn show(context: &Context, args: &OfRun) -> Result<(), Failure>
     let reply = super::client(context)?.run_report(&args.which.agent, &args.run).await?;
     context.answer(&reply, |run| {
         let out = context.out;
-        out.line(&format!("run {} of {}: {}", run.run_id, clean(&run.agent), run.status.as_str()))?;
+        let status = if run.held { "held until a person accepts it" } else { run.status.as_str() };
+        out.line(&format!("run {} of {}: {status}", run.run_id, clean(&run.agent)))?;
         out.line(&format!("  thread  {}", run.thread_id))?;
         out.line(&format!("  created {}, changed {}", clean(&run.created_at), clean(&run.updated_at)))?;
         let asked = run.request_keys.as_ref().map(|keys| keys.keys().cloned().collect::<Vec<_>>().join(", "));

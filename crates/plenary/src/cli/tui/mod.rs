@@ -180,6 +180,10 @@ async fn done(client: &Client, model: &mut Model, act: Act) -> Result<(), Failur
             }
             model.note = "taken back".to_owned();
         }
+        Act::Delegate(request, to) => {
+            client.delegate_request(&id(&request)?, &to).await?;
+            model.note = format!("given to {to}");
+        }
         Act::Snooze(request) => {
             client.snooze_request(&id(&request)?, now().0.saturating_add(SNOOZE_MS)).await?;
             model.note = "it comes back in an hour".to_owned();

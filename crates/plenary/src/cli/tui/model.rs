@@ -12,6 +12,8 @@ pub(super) const UNDO_SECONDS: u64 = 8;
 pub(super) const SNOOZE_MS: u64 = 3_600_000;
 /// Most characters that are typed.
 const TYPED_CHARS_MAX: usize = 8_000;
+/// For how many days a rule that is made here answers.
+const RULE_DAYS: u64 = 7;
 
 /// What is typed, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) enum TextEntry {
     Edit(String),
     /// Words.
     Respond(String),
+    /// The person to whom it is given.
+    Delegate(String),
 }
 
 /// The selected request has gone. No key acts on another one before a person has chosen it.
@@ -44,6 +48,8 @@ pub(super) enum Act {
     Undo(Vec<String>),
     /// Puts it off.
     Snooze(String),
+    /// Gives it to another person.
+    Delegate(String, String),
 }
 
 /// The page.
@@ -164,6 +170,8 @@ impl Model {
             KeyCode::Char('e') => self.begin_edit(),
             KeyCode::Char('r') => self.begin_respond(),
             KeyCode::Char('x') => self.pick(),
+            KeyCode::Char('A') => self.accept_always(),
+            KeyCode::Char('d') => self.begin_delegate(),
             KeyCode::Char('z') => match self.current() {
                 Some(request) => Act::Snooze(id_of(request).to_owned()),
                 None => Act::Nothing,
@@ -224,6 +232,27 @@ impl Model {
         Act::Nothing
     }
 
+    /// Accepts what is looked at, and with a rule whatever is like it: of this agent and this tool, in this directory.
+    fn accept_always(&mut self) -> Act {
+        let Some(request) = self.current() else { return Act::Nothing };
+        if request["allow"]["accept"] != true || !request["action"]["name"].is_string() {
+            return self.says("it takes no rule: that needs a tool that may be accepted");
+        }
+        let mut rule = json!({"agent": request["from"], "tool": request["action"]["name"], "expires_in_days": RULE_DAYS});
+        if request["directory"].is_string() {
+            rule["directory"] = request["directory"].clone();
+        }
+        let body = json!({"type": "accept", "version": request["version"], "undo_seconds": UNDO_SECONDS, "rule": rule});
+        Act::Answer(vec![(id_of(request).to_owned(), body)])
+    }
+
+    fn begin_delegate(&mut self) -> Act {
+        if self.current().is_some() {
+            self.typing = Some(TextEntry::Delegate("@".to_owned()));
+        }
+        Act::Nothing
+    }
+
     fn begin_respond(&mut self) -> Act {
         if !self.allows("respond") {
             return self.says("it takes no words");
@@ -235,7 +264,7 @@ impl Model {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
     fn typed(&mut self, code: KeyCode) -> Act {
         let Some(typing) = &mut self.typing else { return Act::Nothing };
-        let (TextEntry::Edit(text) | TextEntry::Respond(text)) = typing;
+        let (TextEntry::Edit(text) | TextEntry::Respond(text) | TextEntry::Delegate(text)) = typing;
         match code {
             KeyCode::Esc => self.typing = None,
             KeyCode::Backspace => drop(text.pop()),
@@ -259,6 +288,13 @@ impl Model {
             },
             TextEntry::Respond(text) if text.trim().is_empty() => return self.says("a reply needs words"),
             TextEntry::Respond(text) => (body["type"], body["text"]) = ("respond".into(), text.trim().into()),
+            TextEntry::Delegate(text) if text.trim().len() < 2 => {
+                return self.says("name a person, @OWNER.NAME");
+            }
+            TextEntry::Delegate(text) => {
+                self.typing = None;
+                return Act::Delegate(id, text.trim().to_owned());
+            }
         }
         self.typing = None;
         Act::Answer(vec![(id, body)])
@@ -324,6 +360,28 @@ pub(super) mod tests {
         let args = json!({"command": "cargo test"});
         let edit = json!({"type": "edit", "args": args, "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "}\n"), Act::Answer(vec![("a".into(), edit)]));
+    }
+
+    #[test]
+    fn a_request_is_given_to_another_person() {
+        let mut model = model(&["a"]);
+        assert_eq!(press(&mut model, "d\n"), Act::Nothing);
+        assert_eq!(model.note, "name a person, @OWNER.NAME");
+        assert_eq!(press(&mut model, "nick.bob\n"), Act::Delegate("a".into(), "@nick.bob".into()));
+        assert_eq!(model.typing, None);
+    }
+
+    #[test]
+    fn a_rule_is_made_from_an_answer_where_there_is_a_tool() {
+        let mut model = model(&["a"]);
+        let rule = json!({"agent": "@nick.cc", "tool": "Bash", "expires_in_days": RULE_DAYS, "directory": "/src/app"});
+        let body = json!({"type": "accept", "version": 1, "undo_seconds": UNDO_SECONDS, "rule": rule});
+        assert_eq!(press(&mut model, "A"), Act::Answer(vec![("a".into(), body)]));
+        let mut plain = request("b");
+        plain["action"] = Value::Null;
+        model.take(vec![request("a"), plain]);
+        assert_eq!(press(&mut model, "jA"), Act::Nothing);
+        assert_eq!(model.note, "it takes no rule: that needs a tool that may be accepted");
     }
 
     #[test]

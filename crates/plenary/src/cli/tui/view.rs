@@ -12,12 +12,14 @@ use ratatui::{
 use serde_json::Value;
 
 use super::model::{Model, TextEntry, id_of};
-use crate::out::{clean, span, utc};
+use crate::{
+    cli::requests::deadline,
+    out::{clean, span, utc},
+};
 
 /// From this width on the list and the request stand side by side.
 const WIDE: u16 = 90;
-const KEYS: &str =
-    "j k move · a accept · e edit · r respond · i ignore · x pick · z snooze 1 h · u undo · q quit";
+const KEYS: &str = "j k move · a accept · A always · e edit · r respond · i ignore · d delegate · x pick · z snooze 1 h · u undo · q quit";
 
 fn text(value: &Value) -> String {
     clean(value.as_str().unwrap_or_default()).into_owned()
@@ -54,7 +56,10 @@ fn draw_list(frame: &mut Frame<'_>, model: &Model, now: TimestampMs, area: Rect)
         let mark = if model.is_picked(id_of(request)) { "✓ " } else { "  " };
         let since =
             request["created_at"].as_u64().map(|at| span(now.0.saturating_sub(at))).unwrap_or_default();
-        let below = format!("  {} · {} · {since}", text(&request["from"]), text(&request["kind"]));
+        let mut below = format!("  {} · {} · {since}", text(&request["from"]), text(&request["kind"]));
+        if let Some(deadline) = deadline(request, now) {
+            below.push_str(&format!(" · ends {deadline}"));
+        }
         ListItem::new(vec![
             Line::raw(format!("{mark}{}", text(&request["title"]))),
             Line::styled(below, Style::default().add_modifier(Modifier::DIM)),
@@ -134,11 +139,13 @@ fn draw_foot(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     let below = match &model.typing {
         Some(TextEntry::Edit(_)) => "Enter sends the arguments · Esc leaves them",
         Some(TextEntry::Respond(_)) => "Enter sends the reply · Esc leaves it",
+        Some(TextEntry::Delegate(_)) => "Enter gives it to this person · Esc leaves it",
         None => KEYS,
     };
     let above = match &model.typing {
         Some(TextEntry::Edit(text)) => end_of(&format!("edit> {}_", clean(text)), area.width),
         Some(TextEntry::Respond(text)) => end_of(&format!("reply> {}_", clean(text)), area.width),
+        Some(TextEntry::Delegate(text)) => end_of(&format!("give to> {}_", clean(text)), area.width),
         None => clean(&model.note).into_owned(),
     };
     let above = match &model.typing {
@@ -214,6 +221,16 @@ mod tests {
         let page = drawn(&model, (140, 20));
         assert!(page.contains("@acme.bot asks @nick.cc for contact"), "{page}");
         assert!(page.contains("Given to @nick.mara"), "{page}");
+    }
+
+    #[test]
+    fn the_list_shows_when_a_request_ends() {
+        let mut urgent = request("ask_1");
+        urgent["deadline_at"] = 95_000.into();
+        let mut model = Model::default();
+        model.take(vec![urgent, request("ask_2")]);
+        let page = drawn(&model, (140, 16));
+        assert_eq!(page.matches("ends in 30 s").count(), 1, "{page}");
     }
 
     #[test]

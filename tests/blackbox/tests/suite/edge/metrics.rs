@@ -35,3 +35,23 @@ async fn metrics_may_be_opened() {
     let server = Server::builder().config("[metrics]\nopen = true\n").start().await;
     assert_eq!(metrics(&server, &[("X-Forwarded-For", "192.0.2.7")]).await.status, 200);
 }
+
+/// How the log is written: each append that was answered is counted with its time, and none waits afterwards.
+#[tokio::test]
+async fn appends_to_the_log_are_measured() {
+    let server = Server::start().await;
+    let value = async |name: &str| {
+        let text = metrics(&server, &[]).await.text();
+        let line =
+            text.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or_default().to_owned();
+        line.rsplit(' ').next().and_then(|number| number.parse::<f64>().ok()).expect("a number")
+    };
+    let before = value("plenary_log_append_duration_seconds_count").await;
+    server.agent("@nick.one").await;
+    assert!(value("plenary_log_append_duration_seconds_count").await > before);
+    assert!(value("plenary_log_append_duration_seconds_sum").await > 0.0);
+    blackbox::eventually("no append waits", || async {
+        (value("plenary_log_appends_waiting").await == 0.0).then_some(())
+    })
+    .await;
+}

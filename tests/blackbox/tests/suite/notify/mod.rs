@@ -173,6 +173,55 @@ async fn filters_leave_out_what_nobody_wants_to_hear_of() {
     assert_eq!(json_of(&house.taken(4).await[3])["data"]["request"]["title"], "on", "nothing before it");
 }
 
+/// A person's own subscription: what is given to somebody else is not told there, and what is given to the person later is.
+#[tokio::test]
+async fn what_is_given_to_one_person_is_told_to_that_person_and_not_to_another() {
+    let house = house("").await;
+    for handle in ["@nick.bob", "@nick.mara"] {
+        house.owner.post("/_admin/people", json!({"handle": handle})).await.ok(201);
+    }
+    let bobs = Collector::start().await;
+    let hook = |url: String| json!({"kind": "webhook", "url": format!("{url}/hook")});
+    let bob = json!({"target": hook(bobs.url()), "person": "@nick.bob"});
+    for person in ["@nick.cc", "@nick.nobody", "@acme.bob"] {
+        let wrong = json!({"target": hook(bobs.url()), "person": person});
+        house.owner.post("/notifications", wrong).await.refused(400, "invalid_person");
+    }
+    let (id, _) = house.subscribe(bob).await;
+    let mut mara = house.hook();
+    mara["person"] = "@nick.mara".into();
+    house.subscribe(mara).await;
+    let shown = house.owner.get(&format!("/notifications/{id}")).await.ok(200);
+    assert_eq!(shown["person"], "@nick.bob");
+    let asked = async |title: &str, to: Option<&str>| {
+        let mut body = json!({"kind": "permission", "title": title, "action": {"name": "Bash"}});
+        if let Some(to) = to {
+            body["to"] = to.into();
+        }
+        let made = house.agent.post("/requests", body).await.ok(201);
+        made["request_id"].as_str().expect("an id").to_owned()
+    };
+    asked("for bob", Some("@nick.bob")).await;
+    let later = asked("for mara", Some("@nick.mara")).await;
+    asked("for anybody", None).await;
+    let titles = |calls: Vec<Export>| {
+        let mut all: Vec<_> =
+            calls.iter().map(|call| json_of(call)["data"]["request"]["title"].to_string()).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(titles(taken(&bobs, 2).await), [r#""for anybody""#, r#""for bob""#]);
+    assert_eq!(titles(house.taken(2).await), [r#""for anybody""#, r#""for mara""#]);
+    house.owner.post(&format!("/requests/{later}/delegate"), json!({"to": "@nick.bob"})).await.ok(200);
+    assert_eq!(titles(taken(&bobs, 3).await), [r#""for anybody""#, r#""for bob""#, r#""for mara""#]);
+    let everybody = json!({"person": null});
+    let changed = house.owner.patch(&format!("/notifications/{id}"), everybody).await.ok(200);
+    assert_eq!(changed.get("person"), None);
+    asked("for mara again", Some("@nick.mara")).await;
+    assert_eq!(taken(&bobs, 4).await.len(), 4);
+    assert_eq!(house.taken(3).await.len(), 3, "what was given to another person is not told twice");
+}
+
 #[tokio::test]
 async fn a_test_says_what_came_of_it() {
     let house = house("").await;

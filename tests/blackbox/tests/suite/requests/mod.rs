@@ -2,6 +2,7 @@
 
 mod crash;
 mod forms;
+mod holds;
 mod hook;
 mod shapes;
 mod sources;

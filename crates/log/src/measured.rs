@@ -1,0 +1,60 @@
+//! How the writer does: the time from an append to its outcome, and the appends that wait for one.
+//! Must not know: what is appended.
+
+use std::time::Instant;
+
+use prometheus_client::metrics::{gauge::Gauge, histogram::Histogram};
+
+/// Upper bounds of the buckets, in seconds.
+const BOUNDS_S: [f64; 10] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
+
+/// The metrics of a log's writer. Cloning shares them.
+#[derive(Debug, Clone)]
+pub struct AppendMetrics {
+    /// Seconds from an append to its outcome; the number of appends is its count.
+    pub duration: Histogram,
+    /// Appends that wait for their outcome.
+    pub waiting: Gauge,
+}
+
+impl Default for AppendMetrics {
+    fn default() -> Self {
+        Self { duration: Histogram::new(BOUNDS_S), waiting: Gauge::default() }
+    }
+}
+
+/// One append; it waits until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    metrics: AppendMetrics,
+    since: Instant,
+}
+
+impl AppendMetrics {
+    pub(crate) fn begin(&self) -> Measured {
+        self.waiting.inc();
+        Measured { metrics: self.clone(), since: Instant::now() }
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        self.metrics.waiting.dec();
+        self.metrics.duration.observe(self.since.elapsed().as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_append_waits_until_it_has_its_outcome() {
+        let metrics = AppendMetrics::default();
+        let (one, other) = (metrics.begin(), metrics.begin());
+        drop(one);
+        assert_eq!(metrics.waiting.get(), 1);
+        drop(other);
+        assert_eq!(metrics.waiting.get(), 0);
+    }
+}

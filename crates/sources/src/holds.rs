@@ -1,0 +1,121 @@
+//! Runs that are held: an agent's owner wants people to decide about runs that others ask for. Accepted the run begins;
+//! ignored, or without an answer, it is canceled.
+//! Must not know: why a run is held.
+
+use plenary_accounts::Actor;
+use plenary_kernel::{AskId, TimestampMs, Version};
+use plenary_log::Fault;
+use plenary_requests::{
+    Allow, AnswerType, CONTENT_BYTES_MAX, Content, Detail, Kind, MakeRequest, OnTimeout, Source,
+    wire::{RequestView, SourceView},
+};
+use plenary_runs::{
+    event::RunQueued,
+    id::{RunId, ThreadId},
+    state::ThreadState,
+};
+use serde_json::{Value, json};
+
+use crate::{HOLD_MS, Sources, later::Share, sources::line};
+
+/// Of what the run is asked for so much is shown; the whole of it is in the run.
+const INPUT_CHARS_MAX: usize = CONTENT_BYTES_MAX / 8;
+
+/// The request of a run that is held, by where it was asked for.
+fn request_of(thread: ThreadId, queued: Version) -> AskId {
+    AskId::of_source(&format!("runs/{thread}/{}", queued.0))
+}
+
+/// What the run is asked for, as text.
+fn input(request: &[u8]) -> String {
+    let request: Value = serde_json::from_slice(request).unwrap_or_default();
+    let said = request.get("input").or_else(|| request.get("args")).unwrap_or(&request);
+    let text = said.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| serde_json::to_string_pretty(said).unwrap_or_default())
+}
+
+impl Sources {
+    /// A run was asked for and is held.
+    pub(crate) async fn run_held(
+        &self,
+        thread: ThreadId,
+        state: &ThreadState,
+        queued: &RunQueued,
+    ) -> Result<Option<Share>, Fault> {
+        let Some(run) = state.run(queued.run).filter(|run| run.held) else { return Ok(None) };
+        let agent = state.opened.as_ref().and_then(|opened| self.0.runs.agents().get(&opened.agent));
+        // Nobody can decide about what is not there any more.
+        let Some(agent) = agent else { return Ok(None) };
+        let sender = queued.trace.as_ref().and_then(|trace| trace.sender.clone());
+        let asker = match &queued.by {
+            Actor::Agent(by) if *by != agent.handle => Some(by.clone()),
+            Actor::Agent(_) => sender,
+            Actor::Operator | Actor::Owner(_) | Actor::Seed => None,
+        };
+        let stranger = queued.payer.clone().or_else(|| queued.by.owner());
+        let who = asker.as_ref().map_or_else(|| queued.by.to_string(), ToString::to_string);
+        let text: String = input(&queued.request).chars().take(INPUT_CHARS_MAX).collect();
+        let content = Content {
+            title: line(&format!("{who} asks {} for a run: {text}", agent.handle)),
+            on_behalf_of: asker,
+            action: None,
+            detail: Some(Detail { text: Some(text), ..Detail::default() }),
+            source: Some(SourceView {
+                room: "runs".into(),
+                id: format!("{thread}/{}", run.id),
+                url: Some(line(&format!("/agent/{}/get_run?run_id={}", agent.name(), run.id))),
+            }),
+            directory: None,
+            choices: Vec::new(),
+            form: None,
+        };
+        let command = MakeRequest {
+            source: Source::Server,
+            agent: agent.handle.clone(),
+            stranger,
+            kind: Kind::Hold,
+            to: None,
+            allow: Allow { accept: true, edit: false, respond: false, ignore: true },
+            deadline: Some(TimestampMs(self.0.requests.now().0.saturating_add(HOLD_MS))),
+            on_timeout: OnTimeout::Ignore,
+            tool: None,
+            directory: None,
+            told: false,
+            content: json!(content).to_string().into(),
+        };
+        self.ask(&request_of(thread, run.queued), command).await
+    }
+
+    /// A run that was held is over: its request needs no answer any more.
+    pub(crate) async fn held_run_over(
+        &self,
+        thread: ThreadId,
+        state: &ThreadState,
+        run: RunId,
+    ) -> Result<(), Fault> {
+        let Some(run) = state.run(run) else { return Ok(()) };
+        self.0.requests.give_up(&request_of(thread, run.queued)).await?;
+        Ok(())
+    }
+
+    /// Accepted the run begins, ignored it is canceled.
+    pub(crate) async fn answer_hold(&self, request: &RequestView) -> Result<(), Fault> {
+        let Some((thread, run)) = request.source.as_ref().and_then(|source| source.id.split_once('/')) else {
+            return Ok(());
+        };
+        let (Ok(thread), Ok(run)) = (thread.parse::<ThreadId>(), run.parse::<RunId>()) else { return Ok(()) };
+        let Some(answer) = &request.answer else { return Ok(()) };
+        self.0.runs.settle_held(thread, run, answer.answer == AnswerType::Accept).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_is_asked_for_is_text() {
+        assert_eq!(input(br#"{"type":"ChatRequest","input":"Deploy it"}"#), "Deploy it");
+        assert_eq!(input(br#"{"args":["a"]}"#), "[\n  \"a\"\n]");
+    }
+}

@@ -1,0 +1,135 @@
+//! Runs that are held: an owner lets a person decide about the runs that others ask its agents for.
+
+use blackbox::{Agent, Caller, Server, eventually};
+use serde_json::{Value, json};
+
+use super::{at, listed};
+
+const ECHO: &str = "@acme.echo";
+
+/// A server with the agent `echo` whose runs are held, its owner, and somebody of another owner.
+async fn holding() -> (Server, Caller, Agent) {
+    let config = "[agents.echo]\nowner = \"acme\"\npolicy = \"open\"\nkind = \"echo\"\n";
+    let server = Server::builder().config(config).start().await;
+    let rotated = server.operator().post_empty("/_admin/owners/acme/rotate-token").await.ok(200);
+    let owner = server.bearer(rotated["token"].as_str().expect("a token"));
+    let set = owner.patch(&format!("/_admin/agents/{ECHO}"), json!({"hold_runs": true})).await.ok(200);
+    assert_eq!(set["hold_runs"], true);
+    let stranger = server.agent("@nick.ann").await;
+    (server, owner, stranger)
+}
+
+/// Asks for a run; its id.
+async fn run(who: &Caller, input: &str) -> String {
+    let asked = who.post("/agent/echo/run", json!({"type": "ChatRequest", "input": input})).await;
+    assert_eq!(asked.status, 202, "{asked}");
+    asked.header("x-run-id").expect("the id of the run").to_owned()
+}
+
+async fn status(who: &Caller, run: &str) -> Value {
+    who.get(&format!("/agent/echo/runs/{run}")).await.ok(200)
+}
+
+async fn becomes(who: &Caller, run: &str, wanted: &str) -> Value {
+    eventually(&format!("{run} is {wanted}"), || async {
+        let found = status(who, run).await;
+        (found["status"] == wanted).then_some(found)
+    })
+    .await
+}
+
+fn id(request: &Value) -> &str {
+    request["request_id"].as_str().expect("an id")
+}
+
+async fn answer(owner: &Caller, request: &Value, answer: &str) {
+    let body = json!({"type": answer, "version": request["version"]});
+    owner.post(&at(id(request), "/answer"), body).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_run_that_a_stranger_asks_for_begins_when_a_person_accepts_it_over_a_crash() {
+    let (mut server, owner, stranger) = holding().await;
+    let held = run(&stranger, "Deploy it").await;
+    let seen = status(&stranger, &held).await;
+    assert_eq!((&seen["status"], &seen["held"]), (&json!("queued"), &json!(true)));
+    let page = listed(&owner, "hold", 1).await;
+    let request = &page["requests"][0];
+    assert_eq!((&request["from"], &request["on_behalf_of"]), (&json!(ECHO), &json!("@nick.ann")));
+    assert_eq!(request["title"], "@nick.ann asks @acme.echo for a run: Deploy it");
+    assert_eq!((&request["detail"]["text"], &request["on_timeout"]), (&json!("Deploy it"), &json!("ignore")));
+    let week = 7 * 24 * 60 * 60 * 1_000;
+    let lasts = request["deadline_at"].as_u64().expect("a deadline")
+        - request["created_at"].as_u64().expect("a time");
+    assert!(lasts.abs_diff(week) < 60_000, "{request}");
+    server.crash().await;
+    assert_eq!(status(&stranger, &held).await["held"], true);
+    assert_eq!(listed(&owner, "hold", 1).await["requests"][0]["request_id"], request["request_id"]);
+    answer(&owner, request, "accept").await;
+    let done = becomes(&stranger, &held, "completed").await;
+    assert_eq!((&done["result"], &done["held"]), (&json!("Deploy it"), &Value::Null));
+    server.crash().await;
+    let events = stranger.get(&format!("/agent/echo/get_events/{held}?since=0")).await.ok(200);
+    let begun =
+        events.as_array().expect("events").iter().filter(|event| event["type"] == "RunStarted").count();
+    assert_eq!(begun, 1, "{events}");
+    listed(&owner, "hold", 0).await;
+}
+
+#[tokio::test]
+async fn a_run_that_a_person_refuses_is_canceled_and_one_that_is_canceled_needs_no_answer() {
+    let (_server, owner, stranger) = holding().await;
+    let refused = run(&stranger, "one").await;
+    let page = listed(&owner, "hold", 1).await;
+    answer(&owner, &page["requests"][0], "ignore").await;
+    let over = becomes(&stranger, &refused, "canceled").await;
+    assert_eq!((&over["finish_reason"], &over["held"]), (&json!("canceled"), &Value::Null));
+    let canceled = run(&stranger, "two").await;
+    let page = listed(&owner, "hold", 1).await;
+    let body = json!({"type": "CancelRequest", "run_id": canceled});
+    assert_eq!(stranger.post("/agent/echo/run", body).await.status, 202);
+    becomes(&stranger, &canceled, "canceled").await;
+    listed(&owner, "hold", 0).await;
+    let late = json!({"type": "accept", "version": page["requests"][0]["version"]});
+    let late = owner.post(&at(id(&page["requests"][0]), "/answer"), late).await;
+    assert_eq!(late.status, 409, "{late}");
+    assert_eq!(status(&stranger, &canceled).await["status"], "canceled");
+}
+
+#[tokio::test]
+async fn runs_of_ones_own_and_runs_after_the_switch_are_not_held() {
+    let (server, owner, stranger) = holding().await;
+    let own = server.agent("@acme.own").await;
+    for who in [&*own, &owner, &server.operator()] {
+        let begun = run(who, "mine").await;
+        becomes(who, &begun, "completed").await;
+    }
+    let held = run(&stranger, "before").await;
+    let path = format!("/_admin/agents/{ECHO}");
+    owner.patch(&path, json!({"hold_runs": "yes"})).await.refused(400, "invalid_hold_runs");
+    stranger.patch(&path, json!({"hold_runs": false})).await.refused(404, "not_found");
+    owner.patch(&path, json!({"hold_runs": false})).await.ok(200);
+    let free = run(&stranger, "after").await;
+    becomes(&stranger, &free, "completed").await;
+    assert_eq!(status(&stranger, &held).await["held"], true);
+    answer(&owner, &listed(&owner, "hold", 1).await["requests"][0], "accept").await;
+    becomes(&stranger, &held, "completed").await;
+}
+
+/// What a stranger says in a session makes the agent run, too.
+#[tokio::test]
+async fn a_message_of_a_stranger_in_a_session_is_answered_once_a_person_accepts() {
+    let (server, owner, stranger) = holding().await;
+    let made = stranger.open(json!({"invite": [ECHO], "initial_message": {"content": "hello"}})).await;
+    let session = made["session_id"].as_str().expect("a session");
+    let page = listed(&owner, "hold", 1).await;
+    assert_eq!(page["requests"][0]["on_behalf_of"], "@nick.ann", "{page}");
+    let said = || async {
+        let events = stranger.history(session).await;
+        events.iter().filter(|event| event["payload"]["sender"] == ECHO).count()
+    };
+    assert_eq!(said().await, 0);
+    answer(&owner, &page["requests"][0], "accept").await;
+    eventually("the answer", || async { (said().await == 1).then_some(()) }).await;
+    drop(server);
+}
