@@ -68,6 +68,13 @@ impl Scope {
         Self { everywhere: Some(access), ..Self::default() }
     }
 
+    /// One room; none of [`SCOPED_ROOMS`] is nothing.
+    #[must_use]
+    pub fn of_room(room: &str, access: Access) -> Self {
+        let room = SCOPED_ROOMS.into_iter().find(|known| *known == room);
+        Self { rooms: room.into_iter().map(|room| (room, access)).collect(), ..Self::default() }
+    }
+
     /// Whether it is held to sessions or projects.
     #[must_use]
     pub fn is_held(&self) -> bool {

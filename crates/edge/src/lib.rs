@@ -24,6 +24,7 @@ mod openapi;
 mod operation;
 pub mod operations;
 mod origin;
+mod pages;
 mod peer;
 pub mod ranges;
 mod reader;

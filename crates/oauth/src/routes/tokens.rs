@@ -39,6 +39,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
              one of an agent, is exchanged for a narrower one; whatever is wrong with it is `invalid_request`, and the \
              description begins with a code.",
         )
+        .for_pages()
         .request_type(FORM)
         .reply::<Tokens>()
         .errors(Class::Malformed, CODES)
@@ -46,6 +47,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .errors(Class::TooLarge, &["invalid_request"]);
     let revoke = doc("oauth.revoke", Method::POST, "/oauth/revoke", "Give a token back")
         .description("A refresh token ends its grant. An unknown token gets the same answer.")
+        .for_pages()
         .request_type(FORM)
         .errors(Class::Malformed, &["invalid_request"])
         .errors(Class::TooLarge, &["invalid_request"]);
