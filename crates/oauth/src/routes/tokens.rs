@@ -19,7 +19,7 @@ use super::{FORM, OAuthError, doc, exchange, form};
 use crate::{
     client::{Client, document_url},
     code::{find, take, verifies},
-    consent::{Denial, asked_scope, resource_of},
+    consent::{Denial, asked_scope, is_within, resource_of},
     limits::ACCESS_MS_MAX,
     oauth::At,
     parameters::Parameters,
@@ -111,7 +111,7 @@ async fn for_code(
     if code.client_id != client_id || !is_redirect || !verifies(&code.challenge, verifier) {
         return Err(invalid());
     }
-    if resource.is_some_and(|resource| resource != code.resource) {
+    if resource.is_some_and(|resource| !is_within(resource, &code.resource)) {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
     // Only its client can come this far; one that comes twice was taken from it.
@@ -140,7 +140,7 @@ async fn for_refresh(
     let known = at.oauth.accounts().agent(&used.agent).await?;
     let granted = known.state.issued().get(&used.grant).and_then(|grant| grant.client.as_ref());
     if let (Some(granted), Some(resource)) = (granted, resource)
-        && granted.resource != resource
+        && !is_within(resource, &granted.resource)
     {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
