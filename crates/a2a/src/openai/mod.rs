@@ -106,16 +106,22 @@ impl From<Refusal> for Wrong {
     }
 }
 
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .auth(Auth::Any)
+        .no_tool(NO_TOOL)
+        .without_key()
+        .errors(Class::Unauthenticated, &["invalid_api_key"])
+        .error_body::<Map<String, Value>>()
+        .reply::<Map<String, Value>>()
+}
+
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
-    let doc = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary)
-            .auth(Auth::Any)
-            .no_tool(NO_TOOL)
-            .without_key()
-            .errors(Class::Unauthenticated, &["invalid_api_key"])
-            .error_body::<Map<String, Value>>()
-            .reply::<Map<String, Value>>()
-    };
+    asked_operations().into_iter().chain(stored_operations()).collect()
+}
+
+/// The agents, and what they are asked.
+fn asked_operations() -> Vec<Operation<A2a>> {
     let models_doc = doc("openai.models", Method::GET, "/v1/models", "List agents as models (OpenAI)");
     let model_doc =
         doc("openai.model", Method::GET, "/v1/models/{model}", "Show an agent as a model (OpenAI)")
@@ -140,6 +146,16 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
             "`previous_response_id` continues the same thread, and answers a question at the end of that response. With \
              `background` the answer comes at once, and the response is read later.",
         );
+    vec![
+        Operation::new(models_doc, models),
+        Operation::new(model_doc, model),
+        Operation::new(chat_doc, chat::complete),
+        Operation::new(response_doc, responses::respond),
+    ]
+}
+
+/// What was asked before.
+fn stored_operations() -> Vec<Operation<A2a>> {
     let of_response = |id, method, path, summary| {
         doc(id, method, path, summary)
             .path_parameter::<String>("response_id", "The response: its id.")
@@ -172,10 +188,6 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         Operation::new(show_doc, stored::show),
         Operation::new(cancel_doc, stored::cancel),
         Operation::new(items_doc, stored::input_items),
-        Operation::new(models_doc, models),
-        Operation::new(model_doc, model),
-        Operation::new(chat_doc, chat::complete),
-        Operation::new(response_doc, responses::respond),
     ]
 }
 
