@@ -47,7 +47,30 @@ def main() -> None:
             assert kinds[0] == "response.created" and kinds[-1] == "response.completed", kinds
             assert stream.get_final_response().output_text == "x y"
 
+        kept = client.responses.retrieve(first.id)
+        assert kept.output_text == "One" and kept.status == "completed" and kept.model == "echo", kept
+        assert client.responses.retrieve(second.id).previous_response_id == first.id
+        assert client.responses.retrieve(asks.id).output_text == asks.output_text
+        assert client.responses.retrieve(answered.id).output_text == answered.output_text
+        items = list(client.responses.input_items.list(first.id))
+        assert [item.content[0].text for item in items] == ["One"], items  # type: ignore[union-attr]
+        later = client.responses.create(model="echo", input="Later", background=True)
+        while later.status in ("queued", "in_progress"):
+            later = client.responses.retrieve(later.id)
+        assert later.output_text == "Later" and later.status == "completed", later
+        slow = client.responses.create(
+            model="echo", input="Never", background=True, extra_body={"metadata": {"demo": ["slow"]}}
+        )
+        assert slow.status == "in_progress" and slow.background, slow
+        client.responses.cancel(slow.id)
+        while client.responses.retrieve(slow.id).status != "cancelled":
+            pass
+
         for wrong, error in [
+            (lambda: client.responses.retrieve("resp_1.0.echo"), openai.NotFoundError),
+            (lambda: client.responses.delete(first.id), openai.APIStatusError),
+            (lambda: client.embeddings.create(model="echo", input="x"), openai.NotFoundError),
+            (lambda: client.files.list(), openai.NotFoundError),
             (lambda: client.chat.completions.create(model="nobody", messages=hello), openai.NotFoundError),  # type: ignore[arg-type]
             (lambda: client.chat.completions.create(model="echo", messages=[]), openai.BadRequestError),
             (lambda: client.responses.create(model="echo", input="x", previous_response_id="resp_1"), openai.BadRequestError),

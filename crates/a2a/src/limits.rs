@@ -44,3 +44,8 @@ pub(crate) const PUSH_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) const PUSH_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Most bytes of a notification; a task that is larger comes without its artifacts, then without what was said.
 pub(crate) const PUSH_BYTES_MAX: usize = 256 << 10;
+/// Items of a page of what a response was asked, where the client does not say; and most of them, past which it is 400
+/// `invalid_value`.
+pub(crate) const INPUT_ITEMS: usize = 20;
+/// See [`INPUT_ITEMS`].
+pub(crate) const INPUT_ITEMS_MAX: usize = 100;

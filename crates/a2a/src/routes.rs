@@ -30,7 +30,8 @@ use crate::{
 const NO_TOOL: &str = "for clients of the protocol; the tools have the same agents by runs and sessions";
 
 pub(crate) fn routes(a2a: A2a, metrics: &Metrics) -> Result<Router, RegistryFault> {
-    Ok(plenary_edge::routes(operations(), metrics)?.with_state(a2a))
+    let own = plenary_edge::routes(own_operations(), metrics)?;
+    Ok(own.merge(openai::routes(metrics)?).with_state(a2a))
 }
 
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
@@ -46,10 +47,14 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 }
 
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
+    own_operations().into_iter().chain(openai::operations()).collect()
+}
+
+/// Those of the protocol.
+fn own_operations() -> Vec<Operation<A2a>> {
     let mut operations = card_operations();
     operations.extend(binding_operations());
     operations.push(grpc_operation());
-    operations.extend(openai::operations());
     operations
 }
 

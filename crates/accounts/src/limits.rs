@@ -116,7 +116,7 @@ pub const TOKEN_LASTS_S_MAX: u64 = 366 * 24 * 60 * 60;
 pub const TOKEN_NAME_CHARS_MAX: usize = 100;
 /// Longest scope, in bytes; past it 400 `invalid_scope`.
 pub const SCOPE_BYTES_MAX: usize = 4_096;
-/// Most sessions and projects that a scope is held to; past it 400 `invalid_scope`.
+/// Most sessions, channels and projects that a scope is held to; past it 400 `invalid_scope`.
 pub const SCOPE_THINGS_MAX: usize = 32;
 /// Of how many tokens it is remembered when their use was last noted; past it the use of one is noted earlier.
 pub const USES_NOTED_MAX: usize = 16_384;

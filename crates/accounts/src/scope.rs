@@ -1,4 +1,4 @@
-//! The rights of a token: rooms to read or to write, and optionally a limit to sessions and projects. Pure.
+//! The rights of a token: rooms to read or to write, and optionally a limit to sessions, channels and projects. Pure.
 //! Must not know: the owner of the token, or how a request names its target.
 
 use std::{
@@ -41,12 +41,13 @@ impl Access {
 }
 
 /// What a token may do. Its text has words with spaces between: `read` and `write` of every room, `sessions:read`,
-/// `session:ID` and `project:ID`.
+/// `session:ID`, `channel:ID` and `project:ID`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     everywhere: Option<Access>,
     rooms: BTreeMap<&'static str, Access>,
     sessions: BTreeSet<String>,
+    channels: BTreeSet<String>,
     projects: BTreeSet<String>,
 }
 
@@ -57,6 +58,8 @@ pub(crate) struct Demand<'a> {
     pub(crate) access: Access,
     /// The session that its path names.
     pub(crate) session: Option<&'a str>,
+    /// The channel that its path names.
+    pub(crate) channel: Option<&'a str>,
     /// The project that its path names.
     pub(crate) project: Option<&'a str>,
 }
@@ -68,17 +71,28 @@ impl Scope {
         Self { everywhere: Some(access), ..Self::default() }
     }
 
-    /// Whether it is held to sessions or projects.
+    /// One room; none of [`SCOPED_ROOMS`] is nothing.
+    #[must_use]
+    pub fn of_room(room: &str, access: Access) -> Self {
+        let room = SCOPED_ROOMS.into_iter().find(|known| *known == room);
+        Self { rooms: room.into_iter().map(|room| (room, access)).collect(), ..Self::default() }
+    }
+
+    /// Whether it is held to sessions, channels or projects.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        !self.sessions.is_empty() || !self.projects.is_empty()
+        self.holds().iter().any(|things| !things.is_empty())
+    }
+
+    fn holds(&self) -> [&BTreeSet<String>; 3] {
+        [&self.sessions, &self.channels, &self.projects]
     }
 
     fn access(&self, room: &str) -> Option<Access> {
         self.everywhere.max(self.rooms.get(room).copied())
     }
 
-    /// Whether a request is within it. A scope that is held to sessions and projects admits what names one of them, and of
+    /// Whether a request is within it. A scope that is held to sessions, channels and projects admits what names one of them, and of
     /// the accounts what only reads: an inbox or a search would show the others.
     pub(crate) fn admits(&self, demand: &Demand<'_>) -> bool {
         if self.access(demand.room) < Some(demand.access) {
@@ -90,6 +104,7 @@ impl Scope {
         match demand.room {
             _ if !self.is_held() => true,
             "sessions" => is_among(&self.sessions, demand.session),
+            "channels" => is_among(&self.channels, demand.channel),
             "context" => is_among(&self.projects, demand.project),
             "accounts" => demand.access == Access::Read,
             _ => false,
@@ -100,17 +115,16 @@ impl Scope {
     /// has such: for what shows things of several rooms at once.
     #[must_use]
     pub fn reads(&self, room: &str, session: Option<&str>, projects: &[String]) -> bool {
-        let demand = |project| Demand { room, access: Access::Read, session, project };
+        let demand = |project| Demand { room, access: Access::Read, session, channel: None, project };
         self.admits(&demand(None)) || projects.iter().any(|project| self.admits(&demand(Some(project))))
     }
 
     /// Whether whoever has this one may hand out the other one.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        let is_held_as_much = !self.is_held()
-            || other.is_held()
-                && other.sessions.is_subset(&self.sessions)
-                && other.projects.is_subset(&self.projects);
+        let mut holds = other.holds().into_iter().zip(self.holds());
+        let is_held_as_much =
+            !self.is_held() || other.is_held() && holds.all(|(theirs, ours)| theirs.is_subset(ours));
         let mut rooms = SCOPED_ROOMS.iter();
         is_held_as_much
             && other.everywhere <= self.everywhere
@@ -121,27 +135,33 @@ impl Scope {
     #[must_use]
     pub fn meet(&self, other: &Self) -> Option<Self> {
         let room = |room| Some((room, self.access(room).min(other.access(room))?));
-        let both = |ours: &BTreeSet<_>, theirs: &BTreeSet<_>| ours & theirs;
-        let (sessions, projects) = match (self.is_held(), other.is_held()) {
-            (false, _) => (other.sessions.clone(), other.projects.clone()),
-            (true, false) => (self.sessions.clone(), self.projects.clone()),
-            (true, true) => (both(&self.sessions, &other.sessions), both(&self.projects, &other.projects)),
-        };
+        let both =
+            |ours: &BTreeSet<String>, theirs: &BTreeSet<String>| match (self.is_held(), other.is_held()) {
+                (false, _) => theirs.clone(),
+                (true, false) => ours.clone(),
+                (true, true) => ours & theirs,
+            };
         let met = Self {
             everywhere: self.everywhere.min(other.everywhere),
             rooms: SCOPED_ROOMS.into_iter().filter_map(room).collect(),
-            sessions,
-            projects,
+            sessions: both(&self.sessions, &other.sessions),
+            channels: both(&self.channels, &other.channels),
+            projects: both(&self.projects, &other.projects),
         };
         // Two holds with nothing in common leave nothing, and not everything.
         let is_held_on = met.is_held() || !self.is_held() && !other.is_held();
         met.to_string().parse().ok().filter(|_| is_held_on)
     }
 
-    /// Whether a word stands for something here: by itself, or as what holds a scope to a session or a project, well formed or not.
+    /// Whether a word stands for something here: by itself, or as what holds a scope to one thing, well formed or not.
     #[must_use]
     pub fn has_word(word: &str) -> bool {
-        word.parse::<Self>().is_ok() || ["session:", "project:"].iter().any(|hold| word.starts_with(hold))
+        word.parse::<Self>().is_ok() || Self::is_hold(word)
+    }
+
+    /// Whether a word holds a scope to a session, a channel or a project, well formed or not: it narrows what others open.
+    fn is_hold(word: &str) -> bool {
+        ["session:", "channel:", "project:"].iter().any(|hold| word.starts_with(hold))
     }
 
     /// Its words, each once.
@@ -149,8 +169,9 @@ impl Scope {
         let everywhere = self.everywhere.map(|access| access.as_str().to_owned());
         let rooms = self.rooms.iter().map(|(room, access)| format!("{room}:{}", access.as_str()));
         let sessions = self.sessions.iter().map(|id| format!("session:{id}"));
+        let channels = self.channels.iter().map(|id| format!("channel:{id}"));
         let projects = self.projects.iter().map(|id| format!("project:{id}"));
-        everywhere.into_iter().chain(rooms).chain(sessions).chain(projects)
+        everywhere.into_iter().chain(rooms).chain(sessions).chain(channels).chain(projects)
     }
 
     fn take(&mut self, word: &str) -> Option<()> {
@@ -162,6 +183,7 @@ impl Scope {
         let is_id = || (1..=128).contains(&rest.len()) && rest.bytes().all(is_of_id);
         match kind {
             "session" if is_id() => drop(self.sessions.insert(rest.to_owned())),
+            "channel" if is_id() => drop(self.channels.insert(rest.to_owned())),
             "project" if is_id() => drop(self.projects.insert(rest.to_owned())),
             _ => {
                 let room = SCOPED_ROOMS.into_iter().find(|room| *room == kind)?;
@@ -173,7 +195,7 @@ impl Scope {
     }
 }
 
-/// Ids of sessions and projects, within what RFC 6749 (3.3) lets a scope have.
+/// Ids of sessions, channels and projects, within what RFC 6749 (3.3) lets a scope have.
 fn is_of_id(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_.~:".contains(&byte)
 }
@@ -192,8 +214,8 @@ impl FromStr for Scope {
     type Err = MalformedText;
 
     fn from_str(text: &str) -> Result<Self, MalformedText> {
-        let expected =
-            "read, write, ROOM:read, ROOM:write, session:ID or project:ID, with spaces between, and one room";
+        let expected = "read, write, ROOM:read, ROOM:write, session:ID, channel:ID or project:ID, with spaces between, at least one of \
+             them no ID; a ROOM is accounts, sessions, frames, channels, context, runs, requests or inbox";
         let wrong = || MalformedText { what: "scope", expected };
         if text.len() > SCOPE_BYTES_MAX {
             return Err(wrong());
@@ -206,7 +228,7 @@ impl FromStr for Scope {
         let everywhere = scope.everywhere;
         scope.rooms.retain(|_, access| Some(*access) > everywhere);
         let is_empty = everywhere.is_none() && scope.rooms.is_empty();
-        let things = scope.sessions.len() + scope.projects.len();
+        let things: usize = scope.holds().iter().map(|things| things.len()).sum();
         if is_empty || things > SCOPE_THINGS_MAX { Err(wrong()) } else { Ok(scope) }
     }
 }
@@ -235,7 +257,7 @@ mod tests {
     }
 
     fn demand<'a>(room: &'a str, access: Access) -> Demand<'a> {
-        Demand { room, access, session: None, project: None }
+        Demand { room, access, session: None, channel: None, project: None }
     }
 
     #[test]
@@ -247,6 +269,7 @@ mod tests {
             ("read sessions:write sessions:read", "read sessions:write"),
             ("write sessions:read", "write"),
             ("sessions:write session:b session:a project:p", "sessions:write session:a session:b project:p"),
+            ("channels:read channel:b channel:a", "channels:read channel:a channel:b"),
         ] {
             assert_eq!(scope(text).to_string(), written);
             assert_eq!(scope(written), scope(text));
@@ -262,6 +285,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_scope_is_told_every_room() {
+        let told = "x".parse::<Scope>().unwrap_err().to_string();
+        assert!(SCOPED_ROOMS.iter().all(|room| told.contains(room)), "{told}");
+    }
+
+    #[test]
     fn reading_is_not_writing_and_one_room_is_not_another() {
         let reads = scope("sessions:read");
         assert!(reads.admits(&demand("sessions", Access::Read)));
@@ -274,9 +303,12 @@ mod tests {
 
     #[test]
     fn what_is_held_to_sessions_reaches_nothing_that_shows_others() {
-        let held = scope("write session:a project:p");
-        let named =
-            |room, session, project| held.admits(&Demand { room, access: Access::Write, session, project });
+        let held = scope("write session:a project:p channel:c");
+        let named = |room, session, project| {
+            held.admits(&Demand { room, access: Access::Write, session, channel: None, project })
+        };
+        let of_channel = |channel| held.admits(&Demand { channel, ..demand("channels", Access::Write) });
+        assert!(of_channel(Some("c")) && !of_channel(Some("d")) && !of_channel(None));
         assert!(named("sessions", Some("a"), None) && named("context", None, Some("p")));
         assert!(!named("sessions", Some("b"), None) && !named("sessions", None, None));
         assert!(!named("context", Some("a"), None) && !named("context", None, Some("q")));
@@ -320,6 +352,8 @@ mod tests {
             ),
             ("write session:a", "write"),
             ("write session:a", "write session:b"),
+            ("write channel:a", "write session:a"),
+            ("write session:a", "write session:a channel:c"),
             ("write session:a", "write session:a project:p"),
         ] {
             assert!(!scope(narrow).covers(&scope(wide)), "{narrow}: {wide}");
@@ -353,7 +387,8 @@ mod tests {
 
     fn any_scope() -> impl Strategy<Value = Scope> {
         let rooms = SCOPED_ROOMS.iter().flat_map(|room| [format!("{room}:read"), format!("{room}:write")]);
-        let holds = ["session:a", "session:b", "project:a", "project:p"].map(ToOwned::to_owned);
+        let holds = ["session:a", "session:b", "channel:a", "channel:b", "project:a", "project:p"]
+            .map(ToOwned::to_owned);
         let words: Vec<_> = ["read".to_owned(), "write".to_owned()].into_iter().chain(rooms).collect();
         (subsequence(words, 1..6), subsequence(holds.to_vec(), 0..4))
             .prop_map(|(words, holds)| scope(&[words, holds].concat().join(" ")))

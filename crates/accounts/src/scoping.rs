@@ -4,18 +4,18 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::extract::MatchedPath;
-use http::{Method, request::Parts};
+use axum::extract::{MatchedPath, Query};
+use http::{Method, header, request::Parts};
 use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
-use plenary_edge::OperationDoc;
+use plenary_edge::{OperationDoc, ScopeChallenge};
 use plenary_kernel::Refusal;
 use plenary_log::Fault;
 use plenary_room::fault_refusal;
 
 use crate::{
-    Access, Accounts, Principal, TokenOwner,
-    answer::insufficient_scope,
+    Access, Accounts, HostedIdentity, Principal, TokenOwner,
+    answer::{insufficient_scope, invalid_authorization},
     scope::{Demand, SCOPED_ROOMS, Scope},
 };
 
@@ -65,19 +65,26 @@ impl Accounts {
     /// Whether a request is within the scope of its token, and notes that the token was used.
     ///
     /// # Errors
-    /// 403 `insufficient_scope`, what a fault is answered with.
+    /// 403 `insufficient_scope`, 401 where the token is for another resource, what a fault is answered with.
     pub(crate) async fn is_within_scope(&self, parts: &Parts, principal: &Principal) -> Result<(), Refusal> {
         let TokenOwner::Agent(handle) = &principal.who else { return Ok(()) };
         let known = self.agent(handle).await.map_err(|fault| fault_refusal(&fault))?;
         let Some((_, token)) = known.state.issued().of(&principal.token) else { return Ok(()) };
+        if let Some(resource) = known.state.issued().resource_of(token)
+            && !is_for(resource, parts)
+        {
+            return Err(invalid_authorization());
+        }
         let refused = match self.asks(parts) {
             None => Some("no scope".to_owned()),
             Some(asks) if asks.is_free => None,
             Some(OperationDemand { room, access, .. }) => {
                 let path = Path::of(parts);
-                let (session, project) = (path.named("sessions"), path.named("projects"));
-                let wanted =
-                    Demand { room, access, session: session.as_deref(), project: project.as_deref() };
+                let [session, channel, project] =
+                    ["sessions", "agent-channel", "projects"].map(|part| path.named(part));
+                let (session, channel, project) =
+                    (session.as_deref(), channel.as_deref(), project.as_deref());
+                let wanted = Demand { room, access, session, channel, project };
                 (!token.scope.admits(&wanted)).then(|| missing(&wanted, token.scope.is_held()))
             }
         };
@@ -89,6 +96,11 @@ impl Accounts {
                 && let Ok(more) = format!("{} {wanted}", token.scope).parse::<Scope>()
             {
                 cell.say(&more.to_string());
+            }
+            if let Some(challenge) = parts.extensions.get::<ScopeChallenge>()
+                && wanted.parse::<Scope>().is_ok()
+            {
+                challenge.misses(&wanted);
             }
             return Err(insufficient_scope(&wanted));
         }
@@ -117,19 +129,32 @@ impl Accounts {
     }
 }
 
+/// Whether a request is one to the resource that a token is for (RFC 8707): a token for `/mcp` is for nothing else. What the
+/// tools ask for in its name, and what they hand out tickets for, was asked at `/mcp`.
+fn is_for(resource: &str, parts: &Parts) -> bool {
+    const MCP: &str = "/mcp";
+    let is_inside = parts.extensions.get::<MissingScope>().is_some()
+        || parts.extensions.get::<HostedIdentity>().is_some();
+    let query = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+    let has_ticket = || query.is_ok_and(|Query(pairs)| pairs.iter().any(|(name, _)| name == "ticket"));
+    let is_by_ticket = !parts.headers.contains_key(header::AUTHORIZATION) && has_ticket();
+    !resource.ends_with(MCP) || parts.uri.path() == MCP || is_inside || is_by_ticket
+}
+
 /// The scope that would be enough.
 fn missing(wanted: &Demand<'_>, is_held: bool) -> String {
-    let Demand { room, access, session, project } = wanted;
+    let Demand { room, access, session, channel, project } = wanted;
     let room = if SCOPED_ROOMS.iter().any(|known| known == room) {
         format!("{room}:{}", access.as_str())
     } else {
         access.as_str().to_owned()
     };
-    match (is_held, room.starts_with("sessions:"), session, project) {
-        (true, true, Some(session), _) => format!("{room} session:{session}"),
-        (true, false, _, Some(project)) => format!("{room} project:{project}"),
-        _ => room,
-    }
+    let hold = match room.split(':').next() {
+        Some("sessions") => session.map(|id| format!("session:{id}")),
+        Some("channels") => channel.map(|id| format!("channel:{id}")),
+        _ => project.map(|id| format!("project:{id}")),
+    };
+    hold.filter(|_| is_held).map_or(room.clone(), |hold| format!("{room} {hold}"))
 }
 
 /// The path of a request, and the pattern that it matched.

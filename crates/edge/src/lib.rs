@@ -5,6 +5,7 @@
 mod admission;
 mod answers;
 mod body;
+mod challenge;
 pub mod config;
 mod connection;
 mod deadlines;
@@ -24,6 +25,7 @@ mod openapi;
 mod operation;
 pub mod operations;
 mod origin;
+mod pages;
 mod peer;
 pub mod ranges;
 mod reader;
@@ -38,6 +40,7 @@ mod traced;
 
 pub use answers::{Allowance, Asker, LiveStream};
 pub use body::{JsonBody, StrictJson, read_bytes, read_json, read_stream};
+pub use challenge::ScopeChallenge;
 pub use config::Config;
 pub use elsewhere::see_other;
 pub use error::{ErrorBody, ErrorDetail, refusal_response, refused, shared_answer};

@@ -14,6 +14,7 @@ use pin_project_lite::pin_project;
 
 use crate::{
     answers::Allowance,
+    challenge::ScopeChallenge,
     error::bug_response,
     metrics::OperationMetrics,
     strict::{self, HANDLING_STRICT, PREFERENCE_APPLIED, Shape, Strict, StrictRequest},
@@ -68,8 +69,10 @@ where
             preferred = asked == StrictRequest::Preference;
             request.extensions_mut().insert(Strict(shape));
         }
+        let challenge = ScopeChallenge::default();
+        request.extensions_mut().insert(challenge.clone());
         let handling = self.handler.call(request, state);
-        MeasuredRequest { handling, metrics: self.metrics, begun, traced, preferred }
+        MeasuredRequest { handling, metrics: self.metrics, begun, traced, preferred, challenge }
     }
 }
 
@@ -83,6 +86,7 @@ pin_project! {
         traced: Option<Box<TracedRequest>>,
         // Whether strict handling was preferred, and applied.
         preferred: bool,
+        challenge: ScopeChallenge,
     }
 }
 
@@ -99,6 +103,7 @@ impl<F: Future<Output = Response>> Future for MeasuredRequest<F> {
         if *measuring.preferred {
             response.headers_mut().insert(PREFERENCE_APPLIED, HANDLING_STRICT);
         }
+        measuring.challenge.put(&mut response);
         measuring.metrics.answered(response.status(), measuring.begun.elapsed());
         if let Some(traced) = measuring.traced.take() {
             measuring.metrics.traced.end(*traced, response.status());

@@ -106,6 +106,8 @@ pub struct OperationDoc {
     pub(crate) reserves: usize,
     /// Whether it changes something although its method is safe.
     pub(crate) acts: bool,
+    /// Whether a page of any site may ask for it.
+    pub(crate) for_pages: bool,
 }
 
 impl OperationDoc {
@@ -141,6 +143,7 @@ impl OperationDoc {
             room: "",
             reserves: 0,
             acts: false,
+            for_pages: false,
         }
     }
 
@@ -289,6 +292,13 @@ impl OperationDoc {
     #[must_use]
     pub fn acts(mut self) -> Self {
         self.acts = true;
+        self
+    }
+
+    /// A page of any site may ask for it (CORS): nothing in it comes of a cookie. It is the only operation at its path.
+    #[must_use]
+    pub fn for_pages(mut self) -> Self {
+        self.for_pages = true;
         self
     }
 

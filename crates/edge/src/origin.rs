@@ -50,6 +50,8 @@ pub struct Origin {
     listening: String,
     public: Option<String>,
     trusted: Vec<TrustedNet>,
+    /// The paths of operations that pages of any site may ask.
+    pub(crate) open: Vec<&'static str>,
 }
 
 impl Origin {
@@ -57,7 +59,7 @@ impl Origin {
     #[must_use]
     pub fn new(listening: &str, public: Option<&str>, trusted: Vec<TrustedNet>) -> Self {
         let plain = |url: &str| url.trim_end_matches('/').to_owned();
-        Self { listening: plain(listening), public: public.map(plain), trusted }
+        Self { listening: plain(listening), public: public.map(plain), trusted, open: Vec::new() }
     }
 
     /// The base URL for the sender of this request, without a slash at its end. `Forwarded` and `X-Forwarded-*` count

@@ -37,7 +37,7 @@ impl Origin {
     /// listens, the loopback, and any address, which no name server can turn. A server that listens on a network and
     /// was given no URL has names that it cannot know, so `Host` is free there.
     ///
-    /// A request without `Host` is no browser's, and passes.
+    /// A request without `Host` is no browser's, and passes. Some paths are open to pages of any `Origin`.
     ///
     /// # Errors
     /// Which of the two is foreign.
@@ -55,6 +55,9 @@ impl Origin {
             if !(is_ours || is_trusted || is_address(host) || is_loopback(host) || is_nameless()) {
                 return Err(Foreign::Host);
             }
+        }
+        if self.open.contains(&uri.path()) {
+            return Ok(());
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let Some(origin) = origins.next() else { return Ok(()) };
@@ -254,6 +257,24 @@ mod tests {
         }
         let nameless = Origin::new("http://0.0.0.0:7420", None, vec![]);
         assert_eq!(asked(&nameless, STRANGER, "plenary:7420", None), Ok(()), "nobody said how it is reached");
+    }
+
+    #[test]
+    fn what_is_open_to_any_page_is_open_under_names_of_this_server_alone() {
+        let doc = crate::OperationDoc::new("a.b", http::Method::GET, "/open", "Open").for_pages();
+        let open = local().opened_to_pages([&doc]);
+        let asked = |path: &'static str, host: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            headers.insert(header::ORIGIN, "https://client.example".parse().unwrap());
+            open.admits(STRANGER.parse().unwrap(), &Uri::from_static(path), &headers)
+        };
+        assert_eq!(asked("/open", "localhost:7420"), Ok(()));
+        assert_eq!(asked("/open?a=b", "localhost:7420"), Ok(()));
+        assert_eq!(asked("/open", "evil.example"), Err(Foreign::Host));
+        for path in ["/", "/mcp", "/open/", "/Open"] {
+            assert_eq!(asked(path, "localhost:7420"), Err(Foreign::Origin), "{path}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::{
     measured::MeasuredHandler,
     metrics::Metrics,
     operation::{Operation, OperationDoc},
+    pages::opened,
     strict::Shape,
 };
 
@@ -50,7 +51,8 @@ where
     for Operation { doc, mount } in operations {
         let method = MethodFilter::try_from(doc.method).map_err(|_| RegistryFault::Method(doc.id))?;
         let shape = doc.request.map(|request| Arc::new(Shape::of(request)));
-        router = router.route(doc.path, mount(method, metrics.operation(doc.id, Some(doc.path)), shape));
+        let route = mount(method, metrics.operation(doc.id, Some(doc.path)), shape);
+        router = router.route(doc.path, if doc.for_pages { opened(route, metrics) } else { route });
     }
     Ok(router)
 }

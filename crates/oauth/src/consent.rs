@@ -128,8 +128,7 @@ impl AuthorizationRequest {
 /// word is left, the person chooses.
 pub(crate) fn asked_scope(text: &str) -> Result<Option<Scope>, Denial> {
     // What narrows a scope is never passed over.
-    let narrows = |word: &str| word.starts_with("session:") || word.starts_with("project:");
-    let known = text.split(' ').filter(|word| narrows(word) || word.parse::<Scope>().is_ok());
+    let known = text.split(' ').filter(|word| Scope::has_word(word));
     let known: Vec<&str> = known.collect();
     if known.is_empty() {
         return Ok(None);
@@ -149,8 +148,8 @@ pub(crate) fn scope_of(text: &str) -> Result<Scope, Denial> {
     text.parse().map_err(|_| Denial("invalid_scope", "scope: see scopes_supported"))
 }
 
-/// The resource that a client asks a token for (RFC 8707): this server, or its `/mcp`. Clients name the URL that they were
-/// given, of which a query is no other resource.
+/// The resource that a client asks a token for (RFC 8707): this server, or its `/mcp`, for which alone the token is then. Clients
+/// name the URL that they were given, of which a query is no other resource; one that names none means this server.
 pub(crate) fn resource_of(sent: &Parameters, base: &str) -> Result<String, Denial> {
     let own = format!("{base}/mcp");
     let plain = |named: &str| named.split('?').next().unwrap_or_default().trim_end_matches('/').to_owned();
@@ -158,7 +157,14 @@ pub(crate) fn resource_of(sent: &Parameters, base: &str) -> Result<String, Denia
     if !sent.all("resource").all(is_own) {
         return Err(Denial("invalid_target", "resource must be this server's /mcp"));
     }
-    Ok(sent.get("resource").map(plain).unwrap_or(own))
+    // Of several the narrowest.
+    let named: Vec<_> = sent.all("resource").map(plain).collect();
+    Ok(if named.contains(&own) { own } else { base.to_owned() })
+}
+
+/// Whether a client that was let in to one resource may name this one for its tokens.
+pub(crate) fn is_within(named: &str, granted: &str) -> bool {
+    named == granted || named.strip_prefix(granted) == Some("/mcp")
 }
 
 #[cfg(test)]
@@ -175,6 +181,17 @@ mod tests {
 
     fn sent(query: &str) -> Parameters {
         Parameters::read(query.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_resource_is_the_narrowest_that_is_named() {
+        let of = |query: &str| resource_of(&sent(query), BASE);
+        assert_eq!(of("").as_deref(), Ok(BASE));
+        assert_eq!(of("resource=https://p.example/").as_deref(), Ok(BASE));
+        let both = "resource=https://p.example&resource=https://p.example/mcp";
+        assert_eq!(of(both).as_deref(), Ok("https://p.example/mcp"));
+        assert!(is_within(BASE, BASE) && is_within("https://p.example/mcp", BASE));
+        assert!(!is_within(BASE, "https://p.example/mcp") && !is_within("https://p.example/mcpx", BASE));
     }
 
     #[test]
@@ -199,10 +216,7 @@ mod tests {
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
         let good = format!("response_type=code&code_challenge_method=S256&code_challenge={challenge}");
         let asked = AuthorizationRequest::of(&sent(&good), BASE).unwrap();
-        assert_eq!(
-            (asked.scope.to_string().as_str(), asked.resource.as_str()),
-            ("write", "https://p.example/mcp")
-        );
+        assert_eq!((asked.scope.to_string().as_str(), asked.resource.as_str()), ("write", BASE));
         let more = format!("{good}&scope=read+offline_access&resource=https://p.example/mcp/");
         assert_eq!(AuthorizationRequest::of(&sent(&more), BASE).unwrap().scope.to_string(), "read");
         for (words, granted) in [

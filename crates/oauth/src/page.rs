@@ -1,7 +1,7 @@
 //! The pages: sign-in and consent. Plain HTML without scripts; the client's own descriptions are text in it.
 //! Must not know: permissions to consent.
 
-use std::{fmt::Write as _, sync::LazyLock};
+use std::{borrow::Cow, fmt::Write as _, sync::LazyLock};
 
 use axum::{body::Body, response::Response};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -156,12 +156,8 @@ fn consent(html: &mut String, asking: &Question<'_>) {
     }
     html.push_str("<label>It may <select name=scope>");
     for scope in asking.scopes {
-        let said = match scope.as_str() {
-            "write" => "read and write everything of the agent",
-            "read" => "read everything of the agent, and change nothing",
-            other => other,
-        };
-        let _ = write!(html, "<option value=\"{}\">{}</option>", escaped(scope), escaped(said));
+        let said = told(scope);
+        let _ = write!(html, "<option value=\"{}\">{}</option>", escaped(scope), escaped(&said));
     }
     html.push_str(
         "</select></label><label>For <select name=days><option value=1>a day</option><option value=7>a week</option>\
@@ -169,6 +165,17 @@ fn consent(html: &mut String, asking: &Question<'_>) {
          </select></label><button name=decision value=allow>Allow</button>\
          <button name=decision value=deny formnovalidate>Deny</button></form>",
     );
+}
+
+/// A scope in words; one of several words is told as it is.
+fn told(scope: &str) -> Cow<'_, str> {
+    match (scope, scope.rsplit_once(':')) {
+        ("write", _) => "read and write everything of the agent".into(),
+        ("read", _) => "read everything of the agent, and change nothing".into(),
+        (_, Some((room, "write"))) if !scope.contains(' ') => format!("read and write only: {room}").into(),
+        (_, Some((room, "read"))) if !scope.contains(' ') => format!("read only: {room}").into(),
+        _ => scope.into(),
+    }
 }
 
 fn escaped(text: &str) -> String {

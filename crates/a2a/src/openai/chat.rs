@@ -52,7 +52,7 @@ struct Chat {
 impl Chat {
     async fn whole(mut self) -> Result<Response, Wrong> {
         while self.output.next().await.is_some() {}
-        if let End::Failed(why) = self.over().await {
+        if let Some(why) = self.over().await.trouble() {
             return Err(Wrong::of_run(why));
         }
         let message = json!({"role": "assistant", "content": self.output.said(), "refusal": null});
@@ -132,7 +132,7 @@ impl Pieces for ChatStream {
 
 impl ChatStream {
     async fn last(&mut self) -> String {
-        if let End::Failed(why) = self.chat.over().await {
+        if let Some(why) = self.chat.over().await.trouble() {
             return format!("data: {}\n\n", json!({"error": Wrong::of_run(why).error()}));
         }
         let mut text = self.chat.chunk(&json!({}), Some(self.chat.finish_reason()));

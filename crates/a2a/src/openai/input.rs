@@ -11,14 +11,10 @@ pub(super) fn model(body: &Value) -> Result<&str, Wrong> {
     model.ok_or_else(|| Wrong::param("model", "`model` must name an agent; GET /v1/models lists them."))
 }
 
-/// Refuses what would be missed if it were ignored: several answers, answers that are fetched later, the client's own tools.
+/// Refuses what would be missed if it were ignored: several answers, the client's own tools.
 pub(super) fn check_supported(body: &Value) -> Result<(), Wrong> {
     if !body["n"].is_null() && body["n"] != 1 {
         return Err(Wrong::unsupported("n", "`n` must be 1: an agent answers once."));
-    }
-    if switch(body, "background")? {
-        let text = "`background` is not supported; `POST /agent/{name}/run` starts a run that is read later.";
-        return Err(Wrong::unsupported("background", text));
     }
     for name in ["tools", "functions"] {
         if body[name].as_array().is_some_and(|tools| !tools.is_empty()) {
@@ -89,13 +85,11 @@ mod tests {
 
     #[test]
     fn what_would_be_missed_is_refused() {
-        for body in [json!({}), json!({"n": 1, "background": false, "tools": [], "functions": null})] {
+        for body in [json!({}), json!({"n": 1, "tools": [], "functions": null})] {
             assert!(check_supported(&body).is_ok(), "{body}");
         }
         for (param, value, code) in [
             ("n", json!(2), "unsupported_parameter"),
-            ("background", json!(true), "unsupported_parameter"),
-            ("background", json!("yes"), "invalid_value"),
             ("tools", json!([{"type": "web_search"}]), "unsupported_parameter"),
             ("functions", json!([{"name": "f"}]), "unsupported_parameter"),
         ] {

@@ -3,16 +3,21 @@
 //! Must not know: Agent2Agent.
 
 mod chat;
+mod id;
 mod input;
 mod responses;
 mod run;
+mod stored;
 
 use axum::{
+    Router,
     extract::{Path, State},
     response::Response,
 };
 use http::{Method, StatusCode, request::Parts};
-use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_edge::{
+    Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals, with_path_refusals,
+};
 use plenary_kernel::{Class, Refusal};
 use plenary_room::Example;
 use serde_json::{Map, Value, json};
@@ -64,10 +69,17 @@ impl Wrong {
         response
     }
 
+    /// None, or none that the caller may see.
+    fn no_response() -> Self {
+        let (status, kind) = (StatusCode::NOT_FOUND, "invalid_request_error");
+        let message = "There is no such response.".into();
+        Self { status, kind, code: "response_not_found".into(), param: Some("response_id"), message }
+    }
+
     /// The run failed.
-    fn of_run(message: String) -> Self {
+    fn of_run(why: &str) -> Self {
         let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "server_error");
-        Self { status, kind, code: "run_failed".into(), param: None, message }
+        Self { status, kind, code: "run_failed".into(), param: None, message: why.to_owned() }
     }
 }
 
@@ -94,16 +106,22 @@ impl From<Refusal> for Wrong {
     }
 }
 
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .auth(Auth::Any)
+        .no_tool(NO_TOOL)
+        .without_key()
+        .errors(Class::Unauthenticated, &["invalid_api_key"])
+        .error_body::<Map<String, Value>>()
+        .reply::<Map<String, Value>>()
+}
+
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
-    let doc = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary)
-            .auth(Auth::Any)
-            .no_tool(NO_TOOL)
-            .without_key()
-            .errors(Class::Unauthenticated, &["invalid_api_key"])
-            .error_body::<Map<String, Value>>()
-            .reply::<Map<String, Value>>()
-    };
+    asked_operations().into_iter().chain(stored_operations()).collect()
+}
+
+/// The agents, and what they are asked.
+fn asked_operations() -> Vec<Operation<A2a>> {
     let models_doc = doc("openai.models", Method::GET, "/v1/models", "List agents as models (OpenAI)");
     let model_doc =
         doc("openai.model", Method::GET, "/v1/models/{model}", "Show an agent as a model (OpenAI)")
@@ -125,7 +143,8 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         );
     let response_doc = asks(doc("openai.response", Method::POST, "/v1/responses", "Ask an agent (OpenAI, responses)"))
         .description(
-            "`previous_response_id` continues the same thread, and answers a question at the end of that response.",
+            "`previous_response_id` continues the same thread, and answers a question at the end of that response. With \
+             `background` the answer comes at once, and the response is read later.",
         );
     vec![
         Operation::new(models_doc, models),
@@ -133,6 +152,90 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         Operation::new(chat_doc, chat::complete),
         Operation::new(response_doc, responses::respond),
     ]
+}
+
+/// What was asked before.
+fn stored_operations() -> Vec<Operation<A2a>> {
+    let of_response = |id, method, path, summary| {
+        doc(id, method, path, summary)
+            .path_parameter::<String>("response_id", "The response: its id.")
+            .errors(Class::NotFound, &["response_not_found"])
+            .answers_item()
+    };
+    let show_doc =
+        of_response("openai.stored", Method::GET, "/v1/responses/{response_id}", "Show a response (OpenAI)")
+            .query::<stored::ShownAs>()
+            .errors(Class::Malformed, &["invalid_value", "unsupported_parameter"]);
+    let cancel_doc = of_response(
+        "openai.cancel",
+        Method::POST,
+        "/v1/responses/{response_id}/cancel",
+        "Cancel a response (OpenAI)",
+    )
+    .description(
+        "One that has ended stays as it is. The answer says `in_progress` until the agent has stopped.",
+    );
+    let items_doc = of_response(
+        "openai.input_items",
+        Method::GET,
+        "/v1/responses/{response_id}/input_items",
+        "List what a response was asked (OpenAI)",
+    )
+    .description("Nothing where the response answers a question of the agent.")
+    .query::<stored::ItemsWanted>()
+    .errors(Class::Malformed, &["invalid_value"]);
+    vec![
+        Operation::new(show_doc, stored::show),
+        Operation::new(cancel_doc, stored::cancel),
+        Operation::new(items_doc, stored::input_items),
+    ]
+}
+
+/// Where there is nothing but what an operation serves: what clients of OpenAI ask for in vain.
+const NOTHING_AT: [&str; 33] = [
+    "/v1/assistants",
+    "/v1/assistants/{*rest}",
+    "/v1/audio/{*rest}",
+    "/v1/batches",
+    "/v1/batches/{*rest}",
+    "/v1/chat",
+    "/v1/chat/completions/{*rest}",
+    "/v1/chatkit/{*rest}",
+    "/v1/completions",
+    "/v1/containers",
+    "/v1/containers/{*rest}",
+    "/v1/conversations",
+    "/v1/conversations/{*rest}",
+    "/v1/embeddings",
+    "/v1/evals",
+    "/v1/evals/{*rest}",
+    "/v1/files",
+    "/v1/files/{*rest}",
+    "/v1/fine_tuning/{*rest}",
+    "/v1/images/{*rest}",
+    "/v1/models/{model}/{*rest}",
+    "/v1/moderations",
+    "/v1/organization/{*rest}",
+    "/v1/realtime",
+    "/v1/realtime/{*rest}",
+    "/v1/responses/{response_id}/{*rest}",
+    "/v1/threads",
+    "/v1/threads/{*rest}",
+    "/v1/uploads",
+    "/v1/uploads/{*rest}",
+    "/v1/vector_stores",
+    "/v1/vector_stores/{*rest}",
+    "/v1/videos",
+];
+
+/// The routes of this API, which tells in its own form that there is nothing, or not by this method.
+///
+/// # Errors
+/// When the operations contradict each other.
+pub(crate) fn routes(metrics: &Metrics) -> Result<Router<A2a>, RegistryFault> {
+    let form = |refusal: Refusal| Wrong::from(refusal).response();
+    let router = plenary_edge::routes(operations(), metrics)?;
+    Ok(with_method_refusals(with_path_refusals(router, metrics, &NOTHING_AT, form), metrics, form))
 }
 
 /// The rooms in the name of whoever sent a request, if its key counts.

@@ -1,4 +1,4 @@
-//! `POST /v1/responses`: a response is a run, and the next response continues its thread.
+//! `POST /v1/responses`: a response is a run, and the next response continues its thread. One in the background is read later.
 //! Must not know: how a run is carried out.
 
 use axum::{extract::State, response::Response};
@@ -8,13 +8,14 @@ use http::request::Parts;
 use plenary_edge::JsonBody;
 use plenary_log::Fault;
 use plenary_room::sse::{KEEPALIVE, Pieces, pieces};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Wrong,
+    id::ResponseId,
     input::{check_supported, conversation, model, switch},
     rooms,
-    run::{End, Piece, RunOutput, Usage},
+    run::{End, OutputText, Piece, RunOutput, Usage},
 };
 use crate::{
     A2a,
@@ -22,14 +23,21 @@ use crate::{
     rpc::json_response,
 };
 
+/// What a run keeps of the request of a response.
+const KEPT: [&str; 6] = ["model", "input", "instructions", "metadata", "previous_response_id", "background"];
+
 pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body): JsonBody) -> Response {
     let answered = async {
         let rooms = rooms(&a2a, &parts).await?;
         let body: Value = body?.parse()?;
-        let is_stream = switch(&body, "stream")?;
+        let (is_stream, is_background) = (switch(&body, "stream")?, switch(&body, "background")?);
         let mut answer = begin(rooms, body).await?;
         if is_stream {
             return Ok(pieces(ResponseStream { answer, step: Step::Begins, number: 0 }));
+        }
+        // The run goes on without anybody who reads it.
+        if is_background {
+            return Ok(json_response(&answer.sheet.shape("in_progress")));
         }
         while answer.output.next().await.is_some() {}
         Ok(json_response(&answer.body()))
@@ -40,9 +48,16 @@ pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body)
 /// A response that is being made.
 struct Answer {
     output: RunOutput,
-    created: i64,
-    id: String,
-    body: Value,
+    sheet: Sheet,
+}
+
+/// What a response says whatever becomes of it.
+pub(super) struct Sheet {
+    pub(super) id: ResponseId,
+    /// In seconds since the epoch.
+    pub(super) created: i64,
+    /// The request, as far as it is known.
+    pub(super) body: Value,
 }
 
 async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, Wrong> {
@@ -61,31 +76,31 @@ async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, Wrong> {
     if let Some(report) = before.as_ref().filter(|report| report["status"] == "waiting") {
         let number = report["last_event_id"].as_u64().unwrap_or_default();
         let output = RunOutput::resume(rooms, &model, report, &input).await?;
-        let id = format!("resp_{}.{number}", output.run);
-        return Ok(Answer { output, created, id, body });
+        let id = ResponseId::new(&output.run, number, &model);
+        return Ok(Answer { output, sheet: Sheet { id, created, body } });
     }
     let input = match body["instructions"].as_str() {
         Some(instructions) => format!("system: {instructions}\n\nuser: {input}"),
         None => input,
     };
+    let kept = KEPT.map(|name| (name.to_owned(), body[name].clone()));
+    let kept: Map<String, Value> = kept.into_iter().filter(|(_, value)| !value.is_null()).collect();
     let request = json!({
         "type": "ChatRequest",
         "input": input,
         "thread_id": before.map(|report| report["thread_id"].clone()),
-        "request_metadata": {"openai": {"input": body["input"], "metadata": body["metadata"]}, "demo": body["metadata"]["demo"]},
+        "request_metadata": {"openai": kept, "demo": body["metadata"]["demo"]},
     });
     let output = RunOutput::begin(rooms, &model, &request).await?;
-    let id = format!("resp_{}", output.run);
-    Ok(Answer { output, created, id, body })
+    let id = ResponseId::new(&output.run, 0, &model);
+    Ok(Answer { output, sheet: Sheet { id, created, body } })
 }
 
 /// The run of an earlier response.
 async fn report(rooms: &RoomClient, model: &str, id: &str) -> Result<Value, Wrong> {
     let unknown = || Wrong::param("previous_response_id", "There is no such response of this model.");
-    let run = id.strip_prefix("resp_").ok_or_else(unknown)?;
-    // `.7` is which of a run's responses it was.
-    let run = run.split_once('.').map_or(run, |(run, _)| run);
-    let path = format!("/agent/{}/runs/{}", encoded(model), encoded(run));
+    let id = ResponseId::read(id).ok_or_else(unknown)?;
+    let path = format!("/agent/{}/runs/{}", encoded(model), encoded(&id.run));
     match rooms.get(&path).await {
         Ok(yes) => Ok(yes.value),
         Err(RoomRefusal { code, .. }) if code == "run_not_found" => Err(unknown()),
@@ -96,20 +111,29 @@ async fn report(rooms: &RoomClient, model: &str, id: &str) -> Result<Value, Wron
 impl Answer {
     /// The response as it is.
     fn body(&self) -> Value {
-        let (status, error) = match self.output.end() {
-            End::Success | End::Waits if self.output.is_cut() => ("incomplete", Value::Null),
-            End::Success | End::Waits => ("completed", Value::Null),
-            End::Failed(why) => ("failed", json!({"code": "server_error", "message": why})),
+        self.sheet.filled(self.output.text(), &self.output.end())
+    }
+}
+
+impl Sheet {
+    /// The response of a run that has ended so, or asks something.
+    pub(super) fn filled(&self, made: &OutputText, end: &End) -> Value {
+        let status = match end {
+            End::Success | End::Waits if made.is_cut => "incomplete",
+            End::Success | End::Waits => "completed",
+            End::Canceled => "cancelled",
+            End::Failed(_) => "failed",
         };
         let mut body = self.shape(status);
-        body["error"] = error;
-        if status != "failed" {
-            body["output"] = json!([self.item(status, self.output.said())]);
+        match end {
+            End::Failed(why) => body["error"] = json!({"code": "server_error", "message": why}),
+            End::Success | End::Waits => body["output"] = json!([self.item(status, &made.said)]),
+            End::Canceled => {}
         }
         if status == "incomplete" {
             body["incomplete_details"] = json!({"reason": "max_output_tokens"});
         }
-        let Usage { input, output } = self.output.usage();
+        let Usage { input, output } = made.usage;
         body["usage"] = json!({
             "input_tokens": input, "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0},
@@ -118,11 +142,13 @@ impl Answer {
         body
     }
 
-    fn shape(&self, status: &str) -> Value {
+    /// The response without what was said.
+    pub(super) fn shape(&self, status: &str) -> Value {
         let as_sent = |name: &str| self.body[name].clone();
         json!({
-            "id": self.id, "object": "response", "created_at": self.created, "status": status, "error": null,
-            "incomplete_details": null, "instructions": as_sent("instructions"), "max_output_tokens": null,
+            "id": self.id.to_string(), "object": "response", "created_at": self.created, "status": status, "error": null,
+            "background": self.body["background"] == true, "incomplete_details": null,
+            "instructions": as_sent("instructions"), "max_output_tokens": null,
             "metadata": if self.body["metadata"].is_object() { as_sent("metadata") } else { json!({}) },
             "model": as_sent("model"), "output": [], "parallel_tool_calls": true,
             "previous_response_id": as_sent("previous_response_id"), "store": true, "temperature": null,
@@ -132,7 +158,7 @@ impl Answer {
     }
 
     fn item_id(&self) -> String {
-        format!("msg_{}", self.id.trim_start_matches("resp_"))
+        format!("msg_{}", self.id.to_string().trim_start_matches("resp_"))
     }
 
     fn item(&self, status: &str, text: &str) -> Value {
@@ -170,15 +196,15 @@ impl ResponseStream {
 
     /// An event about the one part of the one item.
     fn of_part(&mut self, kind: &str, mut members: Value) -> String {
-        members["item_id"] = self.answer.item_id().into();
+        members["item_id"] = self.answer.sheet.item_id().into();
         members["output_index"] = 0.into();
         members["content_index"] = 0.into();
         self.event(kind, members)
     }
 
     fn begins(&mut self) -> String {
-        let response = self.answer.shape("in_progress");
-        let item = self.answer.item("in_progress", "");
+        let response = self.answer.sheet.shape("in_progress");
+        let item = self.answer.sheet.item("in_progress", "");
         [
             self.event("response.created", json!({"response": response})),
             self.event("response.in_progress", json!({"response": response})),
@@ -190,7 +216,8 @@ impl ResponseStream {
 
     fn ends(&mut self) -> String {
         let response = self.answer.body();
-        if response["status"] == "failed" {
+        // The stream has no event of its own for one that was canceled.
+        if matches!(response["status"].as_str(), Some("failed" | "cancelled")) {
             return self.event("response.failed", json!({"response": response}));
         }
         let text = self.answer.output.said().to_owned();
@@ -198,7 +225,7 @@ impl ResponseStream {
             Some("incomplete") => ("incomplete", "response.incomplete"),
             _ => ("completed", "response.completed"),
         };
-        let item = self.answer.item(status, &text);
+        let item = self.answer.sheet.item(status, &text);
         [
             self.of_part("response.output_text.done", json!({"text": text, "logprobs": []})),
             self.of_part("response.content_part.done", json!({"part": part(&text)})),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Wrong;
 use crate::{
     limits::{ANSWER_TEXT_BYTES_MAX, EVENT_BYTES_MAX},
-    rooms::{RoomClient, encoded},
+    rooms::{RoomClient, RoomRefusal, encoded},
 };
 
 /// What comes of a run.
@@ -29,7 +29,19 @@ pub(super) enum End {
     Success,
     /// It asks something; what it asks was said as text.
     Waits,
+    Canceled,
     Failed(String),
+}
+
+impl End {
+    /// Why there is no answer.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        match self {
+            Self::Success | Self::Waits => None,
+            Self::Canceled => Some("The run was canceled."),
+            Self::Failed(why) => Some(why),
+        }
+    }
 }
 
 /// Tokens, as far as the agent told of them.
@@ -52,15 +64,15 @@ pub(super) struct RunOutput {
 
 /// The text of a run, as far as it has come.
 #[derive(Debug, Default)]
-struct OutputText {
+pub(super) struct OutputText {
     /// All that was said.
-    said: String,
+    pub(super) said: String,
     /// The text that is being made, as far as it was told.
     open: String,
     /// It said more than an answer holds; the rest is left out.
-    is_cut: bool,
-    end: Option<End>,
-    usage: Usage,
+    pub(super) is_cut: bool,
+    pub(super) end: Option<End>,
+    pub(super) usage: Usage,
 }
 
 impl RunOutput {
@@ -131,6 +143,11 @@ impl RunOutput {
         self.text.end.clone().unwrap_or_else(|| End::Failed("The run was not followed to its end.".into()))
     }
 
+    /// What was made of it.
+    pub(super) fn text(&self) -> &OutputText {
+        &self.text
+    }
+
     /// Whether something of it was left out.
     pub(super) fn is_cut(&self) -> bool {
         self.text.is_cut
@@ -155,6 +172,30 @@ impl RunOutput {
 }
 
 impl OutputText {
+    /// What a run has said behind its event of this number, until it ended or asked something.
+    pub(super) async fn read(
+        rooms: &RoomClient,
+        model: &str,
+        run: &str,
+        mut since: u64,
+    ) -> Result<Self, RoomRefusal> {
+        let mut text = Self::default();
+        loop {
+            let (model, run) = (encoded(model), encoded(run));
+            let page =
+                rooms.get(&format!("/agent/{model}/get_events?run_id={run}&since={since}")).await?.value;
+            let events = page.as_array().map(Vec::as_slice).unwrap_or_default();
+            for event in events {
+                let name = event["type"].as_str().unwrap_or_default().to_owned();
+                let _said = text.apply(&SseEvent { id: None, name, data: event.to_string() });
+            }
+            match events.last().and_then(|event| event["id"].as_u64()) {
+                Some(last) if text.end.is_none() && last > since => since = last,
+                _ => return Ok(text),
+            }
+        }
+    }
+
     /// The next event; the text that it adds.
     fn apply(&mut self, event: &SseEvent) -> Option<String> {
         if self.end.is_some() {
@@ -191,7 +232,7 @@ impl OutputText {
                 let why = || value["error"].as_str().unwrap_or("The run failed.").to_owned();
                 self.end = Some(match value["finish_reason"].as_str() {
                     Some("success") => End::Success,
-                    Some("canceled") => End::Failed("The run was canceled.".into()),
+                    Some("canceled") => End::Canceled,
                     _ => End::Failed(why()),
                 });
                 self.fitting(value["result"].as_str().filter(|result| !self.said.contains(*result))?)?

@@ -100,6 +100,13 @@ impl AgentTokens {
     pub fn get(&self, id: &str) -> Option<&IssuedToken> {
         self.0.get(id)
     }
+    /// The resource that a client was let in to, where a token came of its grant.
+    #[must_use]
+    pub fn resource_of<'a>(&'a self, token: &'a IssuedToken) -> Option<&'a str> {
+        let parent = |token: &&IssuedToken| self.get(token.parent.as_deref()?);
+        let mut line = std::iter::successors(Some(token), parent);
+        line.find_map(|token| token.client.as_ref()).map(|client| client.resource.as_str())
+    }
     /// One by what its bearer sends, or the grant that this is.
     #[must_use]
     pub fn of(&self, digest: &TokenDigest) -> Option<(&str, &IssuedToken)> {

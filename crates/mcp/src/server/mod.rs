@@ -207,6 +207,7 @@ pub fn operations() -> Vec<Operation<Mcp>> {
         OperationDoc::new(id, Method::GET, path, "Show the protected resource metadata of /mcp (RFC 9728)")
             .no_tool("for clients that look for an authorization server")
             .auth(Auth::None)
+            .for_pages()
             .reply::<metadata::ProtectedResource>()
     };
     vec![

@@ -2,10 +2,12 @@
 //! document with its `text`.
 //! Must not know: the search.
 
+use std::sync::Arc;
+
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Card, READS,
@@ -56,9 +58,14 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
         composed(operations, card("search", SEARCH), search),
         composed(operations, card("fetch", FETCH), fetch),
     ];
-    tools[0].output = Some(with(&[("results", "array")]));
+    let members = [("id", "string"), ("title", "string"), ("url", "string")];
+    let mut item = Map::clone(&with(&members));
+    item.insert("required".to_owned(), json!(members.map(|(name, _)| name)));
+    let results = json!({"results": {"type": "array", "items": item}});
+    let found = [("type".to_owned(), json!("object")), ("properties".to_owned(), results)];
+    tools[0].output = Some(Arc::new(Map::from_iter(found)));
     tools[1].output =
-        Some(with(&[("id", "string"), ("text", "string"), ("title", "string"), ("url", "string")]));
+        Some(with(&[members.as_slice(), &[("text", "string"), ("metadata", "object")]].concat()));
     tools
 }
 
@@ -76,8 +83,8 @@ async fn search(asking: ToolCaller, wanted: Searching) -> Answer {
     let packages = found(&asking, &projects, &text, &terms).await?;
     results.extend(listed(&packages, "packages").iter().filter_map(|package| {
         let (project, id) = (package["project_id"].as_str()?, package["package_id"].as_str()?);
-        let url = format!("{base}{}", PACKAGE.at(&[id], &[("project", project)]));
-        Some(json!({"id": format!("package/{}/{}", part(project), part(id)), "title": package["title"], "url": url}))
+        let (shown, url) = (format!("package/{}/{}", part(project), part(id)), page_of(&base, project, id));
+        Some(json!({"id": shown, "title": package["title"], "url": url}))
     }));
     Ok(json!({"results": results}))
 }
@@ -89,13 +96,18 @@ fn of_message(base: &str, message: &Value) -> Option<Value> {
     Some(json!({
         "id": format!("message/{session}/{sequence}"),
         "title": format!("{from}: {said}"),
-        "url": url_of(base, session, sequence),
+        "url": place_of(base, session, sequence),
     }))
 }
 
-fn url_of(base: &str, session: &str, sequence: u64) -> String {
-    let before = sequence.saturating_sub(1).to_string();
-    format!("{base}{}", EVENTS.at(&[session], &[("after_sequence", &before), ("limit", "1")]))
+/// Where the console shows a message.
+fn place_of(base: &str, session: &str, sequence: u64) -> String {
+    format!("{base}/#/conversations/{}?at={sequence}", part(session))
+}
+
+/// Where the console shows a package.
+fn page_of(base: &str, project: &str, package: &str) -> String {
+    format!("{base}/#/context/{}?package={}", part(project), part(package))
 }
 
 /// What was said: the text itself, or the texts of its parts.
@@ -120,14 +132,16 @@ async fn fetch(asking: ToolCaller, wanted: Fetching) -> Answer {
             let sequence: u64 = last.parse().map_err(|_| unknown())?;
             let before = sequence.saturating_sub(1).to_string();
             let page = asking.read(&EVENTS, &[of], &[("after_sequence", &before), ("limit", "1")]).await?;
-            let event = listed(&page, "events").first().cloned().unwrap_or_default();
-            let data = if event["payload"].is_object() { &event["payload"] } else { &event };
+            // Whatever comes behind a message that is not there, or not to be seen, is another one.
+            let is_it = |event: &&Value| event["sequence"] == sequence && event["type"] == "session.message";
+            let event = listed(&page, "events").first().filter(is_it).ok_or_else(unknown)?;
+            let data = if event["payload"].is_object() { &event["payload"] } else { event };
             let from = data["sender"].as_str().or(event["sender"].as_str()).unwrap_or("somebody");
             Ok(json!({
                 "id": wanted.id,
                 "title": format!("Message {sequence} of {of}, by {from}"),
                 "text": text_of(&data["content"]),
-                "url": url_of(&base, of, sequence),
+                "url": place_of(&base, of, sequence),
                 "metadata": {"session_id": of, "sequence": sequence, "from": from},
             }))
         }
@@ -138,7 +152,7 @@ async fn fetch(asking: ToolCaller, wanted: Fetching) -> Answer {
                 "id": wanted.id,
                 "title": package["title"],
                 "text": package.to_string(),
-                "url": format!("{base}{}", PACKAGE.at(&[&id], &[("project", &project)])),
+                "url": page_of(&base, &project, &id),
                 "metadata": {"project_id": project, "by": package["created_by"]["id"]},
             }))
         }

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
-    AgentKind, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, Scope, Token,
-    TokenDigest, TokenKind, TokenOwner,
+    Access, AgentKind, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, SCOPED_ROOMS,
+    Scope, Token, TokenDigest, TokenKind, TokenOwner,
     agent::{command::RegisterAgent, tokens::GrantClient},
     cookie_of, csrf_of,
     limits::{CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
@@ -180,14 +180,14 @@ async fn asked(
     Ok(answer(StatusCode::OK, &Page::Consent(&asking)))
 }
 
-/// What a person may grant: what was asked for, and reading alone where that is less.
+/// What a person may grant: what was asked for, and each word of a scope that is less.
 fn offered(asked: &Scope) -> Vec<String> {
-    let read: Scope = Scope::everywhere(plenary_accounts::Access::Read);
-    let mut offered = vec![asked.to_string()];
-    if asked.covers(&read) && read != *asked {
-        offered.push(read.to_string());
-    }
-    offered
+    let accesses = [Access::Write, Access::Read];
+    let everywhere = accesses.into_iter().map(Scope::everywhere);
+    let of_room = |room| accesses.map(|access| Scope::of_room(room, access));
+    let words = everywhere.chain(SCOPED_ROOMS.into_iter().flat_map(of_room));
+    let less = words.filter(|word| word != asked && asked.covers(word));
+    [asked.clone()].into_iter().chain(less).map(|scope| scope.to_string()).collect()
 }
 
 async fn decided(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Body) -> Response {

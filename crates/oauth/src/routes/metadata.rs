@@ -21,6 +21,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         "What the authorization server offers, as RFC 8414 has it",
     )
     .description("404 if an external issuer is the authorization server.")
+    .for_pages()
     .reply::<Metadata>()
     .errors(Class::NotFound, &["invalid_request"]);
     vec![Operation::new(doc, metadata)]

@@ -22,6 +22,7 @@ use crate::{
 pub(super) fn operations() -> Vec<Operation<At>> {
     let doc = doc("oauth.register", Method::POST, "/oauth/register", "Register a client, as RFC 7591 has it")
         .description("Clients have no secrets. The id contains the registered data, so a server stores no list of clients.")
+        .for_pages()
         .request::<Registration>()
         .success(StatusCode::CREATED)
         .reply::<ClientRegistration>()

@@ -19,7 +19,7 @@ use super::{FORM, OAuthError, doc, exchange, form};
 use crate::{
     client::{Client, document_url},
     code::{find, take, verifies},
-    consent::{Denial, asked_scope, resource_of},
+    consent::{Denial, asked_scope, is_within, resource_of},
     limits::ACCESS_MS_MAX,
     oauth::At,
     parameters::Parameters,
@@ -39,6 +39,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
              one of an agent, is exchanged for a narrower one; whatever is wrong with it is `invalid_request`, and the \
              description begins with a code.",
         )
+        .for_pages()
         .request_type(FORM)
         .reply::<Tokens>()
         .errors(Class::Malformed, CODES)
@@ -46,6 +47,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .errors(Class::TooLarge, &["invalid_request"]);
     let revoke = doc("oauth.revoke", Method::POST, "/oauth/revoke", "Give a token back")
         .description("A refresh token ends its grant. An unknown token gets the same answer.")
+        .for_pages()
         .request_type(FORM)
         .errors(Class::Malformed, &["invalid_request"])
         .errors(Class::TooLarge, &["invalid_request"]);
@@ -109,7 +111,7 @@ async fn for_code(
     if code.client_id != client_id || !is_redirect || !verifies(&code.challenge, verifier) {
         return Err(invalid());
     }
-    if resource.is_some_and(|resource| resource != code.resource) {
+    if resource.is_some_and(|resource| !is_within(resource, &code.resource)) {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
     // Only its client can come this far; one that comes twice was taken from it.
@@ -138,7 +140,7 @@ async fn for_refresh(
     let known = at.oauth.accounts().agent(&used.agent).await?;
     let granted = known.state.issued().get(&used.grant).and_then(|grant| grant.client.as_ref());
     if let (Some(granted), Some(resource)) = (granted, resource)
-        && granted.resource != resource
+        && !is_within(resource, &granted.resource)
     {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }

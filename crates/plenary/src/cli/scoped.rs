@@ -23,7 +23,7 @@ pub(crate) struct Of {
 pub(crate) struct Create {
     #[command(flatten)]
     of: Of,
-    /// Scope of the token: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `project:ID`; more than one in quotes
+    /// Scope of the token: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `channel:ID`, `project:ID`; more than one in quotes
     #[arg(long)]
     scope: String,
     /// Lifetime of the token: `1h`, `30d`; default: that of the token that creates it

@@ -34,7 +34,6 @@ pub(crate) use operator::OperatorToken;
 pub(crate) use recount::{Miscount, Recount};
 use rooms::{RoomInputs, Rooms};
 pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
-#[cfg(test)]
 pub(crate) use surface::descriptions;
 pub(crate) use toolbox::OwnTools;
 pub(crate) use whereabouts::Whereabouts;
@@ -99,7 +98,7 @@ impl Server {
             let (signals, address) = (rooms.log.signals().clone(), listener.address().to_string());
             tasks.spawn(settings.attaching.answering(signals, address));
         }
-        let origin = settings.origin(listener.address());
+        let origin = settings.origin(listener.address()).opened_to_pages(&descriptions());
         let around = surface::SurfaceInputs {
             origin: origin.clone(),
             metrics_open: settings.metrics_open,

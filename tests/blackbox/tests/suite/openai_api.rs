@@ -126,3 +126,176 @@ async fn errors_have_openais_form() {
     assert_error(&failed, 500, "run_failed", &Value::Null);
     assert!(failed.text().contains("it broke"), "{failed}");
 }
+
+fn said(response: &Value) -> &str {
+    response["output"][0]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+/// Reads a response until it is over.
+async fn ended(nick: &Agent, id: &str) -> Value {
+    loop {
+        let response = nick.get(&format!("/v1/responses/{id}")).await.ok(200);
+        match response["status"].as_str() {
+            Some("queued" | "in_progress") => tokio::task::yield_now().await,
+            _ => return response,
+        }
+    }
+}
+
+fn id_of(response: &Value) -> String {
+    response["id"].as_str().unwrap_or_else(|| panic!("an id in {response}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_response_is_read_again_as_it_was_given() {
+    let (mut server, nick) = served().await;
+    let asked = json!({
+        "model": "@plenary.echo", "input": [{"role": "user", "content": "One"}, {"role": "user", "content": "Two"}],
+        "instructions": "Be short", "metadata": {"topic": "t"},
+    });
+    let first = nick.post("/v1/responses", asked).await.ok(200);
+    let demo = json!({"demo": [{"wait_for_input": {"name": "Your name"}}]});
+    let next =
+        json!({"model": "echo", "input": "A form", "metadata": demo, "previous_response_id": first["id"]});
+    let asks = nick.post("/v1/responses", next).await.ok(200);
+    let answer = json!({"model": "echo", "input": "Nick", "previous_response_id": asks["id"]});
+    let answered = nick.post("/v1/responses", answer).await.ok(200);
+    server.crash().await;
+    for mut given in [first.clone(), asks.clone(), answered.clone()] {
+        let mut kept = nick.get(&format!("/v1/responses/{}", id_of(&given))).await.ok(200);
+        // When it was asked is known to the second; of an answer to a question only what came of it.
+        for response in [&mut given, &mut kept] {
+            response["created_at"].take();
+            if response["id"] == answered["id"] {
+                response["previous_response_id"].take();
+                response["model"].take();
+            }
+        }
+        assert_eq!(kept, given);
+    }
+    let path = format!("/v1/responses/{}/input_items", id_of(&first));
+    let items = nick.get(&format!("{path}?order=asc")).await.ok(200);
+    let texts: Vec<_> =
+        items["data"].as_array().into_iter().flatten().map(|item| &item["content"][0]).collect();
+    let text = |text: &str| json!({"type": "input_text", "text": text});
+    assert_eq!(texts, [&text("One"), &text("Two")], "{items}");
+    assert_eq!((&items["object"], &items["has_more"]), (&json!("list"), &json!(false)));
+    let newest = nick.get(&format!("{path}?limit=1")).await.ok(200);
+    assert_eq!(
+        (&newest["data"][0]["content"][0], &newest["has_more"]),
+        (&text("Two"), &json!(true)),
+        "{newest}"
+    );
+    let rest =
+        nick.get(&format!("{path}?after={}", newest["last_id"].as_str().expect("an id"))).await.ok(200);
+    assert_eq!(rest["data"][0]["content"][0], text("One"), "{rest}");
+    for (query, param) in
+        [("limit=0", "limit"), ("limit=101", "limit"), ("order=up", "order"), ("after=x", "after")]
+    {
+        let refused = nick.get(&format!("{path}?{query}")).await;
+        assert_error(&refused, 400, "invalid_value", &json!(param));
+    }
+    let none = nick.get(&format!("/v1/responses/{}/input_items", id_of(&answered))).await.ok(200);
+    assert_eq!(none["data"], json!([]), "{none}");
+}
+
+#[tokio::test]
+async fn a_response_in_the_background_is_read_later_or_canceled() {
+    let (_server, nick) = served().await;
+    let asked = json!({"model": "echo", "input": "Later", "background": true});
+    let begun = nick.post("/v1/responses", asked).await.ok(200);
+    assert_eq!((&begun["status"], &begun["background"]), (&json!("in_progress"), &json!(true)), "{begun}");
+    assert_eq!(begun["output"], json!([]), "{begun}");
+    let done = ended(&nick, &id_of(&begun)).await;
+    assert_eq!(
+        (&done["status"], said(&done), &done["background"]),
+        (&json!("completed"), "Later", &json!(true))
+    );
+
+    let fails = json!({"model": "echo", "input": "x", "background": true, "metadata": {"demo": [{"fail": "it broke"}]}});
+    let failed = ended(&nick, &id_of(&nick.post("/v1/responses", fails).await.ok(200))).await;
+    assert_eq!(
+        (&failed["status"], &failed["error"]["message"]),
+        (&json!("failed"), &json!("it broke")),
+        "{failed}"
+    );
+
+    let slow = json!({"model": "echo", "input": "Never", "background": true, "metadata": {"demo": ["slow"]}});
+    let slow = id_of(&nick.post("/v1/responses", slow).await.ok(200));
+    let read = nick.get(&format!("/v1/responses/{slow}")).await.ok(200);
+    assert!(["queued", "in_progress"].contains(&read["status"].as_str().unwrap_or_default()), "{read}");
+    nick.post_empty(&format!("/v1/responses/{slow}/cancel")).await.ok(200);
+    let canceled = ended(&nick, &slow).await;
+    assert_eq!((&canceled["status"], &canceled["output"]), (&json!("cancelled"), &json!([])), "{canceled}");
+    // A second time changes nothing, nor does canceling what has ended.
+    let again = nick.post_empty(&format!("/v1/responses/{slow}/cancel")).await.ok(200);
+    assert_eq!(again, canceled);
+    let ended = nick.post_empty(&format!("/v1/responses/{}/cancel", id_of(&done))).await.ok(200);
+    assert_eq!(ended, done);
+    let asked = json!({"model": "echo", "input": "x", "background": "yes"});
+    assert_error(&nick.post("/v1/responses", asked).await, 400, "invalid_value", &json!("background"));
+}
+
+#[tokio::test]
+async fn a_response_of_somebody_else_is_like_none() {
+    let (server, nick) = served().await;
+    let id = id_of(&nick.post("/v1/responses", json!({"model": "echo", "input": "Secret"})).await.ok(200));
+    let ann = server.agent("@ann.cc").await;
+    let (run, _) = id.split_once('.').expect("three parts");
+    let none = "resp_00000000-0000-4000-8000-000000000000.0.echo";
+    for path in ["", "/input_items"] {
+        let foreign = ann.get(&format!("/v1/responses/{id}{path}")).await;
+        assert_error(&foreign, 404, "response_not_found", &json!("response_id"));
+        for id in [none, "x", run, &format!("{run}.0.nobody"), &format!("{run}.x.echo")] {
+            let absent = ann.get(&format!("/v1/responses/{id}{path}")).await;
+            assert_eq!((absent.status, &absent.body), (404, &foreign.body), "{id}");
+        }
+    }
+    let foreign = ann.post_empty(&format!("/v1/responses/{id}/cancel")).await;
+    assert_error(&foreign, 404, "response_not_found", &json!("response_id"));
+    let streamed = nick.get(&format!("/v1/responses/{id}?stream=true")).await;
+    assert_error(&streamed, 400, "unsupported_parameter", &json!("stream"));
+    let nobody = Caller::new(server.address().clone(), None);
+    let refused = nobody.get(&format!("/v1/responses/{id}")).await;
+    assert_error(&refused, 401, "invalid_api_key", &Value::Null);
+}
+
+/// What OpenAI's clients ask for and is not here is refused in their form, so that they say what is wrong.
+#[tokio::test]
+async fn what_is_not_here_is_refused_in_openais_form() {
+    let (_server, nick) = served().await;
+    for path in [
+        "/v1/embeddings",
+        "/v1/completions",
+        "/v1/images/generations",
+        "/v1/audio/speech",
+        "/v1/moderations",
+        "/v1/conversations",
+        "/v1/responses/resp_1/compact",
+    ] {
+        let refused = nick.post(path, json!({"model": "echo", "input": "x"})).await;
+        assert_error(&refused, 404, "not_found", &Value::Null);
+    }
+    for path in ["/v1/files", "/v1/assistants", "/v1/threads/thread_1/messages", "/v1/fine_tuning/jobs"] {
+        assert_error(&nick.get(path).await, 404, "not_found", &Value::Null);
+    }
+    let id = id_of(&nick.post("/v1/responses", json!({"model": "echo", "input": "x"})).await.ok(200));
+    for (method, path) in [
+        ("DELETE", &*format!("/v1/responses/{id}")),
+        ("GET", "/v1/chat/completions"),
+        ("DELETE", "/v1/models/echo"),
+    ] {
+        let refused = nick.call(method, path, &[], None).await;
+        assert_error(&refused, 405, "method_not_allowed", &Value::Null);
+        assert!(refused.header("allow").is_some(), "{refused}");
+    }
+    // The projects of this server are not OpenAI's.
+    nick.get("/v1/projects").await.ok(200);
+    nick.get("/v1/nothing").await.refused(404, "not_found");
+    for (name, value) in [("n", json!(2)), ("tools", json!([{"type": "web_search"}]))] {
+        let mut asked = json!({"model": "echo", "input": "x"});
+        asked[name] = value;
+        let refused = nick.post("/v1/responses", asked).await;
+        assert_error(&refused, 400, "unsupported_parameter", &json!(name));
+    }
+}

@@ -90,6 +90,71 @@ async fn a_token_is_held_to_its_sessions() {
 }
 
 /// Over the Model Context Protocol the same holds for what a tool asks.
+/// A token that is held to one channel reaches that one, and no list that would show others.
+#[tokio::test]
+async fn a_token_is_held_to_its_channels() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    let mut ids = Vec::new();
+    for title in ["one", "two"] {
+        let made = alice.post("/agent-channel", json!({"title": title})).await.ok(200);
+        ids.push(made["id"].as_str().expect("an id").to_owned());
+    }
+    let (held, _) = scoped(&server, &alice, scope(&format!("channels:write channel:{}", ids[0]))).await;
+    let event = json!({"kind": "status", "payload": {"goal": "Count"}});
+    held.post(&format!("/agent-channel/{}/event", ids[0]), event.clone()).await.ok(200);
+    held.get(&format!("/agent-channel/{}/events", ids[0])).await.ok(200);
+    let refused = held.post(&format!("/agent-channel/{}/event", ids[1]), event).await;
+    assert_eq!(refused.status, 403, "{refused}");
+    let wanted = format!("channels:write channel:{}", ids[1]);
+    assert!(refused.text().contains(&wanted), "{refused}");
+    for path in [
+        format!("/agent-channel/{}/events", ids[1]),
+        "/agent-channel".into(),
+        "/sessions".into(),
+        "/inbox".into(),
+    ] {
+        assert_eq!(held.get(&path).await.status, 403, "{path}");
+    }
+    let wider = scope("channels:write");
+    let (maker, _) =
+        scoped(&server, &alice, scope(&format!("accounts:write channels:read channel:{}", ids[0]))).await;
+    assert_eq!(maker.post("/agents/me/tokens", wider).await.status, 403);
+    let refused = alice.post("/agents/me/tokens", scope("channel:a")).await;
+    refused.refused(400, "invalid_scope");
+    for room in ["accounts", "sessions", "frames", "channels", "context", "runs", "requests", "inbox"] {
+        assert!(refused.text().contains(room), "{refused}");
+    }
+}
+
+/// A refusal for want of a scope says in its challenge which one would be enough, whatever form it has (RFC 6750, 3.1).
+#[tokio::test]
+async fn a_403_carries_the_scope_that_would_be_enough() {
+    let server = Server::start().await;
+    let (alice, _bob, id) = pair(&server).await;
+    let (reads, _) = scoped(&server, &alice, scope("sessions:read")).await;
+    let message = json!({"content": "hi"});
+    let refused = reads.post(&format!("/sessions/{id}/messages"), message).await;
+    let told = |answer: &blackbox::Response| answer.header("www-authenticate").map(str::to_owned);
+    let challenge = |scope: &str| Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""));
+    assert_eq!((refused.status, told(&refused)), (403, challenge("sessions:write")), "{refused}");
+    for (path, wanted) in [
+        ("/inbox", "inbox:read"),
+        ("/agents/me/allowlist", "accounts:read"),
+        ("/agent/echo/threads", "runs:read"),
+        ("/agent-channel", "channels:read"),
+        ("/v1/projects", "context:read"),
+        ("/requests", "requests:read"),
+        ("/v1/models", "read"),
+    ] {
+        let refused = reads.get(path).await;
+        assert_eq!((refused.status, told(&refused)), (403, challenge(wanted)), "{path}: {refused}");
+    }
+    // Another "no" has no challenge of a scope.
+    let absent = reads.get("/sessions/sess_nothing").await;
+    assert_eq!((absent.status, told(&absent)), (404, None), "{absent}");
+}
+
 #[tokio::test]
 async fn tools_are_held_to_the_scope() {
     let server = Server::start().await;

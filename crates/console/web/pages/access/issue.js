@@ -45,7 +45,7 @@ export function Issue({ agents, handle, close, made }) {
     <label>Name <input name="name" maxlength="100" placeholder="what it is for" autocomplete="off" /></label>
     <label>It may <select name="may" value=${may} onChange=${(/** @type {any} */ event) => choose(value(event))}><option value="read">read everything</option><option value="write">read and write everything</option><option value="rooms">what is chosen here</option></select></label>
     ${may === 'rooms' ? html`<fieldset class="choices-grid"><legend class="unseen">Rooms</legend>${ROOMS.map((room) => html`<label>${room} <select name=${room}><option value="">nothing</option><option value="read">read</option><option value="write">write</option></select></label>`)}</fieldset>
-      <label>Only these sessions and projects <input name="only" placeholder="session:ID project:ID" spellcheck=${false} autocomplete="off" /></label>` : null}
+      <label>Only these sessions, channels and projects <input name="only" placeholder="session:ID channel:ID project:ID" spellcheck=${false} autocomplete="off" /></label>` : null}
     <label>It lasts <select name="lasts">${LASTS.map(([says, seconds]) => html`<option value=${seconds} selected=${seconds === 2_592_000}>${says}</option>`)}</select></label>
     ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : null}
     <div class="answer-bar"><button class="primary">Make it</button><button type="button" class="quiet" onClick=${close}>Leave</button></div></form><//>`;

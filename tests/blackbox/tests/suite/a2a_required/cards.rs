@@ -5,7 +5,7 @@ use blackbox::Server;
 use serde_json::{Value, json};
 
 use super::{lines, scene, state};
-use crate::a2a::message;
+use crate::a2a::{ECHO, message};
 
 #[tokio::test]
 async fn a2a_40_41_42_43_44_45_46_a_card_is_whole_signed_and_may_be_kept() {
@@ -50,6 +50,42 @@ async fn a2a_40_41_42_43_44_45_46_a_card_is_whole_signed_and_may_be_kept() {
     assert_ne!(tag().await, before, "another content has another tag");
 }
 
+/// What a card says is so: its members have their types, and each interface with a path answers where it says.
+#[tokio::test]
+async fn a2a_41_42_a_card_is_typed_and_its_interfaces_answer() {
+    let (server, nick) = scene().await;
+    let card = nick.get(&format!("{ECHO}/.well-known/agent-card.json")).await.ok(200);
+    for text in ["name", "description", "version"] {
+        assert!(card[text].as_str().is_some_and(|text| !text.is_empty()), "{text}: {card}");
+    }
+    for list in ["defaultInputModes", "defaultOutputModes"] {
+        let modes = card[list].as_array().expect("a list");
+        assert!(modes.iter().all(|mode| mode.as_str().is_some_and(|mode| mode.contains('/'))), "{card}");
+    }
+    for skill in card["skills"].as_array().expect("skills") {
+        for text in ["id", "name", "description"] {
+            assert!(skill[text].as_str().is_some_and(|text| !text.is_empty()), "{text}: {skill}");
+        }
+        assert!(skill["tags"].as_array().is_some_and(|tags| !tags.is_empty()), "{skill}");
+    }
+    assert_eq!(card["capabilities"]["streaming"], true, "{card}");
+    assert_eq!(card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"], "Bearer", "{card}");
+    let interfaces = card["supportedInterfaces"].as_array().expect("a list");
+    let bindings: Vec<_> = interfaces.iter().map(|one| &one["protocolBinding"]).collect();
+    assert_eq!(bindings, ["JSONRPC", "HTTP+JSON", "GRPC"], "{card}");
+    for (one, line) in interfaces.iter().zip(lines(&nick)) {
+        assert_eq!(one["protocolVersion"], "1.0", "{one}");
+        let base = one["url"]
+            .as_str()
+            .and_then(|url| url.strip_prefix(&server.url()))
+            .expect("a URL of this server");
+        let listed = super::Line { base, ..line }.ask("ListTasks", json!({})).await.expect("it answers");
+        assert_eq!(listed["tasks"], json!([]), "{one}");
+    }
+    let grpc = &interfaces[2];
+    assert_eq!((&grpc["url"], &grpc["tenant"]), (&json!(server.url()), &json!("plenary.echo")), "{grpc}");
+}
+
 /// Text is a text, JSON is data, and only what is neither is bytes.
 #[tokio::test]
 async fn a2a_47_48_documents_are_parts_of_their_kind_and_an_agent_may_reject() {
@@ -88,6 +124,15 @@ async fn a2a_49_the_extended_card_is_for_those_who_may_ask() {
     for line in lines(&nick) {
         let card = line.ask("GetExtendedAgentCard", json!({})).await.expect("a card");
         assert_eq!(card["capabilities"]["extendedAgentCard"], true, "{card}");
+        // One that may not be asked has none, as if it were not there.
+        let shut =
+            json!({"handle": format!("@acme.shut-{:?}", line.binding).to_lowercase(), "policy": "allowlist"});
+        let made = server.operator().post("/_admin/agents", shut).await.ok(201);
+        let handle = made["handle"].as_str().expect("a handle").trim_start_matches('@');
+        for base in [format!("/a2a/{handle}"), "/a2a/acme.nobody".to_owned()] {
+            let asked = super::Line { base: &base, ..line }.ask("GetExtendedAgentCard", json!({})).await;
+            assert_eq!(asked, Err("AGENT_NOT_FOUND".into()), "{base}");
+        }
         let nobody = server.stranger();
         let refused =
             super::Line { caller: &nobody, ..line }.call("GetExtendedAgentCard", &json!({}), &[]).await;

@@ -29,6 +29,49 @@ async fn a2a_7_8_21_22_a_stream_begins_with_the_task_and_ends_with_its_end_or_it
     }
 }
 
+/// A stream has every state and every artifact of its task, in the order of their making, each with the ids of the task.
+#[tokio::test]
+async fn a2a_7_8_a_stream_has_every_update_of_its_task() {
+    let (_server, nick) = scene().await;
+    for line in lines(&nick) {
+        let sent = message("m-1", "a b", json!({"metadata": {"demo": ["deltas", "artifact"]}}));
+        let events = line.events(&line.call("SendStreamingMessage", &sent, &[]).await);
+        let task = &events[0].value["task"];
+        let updates = events[1..].iter().map(|event| {
+            let (name, update) =
+                event.value.as_object().and_then(|told| told.iter().next()).expect("one member");
+            assert_eq!(
+                (&update["taskId"], &update["contextId"]),
+                (&task["id"], &task["contextId"]),
+                "{event:?}"
+            );
+            (name.as_str(), update)
+        });
+        let updates: Vec<_> = updates.collect();
+        let states =
+            updates.iter().filter(|(name, _)| *name == "statusUpdate").map(|(_, update)| state(update));
+        let states: Vec<_> = [state(task)].into_iter().chain(states).collect();
+        assert!(states.contains(&"WORKING"), "{states:?}");
+        assert_eq!(states.iter().filter(|state| **state == "COMPLETED").count(), 1, "{states:?}");
+        assert_eq!(
+            updates.last().map(|(name, update)| (*name, state(update))),
+            Some(("statusUpdate", "COMPLETED"))
+        );
+        let artifacts: Vec<_> = updates.iter().filter(|(name, _)| *name == "artifactUpdate").collect();
+        // Pieces of the text may be lost on the way; the whole is not.
+        let whole: Vec<_> = artifacts.iter().filter(|(_, update)| update["lastChunk"] == true).collect();
+        let texts: Vec<_> = whole.iter().map(|(_, update)| &update["artifact"]["parts"][0]["text"]).collect();
+        assert_eq!(texts, ["a b", "a b"], "the document and what was said: {events:?}");
+        assert!(whole.iter().any(|(_, update)| update["artifact"]["name"] == "echo.txt"), "{events:?}");
+        let ids: Vec<_> = whole.iter().map(|(_, update)| &update["artifact"]["artifactId"]).collect();
+        assert_ne!(ids[0], ids[1]);
+        let kept = line.ask("GetTask", json!({"id": task["id"]})).await.expect("the task");
+        let kept: Vec<_> =
+            kept["artifacts"].as_array().into_iter().flatten().map(|one| &one["artifactId"]).collect();
+        assert!(ids.iter().all(|id| kept.contains(id)), "{ids:?} of {kept:?}");
+    }
+}
+
 #[tokio::test]
 async fn a2a_21_22_23_25_all_streams_of_a_task_have_the_same_events_in_the_same_order() {
     let (_server, nick) = scene().await;

@@ -24,6 +24,27 @@ async fn a2a_1_5_9_25_27_a_message_is_a_task_that_is_waited_for_and_read_again()
     }
 }
 
+/// Unless told otherwise a message is answered when its task is over or asks something, and not while it is at work.
+#[tokio::test]
+async fn a2a_5_33_a_message_is_answered_when_its_task_is_over_or_asks() {
+    let (_server, nick) = scene().await;
+    for line in lines(&nick) {
+        for configuration in [Value::Null, json!({}), json!({"returnImmediately": false})] {
+            let mut slow = message("m-1", "x", json!({"metadata": {"demo": [{"slow": 300}]}}));
+            if !configuration.is_null() {
+                slow["configuration"] = configuration;
+            }
+            let done = line.task(slow).await;
+            assert_eq!((state(&done), &done["artifacts"][0]["parts"][0]["text"]), ("COMPLETED", &json!("x")));
+        }
+        let asks = line.task(asking(&format!("{:?}", line.binding), "x")).await;
+        assert_eq!(state(&asks), "INPUT_REQUIRED", "{asks}");
+        // An answer waits for the end likewise.
+        let done = line.task(message("m-2", "Nick", json!({"taskId": asks["id"]}))).await;
+        assert_eq!((&done["id"], state(&done)), (&asks["id"], "COMPLETED"), "{done}");
+    }
+}
+
 #[tokio::test]
 async fn a2a_6_a_message_that_need_not_be_waited_for_is_answered_at_once() {
     let (_server, nick) = scene().await;
@@ -335,11 +356,8 @@ async fn a2a_37_a_token_with_another_scope_is_denied() {
         let scoped = server.bearer(made["token"].as_str().expect("a token"));
         let denied = |answer: &blackbox::Response| {
             assert_eq!(answer.status, 403, "{answer}");
-            assert_eq!(
-                answer.header("www-authenticate"),
-                Some("Bearer error=\"insufficient_scope\""),
-                "{answer}"
-            );
+            let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+            assert_eq!(answer.header("www-authenticate"), Some(challenge), "{answer}");
         };
         for line in lines(&nick).map(|line| Line { caller: &scoped, ..line }) {
             let answer = line.call("SendMessage", &message("m-1", "x", Value::Null), &[]).await;

@@ -358,6 +358,7 @@ fn runs() -> Vec<Row> {
 fn foreign() -> Vec<Row> {
     const CARD: &[(&str, Thing)] = &[("agent", Handle)];
     const TASKS: &[(&str, Thing)] = &[("agent", Handle), ("path", Tasks)];
+    const RESPONSE: &[(&str, Thing)] = &[("response_id", Response)];
     vec![
         row("a2a.card", CARD, Rule::Hidden(OUTSIDE)),
         row("a2a.server_card", &[], Rule::OfBearers),
@@ -377,6 +378,9 @@ fn foreign() -> Vec<Row> {
         }),
         row("openai.response", &[], Rule::Hidden(OUTSIDE))
             .body(|real| json!({"model": if real { "gnomes" } else { "nobody-there" }, "input": "x"})),
+        row("openai.stored", RESPONSE, Rule::Hidden(APART)),
+        row("openai.input_items", RESPONSE, Rule::Hidden(APART)),
+        row("openai.cancel", RESPONSE, Rule::Hidden(APART)),
     ]
 }
 

@@ -40,6 +40,7 @@ pub(super) enum Thing {
     Seat,
     Echo,
     Run,
+    Response,
     Artifact,
     Ask,
     AskRule,
@@ -130,6 +131,7 @@ impl World {
         real.extend([(Thing::Work, Self::context(&own).await), (Thing::TokenId, Self::token(&own).await)]);
         let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
         real.insert(Thing::Run, text(&said, "run_id"));
+        real.insert(Thing::Response, format!("resp_{}.0.echo", text(&said, "run_id")));
         let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
         let events =
             own.get(&format!("/agent/echo/get_events/{}?since=0", text(&run, "run_id"))).await.ok(200);
@@ -293,6 +295,7 @@ fn absent(thing: Thing) -> &'static str {
         Thing::Echo => "echo",
         Thing::Tasks => "tests",
         Thing::Run => "00000000-0000-4000-8000-000000000000",
+        Thing::Response => "resp_00000000-0000-4000-8000-000000000000.0.echo",
         Thing::Artifact => "00000000-0000-4000-8000-000000000000",
         Thing::Ask => "ask_01HW7AB12CDEFGHJKMNPQRSTVW",
         Thing::AskRule => "rule_01HW7AB12CDEFGHJKMNPQRSTVW",

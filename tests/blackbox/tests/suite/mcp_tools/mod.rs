@@ -1,5 +1,6 @@
 //! The tools through the Model Context Protocol alone: two agents that know nothing but `/mcp`.
 
+mod assistant;
 mod together;
 mod verbs;
 

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use blackbox::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
@@ -42,7 +42,7 @@ async fn a_client_finds_everything_from_the_metadata() {
 #[tokio::test]
 async fn a_client_registers() {
     let server = Server::start().await;
-    let register = async |body: serde_json::Value| server.stranger().post("/oauth/register", body).await;
+    let register = async |body: Value| server.stranger().post("/oauth/register", body).await;
     let made = register(
         json!({"client_name": "Claude", "redirect_uris": ["https://claude.ai/api/mcp/auth_callback"],
         "grant_types": ["authorization_code"], "token_endpoint_auth_method": "client_secret_post", "scope": "x"}),
@@ -61,11 +61,12 @@ async fn a_client_registers() {
 }
 
 /// A server with one client's document; how often it was asked.
-async fn documented(name: &str) -> (String, Arc<AtomicUsize>) {
+pub(super) async fn documented(mut document: Value) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/client.json", listener.local_addr().expect("an address"));
     let asked = Arc::new(AtomicUsize::new(0));
-    let document = json!({"client_id": url, "client_name": name, "redirect_uris": [REDIRECT]}).to_string();
+    document["client_id"] = url.clone().into();
+    let document = document.to_string();
     let counted = asked.clone();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
@@ -86,7 +87,7 @@ async fn documented(name: &str) -> (String, Arc<AtomicUsize>) {
 /// alone, once, and the page names the host that vouches for the client.
 #[tokio::test]
 async fn a_document_is_fetched_for_a_person_and_from_public_addresses() {
-    let (url, asked) = documented("Documented").await;
+    let (url, asked) = documented(json!({"client_name": "Documented", "redirect_uris": [REDIRECT]})).await;
     let (_server, _, browser, _) = scene().await;
     let answer = browser.get(&format!("/oauth/authorize?{}", request(&url, &[]))).await;
     assert_eq!((answer.status, asked.load(Ordering::SeqCst)), (400, 0), "{answer}");

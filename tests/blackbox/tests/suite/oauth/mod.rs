@@ -4,6 +4,7 @@
 
 mod asking;
 mod clients;
+mod kinds;
 mod tokens;
 
 use std::collections::BTreeMap;

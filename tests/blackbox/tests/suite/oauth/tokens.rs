@@ -72,6 +72,47 @@ async fn what_means_nothing_here_is_passed_over() {
     }
 }
 
+/// A token that was asked for `/mcp` is for `/mcp` alone (RFC 8707), and so is what comes of it; one for the server opens the rest too.
+#[tokio::test]
+async fn a_token_is_for_the_resource_that_was_asked_for() {
+    let (server, _, browser, client) = scene().await;
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let base = server.url();
+    for (resource, opens_all) in [(format!("{base}/mcp"), false), (base, true), (String::new(), true)] {
+        let asked = request(&client, &[("resource", &resource)]);
+        let answer = decide(&browser, &asked, ALLOW).await;
+        let code = query(answer.header("location").expect("a place"))["code"].clone();
+        let tokens = redeemed(&server, &client, &code).await.ok(200);
+        let renewed = renewed(&server, &client, &part(&tokens, "refresh_token")).await.ok(200);
+        let narrower = token(
+            &server,
+            &[
+                ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+                ("subject_token", &*part(&tokens, "access_token")),
+                ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+                ("scope", "read"),
+            ],
+        )
+        .await
+        .ok(200);
+        for tokens in [tokens, renewed, narrower] {
+            let caller = server.bearer(&part(&tokens, "access_token"));
+            assert_eq!(caller.call("POST", "/mcp", &MCP, Some(&hello)).await.status, 200, "{resource}");
+            for path in ["/agents/me", "/sessions", "/inbox", "/v1/models", "/agent"] {
+                let answer = caller.get(path).await;
+                assert_eq!(answer.status, if opens_all { 200 } else { 401 }, "{resource}: {answer}");
+            }
+            if !opens_all {
+                let refused = caller.get("/agents/me").await;
+                refused.refused(401, "invalid_authorization");
+                assert_eq!(refused.header("www-authenticate"), Some("Bearer"), "{refused}");
+                assert_eq!(caller.post("/auth/ticket", json!({})).await.status, 401);
+            }
+        }
+    }
+}
+
 /// A code is good for its client, its redirect, its verifier and its resource.
 #[tokio::test]
 async fn a_code_is_for_its_client_alone() {

@@ -315,6 +315,13 @@ impl Scene {
                 ("POST", "/v1/responses"),
                 (json!({"model": "echo", "input": "a"}), Value::Null),
             ),
+            row(
+                "openai.cancel",
+                EachTime("one that has ended stays as it is"),
+                bob,
+                ("POST", "/v1/responses/resp_nothing/cancel"),
+                (Value::Null, Value::Null),
+            ),
         ]
     }
 }

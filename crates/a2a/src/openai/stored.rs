@@ -1,0 +1,212 @@
+//! Responses that were begun before: one as it stands, what it was asked, and its cancellation.
+//! Must not know: how a run is carried out.
+
+use axum::{
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::Response,
+};
+use chrono::{DateTime, Utc};
+use http::request::Parts;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Wrong, id::ResponseId, responses::Sheet, rooms, run::OutputText};
+use crate::{
+    A2a,
+    limits::{INPUT_ITEMS, INPUT_ITEMS_MAX},
+    rooms::{RoomClient, RoomRefusal, encoded},
+    rpc::json_response,
+};
+
+/// The query of `GET /v1/responses/{response_id}`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ShownAs {
+    /// Only `false`: events are sent where a response is asked for.
+    #[schemars(with = "Option<bool>")]
+    stream: Option<String>,
+}
+
+/// The query of `GET /v1/responses/{response_id}/input_items`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ItemsWanted {
+    /// `desc`, the newest first, unless it is `asc`.
+    order: Option<String>,
+    /// The item behind which the list begins.
+    after: Option<String>,
+    /// 1 to 100; 20 when absent.
+    #[schemars(with = "Option<usize>")]
+    limit: Option<String>,
+}
+
+pub(super) async fn show(
+    State(a2a): State<A2a>,
+    Path(id): Path<String>,
+    wanted: Result<Query<ShownAs>, QueryRejection>,
+    parts: Parts,
+) -> Response {
+    let shown = async {
+        let rooms = rooms(&a2a, &parts).await?;
+        let Query(wanted) = wanted.map_err(|_| Wrong::param("stream", "`stream` must be false."))?;
+        if wanted.stream.is_some_and(|stream| stream != "false") {
+            let text =
+                "`stream` is not supported here: ask for the response with `stream`, or read it again.";
+            return Err(Wrong::unsupported("stream", text));
+        }
+        Ok(json_response(&StoredResponse::find(&rooms, &id).await?.body()))
+    };
+    shown.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+}
+
+pub(super) async fn cancel(State(a2a): State<A2a>, Path(id): Path<String>, parts: Parts) -> Response {
+    let canceled = async {
+        let rooms = rooms(&a2a, &parts).await?;
+        let mut found = StoredResponse::find(&rooms, &id).await?;
+        if found.made.end.is_none() {
+            let body = json!({"type": "CancelRequest", "run_id": found.sheet.id.run});
+            match rooms.post(&format!("/agent/{}/run", encoded(&found.agent)), &body, None).await {
+                // It has just ended by itself.
+                Err(RoomRefusal { code, .. }) if code == "run_not_active" => {}
+                other => drop(other?),
+            }
+            found = StoredResponse::find(&rooms, &id).await?;
+        }
+        Ok(json_response(&found.body()))
+    };
+    canceled.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+}
+
+pub(super) async fn input_items(
+    State(a2a): State<A2a>,
+    Path(id): Path<String>,
+    wanted: Result<Query<ItemsWanted>, QueryRejection>,
+    parts: Parts,
+) -> Response {
+    let listed = async {
+        let rooms = rooms(&a2a, &parts).await?;
+        let Query(wanted) = wanted.map_err(|_| Wrong::param("limit", "The query cannot be read."))?;
+        let found = StoredResponse::find(&rooms, &id).await?;
+        Ok(json_response(&page(found.items(), &wanted)?))
+    };
+    listed.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+}
+
+/// A response of a run that is kept.
+struct StoredResponse {
+    sheet: Sheet,
+    agent: String,
+    made: OutputText,
+    report: Value,
+}
+
+impl StoredResponse {
+    /// # Errors
+    /// 404, whether there is none or the caller may not see it.
+    async fn find(rooms: &RoomClient, text: &str) -> Result<Self, Wrong> {
+        let id = ResponseId::read(text).ok_or_else(Wrong::no_response)?;
+        let agent = id.agent.clone().ok_or_else(Wrong::no_response)?;
+        let hidden = |no: RoomRefusal| match &*no.code {
+            "run_not_found" | "agent_not_found" => Wrong::no_response(),
+            _ => no.into(),
+        };
+        let path = format!("/agent/{}/runs/{}", encoded(&agent), encoded(&id.run));
+        let report = rooms.get(&path).await.map_err(hidden)?.value;
+        let made = OutputText::read(rooms, &agent, &id.run, id.number).await.map_err(hidden)?;
+        // What answers a question was asked by itself, and the run keeps nothing of it but the answer.
+        let kept =
+            if id.number == 0 { &report["request"]["request_metadata"]["openai"] } else { &Value::Null };
+        let mut body = if kept.is_object() { kept.clone() } else { json!({}) };
+        if body["model"].is_null() {
+            body["model"] = agent.clone().into();
+        }
+        let created = report["created_at"].as_str().and_then(|at| at.parse::<DateTime<Utc>>().ok());
+        let created = created.map_or(0, |at| at.timestamp());
+        Ok(Self { sheet: Sheet { id, created, body }, agent, made, report })
+    }
+
+    fn body(&self) -> Value {
+        match (&self.made.end, self.report["status"].as_str()) {
+            (Some(end), _) => self.sheet.filled(&self.made, end),
+            (None, Some("queued")) => self.sheet.shape("queued"),
+            (None, _) => self.sheet.shape("in_progress"),
+        }
+    }
+
+    /// What it was asked, the first first.
+    fn items(&self) -> Vec<Value> {
+        let id =
+            |nth: usize| format!("msg_{}.in{nth}", self.sheet.id.to_string().trim_start_matches("resp_"));
+        let of_text = |text: &str| json!([{"type": "input_text", "text": text}]);
+        let message = |nth: usize, role: &str, content: Value| json!({"type": "message", "id": id(nth), "status": "completed", "role": role, "content": content});
+        let asked = match &self.sheet.body["input"] {
+            Value::Null if self.sheet.id.number == 0 => &self.report["request"]["input"],
+            input => input,
+        };
+        let of_item = |(nth, item): (usize, &Value)| {
+            let content = item["content"].as_str().map_or_else(|| item["content"].clone(), of_text);
+            message(nth, item["role"].as_str().unwrap_or("user"), content)
+        };
+        match (asked.as_str(), asked.as_array()) {
+            (Some(text), _) => vec![message(0, "user", of_text(text))],
+            (None, Some(items)) => items.iter().enumerate().map(of_item).collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+/// A page of a list, as a query wants it.
+fn page(mut items: Vec<Value>, wanted: &ItemsWanted) -> Result<Value, Wrong> {
+    match wanted.order.as_deref() {
+        Some("asc") => {}
+        Some("desc") | None => items.reverse(),
+        Some(_) => return Err(Wrong::param("order", "`order` must be asc or desc.")),
+    }
+    let limit = wanted.limit.as_deref().map_or(Ok(INPUT_ITEMS), str::parse).ok();
+    let limit = limit.filter(|limit| (1..=INPUT_ITEMS_MAX).contains(limit));
+    let limit = limit.ok_or_else(|| Wrong::param("limit", "`limit` must be 1 to 100."))?;
+    if let Some(after) = &wanted.after {
+        let at = items.iter().position(|item| item["id"] == after.as_str());
+        let at = at.ok_or_else(|| Wrong::param("after", "`after` must be the id of an item."))?;
+        items.drain(..=at);
+    }
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    let id = |item: Option<&Value>| item.map(|item| item["id"].clone());
+    Ok(json!({
+        "object": "list", "first_id": id(items.first()), "last_id": id(items.last()), "has_more": has_more, "data": items,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(order: Option<&str>, after: Option<&str>, limit: Option<&str>) -> ItemsWanted {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        ItemsWanted { order: text(order), after: text(after), limit: text(limit) }
+    }
+
+    #[test]
+    fn a_list_is_read_in_pages_from_either_end() {
+        let items: Vec<Value> = ["a", "b", "c"].iter().map(|id| json!({"id": id})).collect();
+        let ids = |wanted: ItemsWanted| {
+            let page = page(items.clone(), &wanted).unwrap();
+            let ids: Vec<_> =
+                page["data"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect();
+            (ids, page["has_more"] == true)
+        };
+        assert_eq!(ids(wanted(None, None, None)), (vec![json!("c"), json!("b"), json!("a")], false));
+        assert_eq!(ids(wanted(Some("asc"), None, Some("2"))), (vec![json!("a"), json!("b")], true));
+        assert_eq!(ids(wanted(Some("asc"), Some("b"), Some("1"))), (vec![json!("c")], false));
+        assert_eq!(ids(wanted(None, Some("a"), None)), (vec![], false));
+        for (param, bad) in [
+            ("order", wanted(Some("up"), None, None)),
+            ("after", wanted(None, Some("x"), None)),
+            ("limit", wanted(None, None, Some("0"))),
+            ("limit", wanted(None, None, Some("101"))),
+            ("limit", wanted(None, None, Some("many"))),
+        ] {
+            assert_eq!(page(items.clone(), &bad).unwrap_err().error()["param"], param);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The challenge of a 403: the scope that would have been enough (RFC 6750, 3.1), whatever form the refusal has.
+//! Must not know: what a scope admits.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use parking_lot::Mutex;
+
+/// Where whoever checks the scope of a token says which one is missing; an extension of every request to an operation.
+#[derive(Debug, Clone, Default)]
+pub struct ScopeChallenge(Arc<Mutex<Option<String>>>);
+
+impl ScopeChallenge {
+    /// This scope would have been enough.
+    pub fn misses(&self, scope: &str) {
+        *self.0.lock() = Some(scope.to_owned());
+    }
+
+    /// Puts the challenge on a 403 that has none with a scope.
+    pub(crate) fn put(&self, response: &mut Response) {
+        if response.status() != StatusCode::FORBIDDEN {
+            return;
+        }
+        let told = response.headers().get(header::WWW_AUTHENTICATE).and_then(|told| told.to_str().ok());
+        if told.is_some_and(|told| told.contains("scope=\"")) {
+            return;
+        }
+        let Some(scope) = self.0.lock().take() else { return };
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+        if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Operations that a page of any site may ask (CORS): a client in a browser needs them before it has a token. A cookie counts in
+//! none of them, and the browser is told to send none.
+//! Must not know: which operations these are.
+
+use axum::{
+    middleware::map_response,
+    response::{IntoResponse, Response},
+    routing::MethodRouter,
+};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::{OperationDoc, Origin, measured::MeasuredHandler, metrics::Metrics};
+
+/// How long a browser remembers what it may ask, in seconds.
+const REMEMBERED_S: &str = "600";
+
+impl Origin {
+    /// The same, with the paths of those operations that pages of any site may ask.
+    #[must_use]
+    pub fn opened_to_pages<'a>(mut self, docs: impl IntoIterator<Item = &'a OperationDoc>) -> Self {
+        self.open = docs.into_iter().filter(|doc| doc.for_pages).map(|doc| doc.path).collect();
+        self
+    }
+}
+
+/// The route of such an operation: its answers may be read by any page, and a browser learns so in advance.
+pub(crate) fn opened<S>(route: MethodRouter<S>, metrics: &Metrics) -> MethodRouter<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let asked_first = MeasuredHandler::new(preflight, metrics.operation("preflight", None));
+    route.options(asked_first).layer(map_response(readable))
+}
+
+async fn readable(mut answer: Response) -> Response {
+    answer.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    answer
+}
+
+async fn preflight() -> impl IntoResponse {
+    let told = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        // The star covers every header but this one.
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "*, Authorization"),
+        (header::ACCESS_CONTROL_MAX_AGE, REMEMBERED_S),
+    ];
+    (StatusCode::NO_CONTENT, told)
+}
