@@ -41,7 +41,7 @@ impl Room for AgentRoom {
     type State = AgentState;
     type Event = AgentEvent;
     const CATEGORY: &'static str = "accounts.agent";
-    const SNAPSHOT_FORM: u16 = 4;
+    const SNAPSHOT_FORM: u16 = 5;
 
     fn encode(event: &AgentEvent) -> NewEvent {
         event.encode()

@@ -164,6 +164,14 @@ fn accounts() -> Vec<Row> {
         row("agent.create", &[], Rule::Hidden(NOT_ITS_OWNER))
             .body(|real| json!({"handle": if real { "@nick.one" } else { "@nick.six" }})),
         row("agent.list", &[], Rule::Only(404, AGENTS)),
+        row("account.get", &[], Rule::Only(404, AGENTS)),
+        row("account.agents", &[], Rule::Only(404, AGENTS)),
+        row("account.agent_names", &[], Rule::Only(404, AGENTS)),
+        row("account.sessions", &[], Rule::Only(404, AGENTS)),
+        row("account.create_agent", &[], Rule::Only(404, AGENTS))
+            .body(|real| json!({"local_name": if real { "one" } else { "six" }, "display_name": "One"})),
+        row("account.update_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER))
+            .body(|_| json!({"description": "says no"})),
         row("agent.get", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.sessions", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("owner.sessions", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)).query("?owner={owner}"),
@@ -181,6 +189,7 @@ fn accounts() -> Vec<Row> {
         row("agent.blocks", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.block", HANDLE, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"handle": "@acme.bot"})),
         row("agent.unblock", &[("handle", Handle), ("blocked", BlockedHandle)], Rule::Hidden(NOT_ITS_OWNER)),
+        row("account.delete_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.delete", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("org.get", &[("org", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
         row("org.put", &[("org", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
@@ -199,7 +208,7 @@ fn accounts() -> Vec<Row> {
 
 fn own() -> Vec<Row> {
     vec![
-        row("agent.reachable", &[], Rule::OfAgents),
+        row("agent.reachable", &[], Rule::OfBearers),
         row("agent.profile", PROFILE, Rule::Hidden(OUTSIDE)),
         row("agent.card", PROFILE, Rule::Hidden(OUTSIDE)),
         row("search.agents", &[], Rule::OfBearers).query("?q=nick"),
@@ -258,6 +267,8 @@ fn frames() -> Vec<Row> {
         row("frame.submit", &[], Rule::HiddenAs(403, &[Who::ForeignAgent, Who::Blocked]))
             .body(|real| frame(if real { "~nick" } else { "~mike" })),
         row("frame.stream", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),
+        row("frame.capability", &[], Rule::OfBearers),
+        row("frame.events", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),
         row("frame.roster", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),
         // Whoever has a token may know: it is a setting of the server.
         row("frame.retention", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),
