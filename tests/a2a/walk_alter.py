@@ -82,9 +82,9 @@ def frame(text: str) -> dict[str, Any]:
 def kept(cache: Path) -> Iterator[str]:
     """The ids of the frames that the daemon has written."""
     for path in cache.rglob("agent-frames.jsonl"):
-        for line in path.read_text().splitlines():
-            entry = json.loads(line)
-            yield str(entry.get("frame_id") or entry.get("payload", {}).get("frame_id"))
+        # Whole lines alone: the text of a frame may contain other separators.
+        for line in path.read_text().split("\n")[:-1]:
+            yield str(json.loads(line)["frame_id"])
 
 
 class Daemon:
