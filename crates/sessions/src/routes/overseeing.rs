@@ -78,7 +78,18 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .errors(Class::Malformed, &["invalid_limit", "invalid_query"])
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["not_found"]);
-    let account_doc = OperationDoc::new(
+    vec![
+        of_account(),
+        Operation::new(list_doc, list),
+        Operation::new(show_doc, show),
+        Operation::new(events_doc, events),
+        Operation::new(all_doc, all),
+    ]
+}
+
+/// The same for RobotNet's command line.
+fn of_account() -> Operation<Sessions> {
+    let doc = OperationDoc::new(
         "account.sessions",
         Method::GET,
         "/accounts/me/sessions",
@@ -96,13 +107,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .errors(Class::Malformed, &["invalid_limit", "invalid_query"])
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["not_found"]);
-    vec![
-        Operation::new(account_doc, account),
-        Operation::new(list_doc, list),
-        Operation::new(show_doc, show),
-        Operation::new(events_doc, events),
-        Operation::new(all_doc, all),
-    ]
+    Operation::new(doc, account)
 }
 
 /// The query of `GET /_admin/sessions`.

@@ -92,7 +92,7 @@ const AGENT: &[(&str, Thing)] = &[("name", Hosted)];
 
 /// Every operation of the description.
 pub(super) fn rows() -> Vec<Row> {
-    let first = [server(), accounts(), own(), sessions(), frames(), channels()];
+    let first = [server(), account(), accounts(), own(), sessions(), frames(), channels()];
     let last = [context(), packages(), runs(), requests(), notifications(), foreign()];
     first.into_iter().chain(last).flatten().collect()
 }
@@ -123,6 +123,21 @@ fn server() -> Vec<Row> {
         // Its session is named by a header, which another test sends.
         row("mcp.listen", &[], Rule::OfBearers),
         row("mcp.close", &[], Rule::OfBearers),
+    ]
+}
+
+/// The paths of RobotNet's command line.
+fn account() -> Vec<Row> {
+    vec![
+        row("account.get", &[], Rule::Only(404, AGENTS)),
+        row("account.agents", &[], Rule::Only(404, AGENTS)),
+        row("account.agent_names", &[], Rule::Only(404, AGENTS)),
+        row("account.sessions", &[], Rule::Only(404, AGENTS)),
+        row("account.create_agent", &[], Rule::Only(404, AGENTS))
+            .body(|real| json!({"local_name": if real { "one" } else { "six" }, "display_name": "One"})),
+        row("account.update_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER))
+            .body(|_| json!({"description": "says no"})),
+        row("account.delete_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER)),
     ]
 }
 
@@ -164,14 +179,6 @@ fn accounts() -> Vec<Row> {
         row("agent.create", &[], Rule::Hidden(NOT_ITS_OWNER))
             .body(|real| json!({"handle": if real { "@nick.one" } else { "@nick.six" }})),
         row("agent.list", &[], Rule::Only(404, AGENTS)),
-        row("account.get", &[], Rule::Only(404, AGENTS)),
-        row("account.agents", &[], Rule::Only(404, AGENTS)),
-        row("account.agent_names", &[], Rule::Only(404, AGENTS)),
-        row("account.sessions", &[], Rule::Only(404, AGENTS)),
-        row("account.create_agent", &[], Rule::Only(404, AGENTS))
-            .body(|real| json!({"local_name": if real { "one" } else { "six" }, "display_name": "One"})),
-        row("account.update_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER))
-            .body(|_| json!({"description": "says no"})),
         row("agent.get", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.sessions", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("owner.sessions", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)).query("?owner={owner}"),
@@ -189,7 +196,6 @@ fn accounts() -> Vec<Row> {
         row("agent.blocks", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.block", HANDLE, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"handle": "@acme.bot"})),
         row("agent.unblock", &[("handle", Handle), ("blocked", BlockedHandle)], Rule::Hidden(NOT_ITS_OWNER)),
-        row("account.delete_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.delete", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("org.get", &[("org", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
         row("org.put", &[("org", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
