@@ -175,7 +175,8 @@ fn of_alter() -> [Operation<Frames>; 2] {
         "For alter-runtime. The capability opens streams for ten minutes in place of the token, and ends with it. \
          `frame_signature_pubkey` is the key to pin. The body is ignored.",
     )
-    .reply::<CapabilityMade>();
+    .reply::<CapabilityMade>()
+    .errors(Class::Forbidden, &["scope-unauthorised"]);
     let wrapped_doc =
         of_handle("frame.events", "/events/{handle}/stream", "Receive the frames for a handle, wrapped and signed")
             .no_tool("for alter-runtime; agent_subscribe gives the URL of a stream")
