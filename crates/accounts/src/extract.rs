@@ -50,6 +50,18 @@ pub async fn identify(
     credentials: Credentials,
 ) -> Result<Principal, Refusal> {
     let principal = presented(accounts, parts, credentials).await?;
+    identified(parts, accounts, principal).await
+}
+
+/// The same for whoever was found otherwise, such as by a capability that stands for a token.
+///
+/// # Errors
+/// As of [`identify`].
+pub async fn identified(
+    parts: &Parts,
+    accounts: &Accounts,
+    principal: Principal,
+) -> Result<Principal, Refusal> {
     agrees(&principal, &parts.headers)?;
     still_valid(accounts, &principal).await?;
     accounts.is_within_scope(parts, &principal).await?;

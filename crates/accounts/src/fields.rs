@@ -63,6 +63,11 @@ impl Fields {
         }
     }
 
+    /// Whether a member was sent, and is not null.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
     /// An agent's handle; wrong or absent it is `invalid_handle`.
     pub(crate) fn handle(&self, name: &str) -> Result<AgentHandle, Refusal> {
         self.named(name, "invalid_handle")

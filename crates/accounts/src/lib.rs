@@ -64,7 +64,7 @@ pub use contact::listing::ContactWaiting;
 pub use event::AccountEvent;
 pub use eviction::{ConsequenceFuture, Consequences};
 pub use extract::{
-    AS_AGENT, AgentCaller, CSRF, Caller, ConnectCaller, Credentials, admit, identify, signed_in,
+    AS_AGENT, AgentCaller, CSRF, Caller, ConnectCaller, Credentials, admit, identified, identify, signed_in,
 };
 pub use fields::searched_text;
 pub use following::{Follower, Watch, Watchers, recheck};

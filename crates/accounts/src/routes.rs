@@ -2,6 +2,7 @@
 //! 400, 403, 409 (wire.md D.9).
 //! Must not know: the rules of a command.
 
+mod account;
 mod agents;
 mod contacts;
 mod orgs;
@@ -50,8 +51,9 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let rooms: [fn() -> Vec<Operation<S>>; 11] = [
+    let rooms: [fn() -> Vec<Operation<S>>; 12] = [
         owners::operations,
+        account::operations,
         agents::operations,
         trust_lists::operations,
         orgs::operations,

@@ -21,7 +21,8 @@ use crate::{
 
 /// Operations that a token may ask for whatever its scope: who it is, and those that ask others in its name or hand its
 /// scope on.
-const FOR_EVERY_SCOPE: [&str; 5] = ["me.get", "auth.ticket", "mcp.post", "mcp.listen", "mcp.close"];
+const FOR_EVERY_SCOPE: [&str; 6] =
+    ["me.get", "auth.ticket", "frame.capability", "mcp.post", "mcp.listen", "mcp.close"];
 
 /// What an operation asks of a scope.
 #[derive(Debug, Clone, Copy)]

@@ -26,6 +26,14 @@ const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 /// A body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
     ("agent.create", || json!({"handle": "@nick.laptop", "policy": "open"})),
+    (
+        "account.create_agent",
+        || json!({"local_name": "laptop", "display_name": "The laptop", "visibility": "public"}),
+    ),
+    (
+        "account.update_agent",
+        || json!({"inbound_policy": "open", "description": "Answers questions about the parser"}),
+    ),
     ("agent.update", || json!({"policy": "allowlist"})),
     ("agent.allow", || json!({"entries": ["@acme.*", "@maria.phone"]})),
     ("agent.block", || json!({"handle": "@acme.spammer"})),
@@ -50,6 +58,7 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         (Method::POST, "/_admin/owners"),
         (Method::POST, "/_admin/owners/{owner}/rotate-token"),
         (Method::POST, "/_admin/agents"),
+        (Method::POST, "/agents"),
         (Method::POST, "/_admin/agents/{handle}/rotate-token"),
         (Method::POST, "/_admin/agents/{handle}/tokens"),
         (Method::POST, "/agents/me/tokens"),

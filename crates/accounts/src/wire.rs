@@ -2,6 +2,7 @@
 //! description and the clients derive from it. Pure.
 //! Must not know: HTTP, or permissions.
 
+mod account;
 mod profiles;
 mod tokens;
 
@@ -18,6 +19,10 @@ use crate::{
     org::state::Role,
 };
 
+pub(crate) use account::{
+    AccountAgentMade, AccountAgentPage, AccountPicker, AccountView, NewAccountAgent, OwnedAgent,
+    SetAccountAgent,
+};
 pub use profiles::{
     AgentDetail, FoundAgent, FoundAgents, ListingProfile, OtherView, OwnView, ProfileView, Relationship,
     ViewerView,

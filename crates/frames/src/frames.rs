@@ -13,8 +13,8 @@ use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{AccountEvent, Accounts, TokenDigest};
 use plenary_hub::{ENTRY_OCTETS, Emission, Lane, LaneLimits, Observer, Subscription};
 use plenary_kernel::{AgentHandle, Clock, SovereignHandle, TimestampMs};
-use plenary_log::{Log, Signals, StoredEvent, signals::Signal};
-use tokio::time::Instant;
+use plenary_log::{Fault, Log, Signals, StoredEvent, signals::Signal};
+use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{
     crossing::AccordCarrier,
@@ -25,6 +25,7 @@ use crate::{
     rate::{Buckets, Rate},
     session::Session,
     signal::{Envelope, FrameSignal},
+    signing::FrameKey,
     wire::{RemoteSubscription, RosterEntry},
 };
 
@@ -77,6 +78,8 @@ pub(crate) struct Inner {
     pub(crate) listener: OnceLock<Listener>,
     /// Who takes frames to other networks.
     pub(crate) accords: OnceLock<Arc<dyn AccordCarrier>>,
+    log: Log,
+    key: OnceCell<Arc<FrameKey>>,
     buckets: Mutex<Buckets>,
     started: Instant,
 }
@@ -145,7 +148,9 @@ impl Frames {
         let limits = LaneLimits { key_octets_max: promised.min(limits.octets_max / 2), ..limits };
         Self(Arc::new(Inner {
             accounts,
-            numbers: Numbers::new(log, clock.clone()),
+            numbers: Numbers::new(log.clone(), clock.clone()),
+            log,
+            key: OnceCell::new(),
             clock,
             signals,
             lane: Lane::new(limits),
@@ -182,6 +187,12 @@ impl Frames {
 
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.0.accounts
+    }
+
+    /// The key that signs wrapped frames and capabilities.
+    pub(crate) async fn key(&self) -> Result<Arc<FrameKey>, Fault> {
+        let kept = || async { FrameKey::kept(&self.0.log).await.map(Arc::new) };
+        self.0.key.get_or_try_init(kept).await.cloned()
     }
 
     fn buckets(&self) -> MutexGuard<'_, Buckets> {

@@ -2,6 +2,7 @@
 //! section 1, decisions D.4, D.5). Frames are ephemeral: the log contains none.
 //! Must not know: another protocol, or any database.
 
+mod capability;
 pub mod catalogue;
 mod crossing;
 pub mod decide;
@@ -26,6 +27,7 @@ mod served;
 pub mod session;
 pub mod shape;
 mod signal;
+mod signing;
 mod stream;
 pub mod submission;
 mod submit;

@@ -22,6 +22,8 @@ pub const ITEMS_MAX: u64 = 64;
 pub const LEASE_MS_MAX: u64 = 3_600_000;
 /// Largest span of time; past it 400 `field-invalid`.
 pub const SPAN_MS_MAX: u64 = JSON_INTEGER_MAX;
+/// How long a capability opens streams, in milliseconds; then a client asks for another.
+pub const CAPABILITY_MS: u64 = 600_000;
 /// Most clauses of a filter; past it 400 `filter-value-invalid`.
 pub const FILTER_CLAUSES_MAX: usize = 32;
 /// Longest path of a field that a refusal names, in bytes; the rest is cut off.

@@ -6,15 +6,16 @@ use axum::{
     extract::{FromRef, FromRequestParts, Path, State},
     response::Response,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
-use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, TokenOwner, identify};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
+use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, TokenOwner, identified, identify};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes};
 use plenary_hub::SubscribeError;
-use plenary_kernel::{Class, SovereignHandle};
+use plenary_kernel::{Class, Refusal, SovereignHandle};
 use plenary_room::sse;
 use schemars::JsonSchema;
 
 use crate::{
+    capability::{bearer, capability, is_capability},
     decide::owner_of,
     filter::Filter,
     frames::{Frames, Subscriber},
@@ -25,10 +26,10 @@ use crate::{
     rejection::Rejection,
     schema::AnySubmission,
     session::SessionNames,
-    stream::EventStream,
+    stream::{EventStream, Form},
     submission::Submission,
     submit::Submitter,
-    wire::{FrameError, RetentionView, Roster, Submitted},
+    wire::{CapabilityMade, FrameError, RetentionView, Roster, Submitted},
 };
 
 impl FromRef<Frames> for Accounts {
@@ -151,12 +152,45 @@ pub fn operations() -> Vec<Operation<Frames>> {
             .description("For resumption only. Every token may read it.")
             .auth(Auth::Any)
             .reply::<RetentionView>();
-    vec![
+    let own = vec![
         Operation::new(submit_doc, submit),
         Operation::new(stream_doc, stream),
         Operation::new(roster_doc, roster),
         Operation::new(retention_doc, retention),
-    ]
+    ];
+    own.into_iter().chain(of_alter()).collect()
+}
+
+/// The paths of alter-runtime.
+fn of_alter() -> [Operation<Frames>; 2] {
+    let capability_doc = doc(
+        "frame.capability",
+        Method::POST,
+        "/api/v1/messaging/subscribe-capability",
+        "Get a capability for `GET /events/{handle}/stream`",
+    )
+    .no_tool("for alter-runtime; agent_subscribe gives the URL of a stream")
+    .without_key()
+    .description(
+        "For alter-runtime. The capability opens streams for ten minutes in place of the token, and ends with it. \
+         `frame_signature_pubkey` is the key to pin. The body is ignored.",
+    )
+    .reply::<CapabilityMade>()
+    .errors(Class::Forbidden, &["scope-unauthorised"]);
+    let wrapped_doc =
+        of_handle("frame.events", "/events/{handle}/stream", "Receive the frames for a handle, wrapped and signed")
+            .no_tool("for alter-runtime; agent_subscribe gives the URL of a stream")
+            .description(
+                "`/handles/{handle}/stream` with each frame as `payload` of `{v, version, handle, kind, timestamp, payload, \
+                 pubkey, signature}`: canonical JSON, signed with Ed25519 without the member `signature`. A capability or the \
+                 agent's token opens it.",
+            )
+            .query::<StreamQuery>()
+            .reply_type("text/event-stream")
+            .errors(Class::Malformed, &["filter-axis-unknown", "filter-value-invalid"])
+            .errors(Class::Forbidden, &["scope-unauthorised"])
+            .errors(Class::TooMany, &["rate-limited"]);
+    [Operation::new(capability_doc, make_capability), Operation::new(wrapped_doc, events)]
 }
 
 /// The holder of the request's token, of any kind.
@@ -208,6 +242,36 @@ fn handle(text: &str) -> Result<SovereignHandle, FrameRefusal> {
     text.parse().map_err(|_| FrameFault::parameter("handle", "a canonical handle, ~owner").into())
 }
 
+/// The holder of a capability, or of what opens a stream otherwise.
+struct CapabilityBearer(Principal);
+
+impl FromRequestParts<Frames> for CapabilityBearer {
+    type Rejection = FrameRefusal;
+    async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, FrameRefusal> {
+        let sent = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let word = sent.and_then(|sent| sent.split_once(' ')).map(|(_, word)| word.trim());
+        let Some(word) = word.filter(|word| is_capability(word)) else {
+            return Ok(Self(identify(parts, frames.accounts(), Credentials::HeaderOrTicket).await?));
+        };
+        let found = bearer(&*frames.key().await?, word, frames.0.clock.now());
+        let ended = || Refusal::new(Class::Unauthenticated, "unauthenticated", "The capability has ended.");
+        Ok(Self(identified(parts, frames.accounts(), found.ok_or_else(ended)?).await?))
+    }
+}
+
+async fn make_capability(State(frames): State<Frames>, Bearer(principal): Bearer) -> Answer<CapabilityMade> {
+    let TokenOwner::Agent(handle) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
+    // Whoever streams is on the roster: that is the agent, and not who looks on.
+    if principal.token.is_person() {
+        return Err(Rejection::ScopeUnauthorised.into());
+    }
+    let key = frames.key().await?;
+    let caller = AgentCaller { handle, token: principal.token };
+    let (capability, until) = capability(&key, caller, frames.0.clock.now());
+    let frame_signature_pubkey = key.public();
+    Ok(Json(CapabilityMade { capability, expires_at: until.rfc3339(), frame_signature_pubkey }))
+}
+
 async fn stream(
     State(frames): State<Frames>,
     StreamBearer(principal): StreamBearer,
@@ -215,7 +279,30 @@ async fn stream(
     parameters: Parameters,
     headers: HeaderMap,
 ) -> Result<Response, FrameRefusal> {
-    let handle = handle(&path)?;
+    open(&frames, principal, &path, &parameters, &headers, Form::Bare).await
+}
+
+async fn events(
+    State(frames): State<Frames>,
+    CapabilityBearer(principal): CapabilityBearer,
+    Path(path): Path<String>,
+    parameters: Parameters,
+    headers: HeaderMap,
+) -> Result<Response, FrameRefusal> {
+    let form = Form::Wrapped(frames.key().await?, handle(&path)?);
+    open(&frames, principal, &path, &parameters, &headers, form).await
+}
+
+/// A stream of a handle's frames, for the handle's own agents.
+async fn open(
+    frames: &Frames,
+    principal: Principal,
+    path: &str,
+    parameters: &Parameters,
+    headers: &HeaderMap,
+    form: Form,
+) -> Result<Response, FrameRefusal> {
+    let handle = handle(path)?;
     let TokenOwner::Agent(agent) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
     // Whoever streams is on the roster: that is the agent, and not who looks on.
     if agent.owner() != handle.owner() || principal.token.is_person() {
@@ -245,7 +332,7 @@ async fn stream(
     let started_at = frames.0.clock.now();
     let subscriber = Subscriber { session, filter, token: caller.token, started_at };
     let after =
-        last_event(&headers).or_else(|| frames.0.lane.reaches_back_to(handle.as_str()).filter(|_| retained));
+        last_event(headers).or_else(|| frames.0.lane.reaches_back_to(handle.as_str()).filter(|_| retained));
     let reading =
         frames.0.lane.subscribe(handle.as_str(), subscriber, after).map_err(|error| match error {
             SubscribeError::TooMany | SubscribeError::TooManyKeys => Rejection::TooManyStreams,
@@ -254,7 +341,7 @@ async fn stream(
     // The token may have died before the stream was there to be ended with it.
     frames.recheck(&caller.handle).await;
 
-    let mut response = sse::response(Body::new(EventStream::new(reading, retained)));
+    let mut response = sse::response(Body::new(EventStream::new(reading, retained, form)));
     let head = response.headers_mut();
     for (name, value) in shown {
         let value = HeaderValue::try_from(value).map_err(|_| {

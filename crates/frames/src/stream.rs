@@ -16,7 +16,13 @@ use plenary_hub::{Delivery, EndReason};
 use plenary_room::sse;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::frames::{Event, FrameSubscription};
+use plenary_kernel::SovereignHandle;
+
+use crate::{
+    capability::wrapped,
+    frames::{Event, FrameSubscription},
+    signing::FrameKey,
+};
 
 thread_local! {
     /// What a stream takes in one turn: each thread has one list for all its streams, empty between turns.
@@ -27,20 +33,40 @@ thread_local! {
 pub(crate) struct EventStream {
     reading: FrameSubscription,
     keepalive: Pin<Box<Sleep>>,
+    form: Form,
+}
+
+/// How frames are written.
+pub(crate) enum Form {
+    /// As they are.
+    Bare,
+    /// In the signed wrapper of alter-runtime.
+    Wrapped(Arc<FrameKey>, SovereignHandle),
+}
+
+impl Form {
+    fn octets(&self, event: &Event) -> Bytes {
+        match self {
+            Self::Bare => event.octets(),
+            Self::Wrapped(key, handle) => {
+                wrapped(key, handle, event.number, &event.line).unwrap_or_else(|| event.octets())
+            }
+        }
+    }
 }
 
 impl EventStream {
     /// `told_soon`: a keepalive comes as soon as nothing waits, so that the peer knows where what is retained ends.
-    pub(crate) fn new(reading: FrameSubscription, told_soon: bool) -> Self {
+    pub(crate) fn new(reading: FrameSubscription, told_soon: bool, form: Form) -> Self {
         let first = if told_soon { Duration::ZERO } else { Duration::from_millis(sse::KEEPALIVE_MS) };
         let keepalive = Box::pin(sleep(first));
-        Self { reading, keepalive }
+        Self { reading, keepalive, form }
     }
 
     /// All that waits, in one piece.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, EndReason>> {
         TAKEN.with_borrow_mut(|taken| {
-            let polled = self.reading.poll_next(cx, taken).map_ok(|()| piece(taken));
+            let polled = self.reading.poll_next(cx, taken).map_ok(|()| piece(taken, &self.form));
             taken.clear();
             polled
         })
@@ -48,12 +74,12 @@ impl EventStream {
 }
 
 /// One event alone is handed on as it is.
-fn piece(taken: &[Delivery<Arc<Event>>]) -> Bytes {
+fn piece(taken: &[Delivery<Arc<Event>>], form: &Form) -> Bytes {
     if let [only] = taken {
-        return only.message.octets();
+        return form.octets(&only.message);
     }
     let mut piece = BytesMut::new();
-    taken.iter().for_each(|delivery| piece.extend_from_slice(&delivery.message.octets()));
+    taken.iter().for_each(|delivery| piece.extend_from_slice(&form.octets(&delivery.message)));
     piece.freeze()
 }
 

@@ -21,6 +21,18 @@ pub struct Submitted {
     pub recipient_count: u64,
 }
 
+/// What opens streams in place of a token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "FrameCapability")]
+pub struct CapabilityMade {
+    /// For `Authorization: Bearer`, `plf_…`.
+    pub capability: String,
+    /// When it ends, RFC 3339.
+    pub expires_at: String,
+    /// The key that signs the frames: `ed25519:` and the public key in base64url, which clients pin.
+    pub frame_signature_pubkey: String,
+}
+
 /// An error of this protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "FrameError")]

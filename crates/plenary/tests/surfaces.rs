@@ -167,6 +167,13 @@ const COMMANDS: &[(&str, &str)] = &[
 
 /// Operations without a command, each with the reason.
 const WITHOUT: &[(&str, &str)] = &[
+    ("account.agent_names", "for RobotNet's command line; `agent list` lists them"),
+    ("account.agents", "for RobotNet's command line; `agent list` lists them"),
+    ("account.create_agent", "for RobotNet's command line; `agent add` does it"),
+    ("account.delete_agent", "for RobotNet's command line; `agent rm` does it"),
+    ("account.get", "for RobotNet's command line; `status` shows the owner"),
+    ("account.sessions", "for RobotNet's command line; `agent sessions` lists them"),
+    ("account.update_agent", "for RobotNet's command line; `agent edit` does it"),
     ("a2a.card", "for clients of Agent2Agent; `runs describe` shows the agent"),
     ("a2a.delete", "for clients of Agent2Agent"),
     ("a2a.grpc", "for clients of Agent2Agent; `run` asks"),
@@ -192,6 +199,8 @@ const WITHOUT: &[(&str, &str)] = &[
     ("passkey.challenge", "for browsers, which sign it"),
     ("context.export_all", "`context export --all`, which stands beside context.export"),
     ("context.get", "`context pull ID`, which stands beside context.pull"),
+    ("frame.capability", "for alter-runtime, which asks for it"),
+    ("frame.events", "for alter-runtime; `frame listen` shows the same frames"),
     ("file.upload", "`session send --attach`, which names it in a message"),
     ("inbox.address", "`send @OWNER.NAME/SESSION`, which says it before it sends"),
     ("inbox.session", "`hook`, which coding agents run"),

@@ -4,14 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use plenary_kernel::{AgentHandle, OwnerName, limits::PAGE_BYTES_MAX};
+use plenary_kernel::{AgentHandle, OwnerName, SessionId, TimestampMs, limits::PAGE_BYTES_MAX};
 use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     AGENTS_LISTED_MAX, Sessions,
-    views::{SessionView, bytes_of, view},
+    state::Phase,
+    views::{ParticipantView, SessionView, bytes_of, view},
 };
 
 /// Sessions of an agent that are asked for at once.
@@ -35,6 +36,48 @@ pub(crate) struct OwnedSessionList {
     /// The `before` of the next page; present if there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
+}
+
+/// A session in the members that RobotNet's command line reads: null where nothing is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AccountSession {
+    id: SessionId,
+    /// `active` or `ended`.
+    #[schemars(with = "String")]
+    state: Phase,
+    topic: Option<String>,
+    participants: Vec<ParticipantView>,
+    /// Epoch milliseconds.
+    #[schemars(with = "u64")]
+    created_at: TimestampMs,
+    /// Epoch milliseconds; null for an active session.
+    #[schemars(with = "Option<u64>")]
+    ended_at: Option<TimestampMs>,
+    /// Which of the owner's agents sees most of it.
+    acting_handle: Option<AgentHandle>,
+}
+
+/// `GET /accounts/me/sessions`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AccountSessionList {
+    /// Newest first.
+    sessions: Vec<AccountSession>,
+    /// The `cursor` of the next page; null at the end.
+    next_cursor: Option<String>,
+}
+
+impl AccountSessionList {
+    /// A page of what an owner's agents take part in, of one state or of both.
+    pub(crate) fn new(listed: OwnedSessionList, state: Option<Phase>) -> Self {
+        let asked = |owned: &OwnedSession| state.is_none_or(|state| owned.session.state == state);
+        let shown = |OwnedSession { session, seen_by }| {
+            let SessionView { id, state, topic, participants, created_at, ended_at } = session;
+            let acting_handle = seen_by.into_iter().next();
+            AccountSession { id, state, topic, participants, created_at, ended_at, acting_handle }
+        };
+        let sessions = listed.sessions.into_iter().filter(asked).map(shown).collect();
+        Self { sessions, next_cursor: listed.next_cursor }
+    }
 }
 
 impl Sessions {

@@ -13,7 +13,9 @@ const PYTHON: python::Packages = python::Packages {
     directory: "a2a-python",
     requirements: &[
         "a2a-sdk==1.3.0",
+        "alter-runtime==0.4.16",
         "grpcio==1.85.1",
+        "langgraph-sdk==0.4.14",
         "openai==3.54.0",
         "sse-starlette==3.7.0",
         "uvicorn==0.54.0",

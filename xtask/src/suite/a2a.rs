@@ -8,7 +8,15 @@ use anyhow::Result;
 use crate::{needs::a2a::ensure, process};
 
 /// What each program walks through.
-const WALKS: [&str; 5] = ["walk_a2a.py", "walk_openai.py", "walk_foreign.py", "walk_node.py", "walk_acp.py"];
+const WALKS: [&str; 7] = [
+    "walk_a2a.py",
+    "walk_openai.py",
+    "walk_foreign.py",
+    "walk_node.py",
+    "walk_acp.py",
+    "walk_alter.py",
+    "walk_langgraph.py",
+];
 
 /// Runs everything.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {

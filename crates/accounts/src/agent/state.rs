@@ -27,6 +27,7 @@ pub struct BlockedSince {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentState {
     created_at: Option<TimestampMs>,
+    updated_at: Option<TimestampMs>,
     deleted: bool,
     policy: Policy,
     allowlist: BTreeSet<AllowEntry>,
@@ -140,6 +141,11 @@ impl AgentState {
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at
     }
+    /// When its owner or the agent itself last changed its settings, its profile or its lists.
+    #[must_use]
+    pub fn updated_at(&self) -> Option<TimestampMs> {
+        self.updated_at
+    }
     /// The digest of its token.
     #[must_use]
     pub(crate) fn token(&self) -> Option<TokenDigest> {
@@ -212,6 +218,16 @@ impl AgentState {
                 let blocks = std::mem::take(&mut self.blocks);
                 *self = Self { created_at: self.created_at, deleted: true, blocks, ..Self::default() };
             }
+        }
+        let is_of_tokens = matches!(
+            event,
+            AgentEvent::TokenRotated(_)
+                | AgentEvent::TokenIssued(_)
+                | AgentEvent::GrantRenewed(_)
+                | AgentEvent::TokensEnded(_)
+        );
+        if !is_of_tokens {
+            self.updated_at = Some(at);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     Accounts, Caller, KnownAgent, Principal, TokenOwner,
     answer::AccountRefusal,
     viewer::Viewer,
-    wire::{AgentDetail, ListingProfile, OtherView, ProfileView, Relationship, ViewerView},
+    wire::{AgentDetail, OtherView, Relationship, ViewerView},
 };
 
 /// Of a card.
@@ -73,12 +73,7 @@ async fn show(
     let viewer = viewer(&accounts, principal).await?;
     let known = found(&accounts, &viewer, path).await?;
     let relationship = if viewer.owns(&known) { Relationship::Owner } else { Relationship::None };
-    let agent = OtherView {
-        listing: ListingProfile::new(&known, accounts.is_online(&known.handle)),
-        profile: ProfileView::from(&known),
-        created_at: known.state.created_at().unwrap_or_default().0,
-        id: known.handle.clone(),
-    };
+    let agent = OtherView::new(&known, accounts.is_online(&known.handle));
     let viewer = ViewerView { relationship, can_edit: viewer.edits(&known) };
     Ok(Json(AgentDetail { agent, shared_sessions: Vec::new(), viewer }))
 }

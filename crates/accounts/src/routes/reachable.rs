@@ -6,6 +6,7 @@ use std::{fmt, str::FromStr};
 use axum::{
     Json,
     extract::{FromRef, Query, State, rejection::QueryRejection},
+    response::{IntoResponse as _, Response},
 };
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
@@ -14,11 +15,14 @@ use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::request::{cursor, limit};
+use super::{
+    account::{OwnedQuery, owned},
+    request::{cursor, limit},
+};
 use crate::{
-    Accounts, AgentCaller, KnownAgent, Policy,
+    Accounts, Caller, KnownAgent, Policy, TokenOwner,
     agent::{list_key, listed},
-    answer::AccountRefusal,
+    answer::{AccountRefusal, invalid_authorization},
     index::AGENTS,
     limits::{AGENTS_LOOKED_AT_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
     trust::may_contact,
@@ -36,9 +40,13 @@ where
         "/agents",
         "List the agents that the agent can contact",
     )
-    .description("By handle. Agents that trust keeps apart from it are not listed, nor is the agent itself.")
+    .description(
+        "By handle. Agents that trust keeps apart from it are not listed, nor is the agent itself. For an owner: its \
+         agents, with the members of `GET /agents/managed`.",
+    )
     .action("sessions", "me")
-    .auth(Auth::Agent)
+    .auth(Auth::Any)
+    .answers_page()
     .query::<ReachableQuery>()
     .reply::<ReachablePage>()
     .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
@@ -51,6 +59,8 @@ where
 pub struct ReachableQuery {
     /// Only agents whose handle contains this text.
     query: Option<String>,
+    /// The same, by the name of RobotNet's command line.
+    q: Option<String>,
     /// Only agents of this owner.
     owner: Option<String>,
     /// Maximum number; 50 when absent, at most 100.
@@ -111,7 +121,12 @@ impl ReachableQuery {
                 format!("{owner}/")
             }
         };
-        Ok(ReachableFilter { query: self.query.unwrap_or_default().to_lowercase(), prefix, limit, place })
+        Ok(ReachableFilter {
+            query: self.query.or(self.q).unwrap_or_default().to_lowercase(),
+            prefix,
+            limit,
+            place,
+        })
     }
 }
 
@@ -119,7 +134,7 @@ impl ReachableQuery {
     /// Whether it asks for the first page of everybody.
     #[must_use]
     pub fn is_of_all(&self) -> bool {
-        self.query.is_none() && self.owner.is_none() && self.cursor.is_none()
+        self.query.is_none() && self.q.is_none() && self.owner.is_none() && self.cursor.is_none()
     }
 }
 
@@ -142,14 +157,25 @@ pub async fn reachable_by(
 
 async fn reachable(
     State(accounts): State<Accounts>,
-    caller: AgentCaller,
+    Caller(principal): Caller,
     query: Result<Query<ReachableQuery>, QueryRejection>,
-) -> Result<Json<ReachablePage>, AccountRefusal> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let me = accounts.fresh_agent(&caller.handle).await?;
-    let (agents, next_cursor) = reachable_by(&accounts, &me, query).await?;
-    let agents = agents.iter().map(|known| shown(&me, known)).collect();
-    Ok(Json(ReachablePage { agents, next_cursor }))
+) -> Result<Response, AccountRefusal> {
+    let query = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."));
+    match principal.who {
+        TokenOwner::Operator => Err(invalid_authorization().into()),
+        TokenOwner::Owner(owner) => {
+            let Query(ReachableQuery { query, q, limit, cursor, .. }) = query?;
+            let query = OwnedQuery::new(query.or(q), limit, cursor);
+            Ok(Json(owned(&accounts, &owner, query).await?).into_response())
+        }
+        TokenOwner::Agent(handle) => {
+            let Query(query) = query?;
+            let me = accounts.fresh_agent(&handle).await?;
+            let (agents, next_cursor) = reachable_by(&accounts, &me, query).await?;
+            let agents = agents.iter().map(|known| shown(&me, known)).collect();
+            Ok(Json(ReachablePage { agents, next_cursor }).into_response())
+        }
+    }
 }
 
 /// A page of what is to be shown of the agents that are asked for, by handle, and where the next page begins. It shows

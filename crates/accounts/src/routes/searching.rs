@@ -59,7 +59,8 @@ struct AgentsQuery {
     cursor: Option<String>,
 }
 
-fn has(known: &KnownAgent, text: &str) -> bool {
+/// Whether an agent is called or described with a text, which is in lower case.
+pub(super) fn has(known: &KnownAgent, text: &str) -> bool {
     let Profile { display_name, description, .. } = known.state.profile();
     let said = [display_name, description].into_iter().flatten();
     known.handle.as_str().contains(text) || said.into_iter().any(|said| said.to_lowercase().contains(text))

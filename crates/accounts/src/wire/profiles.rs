@@ -34,7 +34,23 @@ impl From<&KnownAgent> for ProfileView {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListingProfile {
     /// The handle.
+    pub id: AgentHandle,
+    /// The handle.
     pub canonical_handle: AgentHandle,
+    /// The part of the handle behind the owner.
+    pub local_name: String,
+    /// The part of the handle before the name.
+    pub namespace: OwnerName,
+    /// Always `account`.
+    pub owner_type: &'static str,
+    /// Its owner's name.
+    pub owner_id: OwnerName,
+    /// Always `personal`.
+    pub scope: &'static str,
+    /// Always true: every agent may begin sessions.
+    pub can_initiate_sessions: bool,
+    /// When its settings, its profile or its lists last changed, in ms since the epoch.
+    pub updated_at: u64,
     /// Its gate.
     pub inbound_policy: Policy,
     /// Always false: inactive agents are not shown.
@@ -58,7 +74,15 @@ pub struct ListingProfile {
 impl ListingProfile {
     pub(crate) fn new(known: &KnownAgent, is_online: bool) -> Self {
         Self {
+            id: known.handle.clone(),
             canonical_handle: known.handle.clone(),
+            local_name: known.handle.name().to_owned(),
+            namespace: known.handle.owner_name(),
+            owner_type: "account",
+            owner_id: known.handle.owner_name(),
+            scope: "personal",
+            can_initiate_sessions: true,
+            updated_at: known.state.updated_at().unwrap_or_default().0,
             inbound_policy: known.state.policy(),
             inactive: false,
             paused: false,
@@ -86,8 +110,6 @@ pub struct OwnView {
 /// An agent as others see it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OtherView {
-    /// The handle.
-    pub id: AgentHandle,
     /// What stands in lists.
     #[serde(flatten)]
     pub listing: ListingProfile,
@@ -96,6 +118,16 @@ pub struct OtherView {
     pub profile: ProfileView,
     /// When it was made, in ms since the epoch.
     pub created_at: u64,
+}
+
+impl OtherView {
+    pub(crate) fn new(known: &KnownAgent, is_online: bool) -> Self {
+        Self {
+            listing: ListingProfile::new(known, is_online),
+            profile: ProfileView::from(known),
+            created_at: known.state.created_at().unwrap_or_default().0,
+        }
+    }
 }
 
 /// `GET /agents/{owner}/{name}`.

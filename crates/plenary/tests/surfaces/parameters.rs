@@ -99,6 +99,7 @@ const NAMED: &[(&str, &str, &str)] = &[
 const WITHOUT: &[(&str, &str, &str)] = &[
     ("*", "ticket", "for browsers; the command line sets headers"),
     ("*", "cursor", "the command reads every page"),
+    ("agent.reachable", "q", "`--query`, by the name of another command line"),
     ("agent.update", "attention", "`attention`, as the agent"),
     ("agent.update", "attention_until", "`attention`, as the agent"),
     ("inbox.ack", "cut", "the hooks report what they cut"),

@@ -20,10 +20,14 @@ use super::{
 };
 use crate::{
     LIST_MAX, Sessions,
-    owned::OwnedSessionList,
+    owned::{AccountSessionList, OwnedSessionList},
+    state::Phase,
     views::{EventPage, SessionList, SessionView},
 };
 
+/// Sessions on a page of an account.
+const ACCOUNT_PAGE_DEFAULT: usize = 50;
+const ACCOUNT_PAGE_MAX: usize = 100;
 /// Why they are no tools.
 const LOOKED_AT: &str = "owners and operators look at their agents; a model reads its own sessions";
 
@@ -75,11 +79,35 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["not_found"]);
     vec![
+        of_account(),
         Operation::new(list_doc, list),
         Operation::new(show_doc, show),
         Operation::new(events_doc, events),
         Operation::new(all_doc, all),
     ]
+}
+
+/// The same for RobotNet's command line.
+fn of_account() -> Operation<Sessions> {
+    let doc = OperationDoc::new(
+        "account.sessions",
+        Method::GET,
+        "/accounts/me/sessions",
+        "List the sessions of all of the owner's agents",
+    )
+    .auth(Auth::Owner)
+    .no_tool(LOOKED_AT)
+    .description(
+        "With an owner's token, in the members of RobotNet's command line. Newest first. A page may have fewer sessions \
+         than `limit`, or none.",
+    )
+    .query::<AccountQuery>()
+    .reply::<AccountSessionList>()
+    .answers_page()
+    .errors(Class::Malformed, &["invalid_limit", "invalid_query"])
+    .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+    .errors(Class::NotFound, &["not_found"]);
+    Operation::new(doc, account)
 }
 
 /// The query of `GET /_admin/sessions`.
@@ -92,6 +120,33 @@ struct OwnedQuery {
     limit: Option<String>,
     /// The `next_cursor` of the previous page.
     before: Option<String>,
+}
+
+/// The query of `GET /accounts/me/sessions`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct AccountQuery {
+    /// `active` or `ended`; both when absent.
+    #[schemars(with = "Option<String>")]
+    state: Option<Phase>,
+    /// Maximum number; 50 when absent, at most 100.
+    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    limit: Option<String>,
+    /// The `next_cursor` of the previous page.
+    cursor: Option<String>,
+}
+
+async fn account(
+    State(sessions): State<Sessions>,
+    Caller(principal): Caller,
+    query: Result<Query<AccountQuery>, QueryRejection>,
+) -> Answer {
+    let TokenOwner::Owner(owner) = principal.who else {
+        return Err(Refusal::not_found().into());
+    };
+    let query = read(query)?;
+    let limit = limit(query.limit.as_deref(), ACCOUNT_PAGE_DEFAULT, ACCOUNT_PAGE_MAX)?;
+    let listed = sessions.list_owned(Some(&owner), query.cursor.as_deref(), limit).await?;
+    Ok(Json(AccountSessionList::new(listed, query.state)).into_response())
 }
 
 async fn all(

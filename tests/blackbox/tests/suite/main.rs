@@ -8,6 +8,7 @@ mod a2a;
 mod a2a_grpc;
 mod a2a_push;
 mod a2a_required;
+mod account;
 mod blocks;
 mod channels;
 mod channels_cli;

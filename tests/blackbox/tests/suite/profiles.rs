@@ -18,6 +18,17 @@ const LISTED: &[&str] = &[
     "owner_display_name",
     "owner_image_url",
 ];
+/// What it reads besides where it is shown the whole agent.
+const WHOLE: &[&str] = &[
+    "id",
+    "local_name",
+    "namespace",
+    "owner_type",
+    "owner_id",
+    "scope",
+    "can_initiate_sessions",
+    "updated_at",
+];
 const CARD: &str = "# Helper\n\n\tSays no. 👩\u{200d}🔧\n";
 
 fn described(handle: &str) -> Value {
@@ -96,7 +107,7 @@ async fn an_agent_sees_itself_as_others_do() {
         "paused",
         "skills",
     ];
-    assert_keys(&me, &[LISTED, &settings].concat(), &[]);
+    assert_keys(&me, &[LISTED, WHOLE, &settings].concat(), &[]);
     assert_described(&me);
     assert_eq!(me["canonical_handle"], "@nick.helper");
     assert_eq!(me["inbound_policy"], "open");
@@ -215,8 +226,13 @@ async fn contacts_read_a_profile() {
     };
     let seen = shown((*friend).clone()).await;
     assert_keys(&seen, &["agent", "shared_sessions", "viewer"], &[]);
-    let members = ["id", "card_body", "paused", "skills", "created_at"];
-    assert_keys(&seen["agent"], &[LISTED, &members].concat(), &[]);
+    let members = ["card_body", "paused", "skills", "created_at"];
+    assert_keys(&seen["agent"], &[LISTED, WHOLE, &members].concat(), &[]);
+    assert_eq!(
+        (&seen["agent"]["local_name"], &seen["agent"]["namespace"]),
+        (&json!("helper"), &json!("nick"))
+    );
+    assert_eq!(seen["agent"]["can_initiate_sessions"], true, "the command line shows it as outbound");
     assert_described(&seen["agent"]);
     assert_eq!(seen["agent"]["canonical_handle"], "@nick.helper");
     assert_eq!(seen["shared_sessions"], json!([]));

@@ -4,6 +4,7 @@
 //! in the names of tests or above them. "Nothing came" is always shown by a fence: a later frame that must come, with
 //! nothing before it.
 
+mod alter;
 mod catalogue;
 mod cluster;
 mod crowd;

@@ -92,7 +92,7 @@ const AGENT: &[(&str, Thing)] = &[("name", Hosted)];
 
 /// Every operation of the description.
 pub(super) fn rows() -> Vec<Row> {
-    let first = [server(), accounts(), own(), sessions(), frames(), channels()];
+    let first = [server(), account(), accounts(), own(), sessions(), frames(), channels()];
     let last = [context(), packages(), runs(), requests(), notifications(), foreign()];
     first.into_iter().chain(last).flatten().collect()
 }
@@ -123,6 +123,21 @@ fn server() -> Vec<Row> {
         // Its session is named by a header, which another test sends.
         row("mcp.listen", &[], Rule::OfBearers),
         row("mcp.close", &[], Rule::OfBearers),
+    ]
+}
+
+/// The paths of RobotNet's command line.
+fn account() -> Vec<Row> {
+    vec![
+        row("account.get", &[], Rule::Only(404, AGENTS)),
+        row("account.agents", &[], Rule::Only(404, AGENTS)),
+        row("account.agent_names", &[], Rule::Only(404, AGENTS)),
+        row("account.sessions", &[], Rule::Only(404, AGENTS)),
+        row("account.create_agent", &[], Rule::Only(404, AGENTS))
+            .body(|real| json!({"local_name": if real { "one" } else { "six" }, "display_name": "One"})),
+        row("account.update_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER))
+            .body(|_| json!({"description": "says no"})),
+        row("account.delete_agent", PROFILE, Rule::Hidden(NOT_ITS_OWNER)),
     ]
 }
 
@@ -199,7 +214,7 @@ fn accounts() -> Vec<Row> {
 
 fn own() -> Vec<Row> {
     vec![
-        row("agent.reachable", &[], Rule::OfAgents),
+        row("agent.reachable", &[], Rule::OfBearers),
         row("agent.profile", PROFILE, Rule::Hidden(OUTSIDE)),
         row("agent.card", PROFILE, Rule::Hidden(OUTSIDE)),
         row("search.agents", &[], Rule::OfBearers).query("?q=nick"),
@@ -258,6 +273,8 @@ fn frames() -> Vec<Row> {
         row("frame.submit", &[], Rule::HiddenAs(403, &[Who::ForeignAgent, Who::Blocked]))
             .body(|real| frame(if real { "~nick" } else { "~mike" })),
         row("frame.stream", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),
+        row("frame.capability", &[], Rule::OfBearers),
+        row("frame.events", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),
         row("frame.roster", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),
         // Whoever has a token may know: it is a setting of the server.
         row("frame.retention", &[("handle", Sovereign)], Rule::Hidden(OUTSIDE)),

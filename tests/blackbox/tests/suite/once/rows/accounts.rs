@@ -14,7 +14,7 @@ fn entries(entry: &str) -> Value {
 impl Scene {
     pub(in crate::once) async fn accounts(&self, server: &Server) -> Vec<Row> {
         let Self { operator, owner, own, bob, .. } = self;
-        for name in ["edit", "gone", "turned", "lists"] {
+        for name in ["edit", "gone", "turned", "lists", "account-edit", "account-gone"] {
             server.agent(&format!("@nick.{name}")).await;
         }
         let at = |name: &str, rest: &str| format!("/_admin/agents/@nick.{name}{rest}");
@@ -37,10 +37,34 @@ impl Scene {
             (made["id"].as_str().expect("an id"), own_made["id"].as_str().expect("an id"));
         let mut rows = self.provisioning(token);
         rows.extend(self.own_tokens(own_token));
+        rows.extend(self.account());
         rows.extend(self.console());
         rows.extend(self.peers().await);
         rows.extend(self.selves_and_contacts(&accepted, &declined));
         rows
+    }
+
+    /// The same agents under the paths of RobotNet's command line.
+    fn account(&self) -> Vec<Row> {
+        let owner = &self.owner;
+        let named = |name: &str| json!({"local_name": name, "display_name": "One"});
+        vec![
+            row(
+                "account.create_agent",
+                Once,
+                owner,
+                ("POST", "/agents"),
+                (named("account-new"), named("account-newer")),
+            ),
+            row(
+                "account.update_agent",
+                Once,
+                owner,
+                ("PATCH", "/agents/nick/account-edit"),
+                (json!({"inbound_policy": "open"}), json!({"inbound_policy": "allowlist"})),
+            ),
+            row("account.delete_agent", Once, owner, ("DELETE", "/agents/nick/account-gone"), OTHER()),
+        ]
     }
 
     /// Tokens beside an agent's own, and what clients on the web ask for.

@@ -234,6 +234,13 @@ impl Scene {
                 ("POST", "/frames"),
                 (frame, Value::Null),
             ),
+            row(
+                "frame.capability",
+                EachTime("nothing is stored"),
+                nick,
+                ("POST", "/api/v1/messaging/subscribe-capability"),
+                OTHER(),
+            ),
             row("run.run", OnceByHead, bob, ("POST", "/agent/echo/run"), (input("a"), input("b"))),
             row(
                 "run.stream",

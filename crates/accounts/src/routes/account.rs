@@ -1,0 +1,240 @@
+//! The account of an owner under the paths of RobotNet's hosted service, for its command line: the same agents, and the
+//! same rules, as `/_admin/agents`.
+//! Must not know: the rules; the decider has them.
+
+use axum::{
+    Json,
+    extract::{FromRef, Path, Query, State, rejection::QueryRejection},
+};
+use http::{Method, StatusCode};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_kernel::{AgentHandle, Class, MalformedText, OwnerName, Refusal};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    agents::{edit, visible},
+    reachable::look_through,
+    request::{TwoPath, cursor, limit},
+    searching::has,
+};
+use crate::{
+    Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    agent::command::{AgentEdit, RegisterAgent, Settings},
+    answer::AccountRefusal,
+    fields::Fields,
+    limits::{AGENTS_LOOKED_AT_MAX, AGENTS_PER_OWNER_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
+    wire::{
+        AccountAgentMade, AccountAgentPage, AccountPicker, AccountView, NewAccountAgent, OtherView,
+        OwnedAgent, ReachedBy, SetAccountAgent,
+    },
+};
+
+/// What this server does not have.
+const UNSUPPORTED: &[&str] = &["not_supported"];
+
+pub(super) fn operations<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    const ONE: &str = "/agents/{owner}/{name}";
+    let doc = |id, method, path, summary| {
+        OperationDoc::new(id, method, path, summary)
+            .description("With an owner's token, in the members of RobotNet's command line.")
+            .auth(Auth::Owner)
+            .no_tool(super::PROVISIONING)
+            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"])
+    };
+    let one = |id, method, summary| {
+        doc(id, method, ONE, summary)
+            .path_parameter::<OwnerName>("owner", "The agent's owner")
+            .path_parameter::<OwnerName>("name", "Its name")
+    };
+    vec![
+        Operation::new(
+            doc("account.get", Method::GET, "/account", "Show the owner").reply::<AccountView>(),
+            show,
+        ),
+        Operation::new(
+            doc("account.agents", Method::GET, "/agents/managed", "List the owner's agents by handle")
+                .query::<OwnedQuery>()
+                .reply::<AccountAgentPage>()
+                .answers_page()
+                .errors(Class::Malformed, super::BAD_PAGE),
+            managed,
+        ),
+        Operation::new(
+            doc("account.agent_names", Method::GET, "/accounts/me/agents", "Name the owner's agents")
+                .reply::<AccountPicker>()
+                .answers_page(),
+            names,
+        ),
+        Operation::new(
+            doc("account.create_agent", Method::POST, "/agents", "Create an agent and show its token once")
+                .success(StatusCode::CREATED)
+                .request::<NewAccountAgent>()
+                .reply::<AccountAgentMade>()
+                .errors(
+                    Class::Malformed,
+                    &["invalid_json", "invalid_body", "invalid_handle", "invalid_policy"],
+                )
+                .errors(Class::Malformed, super::BAD_PROFILE)
+                .errors(Class::Conflict, &["agent_exists", "too_many_agents"])
+                .errors(Class::NotImplemented, UNSUPPORTED),
+            create,
+        ),
+        Operation::new(
+            one("account.update_agent", Method::PATCH, "Change an agent's policy or profile")
+                .request::<SetAccountAgent>()
+                .reply::<OtherView>()
+                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
+                .errors(Class::Malformed, super::BAD_PROFILE)
+                .errors(Class::NotImplemented, UNSUPPORTED),
+            update,
+        ),
+        Operation::new(
+            one("account.delete_agent", Method::DELETE, "Delete an agent; its handle cannot be used again")
+                .success(StatusCode::NO_CONTENT),
+            delete,
+        ),
+    ]
+}
+
+/// Which of the owner's agents.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(super) struct OwnedQuery {
+    /// Only agents whose handle, display name or description contains this text, ignoring case.
+    q: Option<String>,
+    /// Maximum number; 50 when absent, at most 100.
+    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    limit: Option<String>,
+    /// The `next_cursor` of the previous page.
+    cursor: Option<String>,
+}
+
+impl OwnedQuery {
+    pub(super) fn new(q: Option<String>, limit: Option<String>, cursor: Option<String>) -> Self {
+        Self { q, limit, cursor }
+    }
+}
+
+/// Whose token it is: an owner's. Nobody else has an account.
+fn owner(principal: &Principal) -> Result<&OwnerName, Refusal> {
+    match &principal.who {
+        TokenOwner::Owner(owner) => Ok(owner),
+        TokenOwner::Operator | TokenOwner::Agent(_) => Err(Refusal::not_found()),
+    }
+}
+
+/// A page of an owner's agents.
+pub(super) async fn owned(
+    accounts: &Accounts,
+    owner: &OwnerName,
+    query: OwnedQuery,
+) -> Result<AccountAgentPage, AccountRefusal> {
+    let limit = limit(query.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
+    let place = cursor(query.cursor.as_deref())?.unwrap_or_default();
+    let q = query.q.unwrap_or_default().to_lowercase();
+    let show = |known: &KnownAgent| {
+        (known.state.is_live() && has(known, &q)).then(|| OwnedAgent {
+            handle: known.handle.clone(),
+            trust: ReachedBy::SameOwner,
+            agent: OtherView::new(known, accounts.is_online(&known.handle)),
+        })
+    };
+    let most = (limit, AGENTS_LOOKED_AT_MAX);
+    let (agents, next) =
+        look_through(accounts, &format!("{owner}/"), place, most, |_: &AgentHandle| true, show).await?;
+    Ok(AccountAgentPage { agents, next_cursor: next.map(|place| place.to_string()) })
+}
+
+async fn show(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+) -> Result<Json<AccountView>, AccountRefusal> {
+    let owner = owner(&principal)?;
+    let known = accounts.fresh_owner(owner).await?;
+    Ok(Json(AccountView::new(owner.clone(), &known.state)))
+}
+
+async fn managed(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    query: Result<Query<OwnedQuery>, QueryRejection>,
+) -> Result<Json<AccountAgentPage>, AccountRefusal> {
+    let owner = owner(&principal)?;
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    Ok(Json(owned(&accounts, owner, query).await?))
+}
+
+async fn names(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+) -> Result<Json<AccountPicker>, AccountRefusal> {
+    let agents = accounts.agents_of(Some(owner(&principal)?), AGENTS_PER_OWNER_MAX).await?;
+    Ok(Json(AccountPicker { agents: agents.iter().map(Into::into).collect() }))
+}
+
+async fn create(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<AccountAgentMade>), AccountRefusal> {
+    let body = body?;
+    let owner = owner(&principal)?.clone();
+    let new = NewAccountAgent::read(&Fields::of(&body)?)?;
+    let handle = format!("@{owner}.{}", new.local_name).parse().map_err(|wrong: MalformedText| {
+        Refusal::malformed("invalid_handle", format!("local_name: {wrong}."))
+    })?;
+    let token = Token::random(TokenKind::Agent);
+    let command = RegisterAgent {
+        authority: principal.into(),
+        handle,
+        policy: new.inbound_policy.unwrap_or_default(),
+        allowlist: Vec::new(),
+        self_service: false,
+        token: token.digest(),
+        kind: AgentKind::Agent,
+        profile: new.profile,
+    };
+    let known = accounts.register_agent(command).await?;
+    Ok((StatusCode::CREATED, Json(AccountAgentMade::new(&known, &token))))
+}
+
+/// The agent that the path names, for its owner.
+async fn named(
+    accounts: &Accounts,
+    principal: &Principal,
+    path: TwoPath,
+) -> Result<KnownAgent, AccountRefusal> {
+    let Path((of, name)) = path.map_err(|_| Refusal::not_found())?;
+    owner(principal)?;
+    let handle = format!("@{of}.{name}").parse().map_err(|_| Refusal::not_found())?;
+    visible(accounts, principal, &handle).await
+}
+
+async fn update(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: TwoPath,
+    JsonBody(body): JsonBody,
+) -> Result<Json<OtherView>, AccountRefusal> {
+    let body = body?;
+    let known = named(&accounts, &principal, path).await?;
+    let SetAccountAgent { inbound_policy: policy, profile, .. } = SetAccountAgent::read(&Fields::of(&body)?)?;
+    let change = AgentEdit::Configure(Settings { policy, self_service: None, attention: None, profile });
+    let known = edit(&accounts, principal, known.handle, change).await?;
+    Ok(Json(OtherView::new(&known, accounts.is_online(&known.handle))))
+}
+
+async fn delete(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: TwoPath,
+) -> Result<StatusCode, AccountRefusal> {
+    let known = named(&accounts, &principal, path).await?;
+    edit(&accounts, principal, known.handle, AgentEdit::Delete).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
