@@ -3,7 +3,8 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { INSTALLED, Lines, once } from './house.js';
+import { acp } from './acp.js';
+import { INSTALLED } from './house.js';
 
 const PROGRAM = join(INSTALLED, 'node_modules/@google/gemini-cli/bundle/gemini.js');
 
@@ -28,36 +29,6 @@ export async function ask(house, model, directory, text, ...more) {
 /** Begins a session. @param {import('./house.js').House} house @param {{url: string}} model @param {string} directory
  *  @param {{args?: string[], env?: Record<string, string>}} [how] */
 export async function gemini(house, model, directory, how = {}) {
-  const child = house.start(join(INSTALLED, 'node'), [PROGRAM, '--acp', '--model', 'gemini-2.5-flash', ...(how.args ?? [])], { cwd: directory, env: { ...settle(house, model), ...how.env } });
-  /** @type {any[]} */
-  const asked = [];
-  let id = 0;
-  const lines = new Lines(child, (message) => {
-    if (message.id === undefined || !message.method) return;
-    asked.push({ method: message.method, ...message.params });
-    const option = message.params?.options?.find((/** @type {any} */ option) => option.kind === 'reject_once');
-    lines.say({ jsonrpc: '2.0', id: message.id, result: { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } } });
-  });
-  /** @param {string} method @param {any} params */
-  const call = async (method, params) => {
-    id += 1;
-    const own = id;
-    lines.say({ jsonrpc: '2.0', id: own, method, params });
-    const answer = await lines.hears((message) => message.id === own && !message.method);
-    if (answer.error) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
-    return answer.result;
-  };
-  await call('initialize', { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: false, writeTextFile: false } } });
-  const session = (await call('session/new', { cwd: directory, mcpServers: [] })).sessionId;
-  return {
-    lines, asked, call, session, pid: child.pid,
-    /** Says something and waits for the end of the turn. @param {string} text */
-    prompt: (text) => call('session/prompt', { sessionId: session, prompt: [{ type: 'text', text }] }),
-    /** Ends it. */
-    async close() {
-      // It does not end with its input.
-      child.kill('SIGTERM');
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    },
-  };
+  const args = [PROGRAM, '--acp', '--model', 'gemini-2.5-flash', ...(how.args ?? [])];
+  return await acp(house, { program: join(INSTALLED, 'node'), args, env: { ...settle(house, model), ...how.env } }, directory);
 }

@@ -82,7 +82,7 @@ pub(super) const KILO: Tool = Tool {
     asks_person: &[],
     reach: Reach {
         wakes: true,
-        ..reach(ALWAYS, "with --wake, from the first turn on", "kilo run: after each tool")
+        ..tested("7.7.9", reach(ALWAYS, "with --wake, from the first turn on", "kilo run: after each tool"))
     },
     next: "start `kilo` here; one that runs already loads the plugin when it is started again",
     switches: &[switch(
