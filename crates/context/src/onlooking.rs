@@ -53,7 +53,7 @@ impl Teller for Context {
                 is_shown && project.access(&by).read
             };
             let kind = noted.activity.as_str().to_owned();
-            Ok(Some(OnlookerEvent { kind, stream, agents, data, audience: Box::new(audience) }))
+            Ok(Some(OnlookerEvent { kind, stream, agents, data, trace: None, audience: Box::new(audience) }))
         })
     }
 }
