@@ -25,7 +25,7 @@ fn of_trace(events: &[Value]) -> Vec<&str> {
     of_it.map(|event| event["kind"].as_str().expect("a kind")).collect()
 }
 
-/// A message, a run and an event of a channel that one request chain caused have one `trace_id`, which filters them; another
+/// A message, a run, an event of a channel and a fact that one chain of requests caused have one `trace_id`, which filters them; another
 /// request's message has another one. Owners of participants are told of it; agents and strangers are not.
 #[tokio::test]
 async fn owners_see_which_events_belong_to_one_trace() {
@@ -44,13 +44,17 @@ async fn owners_see_which_events_belong_to_one_trace() {
     one.call("POST", "/agent/echo/run", &[CALLER], Some(&run)).await.ok(200);
     let said = json!({"kind": "comms", "payload": {"text": "hi"}});
     one.call("POST", &channel, &[CALLER], Some(&said)).await.ok(200);
+    let fact = json!({"subject": "s", "predicate": "p", "value": "v"});
+    one.call("POST", "/v1/projects/garden/facts", &[CALLER], Some(&fact)).await.ok(201);
     one.post(&path, json!({"content": "apart"})).await.ok(201);
     one.call("POST", &path, &[CALLER], Some(&json!({"content": "end"}))).await.ok(201);
 
     let mine = sign_in(&server, &nick, json!({})).await;
     let all = until(&mut mine.watch("?after=0").await, "end").await;
     let kinds = of_trace(&all);
-    for kind in ["session.message", "run.queued", "run.started", "run.completed", "channel.event"] {
+    for kind in
+        ["session.message", "run.queued", "run.started", "run.completed", "channel.event", "fact.asserted"]
+    {
         assert!(kinds.contains(&kind), "{kind}: {all:#?}");
     }
     let apart = all.iter().find(|event| event["data"]["text"] == "apart").expect("it is told");
