@@ -138,7 +138,9 @@ impl Watcher {
         let at = self.at.0;
         let passing = self.passing.as_mut();
         let events = passing.map(|passing| passing.read(&self.console, &self.wanted)).unwrap_or_default();
-        events.iter().map(|json| format!("id: {at}\ndata: {json}\n\n")).collect()
+        let mut text = String::new();
+        events.iter().for_each(|json| text.push_str(&format!("id: {at}\ndata: {json}\n\n")));
+        text
     }
 
     /// Reads on: what is told behind a text, and whether there is more.

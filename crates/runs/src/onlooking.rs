@@ -25,9 +25,10 @@ impl Teller for Runs {
             let (state, _) = self.0.threads.observed(event.stream.id()).await?;
             let Some(opened) = state.opened.clone() else { return Ok(None) };
             let said = ThreadEvent::decode(event)?;
-            let trace = match &said {
-                ThreadEvent::RunQueued(queued) => queued.trace_id(),
-                _ => state.run(said.run()).and_then(|run| run.trace.as_deref().map(str::to_owned)),
+            let trace = if let ThreadEvent::RunQueued(queued) = &said {
+                queued.trace_id()
+            } else {
+                state.run(said.run()).and_then(|run| run.trace.as_deref().map(str::to_owned))
             };
             let (kind, more) = name_and_data(&said);
             let mut data = Map::new();
