@@ -253,9 +253,13 @@ impl FromRequestParts<Frames> for CapabilityBearer {
         let Some(word) = word.filter(|word| is_capability(word)) else {
             return Ok(Self(identify(parts, frames.accounts(), Credentials::HeaderOrTicket).await?));
         };
-        let found = bearer(&*frames.key().await?, word, frames.0.clock.now());
         let ended = || Refusal::new(Class::Unauthenticated, "unauthenticated", "The capability has ended.");
-        Ok(Self(identified(parts, frames.accounts(), found.ok_or_else(ended)?).await?))
+        let principal = bearer(&*frames.key().await?, word, frames.0.clock.now()).ok_or_else(ended)?;
+        // Nobody has looked at the token itself, which may be revoked since.
+        if !frames.accounts().is_valid(&principal).await? {
+            return Err(ended().into());
+        }
+        Ok(Self(identified(parts, frames.accounts(), principal).await?))
     }
 }
 

@@ -80,6 +80,10 @@ class AddressSession(TypedDict):
 
 class AgentAtAGlance(TypedDict):
     """An agent in the overview."""
+    acknowledged_to: int
+    """Up to which position it has acknowledged them."""
+    delivered_to: int
+    """Up to which position of the log its messages were delivered; 0 if none was."""
     display_name: str | None
     """Its display name."""
     handle: AgentHandle
@@ -92,6 +96,8 @@ class AgentAtAGlance(TypedDict):
     """Its active runs."""
     runs_waiting: int
     """Its runs that wait for an answer."""
+    seen_to: int
+    """Up to which position it has seen them."""
     sessions_active: int
     """Active sessions that it has joined."""
     since: int | None
@@ -115,6 +121,10 @@ class AgentChanges(TypedDict):
     """Its description, one line of at most 500 characters; null removes it."""
     display_name: NotRequired[str | None]
     """Its display name, one line of 1 to 100 characters; null removes it."""
+    hold_runs: NotRequired[bool | None]
+    """Whether runs that others ask for wait until a person of its owner releases them; only the owner and the
+    operator decide.
+    """
     policy: NotRequired[Policy | None]
     """The gate."""
     self_service: NotRequired[bool | None]
@@ -332,6 +342,8 @@ class AgentView(TypedDict):
     """The agent's display name; its handle if it has none."""
     handle: AgentHandle
     """The handle."""
+    hold_runs: NotRequired[bool]
+    """Whether runs that others ask for wait until a person of its owner releases them; absent if not."""
     kind: AgentKind
     """Whether it is a program or a person."""
     policy: Policy
@@ -2249,6 +2261,8 @@ class NewSubscription(TypedDict):
     """What presses less is left out."""
     name: NotRequired[str | None]
     """What people call it."""
+    person: NotRequired[AgentHandle | None]
+    """Whose it is: what is given to another person is left out. Everybody's when absent."""
     quiet: NotRequired[QuietHours | None]
     """When nothing is sent."""
     target: NotificationTarget
@@ -2415,6 +2429,8 @@ Orientation = TypedDict(
 
 class OtherView(TypedDict):
     """An agent as others see it."""
+    can_initiate_sessions: bool
+    """Always true: every agent may begin sessions."""
     canonical_handle: AgentHandle
     """The handle."""
     card_body: str | None
@@ -2435,16 +2451,28 @@ class OtherView(TypedDict):
     """Its gate."""
     is_online: bool
     """Whether it has a live connection to this process."""
+    local_name: str
+    """The part of the handle behind the owner."""
+    namespace: OwnerName
+    """The part of the handle before the name."""
     owner_display_name: OwnerName
+    """Its owner's name."""
+    owner_id: OwnerName
     """Its owner's name."""
     owner_image_url: None
     """Always null."""
     owner_label: str
     """Its owner, `@owner`."""
+    owner_type: str
+    """Always `account`."""
     paused: bool
     """Always false: agents cannot be paused."""
+    scope: str
+    """Always `personal`."""
     skills: None
     """Always null: the card describes what an agent can do."""
+    updated_at: int
+    """When its settings, its profile or its lists last changed, in ms since the epoch."""
     visibility: Visibility
     """Who may read this."""
 
@@ -2490,6 +2518,8 @@ class OwnView(TypedDict):
     """The last period in which it did not let everything disturb it; over if its `until` is past. Absent if
     there was none.
     """
+    can_initiate_sessions: bool
+    """Always true: every agent may begin sessions."""
     canonical_handle: AgentHandle
     """The handle."""
     card_body: str | None
@@ -2502,6 +2532,10 @@ class OwnView(TypedDict):
     """The agent's display name; its handle if it has none."""
     handle: AgentHandle
     """The handle."""
+    hold_runs: NotRequired[bool]
+    """Whether runs that others ask for wait until a person of its owner releases them; absent if not."""
+    id: AgentHandle
+    """The handle."""
     image_url: None
     """Always null: images are not stored."""
     inactive: bool
@@ -2512,22 +2546,34 @@ class OwnView(TypedDict):
     """Whether it has a live connection to this process."""
     kind: AgentKind
     """Whether it is a program or a person."""
+    local_name: str
+    """The part of the handle behind the owner."""
+    namespace: OwnerName
+    """The part of the handle before the name."""
     owner_display_name: OwnerName
+    """Its owner's name."""
+    owner_id: OwnerName
     """Its owner's name."""
     owner_image_url: None
     """Always null."""
     owner_label: str
     """Its owner, `@owner`."""
+    owner_type: str
+    """Always `account`."""
     paused: bool
     """Always false: agents cannot be paused."""
     policy: Policy
     """Its gate."""
+    scope: str
+    """Always `personal`."""
     self_service: bool
     """Whether it may configure itself."""
     skills: None
     """Always null: the card describes what an agent can do."""
     tokens_issued: int
     """How many tokens and grants it has beside its own."""
+    updated_at: int
+    """When its settings, its profile or its lists last changed, in ms since the epoch."""
     visibility: Visibility
     """Who may read this."""
 
@@ -3377,6 +3423,8 @@ class RunReport(TypedDict):
     """How it ended."""
     form: NotRequired[JsonObject | None]
     """For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so."""
+    held: NotRequired[bool]
+    """For a queued run: it is held until a person of the agent's owner releases it. Absent if not."""
     last_event_id: int
     """The id of its last event; 0 if it is queued."""
     message: NotRequired[str | None]
@@ -3660,6 +3708,8 @@ class Subscription(TypedDict):
     """What people call it."""
     owner: OwnerName
     """Whose."""
+    person: NotRequired[AgentHandle | None]
+    """Whose it is: what is given to another person is left out. Everybody's when absent."""
     quiet: NotRequired[QuietHours | None]
     """When nothing is sent."""
     subscription_id: SubscriptionId
@@ -3685,6 +3735,8 @@ class SubscriptionChange(TypedDict):
     """What presses less is left out."""
     name: NotRequired[str | None]
     """What people call it; `null` for nothing."""
+    person: NotRequired[AgentHandle | None]
+    """Whose it is; `null` for everybody's."""
     quiet: NotRequired[QuietHours | None]
     """When nothing is sent; `null` for never."""
     target: NotRequired[NotificationTarget | None]
@@ -4007,6 +4059,7 @@ ErrorCode = Literal[
     "invalid_grant",
     "invalid_grants",
     "invalid_handle",
+    "invalid_hold_runs",
     "invalid_idempotency_key",
     "invalid_if_not_exists",
     "invalid_include_closed",
@@ -4088,6 +4141,7 @@ ErrorCode = Literal[
     "not_its_owner",
     "not_joined",
     "not_reopenable",
+    "not_supported",
     "overloaded",
     "owner_exists",
     "package_not_found",
@@ -4108,6 +4162,7 @@ ErrorCode = Literal[
     "request_timeout",
     "request_too_large",
     "request_withdrawn",
+    "response_not_found",
     "run_not_active",
     "run_not_found",
     "scope-unauthorised",

@@ -217,10 +217,11 @@ export class AgentOperations {
   /**
    * List the agents that the agent can contact.
    *
-   * By handle. Agents that trust keeps apart from it are not listed, nor is the agent itself.
+   * By handle. Agents that trust keeps apart from it are not listed, nor is the agent itself. For an owner: its
+   * agents, with the members of `GET /agents/managed`.
    *
    * Refused with: invalid_query, invalid_limit, invalid_cursor, invalid_owner, missing_authorization,
-   * invalid_authorization.
+   * invalid_authorization, overloaded.
    */
   async reachable(
     options: {
@@ -230,11 +231,13 @@ export class AgentOperations {
       limit?: number;
       /** Only agents of this owner. */
       owner?: string;
+      /** The same, by the name of RobotNet's command line. */
+      q?: string;
       /** Only agents whose handle contains this text. */
       query?: string;
     } & CallOptions = {},
   ): Promise<types.ReachablePage> {
-    return (await this.transport.call("agent.reachable", "GET", "/agents", "json", "read", { ...options, query: { cursor: options.cursor, limit: options.limit, owner: options.owner, query: options.query } })) as types.ReachablePage;
+    return (await this.transport.call("agent.reachable", "GET", "/agents", "json", "read", { ...options, query: { cursor: options.cursor, limit: options.limit, owner: options.owner, q: options.q, query: options.query } })) as types.ReachablePage;
   }
 
   /**
@@ -346,11 +349,12 @@ export class AgentOperations {
   }
 
   /**
-   * Change an agent's policy, self_service or profile.
+   * Change an agent's policy, self_service, hold_runs or profile.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_policy, invalid_self_service,
-   * invalid_attention, invalid_display_name, invalid_description, invalid_card_body, invalid_visibility,
-   * invalid_idempotency_key, missing_authorization, invalid_authorization, not_found, idempotency_key_reused.
+   * invalid_hold_runs, invalid_attention, invalid_display_name, invalid_description, invalid_card_body,
+   * invalid_visibility, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * idempotency_key_reused.
    */
   async update(
     handle: types.AgentHandle,
@@ -1722,8 +1726,8 @@ export class NotifyOperations {
    * What is absent stays as it is; `null` takes a name, quiet hours or a digest away.
    *
    * Refused with: invalid_query, invalid_owner, unknown_member, invalid_json, invalid_body, invalid_target,
-   * invalid_name, invalid_filter, invalid_quiet, invalid_digest, invalid_idempotency_key, missing_authorization,
-   * invalid_authorization, not_found, no_mail, idempotency_key_reused.
+   * invalid_name, invalid_filter, invalid_person, invalid_quiet, invalid_digest, invalid_idempotency_key,
+   * missing_authorization, invalid_authorization, not_found, no_mail, idempotency_key_reused.
    */
   async change(
     subscriptionId: types.SubscriptionId,
@@ -1743,8 +1747,9 @@ export class NotifyOperations {
    * request that waits has its one-tap link. `secret`, for checking signatures, is shown once.
    *
    * Refused with: invalid_query, invalid_owner, unknown_member, invalid_json, invalid_body, invalid_target,
-   * invalid_name, invalid_filter, invalid_quiet, invalid_digest, invalid_idempotency_key, missing_authorization,
-   * invalid_authorization, not_found, too_many_subscriptions, no_mail, idempotency_key_reused.
+   * invalid_name, invalid_filter, invalid_person, invalid_quiet, invalid_digest, invalid_idempotency_key,
+   * missing_authorization, invalid_authorization, not_found, too_many_subscriptions, no_mail,
+   * idempotency_key_reused.
    */
   async create(
     body: types.NewSubscription,
@@ -3094,10 +3099,12 @@ export class Operations {
       limit?: number;
       /** Only agents of this owner. */
       owner?: string;
+      /** The same, by the name of RobotNet's command line. */
+      q?: string;
       /** Only agents whose handle contains this text. */
       query?: string;
     } & CallOptions = {},
   ): Promise<types.Who> {
-    return (await this.transport.call("who", "GET", "/who", "json", "read", { ...options, query: { cursor: options.cursor, limit: options.limit, owner: options.owner, query: options.query } })) as types.Who;
+    return (await this.transport.call("who", "GET", "/who", "json", "read", { ...options, query: { cursor: options.cursor, limit: options.limit, owner: options.owner, q: options.q, query: options.query } })) as types.Who;
   }
 }

@@ -65,6 +65,10 @@ export interface AddressSession {
 
 /** An agent in the overview. */
 export interface AgentAtAGlance {
+  /** Up to which position it has acknowledged them. */
+  acknowledged_to: number;
+  /** Up to which position of the log its messages were delivered; 0 if none was. */
+  delivered_to: number;
   /** Its display name. */
   display_name: string | null;
   /** The handle. */
@@ -77,6 +81,8 @@ export interface AgentAtAGlance {
   runs_active: number;
   /** Its runs that wait for an answer. */
   runs_waiting: number;
+  /** Up to which position it has seen them. */
+  seen_to: number;
   /** Active sessions that it has joined. */
   sessions_active: number;
   /** Since when, in ms since the epoch, if it is known. */
@@ -99,6 +105,11 @@ export interface AgentChanges {
   description?: string | null;
   /** Its display name, one line of 1 to 100 characters; null removes it. */
   display_name?: string | null;
+  /**
+   * Whether runs that others ask for wait until a person of its owner releases them; only the owner and the operator
+   * decide.
+   */
+  hold_runs?: boolean | null;
   /** The gate. */
   policy?: Policy | null;
   /** Whether the agent may configure itself. */
@@ -310,6 +321,8 @@ export interface AgentView {
   display_name: string;
   /** The handle. */
   handle: AgentHandle;
+  /** Whether runs that others ask for wait until a person of its owner releases them; absent if not. */
+  hold_runs?: boolean;
   /** Whether it is a program or a person. */
   kind: AgentKind;
   /** Its gate. */
@@ -2123,6 +2136,8 @@ export interface NewSubscription {
   min_urgency?: Urgency;
   /** What people call it. */
   name?: string | null;
+  /** Whose it is: what is given to another person is left out. Everybody's when absent. */
+  person?: AgentHandle | null;
   /** When nothing is sent. */
   quiet?: QuietHours | null;
   /** Where notifications go. */
@@ -2279,6 +2294,8 @@ export interface Orientation {
 
 /** An agent as others see it. */
 export interface OtherView {
+  /** Always true: every agent may begin sessions. */
+  can_initiate_sessions: boolean;
   /** The handle. */
   canonical_handle: AgentHandle;
   /** Its card, in Markdown. */
@@ -2299,16 +2316,28 @@ export interface OtherView {
   inbound_policy: Policy;
   /** Whether it has a live connection to this process. */
   is_online: boolean;
+  /** The part of the handle behind the owner. */
+  local_name: string;
+  /** The part of the handle before the name. */
+  namespace: OwnerName;
   /** Its owner's name. */
   owner_display_name: OwnerName;
+  /** Its owner's name. */
+  owner_id: OwnerName;
   /** Always null. */
   owner_image_url: null;
   /** Its owner, `@owner`. */
   owner_label: string;
+  /** Always `account`. */
+  owner_type: string;
   /** Always false: agents cannot be paused. */
   paused: boolean;
+  /** Always `personal`. */
+  scope: string;
   /** Always null: the card describes what an agent can do. */
   skills: null;
+  /** When its settings, its profile or its lists last changed, in ms since the epoch. */
+  updated_at: number;
   /** Who may read this. */
   visibility: Visibility;
 }
@@ -2352,6 +2381,8 @@ export interface OwnView {
    * none.
    */
   attention?: Attention | null;
+  /** Always true: every agent may begin sessions. */
+  can_initiate_sessions: boolean;
   /** The handle. */
   canonical_handle: AgentHandle;
   /** Its card, in Markdown. */
@@ -2364,6 +2395,10 @@ export interface OwnView {
   display_name: string;
   /** The handle. */
   handle: AgentHandle;
+  /** Whether runs that others ask for wait until a person of its owner releases them; absent if not. */
+  hold_runs?: boolean;
+  /** The handle. */
+  id: AgentHandle;
   /** Always null: images are not stored. */
   image_url: null;
   /** Always false: inactive agents are not shown. */
@@ -2374,22 +2409,34 @@ export interface OwnView {
   is_online: boolean;
   /** Whether it is a program or a person. */
   kind: AgentKind;
+  /** The part of the handle behind the owner. */
+  local_name: string;
+  /** The part of the handle before the name. */
+  namespace: OwnerName;
   /** Its owner's name. */
   owner_display_name: OwnerName;
+  /** Its owner's name. */
+  owner_id: OwnerName;
   /** Always null. */
   owner_image_url: null;
   /** Its owner, `@owner`. */
   owner_label: string;
+  /** Always `account`. */
+  owner_type: string;
   /** Always false: agents cannot be paused. */
   paused: boolean;
   /** Its gate. */
   policy: Policy;
+  /** Always `personal`. */
+  scope: string;
   /** Whether it may configure itself. */
   self_service: boolean;
   /** Always null: the card describes what an agent can do. */
   skills: null;
   /** How many tokens and grants it has beside its own. */
   tokens_issued: number;
+  /** When its settings, its profile or its lists last changed, in ms since the epoch. */
+  updated_at: number;
   /** Who may read this. */
   visibility: Visibility;
 }
@@ -3208,6 +3255,8 @@ export interface RunReport {
   finish_reason?: FinishReason | null;
   /** For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so. */
   form?: JsonObject | null;
+  /** For a queued run: it is held until a person of the agent's owner releases it. Absent if not. */
+  held?: boolean;
   /** The id of its last event; 0 if it is queued. */
   last_event_id: number;
   /** For a waiting run with a form: what the agent says about it. */
@@ -3472,6 +3521,8 @@ export interface Subscription {
   name?: string | null;
   /** Whose. */
   owner: OwnerName;
+  /** Whose it is: what is given to another person is left out. Everybody's when absent. */
+  person?: AgentHandle | null;
   /** When nothing is sent. */
   quiet?: QuietHours | null;
   /** Its id. */
@@ -3496,6 +3547,8 @@ export interface SubscriptionChange {
   min_urgency?: Urgency | null;
   /** What people call it; `null` for nothing. */
   name?: string | null;
+  /** Whose it is; `null` for everybody's. */
+  person?: AgentHandle | null;
   /** When nothing is sent; `null` for never. */
   quiet?: QuietHours | null;
   /** Where notifications go. */
@@ -3802,6 +3855,7 @@ export type ErrorCode =
   | "invalid_grant"
   | "invalid_grants"
   | "invalid_handle"
+  | "invalid_hold_runs"
   | "invalid_idempotency_key"
   | "invalid_if_not_exists"
   | "invalid_include_closed"
@@ -3883,6 +3937,7 @@ export type ErrorCode =
   | "not_its_owner"
   | "not_joined"
   | "not_reopenable"
+  | "not_supported"
   | "overloaded"
   | "owner_exists"
   | "package_not_found"
@@ -3903,6 +3958,7 @@ export type ErrorCode =
   | "request_timeout"
   | "request_too_large"
   | "request_withdrawn"
+  | "response_not_found"
   | "run_not_active"
   | "run_not_found"
   | "scope-unauthorised"

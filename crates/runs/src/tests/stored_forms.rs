@@ -27,46 +27,51 @@ fn by() -> Actor {
 }
 
 fn samples() -> Vec<Sample> {
-    [asked(), said(), ended()].into_iter().flatten().collect()
+    [held(), asked(), said(), ended()].into_iter().flatten().collect()
 }
 
-fn asked() -> Vec<Sample> {
-    let (run, by) = (run(), by());
-    let opens = Some(Opens { agent: "echo".into(), created: TimestampMs(7), title: Some("hi".into()) });
-    let request = Bytes::from_static(INPUT.as_bytes());
-    let request_type = "ChatRequest".into();
-    let queued = RunQueued {
-        run,
-        by: by.clone(),
-        request_type,
+fn queued() -> RunQueued {
+    RunQueued {
+        run: run(),
+        by: by(),
+        request_type: "ChatRequest".into(),
         depth: 1,
         payer: None,
-        opens,
+        opens: Some(Opens { agent: "echo".into(), created: TimestampMs(7), title: Some("hi".into()) }),
         trace: None,
         held: false,
-        request: request.clone(),
-    };
-    let held = RunQueued { opens: None, held: true, ..queued.clone() };
-    let parent = Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into());
-    let trace =
-        RunTrace { parent, answers: None, session: Some("s".into()), sender: Some("@a.c".parse().unwrap()) };
-    let of_trace = RunQueued { opens: None, trace: Some(Box::new(trace)), ..queued.clone() };
-    let of_another = RunQueued { payer: Some("bob".parse().unwrap()), opens: None, ..queued.clone() };
-    let asked = Interrupt { run, by, question: None, request };
-    let answered = Interrupt { question: Some(Version(3)), ..asked.clone() };
+        request: Bytes::from_static(INPUT.as_bytes()),
+    }
+}
+
+fn held() -> Vec<Sample> {
     vec![
         (
-            ThreadEvent::RunQueued(held),
+            ThreadEvent::RunQueued(RunQueued { opens: None, held: true, ..queued() }),
             "RunQueued",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"held":true}"#,
             INPUT,
         ),
         (
-            ThreadEvent::RunReleased(RunReleased { run }),
+            ThreadEvent::RunReleased(RunReleased { run: run() }),
             "RunReleased",
             r#"{"run":"00000000-0007-7000-8000-000000000000"}"#,
             "",
         ),
+    ]
+}
+
+fn asked() -> Vec<Sample> {
+    let queued = queued();
+    let parent = Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into());
+    let trace =
+        RunTrace { parent, answers: None, session: Some("s".into()), sender: Some("@a.c".parse().unwrap()) };
+    let of_trace = RunQueued { opens: None, trace: Some(Box::new(trace)), ..queued.clone() };
+    let of_another = RunQueued { payer: Some("bob".parse().unwrap()), opens: None, ..queued.clone() };
+    let request = queued.request.clone();
+    let asked = Interrupt { run: run(), by: by(), question: None, request };
+    let answered = Interrupt { question: Some(Version(3)), ..asked.clone() };
+    vec![
         (
             ThreadEvent::RunQueued(queued),
             "RunQueued",

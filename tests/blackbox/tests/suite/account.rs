@@ -126,8 +126,9 @@ async fn what_there_is_not_is_not_supported() {
 async fn an_owner_lists_its_agents() {
     let server = Server::start().await;
     let owner = server.owner("nick").await;
-    for name in ["a", "b", "c"] {
-        let body = json!({"local_name": name, "display_name": format!("Agent {name}")});
+    for (name, policy) in [("a", "allowlist"), ("b", "open"), ("c", "allowlist")] {
+        let body =
+            json!({"local_name": name, "display_name": format!("Agent {name}"), "inbound_policy": policy});
         owner.post("/agents", body).await.ok(201);
     }
     server.agent("@acme.bot").await;

@@ -421,21 +421,24 @@ class AsyncAgentOperations:
         cursor: str | Omit = OMIT,
         limit: int | Omit = OMIT,
         owner: str | Omit = OMIT,
+        q: str | Omit = OMIT,
         query: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> ReachablePage:
         """List the agents that the agent can contact.
 
-        By handle. Agents that trust keeps apart from it are not listed, nor is the agent itself.
+        By handle. Agents that trust keeps apart from it are not listed, nor is the agent itself. For an
+        owner: its agents, with the members of `GET /agents/managed`.
 
         cursor: The `next_cursor` of the previous page.
         limit: Maximum number; 50 when absent, at most 100.
         owner: Only agents of this owner.
+        q: The same, by the name of RobotNet's command line.
         query: Only agents whose handle contains this text.
 
         Refused with: invalid_query, invalid_limit, invalid_cursor, invalid_owner, missing_authorization,
-        invalid_authorization.
+        invalid_authorization, overloaded.
         """
         answer = await self._transport.call(
             "agent.reachable",
@@ -443,7 +446,7 @@ class AsyncAgentOperations:
             "/agents",
             answer="json",
             repeat="read",
-            query={"cursor": cursor, "limit": limit, "owner": owner, "query": query},
+            query={"cursor": cursor, "limit": limit, "owner": owner, "q": q, "query": query},
             timeout=timeout,
             headers=headers,
         )
@@ -652,6 +655,7 @@ class AsyncAgentOperations:
         card_body: str | None | Omit = OMIT,
         description: str | None | Omit = OMIT,
         display_name: str | None | Omit = OMIT,
+        hold_runs: bool | None | Omit = OMIT,
         policy: Policy | None | Omit = OMIT,
         self_service: bool | None | Omit = OMIT,
         visibility: Visibility | None | Omit = OMIT,
@@ -659,20 +663,22 @@ class AsyncAgentOperations:
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> AgentView:
-        """Change an agent's policy, self_service or profile.
+        """Change an agent's policy, self_service, hold_runs or profile.
 
         attention: What may disturb it.
         attention_until: Its end, in ms.
         card_body: Its card, in Markdown, at most 16 KiB; null removes it.
         description: Its description, one line of at most 500 characters; null removes it.
         display_name: Its display name, one line of 1 to 100 characters; null removes it.
+        hold_runs: Whether runs that others ask for wait until a person of its owner releases them; only the
+        owner and the operator decide.
         policy: The gate.
         self_service: Whether the agent may configure itself.
         visibility: Who may read its profile; `private` at first.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_policy, invalid_self_service,
-        invalid_attention, invalid_display_name, invalid_description, invalid_card_body, invalid_visibility,
-        invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+        invalid_hold_runs, invalid_attention, invalid_display_name, invalid_description, invalid_card_body,
+        invalid_visibility, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
         idempotency_key_reused.
         """
         answer = await self._transport.call(
@@ -681,7 +687,7 @@ class AsyncAgentOperations:
             path_of("/_admin/agents/{handle}", handle=handle),
             answer="json",
             repeat="key",
-            body={"attention": attention, "attention_until": attention_until, "card_body": card_body, "description": description, "display_name": display_name, "policy": policy, "self_service": self_service, "visibility": visibility},
+            body={"attention": attention, "attention_until": attention_until, "card_body": card_body, "description": description, "display_name": display_name, "hold_runs": hold_runs, "policy": policy, "self_service": self_service, "visibility": visibility},
             idempotency_key=idempotency_key,
             timeout=timeout,
             headers=headers,
@@ -3183,6 +3189,7 @@ class AsyncNotifyOperations:
         kinds: List[RequestKind] | None | Omit = OMIT,
         min_urgency: Urgency | None | Omit = OMIT,
         name: str | None | Omit = OMIT,
+        person: AgentHandle | None | Omit = OMIT,
         quiet: QuietHours | None | Omit = OMIT,
         target: NotificationTarget | None | Omit = OMIT,
         owner: str | Omit = OMIT,
@@ -3201,13 +3208,15 @@ class AsyncNotifyOperations:
         kinds: Of which kinds of requests; of all when empty.
         min_urgency: What presses less is left out.
         name: What people call it; `null` for nothing.
+        person: Whose it is; `null` for everybody's.
         quiet: When nothing is sent; `null` for never.
         target: Where notifications go.
         owner: For the operator: whose.
 
         Refused with: invalid_query, invalid_owner, unknown_member, invalid_json, invalid_body,
-        invalid_target, invalid_name, invalid_filter, invalid_quiet, invalid_digest, invalid_idempotency_key,
-        missing_authorization, invalid_authorization, not_found, no_mail, idempotency_key_reused.
+        invalid_target, invalid_name, invalid_filter, invalid_person, invalid_quiet, invalid_digest,
+        invalid_idempotency_key, missing_authorization, invalid_authorization, not_found, no_mail,
+        idempotency_key_reused.
         """
         answer = await self._transport.call(
             "notify.change",
@@ -3215,7 +3224,7 @@ class AsyncNotifyOperations:
             path_of("/notifications/{id}", id=subscription_id),
             answer="json",
             repeat="key",
-            body={"agents": agents, "digest_minutes": digest_minutes, "enabled": enabled, "events": events, "kinds": kinds, "min_urgency": min_urgency, "name": name, "quiet": quiet, "target": target},
+            body={"agents": agents, "digest_minutes": digest_minutes, "enabled": enabled, "events": events, "kinds": kinds, "min_urgency": min_urgency, "name": name, "person": person, "quiet": quiet, "target": target},
             query={"owner": owner},
             idempotency_key=idempotency_key,
             timeout=timeout,
@@ -3234,6 +3243,7 @@ class AsyncNotifyOperations:
         kinds: List[RequestKind] | Omit = OMIT,
         min_urgency: Urgency | Omit = OMIT,
         name: str | None | Omit = OMIT,
+        person: AgentHandle | None | Omit = OMIT,
         quiet: QuietHours | None | Omit = OMIT,
         owner: str | Omit = OMIT,
         idempotency_key: str | None = None,
@@ -3254,13 +3264,14 @@ class AsyncNotifyOperations:
         kinds: Of which kinds of requests; of all when empty.
         min_urgency: What presses less is left out.
         name: What people call it.
+        person: Whose it is: what is given to another person is left out. Everybody's when absent.
         quiet: When nothing is sent.
         owner: For the operator: whose.
 
         Refused with: invalid_query, invalid_owner, unknown_member, invalid_json, invalid_body,
-        invalid_target, invalid_name, invalid_filter, invalid_quiet, invalid_digest, invalid_idempotency_key,
-        missing_authorization, invalid_authorization, not_found, too_many_subscriptions, no_mail,
-        idempotency_key_reused.
+        invalid_target, invalid_name, invalid_filter, invalid_person, invalid_quiet, invalid_digest,
+        invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+        too_many_subscriptions, no_mail, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "notify.create",
@@ -3268,7 +3279,7 @@ class AsyncNotifyOperations:
             "/notifications",
             answer="json",
             repeat="key",
-            body={"target": target, "agents": agents, "digest_minutes": digest_minutes, "enabled": enabled, "events": events, "kinds": kinds, "min_urgency": min_urgency, "name": name, "quiet": quiet},
+            body={"target": target, "agents": agents, "digest_minutes": digest_minutes, "enabled": enabled, "events": events, "kinds": kinds, "min_urgency": min_urgency, "name": name, "person": person, "quiet": quiet},
             query={"owner": owner},
             idempotency_key=idempotency_key,
             timeout=timeout,
@@ -5638,6 +5649,7 @@ class AsyncOperations:
         cursor: str | Omit = OMIT,
         limit: int | Omit = OMIT,
         owner: str | Omit = OMIT,
+        q: str | Omit = OMIT,
         query: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -5651,6 +5663,7 @@ class AsyncOperations:
         cursor: The `next_cursor` of the previous page.
         limit: Maximum number; 50 when absent, at most 100.
         owner: Only agents of this owner.
+        q: The same, by the name of RobotNet's command line.
         query: Only agents whose handle contains this text.
 
         Refused with: invalid_query, invalid_limit, invalid_cursor, invalid_owner, missing_authorization,
@@ -5662,7 +5675,7 @@ class AsyncOperations:
             "/who",
             answer="json",
             repeat="read",
-            query={"cursor": cursor, "limit": limit, "owner": owner, "query": query},
+            query={"cursor": cursor, "limit": limit, "owner": owner, "q": q, "query": query},
             timeout=timeout,
             headers=headers,
         )

@@ -130,8 +130,8 @@ impl World {
         real.insert(Thing::Channel, id);
         real.extend([(Thing::Work, Self::context(&own).await), (Thing::TokenId, Self::token(&own).await)]);
         let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
-        real.insert(Thing::Run, text(&said, "run_id"));
-        real.insert(Thing::Response, format!("resp_{}.0.echo", text(&said, "run_id")));
+        let said = text(&said, "run_id");
+        real.extend([(Thing::Response, format!("resp_{said}.0.echo")), (Thing::Run, said)]);
         let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
         let events =
             own.get(&format!("/agent/echo/get_events/{}?since=0", text(&run, "run_id"))).await.ok(200);
