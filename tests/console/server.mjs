@@ -34,8 +34,8 @@ const program = (command, args, env) => {
   return { child, ended };
 };
 
-/** Starts a server. `PLENARY_CONSOLE_FRONT` names a program that stands before it, while parts of the server are missing. */
-export async function startServer({ quiet = true, host = '127.0.0.1' } = {}) {
+/** Starts a server; `more` is put into its environment. `PLENARY_CONSOLE_FRONT` names a program that stands before it, while parts of the server are missing. */
+export async function startServer({ quiet = true, host = '127.0.0.1', more = {} } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'plenary-console-'));
   const port = await freePort();
   const front = process.env.PLENARY_CONSOLE_FRONT;
@@ -53,6 +53,7 @@ export async function startServer({ quiet = true, host = '127.0.0.1' } = {}) {
     PLENARY_CONFIG: join(directory, 'plenary.toml'),
     PLENARY_LOG: quiet ? 'error' : 'info',
     PLENARY_PUBLIC_URL: url,
+    ...more,
   };
   const run = () => program(BIN, ['serve', '--listen', `127.0.0.1:${port}`], env);
   let server = run();

@@ -124,12 +124,14 @@ fn contact(id: &str, event: ContactEvent) -> Option<OnlookerEvent> {
 fn among(kind: &str, stream: &str, agents: Vec<AgentHandle>, data: Value) -> OnlookerEvent {
     let knowing = agents.clone();
     let audience = move |onlooker: &Onlooker| knowing.iter().any(|agent| onlooker.has(agent));
-    OnlookerEvent { kind: kind.into(), stream: stream.to_owned(), agents, data, audience: Box::new(audience) }
+    let (kind, stream) = (kind.into(), stream.to_owned());
+    OnlookerEvent { kind, stream, agents, data, trace: None, audience: Box::new(audience) }
 }
 
 /// What an owner may know, and none of its agents.
 fn of_owner(kind: &str, owner: OwnerName, data: Value) -> OnlookerEvent {
     let stream = owner.to_string();
     let audience = move |onlooker: &Onlooker| onlooker.owner() == Some(&owner);
-    OnlookerEvent { kind: kind.into(), stream, agents: Vec::new(), data, audience: Box::new(audience) }
+    let (kind, agents) = (kind.into(), Vec::new());
+    OnlookerEvent { kind, stream, agents, data, trace: None, audience: Box::new(audience) }
 }

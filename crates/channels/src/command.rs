@@ -72,6 +72,8 @@ pub struct AppendEvent {
     pub caller: Caller,
     /// What, or why the body is refused.
     pub draft: Result<Draft, Refusal>,
+    /// See [`crate::event::EventAppended::trace`].
+    pub trace: Option<Box<str>>,
     /// Whether a closed channel takes no more.
     pub reject_after_close: bool,
 }

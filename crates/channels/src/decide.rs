@@ -95,7 +95,8 @@ pub fn append(
     let run = state.begins_a_run(version, &draft.kind);
     let author = draft.author.unwrap_or_else(|| command.caller.name());
     let (kind, payload, via) = (draft.kind, draft.payload, command.caller.via().cloned());
-    let event = EventAppended { kind, author, via, run, joins, payload };
+    let trace = command.trace.clone();
+    let event = EventAppended { kind, author, via, run, trace, joins, payload };
     Ok(Decision::new(vec![ChannelEvent::EventAppended(event)], AppendReceipt { version, at: stamp.now }))
 }
 

@@ -55,6 +55,10 @@ pub struct EventAppended {
     /// The run of versions in which it is the first of its kind; absent when it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<u64>,
+    /// The span of the request that appended it, as a `traceparent`. Only `/watch` tells of it: the id of its trace, to an
+    /// owner that may use the channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<str>>,
     /// Its author's owner takes part from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joins: Option<Joins>,

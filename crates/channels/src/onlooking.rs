@@ -8,6 +8,7 @@ use plenary_engine::Room as _;
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use plenary_telemetry::TraceParent;
 use serde_json::json;
 
 use crate::{Channels, event::ChannelEvent, room::ChannelRoom, state::owner_of};
@@ -26,11 +27,13 @@ impl Teller for Channels {
             let (state, _) = self.0.streams.observed(event.stream.id()).await?;
             let title = state.created.as_ref().map(|created| excerpt(&created.title)).unwrap_or_default();
             let (id, channel_id) = (event.position.0, event.stream.id());
+            let mut trace = None;
             let (kind, via, data) = match ChannelEvent::decode(event)? {
                 ChannelEvent::ChannelCreated(made) => {
                     ("channel.created", made.via, json!({"channel_id": channel_id, "title": title}))
                 }
                 ChannelEvent::EventAppended(said) => {
+                    trace = said.trace.as_deref().and_then(TraceParent::trace_of);
                     let text = excerpt(std::str::from_utf8(&said.payload).unwrap_or_default());
                     let (kind, author) = (excerpt(&said.kind), excerpt(&said.author));
                     let data = json!({"channel_id": channel_id, "title": title, "event_id": id, "event_kind": kind,
@@ -50,7 +53,14 @@ impl Teller for Channels {
                     || onlooker.owner().is_some_and(takes_part)
             };
             let stream = channel_id.to_owned();
-            Ok(Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) }))
+            Ok(Some(OnlookerEvent {
+                kind: kind.into(),
+                stream,
+                agents,
+                data,
+                trace,
+                audience: Box::new(audience),
+            }))
         })
     }
 }

@@ -82,6 +82,8 @@ pub struct WatchQuery {
     pub agents: Option<String>,
     /// Words, all of which an event has.
     pub q: Option<String>,
+    /// Only events that belong to the trace of this id.
+    pub trace: Option<String>,
 }
 
 impl Client {
@@ -120,8 +122,13 @@ impl Client {
     /// Follows everything that the caller may see, over every break of the stream, behind a cursor where one is given.
     #[must_use]
     pub fn watch(&self, query: &WatchQuery, after: Option<String>, options: StreamOptions) -> ContextStream {
-        let named =
-            [("rooms", &query.rooms), ("kinds", &query.kinds), ("agents", &query.agents), ("q", &query.q)];
+        let named = [
+            ("rooms", &query.rooms),
+            ("kinds", &query.kinds),
+            ("agents", &query.agents),
+            ("q", &query.q),
+            ("trace", &query.trace),
+        ];
         let mut path = "/watch".to_owned();
         for (name, value) in named {
             let Some(value) = value else { continue };

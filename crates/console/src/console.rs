@@ -12,9 +12,9 @@ use plenary_accounts::{Accounts, Watchers};
 use plenary_edge::Origin;
 use plenary_engine::Streams;
 use plenary_issuers::Issuers;
-use plenary_kernel::{Clock, Position, TimestampMs};
+use plenary_kernel::{Clock, OwnerName, Position, TimestampMs, Version};
 use plenary_log::{Fault, HighWater, Log, StreamName};
-use plenary_room::{Findable, Glancer, Teller};
+use plenary_room::{Findable, Glancer, PassingTeller, Teller};
 use ring::hmac;
 use tokio::sync::OnceCell;
 
@@ -33,6 +33,8 @@ pub(crate) struct Inner {
     /// Everything up to here was handed to the rooms.
     pub(crate) handed: HighWater,
     pub(crate) watchers: Watchers<String>,
+    /// Who waits for what passes, by owner.
+    pub(crate) passing: Watchers<String>,
     /// What was counted today, by owner; under the empty name for the operator.
     pub(crate) days: Mutex<HashMap<String, Day>>,
     /// What challenges are made with.
@@ -43,10 +45,26 @@ pub(crate) struct Inner {
 
 /// What the rooms say.
 #[derive(Default)]
-struct RoomReaders {
-    tellers: Vec<Arc<dyn Teller>>,
-    glancers: Vec<Arc<dyn Glancer>>,
-    findables: Vec<Arc<dyn Findable>>,
+pub struct RoomReaders {
+    /// Who tells of events.
+    pub tellers: Vec<Arc<dyn Teller>>,
+    /// Who tells of what passes and is in no log.
+    pub passing: Vec<Arc<dyn PassingTeller>>,
+    /// Who knows of agents.
+    pub glancers: Vec<Arc<dyn Glancer>>,
+    /// Where things are found by their words.
+    pub findables: Vec<Arc<dyn Findable>>,
+}
+
+impl std::fmt::Debug for RoomReaders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RoomReaders").finish_non_exhaustive()
+    }
+}
+
+/// What those wait for who are told what passes for an owner.
+pub(crate) fn passing_stream(owner: &OwnerName) -> StreamName {
+    StreamName::new("console.passing", owner.as_str())
 }
 
 impl Console {
@@ -62,6 +80,7 @@ impl Console {
             audits,
             handed: HighWater::default(),
             watchers: Watchers::new(WATCHES_PER_OWNER_MAX),
+            passing: Watchers::new(WATCHES_PER_OWNER_MAX),
             days: Mutex::default(),
             challenge_key: OnceCell::new(),
             failures: Failures::default(),
@@ -74,13 +93,12 @@ impl Console {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn begin(
-        &self,
-        tellers: Vec<Arc<dyn Teller>>,
-        glancers: Vec<Arc<dyn Glancer>>,
-        findables: Vec<Arc<dyn Findable>>,
-    ) -> Result<(), Fault> {
-        let _ = self.0.around.set(RoomReaders { tellers, glancers, findables });
+    pub async fn begin(&self, around: RoomReaders) -> Result<(), Fault> {
+        for teller in &around.passing {
+            let watchers = self.0.passing.clone();
+            teller.on_passing(Box::new(move |owner| watchers.wake(&passing_stream(owner), Version(1))));
+        }
+        let _ = self.0.around.set(around);
         self.0.handed.raise(self.0.log.head().await?);
         Ok(())
     }
@@ -103,6 +121,9 @@ impl Console {
     pub(crate) fn watchers(&self) -> &Watchers<String> {
         &self.0.watchers
     }
+    pub(crate) fn passing_watchers(&self) -> &Watchers<String> {
+        &self.0.passing
+    }
     pub(crate) fn handed(&self) -> Position {
         self.0.handed.position()
     }
@@ -114,6 +135,10 @@ impl Console {
     pub(crate) fn findable(&self, stream: &StreamName) -> Option<&Arc<dyn Findable>> {
         let is_its = |room: &&Arc<dyn Findable>| room.categories().contains(&stream.category());
         self.0.around.get()?.findables.iter().find(is_its)
+    }
+    /// Who tells of what passes.
+    pub(crate) fn passing(&self) -> &[Arc<dyn PassingTeller>] {
+        self.0.around.get().map(|around| &*around.passing).unwrap_or_default()
     }
     /// Who knows of agents.
     pub(crate) fn glancers(&self) -> &[Arc<dyn Glancer>] {

@@ -9,6 +9,7 @@ mod console;
 pub mod limits;
 mod overview;
 mod page;
+mod passing;
 mod routes;
 mod served;
 mod watching;
@@ -16,4 +17,4 @@ mod webauthn;
 mod who;
 mod wire;
 
-pub use console::Console;
+pub use console::{Console, RoomReaders};

@@ -14,7 +14,7 @@ use plenary_room::{BURST_OCTETS, Onlooker, OnlookerEvent, sse::Pieces, texts};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Console, limits::WATCH_DATA_BYTES_MAX};
+use crate::{Console, limits::WATCH_DATA_BYTES_MAX, passing::PassingReader};
 
 /// After how long without an event it is said how far the log is.
 const HEAD_EVERY: Duration = Duration::from_secs(5);
@@ -32,6 +32,8 @@ pub(crate) struct WatchFilter {
     pub(crate) agents: Vec<AgentHandle>,
     /// Only what has all of its words.
     pub(crate) query: Option<Query>,
+    /// Only what belongs to the trace of this id.
+    pub(crate) trace: Option<String>,
 }
 
 impl WatchFilter {
@@ -39,11 +41,12 @@ impl WatchFilter {
         self.rooms.is_empty() || self.rooms.iter().any(|wanted| wanted == room)
     }
 
-    fn has(&self, told: &OnlookerEvent) -> bool {
+    pub(crate) fn has(&self, told: &OnlookerEvent) -> bool {
         let family = told.kind.split_once('.').map_or(&*told.kind, |(family, _)| family);
         let is_kind = |wanted: &String| *wanted == told.kind || wanted == family;
         (self.kinds.is_empty() || self.kinds.iter().any(is_kind))
             && (self.agents.is_empty() || told.agents.iter().any(|agent| self.agents.contains(agent)))
+            && (self.trace.is_none() || self.trace == told.trace)
     }
 }
 
@@ -65,6 +68,8 @@ pub(crate) struct Watcher {
     /// Everything up to here was looked at.
     pub(crate) at: Position,
     pub(crate) watch: Watch<String>,
+    /// Of who also wants what is in no log.
+    pub(crate) passing: Option<PassingReader>,
     pub(crate) greeted: bool,
     pub(crate) spoke: Instant,
     pub(crate) size: PageSize,
@@ -83,7 +88,8 @@ impl Pieces for Watcher {
             if marks.closing.is_some() || (marks.recheck && !self.is_allowed().await?) {
                 return Ok(None);
             }
-            let (text, more) = self.look().await?;
+            let passed = self.passed();
+            let (text, more) = self.look(passed).await?;
             if !text.is_empty() {
                 // What was read may stand behind the end of the right to read.
                 let is_allowed = self.is_allowed().await?;
@@ -96,7 +102,7 @@ impl Pieces for Watcher {
                 continue;
             }
             // A lost wake-up is only late: the log is looked at again after this.
-            if more || timeout_at(due, self.watch.mailbox().woken()).await.is_err() {
+            if more || timeout_at(due, self.woken()).await.is_err() {
                 return Ok(Some(self.said("head")));
             }
         }
@@ -116,9 +122,30 @@ impl Watcher {
         Bytes::from(format!("id: {at}\ndata: {data}\n\n"))
     }
 
-    /// Reads on: what is told, and whether there is more.
-    async fn look(&mut self) -> Result<(String, bool), Fault> {
-        let (handed, before, mut text) = (self.console.handed(), self.at, String::new());
+    /// Waits until there may be something to tell.
+    async fn woken(&self) {
+        match &self.passing {
+            None => self.watch.mailbox().woken().await,
+            Some(passing) => tokio::select! {
+                () = self.watch.mailbox().woken() => {}
+                () = passing.mailbox().woken() => {}
+            },
+        }
+    }
+
+    /// What passed meanwhile. It has no place in the log, so whoever resumes behind it goes on where the stream is.
+    fn passed(&mut self) -> String {
+        let at = self.at.0;
+        let passing = self.passing.as_mut();
+        let events = passing.map(|passing| passing.read(&self.console, &self.wanted)).unwrap_or_default();
+        let mut text = String::new();
+        events.iter().for_each(|json| text.push_str(&format!("id: {at}\ndata: {json}\n\n")));
+        text
+    }
+
+    /// Reads on: what is told behind a text, and whether there is more.
+    async fn look(&mut self, mut text: String) -> Result<(String, bool), Fault> {
+        let (handed, before) = (self.console.handed(), self.at);
         if self.at >= handed {
             return Ok((text, false));
         }
@@ -145,7 +172,7 @@ impl Watcher {
             return Ok(None);
         }
         let told = match teller.tell(event).await {
-            Ok(Some(told)) => told,
+            Ok(Some(told)) => self.for_onlooker(told),
             Ok(None) => return Ok(None),
             // One event that can't be read takes no other with it.
             Err(fault @ Fault::Corrupt(_)) => {
@@ -157,6 +184,12 @@ impl Watcher {
         let may_know = self.onlooker.as_ref().is_none_or(|onlooker| (told.audience)(onlooker));
         let is_wanted = may_know && self.wanted.has(&told) && self.has_words(event, &told).await?;
         Ok(is_wanted.then(|| shown(event, teller.room(), told)))
+    }
+
+    /// What an agent may not know of an event that it may see: which trace it belongs to.
+    fn for_onlooker(&self, told: OnlookerEvent) -> OnlookerEvent {
+        let is_agent = matches!(self.onlooker, Some(Onlooker::Agent(_)));
+        OnlookerEvent { trace: told.trace.filter(|_| !is_agent), ..told }
     }
 
     /// Whether an event contains all words of the query: in its indexed text, or else in the texts of its data.
@@ -177,11 +210,15 @@ impl Watcher {
     }
 }
 
+/// The data of an event, or what stands for one that is too large.
+pub(crate) fn limited(data: Value) -> Value {
+    if data.to_string().len() <= WATCH_DATA_BYTES_MAX { data } else { json!({"truncated": true}) }
+}
+
 /// An event as it is reported.
 fn shown(event: &StoredEvent, room: &str, told: OnlookerEvent) -> Value {
-    let is_small = told.data.to_string().len() <= WATCH_DATA_BYTES_MAX;
-    let data = if is_small { told.data } else { json!({"truncated": true}) };
-    json!({
+    let data = limited(told.data);
+    let mut shown = json!({
         "cursor": event.position.0.to_string(),
         "at": event.at.0,
         "room": room,
@@ -189,7 +226,11 @@ fn shown(event: &StoredEvent, room: &str, told: OnlookerEvent) -> Value {
         "stream": told.stream,
         "agents": told.agents,
         "data": data,
-    })
+    });
+    if let Some(trace) = told.trace {
+        shown["trace_id"] = trace.into();
+    }
+    shown
 }
 
 impl Observer for Console {
@@ -215,6 +256,7 @@ mod tests {
             stream: String::new(),
             agents: agents.iter().map(|agent| agent.parse().unwrap()).collect(),
             data: Value::Null,
+            trace: None,
             audience: Box::new(|_| true),
         }
     }
@@ -226,6 +268,7 @@ mod tests {
             kinds: vec!["session.message".into(), "run".into()],
             agents: vec!["@a.b".parse().unwrap()],
             query: None,
+            trace: None,
         };
         assert!(wanted.has_room("sessions") && !wanted.has_room("runs"));
         assert!(
@@ -234,6 +277,11 @@ mod tests {
         );
         assert!(
             !wanted.has(&event("session.joined", &["@a.b"])) && !wanted.has(&event("run.queued", &["@x.y"]))
+        );
+        let of_trace = |trace: &str| OnlookerEvent { trace: Some(trace.into()), ..event("any", &[]) };
+        let wanted = WatchFilter { trace: Some("4b".into()), ..WatchFilter::default() };
+        assert!(
+            wanted.has(&of_trace("4b")) && !wanted.has(&of_trace("4c")) && !wanted.has(&event("any", &[]))
         );
         assert!(WatchFilter::default().has_room("runs") && WatchFilter::default().has(&event("any", &[])));
     }

@@ -7,6 +7,7 @@ use plenary_engine::Room as _;
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use plenary_telemetry::TraceParent;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -39,6 +40,7 @@ impl Teller for Context {
             let full: Value = serde_json::from_str(&json).unwrap_or_default();
             let agents: Vec<AgentHandle> =
                 full["by"].as_str().and_then(|by| by.parse().ok()).into_iter().collect();
+            let trace = noted.trace.as_deref().and_then(TraceParent::trace_of);
             let data = Value::Object(shown(&full));
             let draft_of = noted.draft_of;
             let stream = project.project_id.clone();
@@ -53,7 +55,7 @@ impl Teller for Context {
                 is_shown && project.access(&by).read
             };
             let kind = noted.activity.as_str().to_owned();
-            Ok(Some(OnlookerEvent { kind, stream, agents, data, audience: Box::new(audience) }))
+            Ok(Some(OnlookerEvent { kind, stream, agents, data, trace, audience: Box::new(audience) }))
         })
     }
 }

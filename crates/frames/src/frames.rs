@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use plenary_accounts::{AccountEvent, Accounts, TokenDigest};
 use plenary_hub::{ENTRY_OCTETS, Emission, Lane, LaneLimits, Observer, Subscription};
 use plenary_kernel::{AgentHandle, Clock, SovereignHandle, TimestampMs};
@@ -75,7 +75,7 @@ pub(crate) struct Inner {
     pub(crate) lane: Lane<Subscriber, Arc<Event>>,
     pub(crate) config: Config,
     /// Who wants to know that a frame came for a principal.
-    pub(crate) listener: OnceLock<Listener>,
+    pub(crate) listeners: RwLock<Vec<Listener>>,
     /// Who takes frames to other networks.
     pub(crate) accords: OnceLock<Arc<dyn AccordCarrier>>,
     log: Log,
@@ -155,7 +155,7 @@ impl Frames {
             signals,
             lane: Lane::new(limits),
             config,
-            listener: OnceLock::new(),
+            listeners: RwLock::default(),
             accords: OnceLock::new(),
             buckets: Mutex::new(Buckets::new(config.rate)),
             started: Instant::now(),
@@ -277,7 +277,7 @@ impl Frames {
             let others = others.into_iter().map(|(handle, emission)| (handle.to_string(), emission));
             count += self.0.lane.emit_from(shared.0.sender.as_str(), others.collect());
         }
-        if let Some(listener) = self.0.listener.get() {
+        for listener in &*self.0.listeners.read() {
             told.iter().for_each(listener);
         }
         count

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod malformed;
 pub mod news;
 mod numbers;
+mod onlooking;
 mod parameters;
 mod rate;
 mod reconstructed;

@@ -33,9 +33,9 @@ pub struct RetainedFrame {
 }
 
 impl Frames {
-    /// Sets the callback for frames that arrive for a principal. The first call counts; it must not wait.
-    pub fn set_listener(&self, listener: impl Fn(&SovereignHandle) + Send + Sync + 'static) {
-        let _ = self.0.listener.set(Box::new(listener));
+    /// Calls this for each frame that arrives for a principal, from now on; it must not wait.
+    pub fn add_listener(&self, listener: impl Fn(&SovereignHandle) + Send + Sync + 'static) {
+        self.0.listeners.write().push(Box::new(listener));
     }
 
     /// The retained frames behind a number that are for an agent by their scope and the sender's trust, and not its own.

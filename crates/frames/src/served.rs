@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task};
+use plenary_room::{Example, Mount, PassingTeller, RoomDescription, ServedRoom, Task};
 use serde_json::{Value, json};
 
 use crate::{Frames, operations, routes};
@@ -43,6 +43,10 @@ impl ServedRoom for Frames {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn passing(&self) -> Option<Arc<dyn PassingTeller>> {
         Some(Arc::new(self.clone()))
     }
 

@@ -72,7 +72,7 @@ impl Inbox {
             gathering: Arc::new(Semaphore::new(GATHERING_AT_ONCE_MAX)),
         }));
         let told = Arc::downgrade(&inbox.0);
-        inbox.0.rooms.frames.set_listener(move |handle| {
+        inbox.0.rooms.frames.add_listener(move |handle| {
             if let Some(inner) = told.upgrade() {
                 inner.desks.wake_owner(handle.owner());
             }

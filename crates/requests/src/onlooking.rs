@@ -28,7 +28,14 @@ impl Teller for Requests {
             let kind = name_of(&said, &mut data);
             let (stream, agents) = (id.to_owned(), vec![of.agent.clone()]);
             let audience = move |onlooker: &Onlooker| onlooker.has(&of.agent);
-            Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) })
+            Some(OnlookerEvent {
+                kind: kind.into(),
+                stream,
+                agents,
+                data,
+                trace: None,
+                audience: Box::new(audience),
+            })
         })))
     }
 }

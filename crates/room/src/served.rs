@@ -12,7 +12,7 @@ use plenary_log::{Charge, Fault, StoredEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Findable, Glancer, NewsSource, Teller};
+use crate::{Findable, Glancer, NewsSource, PassingTeller, Teller};
 
 /// An operation's id, and a body that it takes.
 pub type Example = (&'static str, fn() -> Value);
@@ -124,6 +124,11 @@ pub trait ServedRoom: Send + Sync + 'static {
 
     /// What it tells onlookers of its events.
     fn teller(&self) -> Option<Arc<dyn Teller>> {
+        None
+    }
+
+    /// What it tells owners of what passes in it and is in no log.
+    fn passing(&self) -> Option<Arc<dyn PassingTeller>> {
         None
     }
 

@@ -3,7 +3,7 @@
 //! Must not know: the reader, or how events are sent.
 
 use futures_util::future::BoxFuture;
-use plenary_kernel::{AgentHandle, OwnerName};
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use serde_json::Value;
 
@@ -58,6 +58,8 @@ pub struct OnlookerEvent {
     pub agents: Vec<AgentHandle>,
     /// What a list needs; the whole has its own operation.
     pub data: Value,
+    /// The id of the trace that it belongs to, 32 hexadecimal digits, where the event stores one.
+    pub trace: Option<String>,
     /// Who may know.
     pub audience: Audience,
 }
@@ -78,6 +80,29 @@ pub trait Teller: Send + Sync + 'static {
 
     /// What it tells of an event of such a stream, if anything. The event was handed to the room before.
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>>;
+}
+
+/// Something that happened and is in no log; a room keeps it for a while.
+#[derive(Debug)]
+pub struct PassingEvent {
+    /// Its number among those for its owner; it rises.
+    pub number: u64,
+    /// When it came.
+    pub at: TimestampMs,
+    /// What is told of it.
+    pub told: OnlookerEvent,
+}
+
+/// Where owners are told of what passes from.
+pub trait PassingTeller: Send + Sync + 'static {
+    /// The name of the room in the stream.
+    fn room(&self) -> &'static str;
+
+    /// What is still kept for an owner behind a number, in its order.
+    fn retained(&self, owner: &OwnerName, after: u64) -> Vec<PassingEvent>;
+
+    /// Calls this whenever something came for an owner, from now on; it must not wait.
+    fn on_passing(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>);
 }
 
 /// Longest excerpt of a text, in characters.

@@ -8,6 +8,7 @@ use plenary_accounts::Actor;
 use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_telemetry::TraceParent;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -86,6 +87,19 @@ pub struct RunTrace {
     /// Who sent the message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<AgentHandle>,
+}
+
+impl RunQueued {
+    /// The id of the trace that its span is in: that of its parent, or one of its own, which is the run's number (as
+    /// [`plenary_telemetry::Spans::begin_as`] has it). `None` where no spans were recorded.
+    pub(crate) fn trace_id(&self) -> Option<String> {
+        let trace = self.trace.as_deref()?;
+        match (&trace.parent, &trace.answers) {
+            (Some(parent), _) => TraceParent::trace_of(parent),
+            (None, Some(_)) => Some(format!("{:032x}", self.run.number())),
+            (None, None) => None,
+        }
+    }
 }
 
 /// A thread begins.

@@ -25,6 +25,11 @@ impl Teller for Runs {
             let (state, _) = self.0.threads.observed(event.stream.id()).await?;
             let Some(opened) = state.opened.clone() else { return Ok(None) };
             let said = ThreadEvent::decode(event)?;
+            let trace = if let ThreadEvent::RunQueued(queued) = &said {
+                queued.trace_id()
+            } else {
+                state.run(said.run()).and_then(|run| run.trace.as_deref().map(str::to_owned))
+            };
             let (kind, more) = name_and_data(&said);
             let mut data = Map::new();
             data.insert("run_id".into(), said.run().to_string().into());
@@ -50,7 +55,14 @@ impl Teller for Runs {
                 has_agent || opened_it
             };
             let (stream, data) = (event.stream.id().to_owned(), Value::Object(data));
-            Ok(Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) }))
+            Ok(Some(OnlookerEvent {
+                kind: kind.into(),
+                stream,
+                agents,
+                data,
+                trace,
+                audience: Box::new(audience),
+            }))
         })
     }
 }

@@ -93,6 +93,9 @@ pub struct RunState {
     pub payer: Option<OwnerName>,
     /// Where its request stands.
     pub queued: Version,
+    /// The id of its trace, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<str>>,
     /// Whether it waits until a person of the agent's owner releases it.
     pub held: bool,
     /// Where its start stands; zero before it.
@@ -162,6 +165,7 @@ impl ThreadState {
                 depth: event.depth,
                 payer: event.payer.clone().or_else(|| event.by.owner()),
                 queued: version,
+                trace: event.trace_id().map(Arc::from),
                 held: event.held,
                 started: Version::ZERO,
                 ended: Version::ZERO,

@@ -76,7 +76,9 @@ pub struct MessageSent {
     /// The files that it is the first message of the session to name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Box<Names>>,
-    /// The span of the request that sent it, as a `traceparent`, for what answers it; never shown.
+    /// The span of the request that sent it, as a `traceparent`, for what answers it. No agent is shown it: it would tell
+    /// one owner's agents which work of another owner a message belongs to. The owner of a participant sees the id of its
+    /// trace in `/watch`: a random number, which only the collector of the operator resolves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
     /// The members `content`, `idempotency_key`, `metadata` as JSON, without the braces around them: each value

@@ -6,6 +6,7 @@ use plenary_engine::Room as _;
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use plenary_telemetry::TraceParent;
 use serde_json::{Value, json};
 
 use crate::{
@@ -30,7 +31,9 @@ impl Teller for Sessions {
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
         Box::pin(async move {
             let (state, _) = self.0.streams.observed(event.stream.id()).await?;
-            let (kind, by, mut data) = said(&SessionEvent::decode(event)?);
+            let decoded = SessionEvent::decode(event)?;
+            let trace = trace_of(&decoded);
+            let (kind, by, mut data) = said(&decoded);
             if let Some(members) = data.as_object_mut() {
                 members.insert("session_id".into(), event.stream.id().into());
                 members.insert("sequence".into(), sequence(event.version).into());
@@ -45,9 +48,22 @@ impl Teller for Sessions {
                 own.any(|(_, participant)| participant.may_read(version))
             };
             let stream = event.stream.id().to_owned();
-            Ok(Some(OnlookerEvent { kind: kind.into(), stream, agents, data, audience: Box::new(audience) }))
+            Ok(Some(OnlookerEvent {
+                kind: kind.into(),
+                stream,
+                agents,
+                data,
+                trace,
+                audience: Box::new(audience),
+            }))
         })
     }
+}
+
+/// The trace of the request that sent a message.
+fn trace_of(event: &SessionEvent) -> Option<String> {
+    let SessionEvent::MessageSent(sent) = event else { return None };
+    TraceParent::trace_of(sent.trace.as_deref()?)
 }
 
 /// The event's name, who did it, and what a list needs of it.

@@ -55,6 +55,12 @@ impl TraceParent {
         Self::parse(parent.trim(), &states.join(","))
     }
 
+    /// The id of the trace that a stored `traceparent` names; `None` for a text that is none.
+    #[must_use]
+    pub fn trace_of(traceparent: &str) -> Option<String> {
+        Some(Self::parse(traceparent, "")?.trace_id().to_string())
+    }
+
     /// The trace's id, 32 hexadecimal digits.
     #[must_use]
     pub fn trace_id(&self) -> impl fmt::Display + use<> {

@@ -168,7 +168,8 @@ async fn append(
         (Err(refused), ..) | (_, Err(refused), _) | (.., Err(refused)) => (None, Err(Refusal::from(refused))),
     };
     let reject_after_close = surface.channels.config().reject_after_close;
-    let command = AppendEvent { caller: asking.caller(), draft: draft.clone(), reject_after_close };
+    let trace = plenary_telemetry::current().map(|own| own.to_string().into());
+    let command = AppendEvent { caller: asking.caller(), draft: draft.clone(), trace, reject_after_close };
     let asked = surface.channels.ask(&id, command, key.as_ref()).await;
     let done = surface.known(&asking, &id, asked).await?;
     let event = match (done.position, draft) {

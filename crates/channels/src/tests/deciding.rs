@@ -127,7 +127,7 @@ fn draft(kind: &str) -> Draft {
 }
 
 pub(super) fn append(caller: Caller, kind: &str) -> AppendEvent {
-    AppendEvent { caller, draft: Ok(draft(kind)), reject_after_close: false }
+    AppendEvent { caller, draft: Ok(draft(kind)), trace: None, reject_after_close: false }
 }
 
 #[test]

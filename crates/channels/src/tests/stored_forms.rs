@@ -38,12 +38,14 @@ fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
         })
     };
     let payload = r#"{ "b" : 1.0 ,"caf\u00e9":[]}"#;
-    let appended = |via, run, joins| {
+    let trace = || Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into());
+    let appended = |via, run, trace, joins| {
         ChannelEvent::EventAppended(EventAppended {
             kind: "status".into(),
             author: "a".into(),
             via,
             run,
+            trace,
             joins,
             payload: Bytes::from_static(payload.as_bytes()),
         })
@@ -70,11 +72,17 @@ fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
             r#"{"title":"té \"x\"","created_by":"claude-linux-a-1a2b","created":7}"#,
             "",
         ),
-        (appended(None, None, None), "EventAppended", r#"{"kind":"status","author":"a"}"#, payload),
+        (appended(None, None, None, None), "EventAppended", r#"{"kind":"status","author":"a"}"#, payload),
         (
-            appended(Some(Actor::Operator), Some(3), Some(joins)),
+            appended(Some(Actor::Operator), Some(3), None, Some(joins)),
             "EventAppended",
             r#"{"kind":"status","author":"a","via":"operator","run":3,"joins":{"owner":"o","created":7,"open":true}}"#,
+            payload,
+        ),
+        (
+            appended(None, None, trace(), None),
+            "EventAppended",
+            r#"{"kind":"status","author":"a","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
             payload,
         ),
         (closed(None, None), "ChannelClosed", "{}", ""),

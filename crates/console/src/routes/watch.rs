@@ -11,15 +11,16 @@ use plenary_edge::{Auth, Operation, OperationDoc, refusal_response};
 use plenary_kernel::{AgentHandle, Class, Position, Refusal};
 use plenary_log::PageSize;
 use plenary_retrieval::Query as Words;
-use plenary_room::{CannotWatch, sse::pieces};
+use plenary_room::{CannotWatch, Onlooker, sse::pieces};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::{ConsoleRefusal, UNAUTHENTICATED};
 use crate::{
-    console::ConsoleState,
+    console::{ConsoleState, passing_stream},
     limits::{WATCH_NAMES_MAX, WATCHES_PER_OWNER_MAX},
+    passing::PassingReader,
     watching::{WatchFilter, Watcher, everything, onlooker},
 };
 
@@ -37,6 +38,12 @@ struct WatchQuery {
     agents: Option<String>,
     /// Only events that have all of these words, in whatever form.
     q: Option<String>,
+    /// Only events that belong to the trace of this id: 32 hexadecimal digits, in lower case. For owners and the operator: an
+    /// agent gets no event by it.
+    trace: Option<String>,
+    /// `true`: also the frames for the owner's agents that are still kept, and each one that comes. They are in no log, so they
+    /// have no `cursor`, and `id` repeats the place in the log. For owners.
+    frames: Option<bool>,
     /// Events after this cursor; new events only when absent; `Last-Event-ID` overrides it.
     after: Option<String>,
 }
@@ -49,14 +56,15 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .description(
             "Events come in the order of the log. The first is `hello` with the cursor and the head of the log; after five seconds without an \
              event comes `head`. An event has `cursor`, `at`, `room`, `kind`, `stream`, `agents` and a short form in `data`; \
-             another operation gives it in full.",
+             another operation gives it in full. Where spans are recorded, owners and the operator also get `trace_id`, \
+             the trace of the request that caused the event.",
         )
         .query::<WatchQuery>()
         .reply_type("text/event-stream")
         .or_refusal(StatusCode::GONE)
         .errors(
             Class::Malformed,
-            &["invalid_query", "invalid_rooms", "invalid_kinds", "invalid_agents", "invalid_cursor"],
+            &["invalid_query", "invalid_rooms", "invalid_kinds", "invalid_agents", "invalid_trace", "invalid_cursor"],
         )
         .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::TooMany, &["too_many_streams"])
@@ -74,7 +82,7 @@ async fn watch(
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let wanted = wanted(&query)?;
     let handed = console.handed();
-    let after = match last_event(&parts.headers).or(query.after) {
+    let after = match last_event(&parts.headers).or(query.after.clone()) {
         None => handed,
         Some(text) => {
             let after = text.parse().map(Position);
@@ -86,7 +94,7 @@ async fn watch(
         return Ok(gone());
     }
     let who = Follower::new(Some(&principal));
-    let watch = console.watchers().watch(&everything(), who, payer(&principal)).map_err(|why| match why {
+    let cannot = |why| match why {
         CannotWatch::TooMany => {
             let text = format!("{WATCHES_PER_OWNER_MAX} of these streams are open; close one first.");
             Refusal::new(Class::TooMany, "too_many_streams", text)
@@ -94,11 +102,29 @@ async fn watch(
         CannotWatch::Stopping => {
             Refusal::new(Class::Unavailable, "stopping", "The server is restarting; retry.")
         }
-    })?;
+    };
+    let payer = payer(&principal);
+    let watch = console.watchers().watch(&everything(), who.clone(), payer.clone()).map_err(cannot)?;
     let onlooker = onlooker(&principal);
+    let owner = onlooker.as_ref().and_then(Onlooker::owner).filter(|_| query.frames == Some(true)).cloned();
+    let passing = owner.map(|owner| {
+        let watch = console.passing_watchers().watch(&passing_stream(&owner), who, payer).map_err(cannot)?;
+        Ok::<_, Refusal>(PassingReader { owner, watch, after: Vec::new() })
+    });
+    let passing = passing.transpose()?;
     let (spoke, size) = (Instant::now(), PageSize::default());
-    let watching =
-        Watcher { console, principal, onlooker, wanted, at: after, watch, greeted: false, spoke, size };
+    let watching = Watcher {
+        console,
+        principal,
+        onlooker,
+        wanted,
+        at: after,
+        watch,
+        passing,
+        greeted: false,
+        spoke,
+        size,
+    };
     Ok(pieces(watching))
 }
 
@@ -136,8 +162,21 @@ fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
     let agents = agents.iter().map(|agent| agent.parse::<AgentHandle>()).collect::<Result<_, _>>();
     let agents = agents.map_err(|wrong| Refusal::malformed("invalid_agents", format!("agents: {wrong}.")))?;
     let wrong = |fault| Refusal::malformed("invalid_query", format!("q: {fault}."));
-    let query = query.q.as_deref().map(Words::read).transpose().map_err(wrong)?;
-    Ok(WatchFilter { rooms, kinds, agents, query })
+    let words = query.q.as_deref().map(Words::read).transpose().map_err(wrong)?;
+    Ok(WatchFilter { rooms, kinds, agents, query: words, trace: trace(query.trace.as_deref())? })
+}
+
+/// The id of a trace, as the stream writes it.
+fn trace(text: Option<&str>) -> Result<Option<String>, Refusal> {
+    let is_id =
+        |id: &str| id.len() == 32 && id.bytes().all(|octet| matches!(octet, b'0'..=b'9' | b'a'..=b'f'));
+    match text {
+        Some(id) if !is_id(id) => {
+            let text = "trace must be the id of a trace: 32 hexadecimal digits, in lower case.";
+            Err(Refusal::malformed("invalid_trace", text))
+        }
+        id => Ok(id.map(str::to_owned)),
+    }
 }
 
 fn names(text: Option<&str>, code: &'static str) -> Result<Vec<String>, Refusal> {

@@ -4,6 +4,7 @@
 import { signal, useEffect, useMemo } from './preact.js';
 import { me } from './api.js';
 import { follow } from './watch.js';
+import { forgetFrames, keepFrame } from './frames.js';
 
 /**
  * @template T
@@ -49,7 +50,7 @@ export const watch = () => {
     setTimeout(done, UNOPENED_MS);
   });
   follow({
-    event: (event) => listeners.forEach((listener) => listener(event)),
+    event: (event) => (event.room === 'frames' ? keepFrame(event) : listeners.forEach((listener) => listener(event))),
     open,
     gap: () => gaps.forEach((listener) => listener()),
     stop: watching.signal,
@@ -153,4 +154,5 @@ export function useResource(key, load, stale, everyMs, pollMs) {
 export const forget = () => {
   shared.forEach(({ resource: one }) => one.close());
   shared.clear();
+  forgetFrames();
 };

@@ -5,7 +5,7 @@
  * @typedef {{session_id: string, role: 'owner' | 'viewer' | 'operator', owner: string | null, person: string | null,
  *   csrf: string, expires_at: number}} Me
  * @typedef {{cursor?: string, head?: string, at: number, room: string, kind: string, stream: string, agents: string[],
- *   data: Record<string, any>}} WatchEvent
+ *   trace_id?: string, data: Record<string, any>}} WatchEvent
  * @typedef {'working' | 'waiting' | 'idle' | 'gone'} AgentState
  * @typedef {{handle: string, kind: string, display_name: string | null, state: AgentState, since: number | null, unread: number,
  *   oldest_unread_at: number | null, delivered_to: number, seen_to: number, acknowledged_to: number, sessions_active: number, runs_active: number, runs_waiting: number}} AgentNow

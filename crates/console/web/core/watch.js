@@ -85,7 +85,7 @@ export async function follow({ event, open, gap, stop }) {
 
 /** @param {AbortController} attempt @param {(event: any) => void} event @param {() => void} opened */
 async function readStream(attempt, event, opened) {
-  const path = cursor === undefined ? '/watch' : `/watch?after=${encodeURIComponent(cursor)}`;
+  const path = cursor === undefined ? '/watch?frames=true' : `/watch?after=${encodeURIComponent(cursor)}&frames=true`;
   const reply = await request('GET', path, { accept: 'text/event-stream', signal: attempt.signal });
   let silence = setTimeout(() => attempt.abort(), SILENCE_MS);
   const sign = () => {

@@ -63,6 +63,10 @@ pub struct ActivityNoted {
     /// The author, if it is a draft: only the author is notified of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_of: Option<String>,
+    /// The span of the request that caused it, as a `traceparent`. Only `/watch` tells of it: the id of its trace, to an owner
+    /// that may read the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<str>>,
 }
 
 impl ActivityNoted {

@@ -44,8 +44,9 @@ pub(crate) fn note(
     on: &str,
     version: Version,
     draft_of: Option<String>,
+    trace: Option<Box<str>>,
 ) -> (StreamName, NewEvent) {
     let project = on.split_once('/').map_or(on, |(project, _)| project);
-    let noted = ActivityNoted { activity, on: on.to_owned(), version: version.0, draft_of };
+    let noted = ActivityNoted { activity, on: on.to_owned(), version: version.0, draft_of, trace };
     (ActivityRoom::stream(project), noted.encode())
 }

@@ -40,7 +40,7 @@ impl Room for BlobRoom {
         event.octets
     }
     fn follow(id: &str, version: Version, _: &BlobKept) -> Vec<(StreamName, NewEvent)> {
-        vec![note(Activity::BlobKept, id, version, None)]
+        vec![note(Activity::BlobKept, id, version, None, None)]
     }
     fn index(id: &str, event: &BlobKept) -> Vec<IndexOp> {
         vec![IndexOp::Put { name: BLOBS, key: id.to_owned(), value: event.octets.to_string().into() }]

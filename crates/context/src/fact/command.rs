@@ -19,6 +19,8 @@ pub struct AssertFact {
     pub attribution: Attribution,
     /// Whether an unknown project comes into being.
     pub makes_projects: bool,
+    /// The span of the request, as a `traceparent`.
+    pub trace: Option<Box<str>>,
 }
 
 /// Ends the current fact of a subject and predicate (section 8.7).

@@ -76,6 +76,7 @@ pub fn assert(
         valid_from,
         text: fact.valid_from_text.clone(),
         supersedes: state.current.as_ref().map(|current| current.valid_from),
+        trace: command.trace.clone(),
         document: document.clone().into(),
     };
     Ok(Decision::new(vec![FactEvent::FactAsserted(event)], NewFact { makes_project, document }))

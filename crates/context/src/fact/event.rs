@@ -35,6 +35,9 @@ pub struct FactAsserted {
     /// Since when the one held that it supersedes; that one ends where this begins (AP-48).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<Moment>,
+    /// The span of the request, as a `traceparent`; of what is not imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<str>>,
     /// The fact, without the moment it ends.
     #[serde(skip)]
     pub document: Bytes,

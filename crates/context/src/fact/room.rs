@@ -61,7 +61,11 @@ impl Room for FactRoom {
             FactEvent::FactMerged(_) => &[Activity::FactAsserted],
             FactEvent::FactInvalidated(_) | FactEvent::FactShortened(_) => &[Activity::FactInvalidated],
         };
-        activities.iter().map(|activity| note(*activity, id, version, None)).collect()
+        let trace = match event {
+            FactEvent::FactAsserted(event) => event.trace.as_ref(),
+            FactEvent::FactMerged(_) | FactEvent::FactInvalidated(_) | FactEvent::FactShortened(_) => None,
+        };
+        activities.iter().map(|activity| note(*activity, id, version, None, trace.cloned())).collect()
     }
     fn index(id: &str, event: &FactEvent) -> Vec<IndexOp> {
         let since = |moment: Moment| key::join(&[id, moment.as_str()]);

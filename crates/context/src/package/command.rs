@@ -20,6 +20,8 @@ pub struct DepositPackage {
     pub attribution: Attribution,
     /// Whether an unknown project comes into being.
     pub makes_projects: bool,
+    /// The span of the request, as a `traceparent`.
+    pub trace: Option<Box<str>>,
 }
 
 /// Moves a package along its lifecycle.

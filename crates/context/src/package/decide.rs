@@ -77,6 +77,7 @@ pub fn deposit(
         at: None,
         renamed_from: None,
         imported_by: None,
+        trace: command.trace.clone(),
         raw: package.raw.clone(),
     };
     let reply = DepositOutcome { is_new: true, makes_project, hash: package.hash };

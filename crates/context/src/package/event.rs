@@ -60,6 +60,9 @@ pub struct PackageDeposited {
     /// Who imported it, where that is another one: it counts towards the importer's use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<Actor>,
+    /// The span of the request, as a `traceparent`; of what is not imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<str>>,
     /// The package as it was sent.
     #[serde(skip)]
     pub raw: Bytes,

@@ -54,16 +54,16 @@ impl Room for PackageRoom {
         imported_by.as_ref().unwrap_or(by).owner()
     }
     fn follow(id: &str, version: Version, event: &PackageEvent) -> Vec<(StreamName, NewEvent)> {
-        let (activity, draft_of) = match event {
+        let (activity, draft_of, trace) = match event {
             PackageEvent::PackageDeposited(event) => {
                 let draft_of = (event.status == Status::Draft).then(|| event.created_by.id.clone());
-                (Activity::PackageDeposited, draft_of)
+                (Activity::PackageDeposited, draft_of, event.trace.clone())
             }
             PackageEvent::PackageFlagged(_) | PackageEvent::PackageReviewed(_) => {
-                (Activity::PackageStatusChanged, None)
+                (Activity::PackageStatusChanged, None, None)
             }
         };
-        vec![note(activity, id, version, draft_of)]
+        vec![note(activity, id, version, draft_of, trace)]
     }
     fn index(id: &str, event: &PackageEvent) -> Vec<IndexOp> {
         let (project, package) = id.split_once('/').unwrap_or((id, ""));

@@ -59,7 +59,7 @@ impl Room for ProjectRoom {
             ProjectEvent::ProjectArchived(_) => Activity::ProjectArchived,
             ProjectEvent::ProjectUnarchived(_) => Activity::ProjectUnarchived,
         };
-        vec![note(activity, id, version, None)]
+        vec![note(activity, id, version, None, None)]
     }
     fn index(id: &str, event: &ProjectEvent) -> Vec<IndexOp> {
         let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };

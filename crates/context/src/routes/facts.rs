@@ -159,6 +159,7 @@ async fn assert(
         fact,
         attribution: config.attribution,
         makes_projects: config.auto_create_projects,
+        trace: plenary_telemetry::current().map(|own| own.to_string().into()),
     };
     let document = context.assert_fact(&place.key, &command).await?;
     Ok(json(StatusCode::CREATED, shown(&document, None)))

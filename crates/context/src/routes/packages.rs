@@ -150,6 +150,7 @@ async fn deposit(
         package,
         attribution: config.attribution,
         makes_projects: config.auto_create_projects,
+        trace: plenary_telemetry::current().map(|own| own.to_string().into()),
     };
     let done = context.deposit(&place, &command).await?;
     let Package { head, raw, .. } = &command.package;

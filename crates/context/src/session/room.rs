@@ -51,7 +51,7 @@ impl Room for SessionRoom {
             SessionEvent::SessionStarted(_) => Activity::SessionStarted,
             SessionEvent::SessionEnded(_) => Activity::SessionEnded,
         };
-        vec![note(activity, id, version, None)]
+        vec![note(activity, id, version, None, None)]
     }
     fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
         let SessionEvent::SessionStarted(event) = event else { return Vec::new() };

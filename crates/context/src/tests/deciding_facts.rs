@@ -31,6 +31,7 @@ fn asserting(by: &str, further: &Value) -> AssertFact {
         fact: Assertion::read(&fact.to_string(), |_| true).unwrap(),
         attribution: Attribution::Own,
         makes_projects: true,
+        trace: None,
     }
 }
 

@@ -26,6 +26,7 @@ fn depositing(by: &str, package: &Value) -> DepositPackage {
         package: Package::read(&package.to_string()).unwrap(),
         attribution: Attribution::Own,
         makes_projects: true,
+        trace: None,
     }
 }
 

@@ -61,6 +61,7 @@ async fn put(log: &Log, project: &str, id: &str) {
         at: None,
         renamed_from: None,
         imported_by: None,
+        trace: None,
         raw,
     });
     write::<PackageRoom>(log, &format!("{project}/{id}"), &[event]).await;

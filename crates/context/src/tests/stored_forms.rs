@@ -70,11 +70,24 @@ fn frozen<E: PartialEq + std::fmt::Debug>(
     assert!(decode(&StoredEvent { kind: "Other".into(), ..back }).is_err());
 }
 
+/// A span, as it is stored.
+const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
 #[test]
 fn notes() {
-    for (draft_of, tail) in [(None, "}"), (Some("nick".to_owned()), r#","draft_of":"nick"}"#)] {
-        let noted =
-            ActivityNoted { activity: Activity::FactSuperseded, on: "p/s/p".into(), version: 7, draft_of };
+    let traced = format!(r#","trace":"{TRACE}"}}"#);
+    for (draft_of, trace, tail) in [
+        (None, None, "}"),
+        (Some("nick".to_owned()), None, r#","draft_of":"nick"}"#),
+        (None, Some(TRACE.into()), &*traced),
+    ] {
+        let noted = ActivityNoted {
+            activity: Activity::FactSuperseded,
+            on: "p/s/p".into(),
+            version: 7,
+            draft_of,
+            trace,
+        };
         let envelope = format!(r#"{{"type":"fact.superseded","on":"p/s/p","version":7{tail}"#);
         frozen(&noted, ActivityNoted::encode, ActivityNoted::decode, ("ActivityNoted", &envelope, ""));
     }
@@ -114,6 +127,7 @@ fn packages() {
         at: full.then(|| moment("2026-04-19T08:00:00Z")),
         renamed_from: full.then(|| "pkg_a".into()),
         imported_by: None,
+        trace: full.then(|| TRACE.into()),
         raw: "{ \"a\":1.0}".into(),
     };
     let head = format!(
@@ -123,7 +137,7 @@ fn packages() {
         (false, "}}"),
         (
             true,
-            r#","session_id":"sess_1"},"parent":"pkg_0","asks":true,"at":"2026-04-19T08:00:00Z","renamed_from":"pkg_a"}"#,
+            r#","session_id":"sess_1"},"parent":"pkg_0","asks":true,"at":"2026-04-19T08:00:00Z","renamed_from":"pkg_a","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
         ),
     ] {
         frozen(
@@ -186,6 +200,7 @@ fn facts() {
             valid_from: moment("2026-04-18T20:00:00.000001Z"),
             text: supersedes.map(|_| "2026-04-18T20:00:00.000001+00:00".into()),
             supersedes: supersedes.map(moment),
+            trace: supersedes.map(|_| TRACE.into()),
             document: "{\"value\":\"1\"}".into(),
         })
     };
@@ -193,7 +208,7 @@ fn facts() {
         (None, "}"),
         (
             Some("2026-04-18T19:00:00Z"),
-            r#","text":"2026-04-18T20:00:00.000001+00:00","supersedes":"2026-04-18T19:00:00Z"}"#,
+            r#","text":"2026-04-18T20:00:00.000001+00:00","supersedes":"2026-04-18T19:00:00Z","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
         ),
     ] {
         let envelope = format!(r#"{{"by":"@nick.a","valid_from":"2026-04-18T20:00:00.000001Z"{tail}"#);

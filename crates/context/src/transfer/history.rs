@@ -155,6 +155,7 @@ impl History {
             asks: head.asks,
             at: first.at,
             renamed_from: renamed_from.map(str::to_owned),
+            trace: None,
             raw: raw.into(),
         };
         let mut events = vec![PackageEvent::PackageDeposited(deposited)];

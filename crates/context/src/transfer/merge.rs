@@ -122,6 +122,7 @@ fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neigh
         valid_from: arriving.valid_from,
         text: Some(begins.text),
         supersedes: around.before.filter(|(_, ended)| ended.is_none()).map(|(since, _)| since),
+        trace: None,
         document: document.into(),
     }));
     events.extend(arriving.ended.as_ref().map(|ended| ends(by, arriving.valid_from, ended)));

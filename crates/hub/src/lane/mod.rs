@@ -258,6 +258,20 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         })
     }
 
+    /// The messages of a key behind a number that are still kept, whoever they are for.
+    #[must_use]
+    pub fn retained_by_anyone(&self, key: &str, after: u64) -> Vec<(u64, M)> {
+        let Some(ring) = self.0.ring(key) else { return Vec::new() };
+        ring.change(&self.0.octets, |entries| {
+            let now = Instant::now();
+            entries.prune(now, &self.0.limits);
+            let told = entries.all().filter_map(|entry| entry.message(now, false));
+            told.filter(|(number, _)| *number > after)
+                .map(|(number, message)| (number, message.clone()))
+                .collect()
+        })
+    }
+
     /// How many subscriptions a key has.
     #[must_use]
     pub fn count(&self, key: &str) -> usize {

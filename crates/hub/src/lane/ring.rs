@@ -99,9 +99,14 @@ impl<F, M> Entry<F, M> {
     /// The number and the message, unless it is forgotten or not for these facts. Who was not there when it was
     /// emitted must not get what has to be forgotten `now`.
     pub(super) fn message_for(&self, facts: &F, now: Instant, was_there: bool) -> Option<(u64, &M)> {
-        let (message, matches) = self.kept.as_ref()?;
+        let (_, matches) = self.kept.as_ref()?;
+        self.message(now, was_there).filter(|_| matches(facts))
+    }
+    /// The number and the message, unless it is forgotten.
+    pub(super) fn message(&self, now: Instant, was_there: bool) -> Option<(u64, &M)> {
+        let (message, _) = self.kept.as_ref()?;
         let forgotten = !was_there && self.forget_at.is_some_and(|at| at <= now);
-        (!forgotten && matches(facts)).then_some((self.number, message))
+        (!forgotten).then_some((self.number, message))
     }
     /// Its bytes, shared or not.
     pub(super) fn size(&self) -> usize {

@@ -38,6 +38,9 @@ pub(crate) struct Watch {
     /// Only events that have all of these words, in whatever form
     #[arg(long)]
     words: Option<String>,
+    /// Only events of the trace with this id, where spans are recorded
+    #[arg(long, value_name = "TRACE_ID")]
+    trace: Option<String>,
     /// Start after this cursor; 0 starts at the beginning [default: only new events]
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
@@ -56,9 +59,10 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
             found => found?,
         },
     };
-    let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
-    let query = WatchQuery { rooms: args.rooms, kinds: args.kinds, agents: args.agents, q: args.words };
-    let mut stream = client.watch(&query, args.after, options);
+    let Watch { rooms, kinds, agents, words: q, trace, after, wait, .. } = args;
+    let options = StreamOptions { wait_for_server: wait, ..StreamOptions::default() };
+    let query = WatchQuery { rooms, kinds, agents, q, trace };
+    let mut stream = client.watch(&query, after, options);
     let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
     let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
     tokio::select! {

@@ -8,7 +8,7 @@ use plenary_a2a::A2a;
 use plenary_accounts::{Accounts, TokenDigest};
 use plenary_blobs::Blobs;
 use plenary_channels::Channels;
-use plenary_console::Console;
+use plenary_console::{Console, RoomReaders};
 use plenary_context::{Context, Indexes};
 use plenary_engine::SystemClock;
 use plenary_frames::Frames;
@@ -179,7 +179,9 @@ impl Rooms {
         served.push(Arc::new(inbox));
         let tellers = served.iter().filter_map(|room| room.teller()).collect();
         let glancers = served.iter().filter_map(|room| room.glancer()).collect();
-        console.begin(tellers, glancers, found_in).await.context("reading where the log stands")?;
+        let passing = served.iter().filter_map(|room| room.passing()).collect();
+        let around = RoomReaders { tellers, passing, glancers, findables: found_in };
+        console.begin(around).await.context("reading where the log stands")?;
         Ok(Self { log, accounts, runs, console, a2a, presence, cursors, served })
     }
 }

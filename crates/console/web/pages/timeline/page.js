@@ -8,23 +8,41 @@ import { timeOfDay } from '../../core/time.js';
 import { timeIn } from '../../core/when.js';
 import { List } from '../../parts/list.js';
 import { Handle, Text } from '../../parts/text.js';
+import { frames } from '../../core/frames.js';
 import { position, seekTime } from './events.js';
-import { Raw } from './raw.js';
+import { FRAMES_NOTE, Raw } from './raw.js';
 import { useStretch } from './stretch.js';
-import { ROOMS, Strip } from './strip.js';
+import { LOG_ROOMS, ROOMS, Strip } from './strip.js';
+import { TraceMark, joinedBy, shortTrace } from './trace.js';
 
 /** What the address wants of the log: as much of it as the stream can filter by, and all of it. @param {Record<string, string>} params @returns {import('./stretch.js').Filter} */
-const filterOf = ({ rooms, agent, session, q }) => {
+const filterOf = ({ rooms, agent, session, q, trace }) => {
   const words = (q ?? '').toLowerCase();
   const wanted = session ? ['sessions'] : rooms ? rooms.split(',') : ROOMS;
-  const only = (wanted.length < ROOMS.length ? `&rooms=${wanted.map(encodeURIComponent)}` : '') + (agent ? `&agents=${encodeURIComponent(agent)}` : '');
+  const logged = wanted.filter((room) => room !== 'frames');
+  // No event of the log is of the kind of frames: where only they are wanted, nothing is read.
+  const inRooms = logged.length === 0 ? '&kinds=frame' : logged.length < LOG_ROOMS.length ? `&rooms=${logged.map(encodeURIComponent)}` : '';
+  const only = inRooms + (agent ? `&agents=${encodeURIComponent(agent)}` : '') + (trace ? `&trace=${encodeURIComponent(trace)}` : '');
   return {
     only,
     isByWords: Boolean(words || session),
-    key: [only, session, words].join(),
-    fits: (event) => wanted.includes(event.room) && (!agent || event.agents?.includes(agent)) && (!session || event.stream === session) &&
+    key: [only, session, words, wanted.includes('frames')].join(),
+    fits: (event) => wanted.includes(event.room) && (!agent || event.agents?.includes(agent)) && (!session || event.stream === session) && (!trace || event.trace_id === trace) &&
       (!words || `${event.kind} ${event.stream} ${event.agents} ${JSON.stringify(event.data)}`.toLowerCase().includes(words)),
   };
+};
+
+/** The frames among the events of a stretch of the log, by the time. @param {import('../../core/types.js').WatchEvent[]} events @param {import('./stretch.js').Held} held */
+const withFrames = (events, { low, joined }) => {
+  const [first, last] = [low > 0 && events.length ? events[0].at : 0, joined ? Infinity : events[events.length - 1]?.at ?? 0];
+  const passed = frames.value.filter(({ at }) => at >= first && at <= last);
+  const all = [];
+  let n = 0;
+  for (const event of events) {
+    while (n < passed.length && passed[n].at < event.at) all.push(passed[n++]);
+    all.push(event);
+  }
+  return [...all, ...passed.slice(n)];
 };
 
 export function Page() {
@@ -41,9 +59,11 @@ export function Page() {
   const { events, low, joined } = held;
   rows.current = events;
   const rooms = params.rooms ? params.rooms.split(',') : ROOMS;
-  const shown = useMemo(() => events.filter(filter.fits).reverse(), [events, filter.key]);
+  const shown = useMemo(() => withFrames(events, held).filter(filter.fits).reverse(), [held, filter.key, frames.value]);
   const named = params.session && params.at ? shown.find((event) => String(event.data?.sequence) === params.at) : undefined;
   const one = id ? shown.find(({ cursor }) => cursor === id) : named ?? shown[0];
+  const trace = params.trace || one?.trace_id;
+  const line = useMemo(() => joinedBy(shown, trace), [shown, trace]);
   const value = (/** @type {any} */ event) => event.target.value || undefined;
   const turn = (/** @type {string} */ room) => {
     const next = rooms.includes(room) ? rooms.filter((other) => other !== room) : [...rooms, room];
@@ -56,15 +76,17 @@ export function Page() {
       <input type="search" data-search placeholder="Kind, stream, words" aria-label="Search the timeline" value=${params.q ?? ''} onInput=${(/** @type {any} */ event) => refine({ params: { q: value(event) } })} />
       <select aria-label="Agent" value=${params.agent ?? ''} onChange=${(/** @type {any} */ event) => refine({ params: { agent: value(event) } })}><option value="">All agents</option>${agents.map(({ handle }) => html`<option value=${handle}>${handle}</option>`)}</select>
       ${params.session ? html`<button onClick=${() => refine({ params: { session: undefined, at: undefined } })}>Only one stream ×</button>` : null}
+      ${params.trace ? html`<button class="only-trace" onClick=${() => refine({ params: { trace: undefined } })}>Only trace <code>${shortTrace(params.trace)}</code> ×</button>` : null}
       <span class="reach-back"><button disabled=${reading || low === 0} onClick=${older}>Older</button><button disabled=${reading || joined} onClick=${newer}>Newer</button>
         <span class="aside num" role="status">${reading ? 'Reading …' : `${low + 1} – ${joined ? 'now' : held.at}`}</span></span>
     </div>
     <${Strip} events=${shown} chosen=${one} choose=${(/** @type {string} */ cursor) => refine({ id: cursor })} />
+    ${rooms.length === 1 && rooms[0] === 'frames' ? html`<p class="quiet-note">${FRAMES_NOTE}</p>` : null}
     ${trouble ? html`<p class="trouble">The timeline cannot be read: ${trouble}</p>` : null}
     <div class="timeline-body">
       <${List} items=${shown} height=${34} label="Events, newest first" keyOf=${(/** @type {any} */ item) => item.cursor} selected=${one?.cursor ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${reading ? 'Reading …' : low > 0 ? `No event fits from position ${low + 1} on. “Older” looks further back.` : 'No event fits.'} row=${(/** @type {any} */ item) => html`<${Row} event=${item} />`} />
-      <section class="raw" aria-label="The event">${one ? html`<${Raw} key=${one.cursor} event=${one} />` : id && !reading ? html`<p class="quiet-note">No event at position ${id} fits, or you may not see it.</p>` : null}</section>
+        empty=${reading ? 'Reading …' : low > 0 ? `No event fits from position ${low + 1} on. “Older” looks further back.` : 'No event fits.'} row=${(/** @type {any} */ item) => html`<${Row} event=${item} line=${line.get(item.cursor)} />`} />
+      <section class="raw" aria-label="The event">${one ? html`<${Raw} key=${one.cursor} event=${one} />` : id && !reading ? html`<p class="quiet-note">${position(id) ? `No event at position ${id} fits, or you may not see it.` : 'This frame is not on the page: a frame is in no log, and the server keeps it for five minutes.'}</p>` : null}</section>
     </div>
   </div>`;
 }
@@ -93,9 +115,9 @@ function Seek({ from, around }) {
     <p class="trouble" role="alert">${wrong}</p></form>`;
 }
 
-/** @param {{event: import('../../core/types.js').WatchEvent}} props */
-const Row = ({ event }) => html`<div class="event-row">
-  <span class="num aside">${position(event.cursor) || ''}</span><time class="num">${timeOfDay(event.at)}</time>
+/** @param {{event: import('../../core/types.js').WatchEvent, line: string | undefined}} props */
+const Row = ({ event, line }) => html`<div class="event-row">
+  <span class="num aside">${position(event.cursor) || ''}</span><${TraceMark} id=${event.trace_id} line=${line} /><time class="num">${timeOfDay(event.at)}</time>
   <span class="event-kind"><i class=${`swatch r-${event.room}`} aria-hidden="true"></i><${Text} text=${event.kind} /></span>
   <${Handle} handle=${event.agents?.[0]} plain />
   <span class="event-about"><${Text} text=${event.data?.title ?? event.data?.topic ?? event.data?.text ?? event.stream} /></span>

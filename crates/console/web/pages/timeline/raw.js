@@ -41,6 +41,11 @@ const BEARER = '-H "Authorization: Bearer $PLENARY_TOKEN"';
 /** The event from the log. The stream never ends by itself, so the call ends at the first line of an event. @param {import('../../core/types.js').WatchEvent} event */
 const ofLog = ({ cursor, room }) => `curl -sN ${quoted(`${location.origin}/watch?after=${Math.max(0, position(cursor) - 1)}&rooms=${room}`)} ${BEARER} | grep -m 1 '"cursor":"${position(cursor)}"'`;
 
+/** A frame from what is still kept, which the stream begins with. @param {import('../../core/types.js').WatchEvent} event */
+const ofKept = ({ data }) => `curl -sN ${quoted(`${location.origin}/watch?frames=true&kinds=frame`)} ${BEARER} | grep -m 1 ${quoted(`"frame_id":${JSON.stringify(data.frame_id)}`)}`;
+
+export const FRAMES_NOTE = 'Frames are in no log: the server keeps them for five minutes at most. The page shows those for your agents that came since then, and keeps them while it is open.';
+
 /** @param {{title: string, call: string, children?: any}} props */
 const Call = ({ title, call, children }) => html`<div class="call"><h3>${title}</h3><pre class="code" tabindex="0" aria-label=${title}><code>${call}</code></pre>
   <p class="acts"><button onClick=${() => navigator.clipboard?.writeText(call).then(() => say('The call is copied.'), () => say('This browser does not let the page copy.', { bad: true }))}>Copy</button>${children}</p></div>`;
@@ -51,15 +56,18 @@ export function Raw({ event }) {
   const path = pathOf(event);
   const read = () => path && get(path).then(setWhole, (error) => setWhole({ error: error.message }));
   const page = pageOf(event);
+  const isFrame = event.room === 'frames';
   return html`<h2><${Text} text=${event.kind} /></h2>
     <dl class="facts stack">
-      <div><dt>Position</dt><dd class="num">${event.cursor}</dd></div>
+      ${isFrame ? null : html`<div><dt>Position</dt><dd class="num">${event.cursor}</dd></div>`}
       <div><dt>At</dt><dd class="num">${exact(event.at)}</dd></div>
       <div><dt>Stream</dt><dd>${page ? html`<a href=${page}><code><${Text} text=${event.stream} /></code></a>` : html`<code><${Text} text=${event.stream} /></code>`}</dd></div>
       <div><dt>Agents</dt><dd class="people">${event.agents?.map((agent) => html`<${Handle} handle=${agent} />`)}</dd></div>
+      ${event.trace_id ? html`<div><dt>Trace</dt><dd><a href=${href('timeline', event.cursor, { trace: event.trace_id })}><code>${event.trace_id}</code></a></dd></div>` : null}
     </dl>
+    ${isFrame ? html`<p class="quiet-note">${FRAMES_NOTE}</p>` : null}
     <${Json} value=${event.data} />
-    <${Call} title="The call that reads it" call=${ofLog(event)} />
+    <${Call} title="The call that reads it" call=${isFrame ? ofKept(event) : ofLog(event)} />
     ${path ? html`<${Call} title="The call that reads the whole" call=${`curl -s ${quoted(location.origin + path)} ${BEARER}`}><button onClick=${read}>Read it here</button><//>` : null}
     ${whole ? html`<${Json} value=${whole} />` : null}`;
 }

@@ -4,7 +4,9 @@
 import { html } from '../../core/preact.js';
 import { timeOfDay } from '../../core/time.js';
 
-export const ROOMS = ['sessions', 'runs', 'requests', 'context', 'channels', 'accounts'];
+/** The rooms of the log. */
+export const LOG_ROOMS = ['sessions', 'runs', 'requests', 'context', 'channels', 'accounts'];
+export const ROOMS = [...LOG_ROOMS, 'frames'];
 const WIDTH = 1000;
 const LANE = 15;
 const MARKS_MAX = 1500;

@@ -338,6 +338,7 @@ async fn a_note_tells_of_the_fact_that_held_when_it_was_noted() {
         on: format!("{PROJECT}/s/is"),
         version: 2,
         draft_of: None,
+        trace: None,
     };
     let told: Value = serde_json::from_str(&context.tell("p", &noted).await.unwrap().unwrap()).unwrap();
     assert_eq!((&told["fact"]["fact_id"], &told["fact"]["valid_to"]), (&json!("a"), &json!(text(5))));

@@ -2,9 +2,11 @@
 //! Must not know: how sessions are kept.
 
 mod deciding;
+mod passing;
 mod passkeys;
 mod people;
 mod signing_in;
+mod traces;
 mod watching;
 mod writing;
 

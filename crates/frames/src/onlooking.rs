@@ -1,0 +1,48 @@
+//! The frames that `/watch` reports to an owner: those on the stream of its handle, which are for its agents.
+//! Must not know: how they are sent.
+
+use plenary_kernel::{OwnerName, SovereignHandle};
+use plenary_room::{OnlookerEvent, PassingEvent, PassingTeller, excerpt};
+use serde_json::{Value, json};
+
+use crate::{Frames, frames::Event};
+
+impl PassingTeller for Frames {
+    fn room(&self) -> &'static str {
+        "frames"
+    }
+
+    fn retained(&self, owner: &OwnerName, after: u64) -> Vec<PassingEvent> {
+        let key = format!("~{owner}");
+        let kept = self.0.lane.retained_by_anyone(&key, after);
+        kept.into_iter().filter_map(|(_, event)| reported(&key, &event)).collect()
+    }
+
+    fn on_passing(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>) {
+        self.add_listener(move |handle: &SovereignHandle| wake(&crate::decide::owner_of(handle)));
+    }
+}
+
+/// What a list needs of a frame. The submission let it onto this stream because an agent of the owner may get it, so the
+/// owner may know of it; an agent reads its own stream.
+fn reported(handle: &str, event: &Event) -> Option<PassingEvent> {
+    let frame: Value = serde_json::from_slice(&event.line).ok()?;
+    let member = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default();
+    let payload = frame.get("payload").map(Value::to_string).unwrap_or_default();
+    let data = json!({
+        "number": event.number.to_string(),
+        "frame_id": member("frame_id"),
+        "from": member("sender_handle"),
+        "to": member("recipient_handle"),
+        "text": excerpt(&payload),
+    });
+    let told = OnlookerEvent {
+        kind: format!("frame.{}", member("kind")),
+        stream: handle.to_owned(),
+        agents: event.by.iter().cloned().collect(),
+        data,
+        trace: None,
+        audience: Box::new(|_| true),
+    };
+    Some(PassingEvent { number: event.number, at: event.at, told })
+}
