@@ -39,6 +39,7 @@ BY_HAND = {
     "watch": "server-sent events: `streams.watch`",
 }
 LEFT_OUT = {
+    "message.receipts": "server-sent events: `message.status` waits for a state",
     "run.attach": "a WebSocket of an agent that attaches itself: `plenary agent host` does that",
     "mcp.post": "the Model Context Protocol: its own SDKs speak it",
     "mcp.listen": "the Model Context Protocol: its own SDKs speak it",

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Server } from "./server.js";
 import { walk } from "./walk.js";
 
-// As in clients/generate.py: attached agents; the Model Context Protocol, which its own SDKs speak; pages in a browser; signing in.
+// As in clients/generate.py: attached agents; streams; the Model Context Protocol, which its own SDKs speak; pages in a browser; signing in.
 const LEFT_OUT = new Set([
   "a2a.card",
   "a2a.server_card",
@@ -23,6 +23,7 @@ const LEFT_OUT = new Set([
   "account.update_agent",
   "account.delete_agent",
   "account.sessions",
+  "message.receipts",
   "frame.capability",
   "frame.events",
   "openai.models",

@@ -24,6 +24,7 @@ pub mod me;
 mod net;
 mod overseeing;
 pub mod peers;
+pub mod receipts;
 mod reply;
 pub mod requests;
 mod retry;

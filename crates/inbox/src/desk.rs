@@ -4,7 +4,10 @@
 
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
 };
 
 use parking_lot::{Mutex, MutexGuard};
@@ -38,9 +41,9 @@ pub(crate) struct Desk {
 }
 
 /// A place among an agent's waits, until it is dropped.
-pub(crate) struct Wait<'a>(&'a Desk);
+pub(crate) struct Wait(Arc<Desk>);
 
-impl Drop for Wait<'_> {
+impl Drop for Wait {
     fn drop(&mut self) {
         self.0.waits.fetch_sub(1, Ordering::AcqRel);
     }
@@ -104,9 +107,9 @@ impl Desk {
     }
 
     /// A place among the waits; `None` past `max`.
-    pub(crate) fn wait(&self, max: usize) -> Option<Wait<'_>> {
+    pub(crate) fn wait(self: &Arc<Self>, max: usize) -> Option<Wait> {
         let counted = |waits: usize| (waits < max).then_some(waits + 1);
-        self.waits.fetch_update(Ordering::AcqRel, Ordering::Acquire, counted).ok().map(|_| Wait(self))
+        self.waits.fetch_update(Ordering::AcqRel, Ordering::Acquire, counted).ok().map(|_| Wait(self.clone()))
     }
 }
 
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn past_the_limit_nobody_waits_until_somebody_leaves() {
-        let desk = Desk::default();
+        let desk = Arc::new(Desk::default());
         let first = desk.wait(2).unwrap();
         let _second = desk.wait(2).unwrap();
         assert!(desk.wait(2).is_none());

@@ -15,6 +15,7 @@ mod kind;
 mod marks;
 mod merging;
 mod reading;
+mod receipts;
 mod refusals;
 mod routes;
 mod served;
@@ -53,6 +54,8 @@ pub const WAIT_SECONDS_MAX: u64 = 60;
 pub const WAIT_SECONDS_DEFAULT: u64 = 30;
 /// Most waits of one agent at a time at one process; past it 429 `too_many_waits`.
 pub const WAITS_PER_AGENT_MAX: usize = 16;
+/// How long a stream of receipts lasts at most, in seconds; then the client opens it again.
+pub const RECEIPTS_SECONDS_MAX: u64 = 600;
 /// Of how many news of one agent the places are kept in memory; what is beyond is read again when it is asked for.
 pub const NEWS_KEPT_MAX: usize = 16_384;
 /// Of how many agents the news are kept in memory; past it those that were not asked for longest are read again.

@@ -9,6 +9,7 @@ use axum::{
         FromRef, Path, Query, State as With,
         rejection::{PathRejection, QueryRejection},
     },
+    response::Response,
 };
 use http::Method;
 use plenary_accounts::{Accounts, AgentCaller, Caller, overseen};
@@ -94,7 +95,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
 }
 
 /// What becomes of news with others: of an agent for its owner, of a message for its sender.
-fn of_others() -> [Operation<Inbox>; 2] {
+fn of_others() -> [Operation<Inbox>; 3] {
     let overseen_doc = OperationDoc::new(
         "agent.inbox",
         Method::GET,
@@ -130,7 +131,29 @@ fn of_others() -> [Operation<Inbox>; 2] {
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::TooMany, &["too_many_waits"])
     .errors(Class::Unavailable, &["stopping"]);
-    [Operation::new(overseen_doc, read_overseen), Operation::new(status_doc, status)]
+    [
+        Operation::new(overseen_doc, read_overseen),
+        Operation::new(status_doc, status),
+        Operation::new(receipts_doc(), receipts),
+    ]
+}
+
+fn receipts_doc() -> OperationDoc {
+    let path = "/sessions/{id}/messages/{sequence}/receipts";
+    OperationDoc::new("message.receipts", Method::GET, path, "Follow the state of a message (server-sent events)")
+        .no_tool("message_status waits for a state, and a subscription of the message reports changes")
+        .description(
+            "For the participants of its session. An event `receipt` for each recipient with its state, then one whenever a \
+             recipient's `state` or the reason in `waiting` changes; the data is a recipient of `message.status`. The stream \
+             ends when every recipient is `acknowledged` or `expired`, and after ten minutes.",
+        )
+        .path_parameter::<SessionId>("id", "The session.")
+        .path_parameter::<u64>("sequence", "The sequence number of the message.")
+        .reply_type("text/event-stream")
+        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::TooMany, &["too_many_waits"])
+        .errors(Class::Unavailable, &["stopping"])
 }
 
 /// The query of `GET /inbox`.
@@ -262,15 +285,28 @@ async fn wait(
     Ok(Json(inbox.wait(&caller, &ask, Duration::from_secs(seconds)).await?))
 }
 
+/// The message that a path names.
+fn message(path: Result<Path<(String, String)>, PathRejection>) -> Result<(SessionId, u64), Rejection> {
+    let Path((id, sequence)) = path.map_err(|_| Rejection::NotFound)?;
+    let id = id.parse::<SessionId>().map_err(|_| Rejection::NotFound)?;
+    Ok((id, sequence.parse().map_err(|_| Rejection::NotFound)?))
+}
+
+async fn receipts(
+    With(inbox): With<Inbox>,
+    caller: AgentCaller,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Response, InboxRefusal> {
+    inbox.receipts(caller, message(path)?).await
+}
+
 async fn status(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
     path: Result<Path<(String, String)>, PathRejection>,
     query: Result<Query<StatusQuery>, QueryRejection>,
 ) -> Result<Json<MessageStatus>, InboxRefusal> {
-    let Path((id, sequence)) = path.map_err(|_| Rejection::NotFound)?;
-    let id = id.parse::<SessionId>().map_err(|_| Rejection::NotFound)?;
-    let sequence = sequence.parse().map_err(|_| Rejection::NotFound)?;
+    let (id, sequence) = message(path)?;
     // Whether it is there comes first, so that a query tells nothing of it.
     let found = inbox.status(&caller.handle, &id, sequence).await?;
     if found.is_none() {

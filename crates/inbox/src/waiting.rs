@@ -19,7 +19,7 @@ use crate::{
 /// How often is looked again whether nothing was said of it.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(15);
 /// How often the marks of a message's recipients are looked at while somebody waits for them.
-const LOOK_AT_MARKS_AFTER: Duration = Duration::from_millis(500);
+pub(crate) const LOOK_AT_MARKS_AFTER: Duration = Duration::from_millis(500);
 
 impl Inbox {
     /// A page as soon as there is an item at least, or an empty one at the deadline.
@@ -96,7 +96,7 @@ impl Inbox {
         }
     }
 
-    async fn is_valid(&self, caller: &AgentCaller) -> Result<bool, Fault> {
+    pub(crate) async fn is_valid(&self, caller: &AgentCaller) -> Result<bool, Fault> {
         let principal = Principal { who: TokenOwner::Agent(caller.handle.clone()), token: caller.token };
         self.0.rooms.accounts.is_valid(&principal).await
     }

@@ -100,6 +100,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("oauth.token", "token exchange"),
     ("me.unblock", "me unblock"),
     ("me.update", "me policy"),
+    ("message.receipts", "message status"),
     ("message.status", "message status"),
     ("notify.change", "requests notify change"),
     ("notify.create", "requests notify add"),

@@ -45,7 +45,7 @@ pub(super) struct CallerContext {
     pub(super) sets: Arc<[Toolset]>,
 }
 
-type Outcome<T> = Result<T, Box<Response>>;
+pub(super) type Outcome<T> = Result<T, Box<Response>>;
 
 /// Answers a request to `/mcp`.
 pub(super) async fn enter(State(mcp): State<Mcp>, peer: Peer, request: Request<Body>) -> Response {
@@ -184,7 +184,7 @@ fn accepting(parts: &mut Parts) {
 }
 
 /// The toolsets that the query names.
-fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
+pub(super) fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
     let query = parts.uri.query().unwrap_or_default();
     let named = query.split('&').filter_map(|pair| pair.strip_prefix("toolsets=")).next_back();
     let Some(named) = named else { return Ok([Toolset::Core].into()) };

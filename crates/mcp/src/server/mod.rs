@@ -12,6 +12,7 @@ mod handler;
 mod held;
 mod limits;
 mod listed;
+mod local;
 mod metadata;
 mod person;
 mod prompts;
@@ -39,6 +40,7 @@ use self::{fixture::Fixture, handler::Handler, listed::Lists, registry::Registry
 use crate::{operations::Operations, tool::Tools};
 
 pub use limits::*;
+pub use local::LocalAnswers;
 
 /// What the server needs.
 pub struct Parts {
@@ -103,24 +105,12 @@ impl Mcp {
             authorization_server,
             fixture,
         } = parts;
-        let mut sessions = LocalSessionManager::default();
-        // How long a session may be idle is told by what is under way in it, which only the registry knows.
-        sessions.session_config.keep_alive = None;
-        let sessions = Arc::new(sessions);
-        let end = CancellationToken::new();
-        // The door has checked Host and Origin, and the size.
-        let config = StreamableHttpServerConfig::default()
-            .disable_allowed_hosts()
-            .disable_allowed_origins()
-            .with_sse_keep_alive(Some(KEEPALIVE))
-            .with_json_response(true)
-            .with_max_request_body_bytes(MESSAGE_OCTETS_MAX)
-            .with_cancellation_token(end.clone());
+        let (sessions, end) = (Arc::new(sessions()), CancellationToken::new());
         let fixture = fixture.then(|| Arc::new(Fixture::default()));
         let lists = Lists::new(tools.clone(), fixture.clone());
         let asked = operations.clone();
         let make = move || Ok(Handler::new(asked.clone(), tools.clone(), fixture.clone()));
-        let service = StreamableHttpService::new(make, sessions.clone(), config);
+        let service = StreamableHttpService::new(make, sessions.clone(), config(&end));
         let (registry, answers) = (Registry::new(sessions_per_owner_max), TaskTracker::new());
         let inner = Inner {
             operations,
@@ -178,6 +168,25 @@ impl Mcp {
             tracing::debug!(%error, "a session was not closed");
         }
     }
+}
+
+/// The sessions of the initialize era.
+fn sessions() -> LocalSessionManager {
+    let mut sessions = LocalSessionManager::default();
+    // How long a session may be idle is told by what is under way in it, which only the registry knows.
+    sessions.session_config.keep_alive = None;
+    sessions
+}
+
+/// How messages are answered, until `end`. The door has checked Host and Origin, and the size.
+fn config(end: &CancellationToken) -> StreamableHttpServerConfig {
+    StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_sse_keep_alive(Some(KEEPALIVE))
+        .with_json_response(true)
+        .with_max_request_body_bytes(MESSAGE_OCTETS_MAX)
+        .with_cancellation_token(end.clone())
 }
 
 /// The routes of the server.

@@ -4,7 +4,11 @@
 use std::time::Duration;
 
 use clap::Subcommand;
-use plenary_client::inbox::DeliveryDelay;
+use plenary_client::{
+    frames::StreamOptions,
+    inbox::{DeliveryDelay, RecipientStatus},
+    receipts::{ReceiptSignal, ReceiptStream},
+};
 use plenary_kernel::{AgentHandle, SessionId};
 
 use super::{
@@ -29,13 +33,19 @@ pub(crate) enum Command {
         /// State to wait for: delivered, shown, in_context, answered or acknowledged
         #[arg(long, value_name = "STATE", default_value = "in_context", requires = "wait")]
         until: String,
+        /// Report each change until every recipient has acknowledged the message or can no longer get it
+        #[arg(long, conflicts_with = "wait")]
+        follow: bool,
     },
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     let client = context.speaker()?;
     match command {
-        Command::Status { session, sequence, wait, until } => {
+        Command::Status { session, sequence, follow: true, .. } => {
+            follow(context, client.receipts(&session, sequence, StreamOptions::default())).await
+        }
+        Command::Status { session, sequence, wait, until, follow: false } => {
             let reply = match wait {
                 None => client.message_status(&session, sequence).await?,
                 Some(seconds) => {
@@ -47,15 +57,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 let mut table = Table::new(&["RECIPIENT", "STATE", "ANSWERED", "WAITS"]);
                 for recipient in &status.recipients {
                     let at = recipient.at.as_deref().unwrap_or("-");
-                    let state = recipient.state.replace('_', " ");
-                    let waits = recipient
-                        .waiting
-                        .as_ref()
-                        .map_or_else(|| "-".to_owned(), |waiting| why(&recipient.agent, waiting));
-                    let state = match (recipient.shown_characters, recipient.characters) {
-                        (Some(shown), Some(of)) => format!("{state}: {shown} of {of} characters"),
-                        _ => state,
-                    };
+                    let (state, waits) = (state(recipient), waits(recipient));
                     table.row([recipient.agent.as_str(), &state, at, &waits]);
                 }
                 Ok(context.out.table(&table, "the session has no other participant")?)
@@ -63,6 +65,42 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             if reply.timed_out { Err(Failure::Said(Exit::Unanswered)) } else { Ok(()) }
         }
     }
+}
+
+/// Prints a line for each receipt, until no more can come.
+async fn follow(context: &Context, mut receipts: ReceiptStream) -> Result<(), Failure> {
+    let out = context.out;
+    while let Some(signal) = receipts.next().await? {
+        match signal {
+            ReceiptSignal::Receipt(receipt) if out.is_json() => {
+                let json = serde_json::to_string(&receipt)
+                    .map_err(|error| Failure::local(format!("a receipt cannot be written: {error}")))?;
+                out.line(&json)?;
+            }
+            ReceiptSignal::Receipt(receipt) => {
+                let why =
+                    receipt.waiting.as_ref().map(|waiting| format!(": {}", why(&receipt.agent, waiting)));
+                out.line(&format!("{} {}{}", receipt.agent, state(&receipt), why.unwrap_or_default()))?;
+            }
+            ReceiptSignal::Lost { reason, retry_in } => {
+                out.note(&format!("not connected: {reason}; reconnecting in {:.1} s", retry_in.as_secs_f32()))
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The state in words, and how much was shown.
+fn state(recipient: &RecipientStatus) -> String {
+    let state = clean(&recipient.state).replace('_', " ");
+    match (recipient.shown_characters, recipient.characters) {
+        (Some(shown), Some(of)) => format!("{state}: {shown} of {of} characters"),
+        _ => state,
+    }
+}
+
+fn waits(recipient: &RecipientStatus) -> String {
+    recipient.waiting.as_ref().map_or_else(|| "-".to_owned(), |waiting| why(&recipient.agent, waiting))
 }
 
 /// Why it waits, in words.

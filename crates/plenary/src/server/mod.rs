@@ -34,7 +34,7 @@ pub(crate) use operator::OperatorToken;
 pub(crate) use recount::{Miscount, Recount};
 use rooms::{RoomInputs, Rooms};
 pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
-pub(crate) use surface::descriptions;
+pub(crate) use surface::{descriptions, local_answers};
 pub(crate) use toolbox::OwnTools;
 pub(crate) use whereabouts::Whereabouts;
 

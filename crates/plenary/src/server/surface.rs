@@ -21,7 +21,10 @@ use plenary_edge::{
 };
 use plenary_kernel::{Class, Position, Refusal, json::digest, proof::Challenge};
 use plenary_log::Log;
-use plenary_mcp::{operations::Operations, server::Mcp};
+use plenary_mcp::{
+    operations::Operations,
+    server::{LocalAnswers, Mcp},
+};
 use plenary_room::{Example, Mount, RoomDescription};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -215,6 +218,11 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
 /// The descriptions of the operations that can be asked in process.
 pub(super) fn askable() -> Vec<OperationDoc> {
     about().into_iter().filter(|about| about.room != MCP.0).flat_map(|about| about.operations).collect()
+}
+
+/// What every server of this version answers clients of the Model Context Protocol alike.
+pub(crate) fn local_answers() -> LocalAnswers {
+    LocalAnswers::new(Operations::new(Router::new(), askable()))
 }
 
 fn operations() -> Vec<Operation<Surface>> {

@@ -63,7 +63,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("frame.submit", "frame", "--payload"),
     ("me.block", "handle", "<TARGET>"),
     ("me.unblock", "blocked", "<TARGET>"),
-    ("message.status", "id", "<SESSION>"),
+    ("message.*", "id", "<SESSION>"),
     ("message.status", "timeout_s", "--wait"),
     ("notify.create", "target", "<WHERE>"),
     ("org.*", "handle", "<MEMBER>"),

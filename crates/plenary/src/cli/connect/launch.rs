@@ -5,7 +5,7 @@
 use std::{
     ffi::OsString,
     fs,
-    os::unix::process::CommandExt as _,
+    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::Command as Process,
 };
@@ -272,6 +272,7 @@ fn start(
         }
         How::Defaults { variable, system } => {
             let path = own_file(context, coding, handle, "json")?;
+            is_read(coding, &path)?;
             // What an administrator set stays.
             let set = context.around.var(variable).filter(|set| Path::new(set) != path);
             let set = set.unwrap_or_else(|| system.to_owned());
@@ -339,6 +340,47 @@ fn content(
 fn own_file(context: &Context, coding: CodingAgent, handle: &str, kind: &str) -> Result<PathBuf, Failure> {
     let name = format!("{}-{}.{kind}", coding.as_str(), handle.trim_start_matches('@'));
     Ok(state(context)?.join(name))
+}
+
+/// Refuses a place from which a system-wide file is not read: Gemini CLI passes over one that another user could change, and goes
+/// on without a tool or a hook.
+fn is_read(coding: CodingAgent, path: &Path) -> Result<(), Failure> {
+    let stat = |path: &Path| fs::metadata(path).ok().map(|found| (found.uid(), found.mode()));
+    let found = (coding == CodingAgent::Gemini).then(|| changeable(path, stat)).flatten();
+    let Some((place, why)) = found else { return Ok(()) };
+    let (title, name) = (coding.title(), coding.as_str());
+    let place = place.display();
+    let elsewhere =
+        format!("write the settings of the directory with `plenary connect {name}`, then start `{name}`");
+    let next = match why {
+        Changeable::ByOthers => format!("run `chmod g-w,o-w {place}`; or {elsewhere}"),
+        Changeable::ByOwner => elsewhere,
+    };
+    let what = match why {
+        Changeable::ByOthers => "others may write to it",
+        Changeable::ByOwner => "it does not belong to root",
+    };
+    Err(Failure::local_with(
+        format!("{title} reads no settings from a file of this program: {place}: {what}"),
+        next,
+    ))
+}
+
+/// Who but root could change what a file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changeable {
+    ByOthers,
+    ByOwner,
+}
+
+/// The nearest of a file and the directories above it that somebody else than root could change, by owner and mode; what does
+/// not exist yet is as safe as what is above it. One that another user owns comes first: no mode mends it.
+fn changeable(path: &Path, stat: impl Fn(&Path) -> Option<(u32, u32)>) -> Option<(&Path, Changeable)> {
+    const OTHERS_MAY_WRITE: u32 = 0o022;
+    let known = || path.ancestors().filter_map(|place| Some((place, stat(place)?)));
+    let owned = known().find(|(_, (uid, _))| *uid != 0).map(|(place, _)| (place, Changeable::ByOwner));
+    let open = || known().find(|(_, (_, mode))| mode & OTHERS_MAY_WRITE != 0);
+    owned.or_else(|| open().map(|(place, _)| (place, Changeable::ByOthers)))
 }
 
 /// Everything that is planned as JSON, in one object.
@@ -413,6 +455,23 @@ mod tests {
         let expected =
             json!({"hooks": {"Stop": [0, 1, 2]}, "ui": true, "mcpServers": {"plenary": {"command": "p"}}});
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_place_that_others_may_change_is_found() {
+        let file = Path::new("/home/me/.local/state/f.json");
+        let found = |mode: u32, uid: u32| {
+            changeable(file, move |place| match place.to_str() {
+                Some("/home/me/.local/state/f.json") => None,
+                Some("/home/me/.local") => Some((0, mode)),
+                Some("/home/me") => Some((uid, 0o40_755)),
+                _ => Some((0, 0o40_755)),
+            })
+        };
+        assert_eq!(found(0o40_755, 0), None);
+        assert_eq!(found(0o40_775, 0), Some((Path::new("/home/me/.local"), Changeable::ByOthers)));
+        assert_eq!(found(0o41_777, 0), Some((Path::new("/home/me/.local"), Changeable::ByOthers)));
+        assert_eq!(found(0o40_775, 1_000), Some((Path::new("/home/me"), Changeable::ByOwner)));
     }
 
     #[test]

@@ -344,12 +344,7 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
             let _gone = codex_trust::distrust(args.coding.tool().program, &known.trusted, &elsewhere).await;
         }
         if args.delete_agent {
-            let owner = known.agent.owner_name();
-            context.configuring_client(Realm::Owner(&owner))?.delete_agent(&known.agent).await?;
-            let (file, server) = (context.tokens_file_needed()?, context.server()?);
-            let holder = Holder::Agent(known.agent.clone());
-            file.change(|tokens| tokens.remove(&server, &holder))?;
-            Remembered::of(&context.around)?.forget(&known.agent)?;
+            delete_agent(context, &known.agent).await?;
         }
     }
     if context.out.is_json() {
@@ -366,6 +361,17 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
             ));
         }
     }
+    Ok(())
+}
+
+/// Deletes the agent on its server, and forgets its token and its directory here.
+async fn delete_agent(context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
+    let owner = agent.owner_name();
+    context.configuring_client(Realm::Owner(&owner))?.delete_agent(agent).await?;
+    let (file, server) = (context.tokens_file_needed()?, context.server()?);
+    let holder = Holder::Agent(agent.clone());
+    file.change(|tokens| tokens.remove(&server, &holder))?;
+    Remembered::of(&context.around)?.forget(agent)?;
     Ok(())
 }
 

@@ -10,20 +10,13 @@ use crate::cli::failure::Failure;
 const LIKE: f64 = 0.85;
 /// How many are named.
 const NAMED_MAX: usize = 3;
+/// How many agents within reach are looked through.
+const REACH_MAX: usize = 1_000;
 
 /// A refusal that is the same for an agent that there is not and for one out of reach, with those within reach that are
 /// called alike.
 pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle]) -> Failure {
-    let mut reach = Vec::new();
-    let mut cursor = None;
-    // A list that cannot be had names nobody.
-    while let Ok(page) = client.reachable(None, None, cursor.as_deref()).await {
-        reach.extend(page.value.agents.iter().map(|agent| agent.handle.clone()));
-        cursor = page.value.next_cursor.clone();
-        if cursor.is_none() || reach.len() >= 1_000 {
-            break;
-        }
-    }
+    let reach = reach(client).await;
     let missed: Vec<&AgentHandle> = to.iter().filter(|agent| !reach.contains(agent)).collect();
     let named: Vec<&str> = missed.iter().map(|agent| agent.as_str()).collect();
     let alike: Vec<&str> =
@@ -43,6 +36,37 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
     Failure::Refused { error, next }
 }
 
+/// Those within reach that are called like a text that is in no handle.
+pub(super) async fn called_like(client: &Client, text: &str) -> Vec<AgentHandle> {
+    let reach = reach(client).await;
+    named_like(text, &reach).into_iter().cloned().collect()
+}
+
+async fn reach(client: &Client) -> Vec<AgentHandle> {
+    let mut reach = Vec::new();
+    let mut cursor = None;
+    // A list that cannot be had names nobody.
+    while let Ok(page) = client.reachable(None, None, cursor.as_deref()).await {
+        reach.extend(page.value.agents.iter().map(|agent| agent.handle.clone()));
+        cursor = page.value.next_cursor.clone();
+        if cursor.is_none() || reach.len() >= REACH_MAX {
+            break;
+        }
+    }
+    reach
+}
+
+/// Those whose handle, or a part of it, is like a text, the most alike first.
+fn named_like<'a>(text: &str, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> {
+    let wanted = text.trim_start_matches('@').to_lowercase();
+    let likeness = |agent: &AgentHandle| {
+        let handle = agent.as_str().trim_start_matches('@');
+        let parts = handle.split(['.', '-']).chain([handle, agent.name()]);
+        parts.map(|part| strsim::jaro_winkler(&wanted, part)).fold(0.0, f64::max)
+    };
+    most_alike(known, likeness)
+}
+
 /// Those that are called alike, the most alike first.
 fn like<'a>(wanted: &AgentHandle, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> {
     let likeness = |agent: &AgentHandle| {
@@ -52,6 +76,10 @@ fn like<'a>(wanted: &AgentHandle, known: &'a [AgentHandle]) -> Vec<&'a AgentHand
             agent.name().split('-').any(|part| part == wanted.name()) || wanted.name() == agent.name();
         if is_part { whole.max(LIKE) } else { whole }
     };
+    most_alike(known, likeness)
+}
+
+fn most_alike(known: &[AgentHandle], likeness: impl Fn(&AgentHandle) -> f64) -> Vec<&AgentHandle> {
     let mut found: Vec<(f64, &AgentHandle)> = known
         .iter()
         .map(|agent| (likeness(agent), agent))
@@ -76,6 +104,19 @@ mod tests {
             ("@zoe.zebra", None),
         ] {
             assert_eq!(like(&handle(wrong), &known).first().map(|agent| agent.as_str()), meant, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_compared_with_every_part_of_a_handle() {
+        let known = ["@nick.claude-parser", "@acme.support"].map(|text| text.parse::<AgentHandle>().unwrap());
+        for (text, meant) in [
+            ("praser", Some("@nick.claude-parser")),
+            ("nick.claude-praser", Some("@nick.claude-parser")),
+            ("Suport", Some("@acme.support")),
+            ("zebra", None),
+        ] {
+            assert_eq!(named_like(text, &known).first().map(|agent| agent.as_str()), meant, "{text}");
         }
     }
 }

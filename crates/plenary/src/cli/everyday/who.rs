@@ -4,8 +4,9 @@
 
 use clap::Args;
 use plenary_client::{frames::now, me::WhoPage};
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{AgentHandle, TimestampMs};
 
+use super::meant::called_like;
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, span, utc},
@@ -40,8 +41,10 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
     let ask = async |at: Option<&str>| client.who(query, owner, args.limit, at).await;
     let since =
         |at: Option<TimestampMs>| at.map_or_else(|| "-".to_owned(), |at| span(now().0.saturating_sub(at.0)));
+    let mut is_found = false;
     let take = |page: &WhoPage| {
         for agent in &page.agents {
+            is_found = true;
             let unread = agent.unread.map_or_else(|| "-".to_owned(), |unread| unread.to_string());
             let held = attention(agent.attention.as_deref(), agent.attention_until);
             table.row([agent.handle.as_str(), &clean(&agent.state), &since(agent.since), &unread, &held]);
@@ -57,7 +60,7 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
         }
     };
     context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
-    let nobody = match (&args.query, &args.owner) {
+    let mut nobody = match (&args.query, &args.owner) {
         (None, None) => "nobody can be reached: see `plenary me allowlist`".to_owned(),
         (Some(text), None) => format!("no agent that you reach has `{}` in its handle", clean(text)),
         (None, Some(owner)) => format!("you reach no agent of @{}", clean(owner)),
@@ -65,6 +68,13 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
             format!("no agent of @{} that you reach has `{}` in its handle", clean(owner), clean(text))
         }
     };
+    if let Some(text) = query.filter(|_| !is_found && !context.out.is_json()) {
+        let meant = called_like(&client, text).await;
+        if !meant.is_empty() {
+            let meant: Vec<_> = meant.iter().map(AgentHandle::as_str).collect();
+            nobody.push_str(&format!("; did you mean {}?", meant.join(" or ")));
+        }
+    }
     context.table(&table, &nobody)
 }
 

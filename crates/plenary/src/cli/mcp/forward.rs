@@ -1,28 +1,42 @@
 //! Forwards each message of the client to the server, and each response to the client, one line each.
 //! Must not know: the content of a message.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use parking_lot::{Mutex, MutexGuard};
 use plenary_client::{
-    Backoff, Client, Error,
+    Backoff, Client, Error, FaultKind, RawReply,
     mcp::{Answer, Messages},
 };
+use plenary_mcp::server::LocalAnswers;
 use serde_json::{Value, json};
-use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
+use tokio::{
+    sync::mpsc,
+    task::AbortHandle,
+    time::{sleep, timeout},
+};
 
 use super::{
     coding::CodingSession,
     line::{CODING_SESSION, Headers, Message, SESSION},
-    session::{Line, Session, is_lost},
+    session::{Line, RECONNECT_CALL_MAX, Session, is_down, is_lost, patience},
 };
+use crate::server::local_answers;
 
 /// Waits between two attempts to hear the server.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// How often a request is sent anew because its session was lost meanwhile.
 const RENEWALS_MAX: usize = 3;
+/// How long a server may take for what is otherwise answered here.
+const LOCAL_AFTER: Duration = Duration::from_millis(1_500);
+const TOOLS_LIST: &str = "tools/list";
+const TOOLS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 /// What carries messages; shared by all that are under way.
 pub(super) struct Forwarder {
@@ -38,6 +52,10 @@ pub(super) struct Forwarder {
     pub(super) session: Session,
     /// Requests that stand alone, by the text of their ids: dropping one cancels it.
     under_way: Mutex<HashMap<String, AbortHandle>>,
+    /// What is answered where no server answers.
+    local: OnceLock<LocalAnswers>,
+    /// The list of tools that was made here in the session, until it is compared with the server's.
+    listed: Mutex<Option<Value>>,
 }
 
 impl Forwarder {
@@ -48,7 +66,8 @@ impl Forwarder {
         out: mpsc::Sender<String>,
     ) -> Self {
         let (session, under_way) = (Session::default(), Mutex::default());
-        Self { client, path, channel, coding, out, session, under_way }
+        let (local, listed) = (OnceLock::new(), Mutex::default());
+        Self { client, path, channel, coding, out, session, under_way, local, listed }
     }
 
     fn line(&self) -> Line<'_> {
@@ -118,7 +137,9 @@ impl Forwarder {
 
     /// A message that needs no session.
     async fn carry_with(&self, message: &Message, headers: &Headers) -> Result<(), Error> {
-        match self.line().post(headers, &message.text, message.is_repeatable()).await? {
+        let line = self.line();
+        let asked = line.post(headers, &message.text, message.is_repeatable(), patience(message));
+        match self.answer(message, headers, asked).await? {
             Answer::Whole(reply) => {
                 if let Some(line) = message.answered(&reply).filter(|_| message.is_request()) {
                     self.say(line).await;
@@ -132,7 +153,9 @@ impl Forwarder {
     /// The beginning of a session.
     async fn begin(&self, message: &Message) -> Result<(), Error> {
         self.session.begins(message);
-        let (headers, answer) = match self.line().post(&[], &message.text, true).await? {
+        let line = self.line();
+        let asked = line.post(&[], &message.text, true, patience(message));
+        let (headers, answer) = match self.answer(message, &Headers::new(), asked).await? {
             Answer::Whole(reply) => {
                 let line = message.answered(&reply).unwrap_or_default();
                 (reply.headers, line)
@@ -149,12 +172,25 @@ impl Forwarder {
 
     async fn carry_in_session(&self, message: &Message) -> Result<(), Error> {
         self.session.notes(message);
+        // Whoever makes the session anew says it.
+        if self.session.is_away() && message.method == "notifications/initialized" {
+            return Ok(());
+        }
         for _ in 0..RENEWALS_MAX {
-            let headers = self.session.headers();
-            let sent = self.with_coding(message, headers.clone());
-            match self.line().post(&sent, &message.text, message.is_repeatable()).await? {
+            let (line, mut headers) = (self.line(), self.session.headers());
+            let asked = async {
+                if self.session.is_away() {
+                    let longest =
+                        if message.is_answered_alike() { Duration::ZERO } else { RECONNECT_CALL_MAX };
+                    self.session.renew(&line, &headers, longest).await.map_err(unsent)?;
+                    headers = self.session.headers();
+                }
+                let sent = self.with_coding(message, headers.clone());
+                line.post(&sent, &message.text, message.is_repeatable(), patience(message)).await
+            };
+            match self.answer(message, &self.session.headers(), asked).await? {
                 Answer::Whole(reply) if is_lost(&reply, &headers) => {
-                    self.session.renew(&self.line(), &headers).await?;
+                    self.session.renew(&line, &headers, RECONNECT_CALL_MAX).await?;
                 }
                 Answer::Whole(reply) => {
                     if let Some(line) = message.answered(&reply).filter(|_| message.is_request()) {
@@ -166,6 +202,55 @@ impl Forwarder {
             }
         }
         Err(Error::Unreadable("the server closed the new session at once".into()))
+    }
+
+    /// The server's answer; where none comes in time and every server gives the same, the one that is made here.
+    async fn answer(
+        &self,
+        message: &Message,
+        headers: &Headers,
+        asked: impl Future<Output = Result<Answer, Error>>,
+    ) -> Result<Answer, Error> {
+        if !message.is_answered_alike() {
+            return asked.await;
+        }
+        let answered = timeout(LOCAL_AFTER, asked).await.ok();
+        if answered.as_ref().is_none_or(is_down)
+            && let Some(body) = self.local_answer(message, headers).await
+        {
+            let (status, headers) = (200, HeaderMap::new());
+            return Ok(Answer::Whole(RawReply { status, headers, body: body.into() }));
+        }
+        answered.unwrap_or_else(|| Err(Error::Unreadable("the server did not answer in time".into())))
+    }
+
+    async fn local_answer(&self, message: &Message, headers: &Headers) -> Option<String> {
+        let headers: Headers = headers.iter().filter(|(name, _)| *name != SESSION).cloned().collect();
+        let local = self.local.get_or_init(local_answers);
+        let answer = local.answer(&self.path, &headers, &message.text).await?;
+        let mut answer: Value = serde_json::from_str(&answer).ok()?;
+        let result = answer.get_mut("result").and_then(Value::as_object_mut);
+        if let Some(result) = result {
+            // The server may have another list.
+            result.entry("ttlMs").and_modify(|fresh| *fresh = json!(0));
+            if let Some(tools) = result.get_mut("capabilities").and_then(|known| known.get_mut("tools")) {
+                tools["listChanged"] = json!(true);
+            }
+            if message.method == TOOLS_LIST && message.stands_alone().is_none() {
+                *self.listed.lock() = result.get("tools").cloned();
+            }
+        }
+        Some(answer.to_string())
+    }
+
+    /// Tells the client to list the tools again, if the server has others than were listed here.
+    async fn compare_tools(&self) {
+        let Some(here) = self.listed.lock().take() else { return };
+        let there = self.session.ask(&self.line(), TOOLS_LIST).await;
+        if there.is_ok_and(|there| there["result"]["tools"] == here) {
+            return;
+        }
+        self.say(TOOLS_CHANGED.to_owned()).await;
     }
 
     async fn relay(&self, mut messages: Messages) -> Result<(), Error> {
@@ -180,13 +265,21 @@ impl Forwarder {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         loop {
             let headers = self.session.headers();
+            if self.session.is_away() {
+                let renewed = self.session.renew(&self.line(), &headers, Duration::ZERO).await;
+                if renewed.is_err() || self.session.is_away() {
+                    sleep(backoff.next_wait()).await;
+                }
+                continue;
+            }
             match self.client.hear(&self.path, &headers).await {
                 Ok(Answer::Stream(messages)) => {
                     backoff.reset();
+                    self.compare_tools().await;
                     let _broken = self.relay(messages).await;
                 }
                 Ok(Answer::Whole(reply)) if is_lost(&reply, &headers) => {
-                    let _again = self.session.renew(&self.line(), &headers).await;
+                    let _again = self.session.renew(&self.line(), &headers, RECONNECT_CALL_MAX).await;
                 }
                 // It has nothing to say by itself.
                 Ok(Answer::Whole(reply)) if reply.status == 405 => return,
@@ -201,6 +294,17 @@ impl Forwarder {
         if self.session.is_open() {
             let _closed = self.client.hang_up(&self.path, &self.session.headers()).await;
         }
+    }
+}
+
+/// The failure of a message that waits for its session: the server has not heard it.
+fn unsent(error: Error) -> Error {
+    match error {
+        Error::Network(mut fault) if matches!(fault.kind, FaultKind::Lost | FaultKind::TimedOut) => {
+            fault.kind = FaultKind::Unreachable;
+            Error::Network(fault)
+        }
+        other => other,
     }
 }
 

@@ -4,6 +4,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue};
 use plenary_client::{Error, FaultKind, RawReply};
+use plenary_mcp::server::LocalAnswers;
 use serde_json::{Map, Value, json};
 
 /// The revision that a request names for itself.
@@ -58,6 +59,11 @@ impl Message {
     /// Whether the server may hear it twice: all but calls only read, or set what is set already.
     pub(super) fn is_repeatable(&self) -> bool {
         self.method != "tools/call"
+    }
+
+    /// Whether it is a request that every server of this version answers alike.
+    pub(super) fn is_answered_alike(&self) -> bool {
+        self.is_request() && LocalAnswers::knows(&self.method)
     }
 
     /// The revision by which it stands alone.

@@ -29,7 +29,8 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Serves the Model Context Protocol on standard input and output, by the server's /mcp: sessions and single requests
-/// alike. A server that restarts is waited for, and its sessions are made anew.
+/// alike. A server that restarts is waited for, and its sessions are made anew; where none answers, a session begins all the
+/// same, and calls fail at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary mcp --toolsets core,context")]
 pub(crate) struct Mcp {
@@ -97,7 +98,8 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
                 forwarder.carry(&message).await;
                 beside.spawn(forwarder.clone().hear());
                 if forwarder.channel {
-                    let begin = channel::begin(&forwarder).await;
+                    let begin =
+                        if forwarder.session.is_away() { None } else { channel::begin(&forwarder).await };
                     let (forwarder, out) = (forwarder.clone(), context.out);
                     beside.spawn(async move {
                         if let Err(error) = channel::tell(forwarder, begin).await {

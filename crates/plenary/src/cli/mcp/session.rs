@@ -15,8 +15,8 @@ use super::line::{Headers, Message, SESSION, VERSION};
 
 /// How long a server that does not answer is tried again before the client is told.
 const RECONNECT_MAX: Duration = Duration::from_secs(20);
-/// The same for a call: a model waits for it.
-const RECONNECT_CALL_MAX: Duration = Duration::from_millis(1_500);
+/// The same for a call, for which a model waits, and for a session that is made anew.
+pub(super) const RECONNECT_CALL_MAX: Duration = Duration::from_millis(1_500);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// Most resources that are subscribed to again; the server takes no more.
@@ -65,6 +65,12 @@ impl Session {
         self.known().id.is_some()
     }
 
+    /// Whether the client has begun it and the server does not have it.
+    pub(super) fn is_away(&self) -> bool {
+        let known = self.known();
+        known.begun.is_some() && known.id.is_none()
+    }
+
     /// Notes how the client begins it.
     pub(super) fn begins(&self, message: &Message) {
         *self.known() = SessionState { begun: Some(message.clone()), ..SessionState::default() };
@@ -93,8 +99,14 @@ impl Session {
         }
     }
 
-    /// Makes it anew, unless somebody has done so since it had these headers.
-    pub(super) async fn renew(&self, line: &Line<'_>, lost: &Headers) -> Result<(), Error> {
+    /// Makes it anew, unless somebody has done so since it had these headers. A server that does not answer is tried again for
+    /// `longest`.
+    pub(super) async fn renew(
+        &self,
+        line: &Line<'_>,
+        lost: &Headers,
+        longest: Duration,
+    ) -> Result<(), Error> {
         let _turn = self.renewing.lock().await;
         if self.headers() != *lost {
             return Ok(());
@@ -106,7 +118,7 @@ impl Session {
         let Some(begun) = begun else {
             return Err(Error::Invalid("there is no session; send initialize first".into()));
         };
-        let (headers, answer) = whole(line.post(&[], &begun.text, true).await?).await?;
+        let (headers, answer) = whole(line.post(&[], &begun.text, true, longest).await?).await?;
         self.opened(headers.get(SESSION), &answer);
         let again = |method: &str, params: Value| {
             json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method, "params": params})
@@ -118,24 +130,31 @@ impl Session {
         }
         said.extend(subscribed.iter().map(|uri| again("resources/subscribe", json!({"uri": uri}))));
         for text in said {
-            whole(line.post(&self.headers(), &text, true).await?).await?;
+            whole(line.post(&self.headers(), &text, true, longest).await?).await?;
         }
         Ok(())
+    }
+
+    /// The answer to a request without parameters in it.
+    pub(super) async fn ask(&self, line: &Line<'_>, method: &str) -> Result<Value, Error> {
+        let text = json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method}).to_string();
+        let (_, answer) = whole(line.post(&self.headers(), &text, true, Duration::ZERO).await?).await?;
+        serde_json::from_str(&answer).map_err(|error| Error::Unreadable(error.to_string()))
     }
 }
 
 impl Line<'_> {
-    /// Posts a message; a server that is not there is tried again for a while. A call that it may have heard is not
-    /// said twice.
+    /// Posts a message; a server that is not there is tried again for `longest`. A call that it may have heard is not said
+    /// twice.
     pub(super) async fn post(
         &self,
         headers: &[(http::HeaderName, HeaderValue)],
         text: &str,
         is_repeatable: bool,
+        longest: Duration,
     ) -> Result<Answer, Error> {
         let body = Bytes::copy_from_slice(text.as_bytes());
         let (mut backoff, began) = (Backoff::new(FIRST_WAIT, LONGEST_WAIT), Instant::now());
-        let longest = if is_repeatable { RECONNECT_MAX } else { RECONNECT_CALL_MAX };
         loop {
             match self.client.message(self.path, headers, body.clone()).await {
                 Err(error) if may_repeat(&error, is_repeatable) && began.elapsed() < longest => {
@@ -150,6 +169,11 @@ impl Line<'_> {
     }
 }
 
+/// How long a message waits for a server that does not answer.
+pub(super) fn patience(message: &Message) -> Duration {
+    if message.is_repeatable() { RECONNECT_MAX } else { RECONNECT_CALL_MAX }
+}
+
 /// Whether it may be said again: the server can't have heard it, or to hear it twice is to hear it once.
 fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
     match error {
@@ -159,6 +183,15 @@ fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
             FaultKind::Tls | FaultKind::Unproved => false,
         },
         Error::Refused(_) | Error::Unreadable(_) | Error::Invalid(_) => false,
+    }
+}
+
+/// Whether no server answers: nothing came, or what stands before it says so.
+pub(super) fn is_down(answered: &Result<Answer, Error>) -> bool {
+    match answered {
+        Err(Error::Network(fault)) => !matches!(fault.kind, FaultKind::Tls | FaultKind::Unproved),
+        Ok(Answer::Whole(reply)) => (502..=504).contains(&reply.status),
+        Ok(Answer::Stream(_)) | Err(_) => false,
     }
 }
 

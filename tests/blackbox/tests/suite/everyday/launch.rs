@@ -66,7 +66,7 @@ async fn a_coding_agent_is_started_connected_and_the_directory_stays_as_it_is() 
 }
 
 #[tokio::test]
-async fn codex_is_told_by_flags_and_gemini_by_a_file_of_its_own() {
+async fn codex_is_told_by_flags() {
     let (server, bin) = (server().await, TempDir::new());
     let home = home(&server, &bin);
     let directory = home.dir().join("web");
@@ -77,11 +77,21 @@ async fn codex_is_told_by_flags_and_gemini_by_a_file_of_its_own() {
         args.iter().skip_while(|arg| *arg != "-c").filter(|arg| arg.contains('=')).collect();
     let has = |key: &str| flags.iter().any(|flag| flag.starts_with(&format!("{key}=")));
     assert!(has("mcp_servers.plenary") && has("hooks.SessionStart") && has("hooks.Stop"), "{flags:?}");
-    let (handle, file, args) = started(&home, &directory, &["gemini", "hello"]).await;
-    assert_eq!((handle.as_str(), args), ("@nick.gemini-web", vec!["hello".to_owned()]));
-    let settings = json_of(&std::fs::read_to_string(&file).expect("its file"));
-    assert!(settings["mcpServers"]["plenary"]["command"].is_string(), "{settings}");
-    assert!(settings["hooks"]["BeforeAgent"][0]["hooks"][0]["command"].is_string(), "{settings}");
+    assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 0);
+}
+
+/// Gemini CLI passes over a file below a directory that others may write, and would start without tools and hooks.
+#[tokio::test]
+async fn gemini_is_not_started_where_it_does_not_read_its_file() {
+    let (server, bin) = (server().await, TempDir::new());
+    let home = home(&server, &bin);
+    let directory = home.dir().join("web");
+    std::fs::set_permissions(home.dir(), std::fs::Permissions::from_mode(0o775)).expect("others may write");
+    let ran = home.run_in(&directory, &["gemini", "hello"]).await;
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.out, "", "it was not started");
+    assert!(ran.err.contains("Gemini CLI reads no settings from a file of this program"), "{ran:?}");
+    assert!(ran.err.contains("`plenary connect gemini`"), "what to do: {ran:?}");
     assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 0);
 }
 

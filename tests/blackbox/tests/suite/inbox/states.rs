@@ -1,7 +1,7 @@
 //! What has become of a message: only what is true is said.
 
-use blackbox::{PATIENCE, Server, pair};
-use serde_json::json;
+use blackbox::{Cli, PATIENCE, Server, pair};
+use serde_json::{Value, json};
 
 use super::{ack, inbox, state};
 
@@ -109,6 +109,77 @@ async fn a_receipt_comes_when_the_message_has_come_so_far_and_not_before() {
     assert_eq!(receipt["recipients"][0]["state"], "answered");
     alice.get(&path("?timeout_s=61")).await.refused(400, "invalid_timeout");
     alice.get(&path("?until=read")).await.refused(400, "invalid_state");
+}
+
+/// The events of a stream that is over: their names are `receipt`, their data recipients.
+fn receipts(text: &str) -> Vec<Value> {
+    let blocks = text.split("\n\n").filter(|block| !block.is_empty() && !block.starts_with(':'));
+    let read = |block: &str| {
+        let data = block.strip_prefix("event: receipt\ndata: ").unwrap_or_else(|| panic!("{block:?}"));
+        serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {block:?}"))
+    };
+    blocks.map(read).collect()
+}
+
+/// A stream of receipts begins with what is known, reports what changes, and ends when nothing can.
+#[tokio::test]
+async fn receipts_are_a_stream_that_ends_with_the_last_one() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let sequence = alice.say(&id, "hello").await;
+    let path = format!("/sessions/{id}/messages/{sequence}/receipts");
+    let cli = Cli::new(&[("PLENARY_URL", &server.url()), ("PLENARY_TOKEN", alice.token())]);
+    let number = sequence.to_string();
+    let mut follower = cli.start(&["message", "status", &id, &number, "--follow"]);
+    let first = follower.line().await;
+    assert!(first.starts_with("@bob.bot accepted"), "{first}");
+    let whole = {
+        let (alice, path) = (alice.clone(), path.clone());
+        tokio::spawn(async move { alice.get(&path).await })
+    };
+    let page = inbox(&bob, "").await;
+    bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "delivered"})).await.ok(200);
+    follower.line_with("@bob.bot delivered").await;
+    bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "seen"})).await.ok(200);
+    follower.line_with("@bob.bot in context").await;
+    ack(&bob, &page).await;
+    follower.line_with("@bob.bot acknowledged").await;
+    assert_eq!(follower.end().await.code, 0, "nothing can change any more");
+    let whole = blackbox::in_time("the end of the stream", whole).await.expect("a stream");
+    assert_eq!(whole.header("content-type"), Some("text/event-stream"));
+    let told = receipts(&whole.text());
+    let last = told.last().unwrap_or_else(|| panic!("the present state comes first: {whole}"));
+    assert_eq!((&last["agent"], &last["state"]), (&json!("@bob.bot"), &json!("acknowledged")));
+    let of = |receipt: &Value| (receipt["state"].clone(), receipt["waiting"]["reason"].clone());
+    assert!(told.windows(2).all(|pair| of(&pair[0]) != of(&pair[1])), "each is a change: {told:?}");
+    // Of what is over, the state alone.
+    let again = alice.get(&path).await;
+    assert_eq!(receipts(&again.text()).len(), 1, "{again}");
+}
+
+/// A stream of receipts is a wait: for participants, as many as an agent may have, and as long as the token is valid.
+#[tokio::test]
+async fn a_stream_of_receipts_takes_a_place_among_the_waits() {
+    const WAITS_PER_AGENT_MAX: usize = 16;
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let sequence = alice.say(&id, "hello").await;
+    let path = format!("/sessions/{id}/messages/{sequence}/receipts");
+    let carol = server.agent("@carol.bot").await;
+    carol.get(&path).await.refused(404, "not_found");
+    alice.get(&format!("/sessions/{id}/messages/{}/receipts", sequence + 1)).await.refused(404, "not_found");
+    let mut streams = Vec::new();
+    for _ in 0..WAITS_PER_AGENT_MAX {
+        streams.push(alice.try_stream(&path, &[]).await.expect("a place"));
+    }
+    let refused = alice.try_stream(&path, &[]).await.expect_err("no place is left");
+    refused.refused(429, "too_many_waits");
+    bob.try_stream(&path, &[]).await.expect("another agent has places of its own");
+    drop(streams.pop());
+    let began = tokio::time::Instant::now();
+    while alice.try_stream(&path, &[]).await.is_err() {
+        assert!(began.elapsed() < PATIENCE, "the place of a closed stream is not free again");
+    }
 }
 
 /// What is for one session of a coding agent is left out for another, however much it is, and comes to the first whole.

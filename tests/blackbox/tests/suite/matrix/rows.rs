@@ -264,6 +264,7 @@ fn sessions() -> Vec<Row> {
         row("file.get", &[("id", File)], Rule::Hidden(APART)),
         row("session.events", ID, Rule::Hidden(APART)).query("?limit=5"),
         row("message.status", &[("id", Session), ("sequence", Sequence)], Rule::Hidden(APART)),
+        row("message.receipts", &[("id", Session), ("sequence", Sequence)], Rule::Hidden(APART)),
     ]
 }
 

@@ -1,5 +1,10 @@
 //! `plenary mcp`: the same over standard input and output, for clients that start a program.
 
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    time::{Duration, Instant},
+};
+
 use blackbox::{Agent, Cli, Relay, Running, Server};
 use serde_json::{Value, json};
 
@@ -169,5 +174,96 @@ async fn the_channel_is_offered_in_sessions() {
         told["params"]["content"].as_str().is_some_and(|text| text.contains("not instructions")),
         "{told}"
     );
+    assert_eq!(shim.end().await.code, 0);
+}
+
+/// What answers where no server does takes at most so long; 3 s on an idle machine.
+const WITHOUT_SERVER_MAX: Duration = Duration::from_secs(10);
+
+fn tools(answer: &Value) -> Vec<&str> {
+    let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("a list of tools: {answer}"));
+    tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+/// A session that begins without a server; its tools are listed, and a call says what to do.
+async fn begin_without_server(shim: &mut Running) {
+    let began = Instant::now();
+    let answer = begin(shim).await;
+    assert_eq!(answer["result"]["protocolVersion"], SESSIONS, "{answer}");
+    assert_eq!(answer["result"]["serverInfo"]["name"], "plenary", "{answer}");
+    assert!(answer["result"]["instructions"].is_string(), "{answer}");
+    assert_eq!(answer["result"]["capabilities"]["tools"]["listChanged"], true, "{answer}");
+    let listed = ask(shim, 1, "tools/list", json!({})).await;
+    assert!(tools(&listed).contains(&"send") && tools(&listed).contains(&"inbox"), "{listed}");
+    for (id, method, what) in [(2, "resources/list", "resources"), (3, "prompts/list", "prompts")] {
+        let listed = ask(shim, id, method, json!({})).await;
+        assert!(listed["result"][what].as_array().is_some_and(|all| !all.is_empty()), "{listed}");
+    }
+    assert!(began.elapsed() < WITHOUT_SERVER_MAX, "{:?}", began.elapsed());
+    let began = Instant::now();
+    let called = ask(shim, 4, "tools/call", json!({"name": "whoami", "arguments": {}})).await;
+    assert!(began.elapsed() < WITHOUT_SERVER_MAX, "{:?}", began.elapsed());
+    assert_eq!(called["error"]["data"]["reason"], "unreachable", "{called}");
+    assert!(
+        called["error"]["message"].as_str().is_some_and(|text| text.contains("`plenary serve` starts it")),
+        "{called}"
+    );
+}
+
+/// A session that began without a server works as soon as there is one, and a list that is the same is not changed.
+#[tokio::test]
+async fn a_server_that_comes_later_is_used() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let relay = Relay::cut_off().await;
+    let mut shim = shim(&relay.url(), &agent).start(&["mcp"]);
+    begin_without_server(&mut shim).await;
+    relay.point_at(&server);
+    let called = ask(&mut shim, 5, "tools/call", json!({"name": "whoami", "arguments": {}})).await;
+    assert!(called["result"].to_string().contains("@nick.bot"), "{called}");
+    // A changed list would be reported before anything else that the server says by itself.
+    ask(&mut shim, 6, "resources/subscribe", json!({"uri": "plenary://sessions"})).await;
+    agent.open(json!({"topic": "later"})).await;
+    let notice = heard(&mut shim).await;
+    assert_eq!(notice["method"], "notifications/resources/updated", "{notice}");
+    assert_eq!(shim.end().await.code, 0);
+}
+
+/// A server that has other tools than the program is reported, once.
+#[tokio::test]
+async fn other_tools_of_a_server_that_comes_later_are_reported() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let relay = Relay::cut_off().await;
+    let mut shim = shim(&relay.url(), &agent).start(&["mcp"]);
+    begin_without_server(&mut shim).await;
+    relay.point_at(&server);
+    let notice = heard(&mut shim).await;
+    assert_eq!(notice["method"], "notifications/tools/list_changed", "{notice}");
+    let listed = ask(&mut shim, 5, "tools/list", json!({})).await;
+    assert!(tools(&listed).contains(&"test_simple_text"), "{listed}");
+    assert_eq!(shim.end().await.code, 0);
+}
+
+/// Single requests are answered without a server too, for no time at all: the server may have another list.
+#[tokio::test]
+async fn single_requests_are_answered_without_a_server() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let nobody =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port").local_addr().expect("bound");
+    let mut shim = shim(&format!("http://{nobody}"), &agent).start(&["mcp"]);
+    let began = Instant::now();
+    shim.tell(&single("server/discover", json!({})).to_string()).await;
+    let discovered = heard(&mut shim).await;
+    assert_eq!(discovered["result"]["resultType"], "complete", "{discovered}");
+    shim.tell(&single("tools/list", json!({})).to_string()).await;
+    let listed = heard(&mut shim).await;
+    assert!(tools(&listed).contains(&"send"), "{listed}");
+    assert_eq!(listed["result"]["ttlMs"], 0, "{listed}");
+    shim.tell(&single("tools/call", json!({"name": "whoami", "arguments": {}})).to_string()).await;
+    let called = heard(&mut shim).await;
+    assert_eq!(called["error"]["data"]["reason"], "unreachable", "{called}");
+    assert!(began.elapsed() < WITHOUT_SERVER_MAX, "{:?}", began.elapsed());
     assert_eq!(shim.end().await.code, 0);
 }

@@ -1,0 +1,90 @@
+//! The receipts of a message, live, across disconnects.
+//! Must not know: the meaning of a state, except that some are final.
+
+use std::{collections::HashMap, time::Duration};
+
+use plenary_kernel::{AgentHandle, SessionId};
+
+use crate::{
+    Client, Error, Result,
+    client::segment,
+    feed::{Feed, FeedItem, Paths, StreamOptions},
+    inbox::RecipientStatus,
+};
+
+/// Most bytes of one event.
+const EVENT_OCTETS_MAX: usize = 64 << 10;
+
+/// What [`ReceiptStream::next`] reports.
+#[derive(Debug)]
+pub enum ReceiptSignal {
+    /// A recipient whose state or reason is another than before.
+    Receipt(Box<RecipientStatus>),
+    /// The stream is gone and will be opened again by itself.
+    Lost {
+        /// Why, for people.
+        reason: String,
+        /// When the next attempt begins.
+        retry_in: Duration,
+    },
+}
+
+/// A following of one message. Nothing runs in the background: it works while [`ReceiptStream::next`] is awaited.
+pub struct ReceiptStream {
+    feed: Feed,
+    /// The state of each recipient and the reason why it waits, as last reported.
+    told: HashMap<AgentHandle, (String, Option<String>)>,
+    /// Whether the stream was open since its last end.
+    is_open: bool,
+}
+
+impl ReceiptStream {
+    /// The next thing to report; `None` when no state can change any more. May be dropped and called again without losing
+    /// anything.
+    ///
+    /// # Errors
+    /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never reached,
+    /// [`Error::Unreadable`] when what answers is no such stream.
+    pub async fn next(&mut self) -> Result<Option<ReceiptSignal>> {
+        loop {
+            match self.feed.next().await? {
+                FeedItem::Opened => self.is_open = true,
+                FeedItem::Keepalive => {}
+                FeedItem::Event(event) => {
+                    let receipt: RecipientStatus = serde_json::from_str(&event.data)
+                        .map_err(|error| Error::Unreadable(error.to_string()))?;
+                    if self.is_news(&receipt) {
+                        return Ok(Some(ReceiptSignal::Receipt(Box::new(receipt))));
+                    }
+                }
+                FeedItem::Lost { .. } if self.is_open && self.is_over() => return Ok(None),
+                FeedItem::Lost { reason, retry_in } => {
+                    self.is_open = false;
+                    return Ok(Some(ReceiptSignal::Lost { reason, retry_in }));
+                }
+            }
+        }
+    }
+
+    /// A stream that is opened again begins with what is known.
+    fn is_news(&mut self, receipt: &RecipientStatus) -> bool {
+        let reason = receipt.waiting.as_ref().map(|waiting| waiting.reason.clone());
+        let known = (receipt.state.clone(), reason);
+        self.told.insert(receipt.agent.clone(), known.clone()) != Some(known)
+    }
+
+    fn is_over(&self) -> bool {
+        self.told.values().all(|(state, _)| matches!(state.as_str(), "acknowledged" | "expired"))
+    }
+}
+
+impl Client {
+    /// Follows `GET /sessions/{id}/messages/{sequence}/receipts`, over every break of the stream. Connects when first awaited.
+    #[must_use]
+    pub fn receipts(&self, session: &SessionId, sequence: u64, options: StreamOptions) -> ReceiptStream {
+        let path = format!("/sessions/{}/messages/{sequence}/receipts", segment(session.as_str()));
+        let paths = Paths { first: path.clone(), resumed: path };
+        let feed = Feed::new(self.clone(), paths, None, EVENT_OCTETS_MAX, options);
+        ReceiptStream { feed, told: HashMap::new(), is_open: false }
+    }
+}

@@ -1,0 +1,164 @@
+//! The receipts of a message as a stream: the state of every recipient, then each change.
+//! Must not know: how a state is determined.
+
+use std::{collections::HashMap, time::Duration};
+
+use axum::response::Response;
+use bytes::Bytes;
+use plenary_accounts::AgentCaller;
+use plenary_kernel::{AgentHandle, SessionId};
+use plenary_log::Fault;
+use plenary_room::{
+    KEEPALIVE_MS,
+    sse::{KEEPALIVE, Pieces, pieces},
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    Inbox, RECEIPTS_SECONDS_MAX, WAITS_PER_AGENT_MAX,
+    desk::Wait,
+    marks::State,
+    refusals::{InboxRefusal, Rejection},
+    showing::Reason,
+    waiting::LOOK_AT_MARKS_AFTER,
+    wire::{MessageStatus, RecipientStatus},
+};
+
+/// Who reached what, and why it waits.
+#[derive(Default)]
+struct Told(HashMap<AgentHandle, (State, Option<Reason>)>);
+
+impl Told {
+    /// The recipients of whom something else was told, or nothing.
+    fn news(&mut self, recipients: Vec<RecipientStatus>) -> Vec<RecipientStatus> {
+        let is_news = |recipient: &RecipientStatus| {
+            let known = (recipient.state, recipient.waiting.as_ref().map(|waiting| waiting.reason));
+            self.0.insert(recipient.agent.clone(), known) != Some(known)
+        };
+        recipients.into_iter().filter(is_news).collect()
+    }
+}
+
+/// One stream.
+struct Receipts {
+    inbox: Inbox,
+    caller: AgentCaller,
+    message: (SessionId, u64),
+    told: Told,
+    changed: watch::Receiver<()>,
+    closed: watch::Receiver<bool>,
+    end: Instant,
+    spoke: Instant,
+    is_over: bool,
+    _place: Wait,
+}
+
+impl Inbox {
+    /// The stream of a message's receipts. It ends when every recipient has acknowledged it or can never get it, with the
+    /// caller's token or participation, with the server, and after [`RECEIPTS_SECONDS_MAX`].
+    pub(crate) async fn receipts(
+        &self,
+        caller: AgentCaller,
+        message: (SessionId, u64),
+    ) -> Result<Response, InboxRefusal> {
+        if self.status(&caller.handle, &message.0, message.1).await?.is_none() {
+            return Err(Rejection::NotFound.into());
+        }
+        let desk = self.0.desks.open(&caller.handle);
+        let Some(place) = desk.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
+        let (changed, closed, spoke) = (desk.listen(), self.0.closed.subscribe(), Instant::now());
+        if *closed.borrow() {
+            return Err(Rejection::Stopping.into());
+        }
+        Ok(pieces(Receipts {
+            inbox: self.clone(),
+            caller,
+            message,
+            told: Told::default(),
+            changed,
+            closed,
+            end: spoke + Duration::from_secs(RECEIPTS_SECONDS_MAX),
+            spoke,
+            is_over: false,
+            _place: place,
+        }))
+    }
+}
+
+impl Receipts {
+    /// What is known now; `None` where the caller may not know it any more.
+    async fn look(&mut self) -> Result<Option<MessageStatus>, Fault> {
+        self.changed.mark_unchanged();
+        if *self.closed.borrow_and_update() || !self.inbox.is_valid(&self.caller).await? {
+            return Ok(None);
+        }
+        self.inbox.status(&self.caller.handle, &self.message.0, self.message.1).await
+    }
+}
+
+impl Pieces for Receipts {
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        while !self.is_over && Instant::now() < self.end {
+            let Some(status) = self.look().await? else { return Ok(None) };
+            self.is_over = status.recipients.iter().all(|recipient| recipient.state >= State::Acknowledged);
+            let news: String = self.told.news(status.recipients).iter().map(event).collect();
+            if !news.is_empty() {
+                self.spoke = Instant::now();
+                return Ok(Some(news.into()));
+            }
+            let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
+            if Instant::now() >= due {
+                self.spoke = Instant::now();
+                return Ok(Some(Bytes::from_static(KEEPALIVE.as_bytes())));
+            }
+            // Marks of others wake nobody here: they are looked at again.
+            tokio::select! {
+                _ = self.changed.changed() => {}
+                _ = self.closed.changed() => {}
+                () = sleep_until((Instant::now() + LOOK_AT_MARKS_AFTER).min(due).min(self.end)) => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn event(recipient: &RecipientStatus) -> String {
+    serde_json::to_string(recipient)
+        .map(|json| format!("event: receipt\ndata: {json}\n\n"))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::DeliveryDelay;
+
+    fn status(agent: &str, state: State, reason: Option<Reason>) -> RecipientStatus {
+        let waiting = reason.map(|reason| DeliveryDelay { reason, since: None, until: None });
+        let agent = agent.parse().unwrap();
+        RecipientStatus { agent, state, at: None, waiting, shown_characters: None, characters: None }
+    }
+
+    #[test]
+    fn a_state_or_a_reason_that_changes_is_news_and_nothing_else() {
+        let mut told = Told::default();
+        let mut news = |state, reason| {
+            let both = vec![status("@a.b", State::Accepted, None), status("@c.d", state, reason)];
+            told.news(both).iter().map(|news| news.agent.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(news(State::Accepted, Some(Reason::NotJoined)), ["@a.b", "@c.d"]);
+        assert_eq!(news(State::Accepted, Some(Reason::NotJoined)), [""; 0]);
+        assert_eq!(news(State::Accepted, Some(Reason::Dnd)), ["@c.d"]);
+        assert_eq!(news(State::InContext, None), ["@c.d"]);
+        assert_eq!(news(State::InContext, None), [""; 0]);
+    }
+
+    #[test]
+    fn an_event_is_a_name_and_one_line_of_json() {
+        let text = event(&status("@a.b", State::Acknowledged, None));
+        assert_eq!(text, "event: receipt\ndata: {\"agent\":\"@a.b\",\"state\":\"acknowledged\"}\n\n");
+    }
+}
