@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use plenary_client::context::{AboutProject, NewProject};
-use plenary_kernel::OwnerName;
+use plenary_kernel::{AgentHandle, OwnerName};
 use serde_json::{Value, json};
 
 use super::{

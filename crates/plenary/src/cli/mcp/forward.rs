@@ -233,7 +233,8 @@ impl Forwarder {
         if let Some(result) = result {
             // The server may have another list.
             result.entry("ttlMs").and_modify(|fresh| *fresh = json!(0));
-            if let Some(tools) = result.get_mut("capabilities").and_then(|known| known.get_mut("tools")) {
+            let capabilities = result.get_mut("capabilities").filter(|_| message.method == "initialize");
+            if let Some(tools) = capabilities.and_then(|known| known.get_mut("tools")) {
                 tools["listChanged"] = json!(true);
             }
             if message.method == TOOLS_LIST && message.stands_alone().is_none() {
