@@ -4112,6 +4112,7 @@ ErrorCode = Literal[
     "invalid_to",
     "invalid_token",
     "invalid_topic",
+    "invalid_trace",
     "invalid_transition",
     "invalid_type",
     "invalid_undo_seconds",

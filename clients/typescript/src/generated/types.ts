@@ -3908,6 +3908,7 @@ export type ErrorCode =
   | "invalid_to"
   | "invalid_token"
   | "invalid_topic"
+  | "invalid_trace"
   | "invalid_transition"
   | "invalid_type"
   | "invalid_undo_seconds"

@@ -459,19 +459,19 @@ mod tests {
 
     #[test]
     fn a_place_that_others_may_change_is_found() {
-        let file = Path::new("/home/me/.local/state/f.json");
+        let file = Path::new("/h/me/.local/state/f.json");
         let found = |mode: u32, uid: u32| {
             changeable(file, move |place| match place.to_str() {
-                Some("/home/me/.local/state/f.json") => None,
-                Some("/home/me/.local") => Some((0, mode)),
-                Some("/home/me") => Some((uid, 0o40_755)),
+                Some("/h/me/.local/state/f.json") => None,
+                Some("/h/me/.local") => Some((0, mode)),
+                Some("/h/me") => Some((uid, 0o40_755)),
                 _ => Some((0, 0o40_755)),
             })
         };
         assert_eq!(found(0o40_755, 0), None);
-        assert_eq!(found(0o40_775, 0), Some((Path::new("/home/me/.local"), Changeable::ByOthers)));
-        assert_eq!(found(0o41_777, 0), Some((Path::new("/home/me/.local"), Changeable::ByOthers)));
-        assert_eq!(found(0o40_775, 1_000), Some((Path::new("/home/me"), Changeable::ByOwner)));
+        assert_eq!(found(0o40_775, 0), Some((Path::new("/h/me/.local"), Changeable::ByOthers)));
+        assert_eq!(found(0o41_777, 0), Some((Path::new("/h/me/.local"), Changeable::ByOthers)));
+        assert_eq!(found(0o40_775, 1_000), Some((Path::new("/h/me"), Changeable::ByOwner)));
     }
 
     #[test]

@@ -89,10 +89,8 @@ impl World {
         let server = Server::builder().config(&config).start().await;
         let owner = server.owner("nick").await;
         let foreign_owner = server.owner("acme").await;
-        let (own, partner) = (
-            server.closed("@nick.one", &["@nick.*", "@eve.bot"]).await,
-            server.closed("@nick.two", &["@nick.*"]).await,
-        );
+        let own = server.closed("@nick.one", &["@nick.*", "@eve.bot"]).await;
+        let partner = server.closed("@nick.two", &["@nick.*"]).await;
         let sibling = server.closed("@nick.three", &["@nick.*"]).await;
         let foreign_agent = server.agent("@acme.bot").await;
         let blocked = server.agent("@eve.bot").await;
@@ -133,8 +131,8 @@ impl World {
         let said = text(&said, "run_id");
         real.extend([(Thing::Response, format!("resp_{said}.0.echo")), (Thing::Run, said)]);
         let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
-        let events =
-            own.get(&format!("/agent/echo/get_events/{}?since=0", text(&run, "run_id"))).await.ok(200);
+        let run = text(&run, "run_id");
+        let events = own.get(&format!("/agent/echo/get_events/{run}?since=0")).await.ok(200);
         let made =
             events.as_array().and_then(|all| all.iter().find(|one| one["type"] == "ArtifactGenerated"));
         let url = text(made.unwrap_or_else(|| panic!("an artifact is among {events}")), "url");
