@@ -138,10 +138,9 @@ impl StoredResponse {
             |nth: usize| format!("msg_{}.in{nth}", self.sheet.id.to_string().trim_start_matches("resp_"));
         let of_text = |text: &str| json!([{"type": "input_text", "text": text}]);
         let message = |nth: usize, role: &str, content: Value| json!({"type": "message", "id": id(nth), "status": "completed", "role": role, "content": content});
-        let asked = match &self.sheet.body["input"] {
-            Value::Null if self.sheet.id.number == 0 => &self.report["request"]["input"],
-            input => input,
-        };
+        let sent = &self.sheet.body["input"];
+        let is_of_run = sent.is_null() && self.sheet.id.number == 0;
+        let asked = if is_of_run { &self.report["request"]["input"] } else { sent };
         let of_item = |(nth, item): (usize, &Value)| {
             let content = item["content"].as_str().map_or_else(|| item["content"].clone(), of_text);
             message(nth, item["role"].as_str().unwrap_or("user"), content)
