@@ -305,7 +305,7 @@ fn unsent(error: Error) -> Error {
             fault.kind = FaultKind::Unreachable;
             Error::Network(fault)
         }
-        other => other,
+        Error::Network(_) | Error::Refused(_) | Error::Unreadable(_) | Error::Invalid(_) => error,
     }
 }
 

@@ -160,7 +160,7 @@ struct Client<'a> {
 impl Client<'_> {
     /// What it learns before anybody is asked: the scope, and the metadata of the authorization server.
     async fn discovers(&self) -> (String, Value) {
-        let hello = self.message(1, "initialize", hello(self.kind.revision));
+        let hello = message(1, "initialize", &hello(self.kind.revision));
         let refused = self.says(&self.server.stranger(), None, &hello).await;
         assert_eq!(refused.status, 401, "{}: {refused}", self.kind.name);
         let challenge = challenge(refused.header("www-authenticate").expect("a challenge"));
@@ -239,22 +239,18 @@ impl Client<'_> {
     /// Speaks the protocol with its token, up to the answer of a tool.
     async fn calls(&self, access: &str) {
         let caller = self.server.bearer(access);
-        let begun = self.says(&caller, None, &self.message(1, "initialize", hello(self.kind.revision))).await;
+        let begun = self.says(&caller, None, &message(1, "initialize", &hello(self.kind.revision))).await;
         assert_eq!(result(&begun)["protocolVersion"], self.kind.revision, "{begun}");
         let session = begun.header("mcp-session-id").map(str::to_owned);
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(self.says(&caller, session.as_deref(), &ready).await.status, 202);
-        let listed = self.says(&caller, session.as_deref(), &self.message(2, "tools/list", json!({}))).await;
+        let listed = self.says(&caller, session.as_deref(), &message(2, "tools/list", &json!({}))).await;
         let (name, arguments) = &self.kind.tool;
         let listed = result(&listed)["tools"].as_array().expect("tools").clone();
         assert!(listed.iter().any(|tool| tool["name"] == *name), "{}: {name}", self.kind.name);
-        let call = self.message(3, "tools/call", json!({"name": name, "arguments": arguments}));
+        let call = message(3, "tools/call", &json!({"name": name, "arguments": arguments}));
         let answer = self.says(&caller, session.as_deref(), &call).await;
         assert_ne!(result(&answer)["isError"], true, "{}: {answer}", self.kind.name);
-    }
-
-    fn message(&self, id: u64, method: &str, params: Value) -> Value {
-        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
     }
 
     async fn says(&self, caller: &Caller, session: Option<&str>, message: &Value) -> Response {
@@ -265,6 +261,10 @@ impl Client<'_> {
         headers.extend(self.origin());
         caller.call("POST", self.kind.entered, &headers, Some(message)).await
     }
+}
+
+fn message(id: u64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 fn hello(revision: &str) -> Value {
@@ -283,8 +283,9 @@ fn challenge(text: &str) -> BTreeMap<String, String> {
 fn result(answer: &Response) -> Value {
     assert_eq!(answer.status, 200, "{answer}");
     let text = answer.text();
-    let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
-    let message: Value = serde_json::from_str(data.last().unwrap_or(&text)).expect("a message is JSON");
+    let mut data =
+        text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
+    let message: Value = serde_json::from_str(data.next_back().unwrap_or(&text)).expect("a message is JSON");
     assert!(message["result"].is_object(), "a result: {message}");
     message["result"].clone()
 }
