@@ -40,8 +40,8 @@ async fn owners_see_which_events_belong_to_one_trace() {
     let channel = one.post("/agent-channel", json!({"title": "a title"})).await.ok(200);
     let channel = format!("/agent-channel/{}/event", channel["id"].as_str().expect("an id"));
     one.call("POST", &path, &[CALLER], Some(&json!({"content": "begin"}))).await.ok(201);
-    let run = json!({"type": "ChatRequest", "input": "x", "wait": "result"});
-    one.call("POST", "/agent/echo/run", &[CALLER], Some(&run)).await.ok(200);
+    let run = json!({"type": "ChatRequest", "input": "x"});
+    one.call("POST", "/agent/echo/run?wait=result", &[CALLER], Some(&run)).await.ok(200);
     let said = json!({"kind": "comms", "payload": {"text": "hi"}});
     one.call("POST", &channel, &[CALLER], Some(&said)).await.ok(200);
     let fact = json!({"subject": "s", "predicate": "p", "value": "v"});
