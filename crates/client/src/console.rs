@@ -84,6 +84,8 @@ pub struct WatchQuery {
     pub q: Option<String>,
     /// Only events that belong to the trace of this id.
     pub trace: Option<String>,
+    /// Also the frames of the owner's agents, which are in no log: those still kept come again with each connection.
+    pub frames: bool,
 }
 
 impl Client {
@@ -128,6 +130,7 @@ impl Client {
             ("agents", &query.agents),
             ("q", &query.q),
             ("trace", &query.trace),
+            ("frames", &query.frames.then(|| "true".to_owned())),
         ];
         let mut path = "/watch".to_owned();
         for (name, value) in named {

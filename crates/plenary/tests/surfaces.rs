@@ -249,9 +249,9 @@ const WITHOUT: &[(&str, &str)] = &[
     ("usage.get", "`status`, which shows it with the rest"),
 ];
 
-/// Commands for two operations: of oneself, and of an agent or an owner that is named.
+/// Commands for two operations: of oneself, and of an agent or an owner that is named; once, and followed.
 const SHARED: &[&str] =
-    &["agent sessions", "console passkeys", "token create", "token issued", "token revoke"];
+    &["agent sessions", "console passkeys", "message status", "token create", "token issued", "token revoke"];
 
 #[test]
 fn every_operation_has_its_command() {

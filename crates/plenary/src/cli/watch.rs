@@ -41,6 +41,9 @@ pub(crate) struct Watch {
     /// Only events of the trace with this id, where spans are recorded
     #[arg(long, value_name = "TRACE_ID")]
     trace: Option<String>,
+    /// Also frames of the owner's agents. They are in no log: a new connection repeats those that the server still keeps
+    #[arg(long)]
+    frames: bool,
     /// Start after this cursor; 0 starts at the beginning [default: only new events]
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
@@ -59,9 +62,9 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
             found => found?,
         },
     };
-    let Watch { rooms, kinds, agents, words: q, trace, after, wait, .. } = args;
+    let Watch { rooms, kinds, agents, words: q, trace, frames, after, wait, .. } = args;
     let options = StreamOptions { wait_for_server: wait, ..StreamOptions::default() };
-    let query = WatchQuery { rooms, kinds, agents, q, trace };
+    let query = WatchQuery { rooms, kinds, agents, q, trace, frames };
     let mut stream = client.watch(&query, after, options);
     let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
     let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);

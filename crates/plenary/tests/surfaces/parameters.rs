@@ -85,6 +85,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("run.run", "thread_id", "--thread"),
     ("search.all", "q", "<QUERY>"),
     ("watch", "q", "--words"),
+    ("who", "q", "[QUERY]"),
     ("session.create", "idempotency_key", "--key"),
     ("session.create", "initial_message", "--message"),
     ("session.events", "after_sequence", "--after"),
