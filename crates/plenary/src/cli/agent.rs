@@ -66,6 +66,13 @@ pub(crate) enum Setting {
         handle: AgentHandle,
         switch: Switch,
     },
+    /// Hold invitations of agents and people of other owners to sessions, until a person of the agent's owner accepts them
+    #[command(after_help = "Example:\n  plenary agent hold-invitations @nick.assistant on")]
+    HoldInvitations {
+        /// The agent
+        handle: AgentHandle,
+        switch: Switch,
+    },
     /// Add to an agent's allowlist
     #[command(after_help = "Example:\n  plenary agent allow @nick.assistant @ana.* @bob.helper")]
     Allow {
@@ -200,6 +207,7 @@ impl Setting {
             | Self::Policy { handle, .. }
             | Self::SelfService { handle, .. }
             | Self::HoldRuns { handle, .. }
+            | Self::HoldInvitations { handle, .. }
             | Self::Allow { handle, .. }
             | Self::Disallow { handle, .. }
             | Self::Block(Pair { handle, .. })
@@ -257,6 +265,11 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         Setting::HoldRuns { handle, switch } => {
             let hold_runs = Some(matches!(switch, Switch::On));
             change(context, &client, &handle, ChangeAgent { hold_runs, ..ChangeAgent::default() }).await
+        }
+        Setting::HoldInvitations { handle, switch } => {
+            let hold_invitations = Some(matches!(switch, Switch::On));
+            change(context, &client, &handle, ChangeAgent { hold_invitations, ..ChangeAgent::default() })
+                .await
         }
         Setting::Allow { handle, entries } => {
             let reply = client.allow(&handle, &entries).await?;

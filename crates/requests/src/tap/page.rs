@@ -3,7 +3,12 @@
 
 use std::fmt::Write as _;
 
-use plenary_kernel::{TimestampMs, asking::who_asks, rfc3339::Utc, text::is_hidden};
+use plenary_kernel::{
+    TimestampMs,
+    asking::{effects, who_asks},
+    rfc3339::Utc,
+    text::is_hidden,
+};
 use serde_json::Value;
 
 use super::fields::Changes;
@@ -48,7 +53,8 @@ pub(crate) fn page(page: &Page<'_>) -> String {
 fn request(html: &mut String, view: &RequestView) {
     let other = view.on_behalf_of.as_ref().map(|other| other.as_str());
     let action = view.action.as_ref().map(|action| action.name.as_str());
-    let asks = who_asks(view.kind.as_str(), view.from.as_str(), other, action);
+    let about = (view.kind.as_str(), room(view));
+    let asks = who_asks(about, view.from.as_str(), other, action);
     let _ = write!(html, "<h1>{}</h1><p>{}", escaped(&view.title), escaped(&asks));
     if let Some(directory) = &view.directory {
         let _ = write!(html, " in {}", escaped(directory));
@@ -69,6 +75,9 @@ fn request(html: &mut String, view: &RequestView) {
     }
     match view.state {
         Phase::Open | Phase::Snoozed => {
+            if let Some([accepted, ignored]) = effects(view.kind.as_str(), room(view)) {
+                let _ = write!(html, "<p>Accept: {accepted}. Ignore: {ignored}.</p>");
+            }
             let _ = write!(html, "<p>{}</p>", escaped(&deadline(view)));
             form(html, view);
         }
@@ -85,6 +94,10 @@ fn request(html: &mut String, view: &RequestView) {
 fn pretty(html: &mut String, value: &Value) {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     let _ = write!(html, "<pre>{}</pre>", escaped(&text));
+}
+
+fn room(view: &RequestView) -> Option<&str> {
+    view.source.as_ref().map(|source| source.room.as_str())
 }
 
 /// Until when it waits, and what happens then.

@@ -94,6 +94,7 @@ function Dangerous({ agent }) {
   };
   return html`<p><label><input type="checkbox" checked=${agent.self_service} disabled=${!mayWrite()} onChange=${() => set({ self_service: !agent.self_service })} />${' '}It may change its own policy and profile</label></p>
     <p><label><input type="checkbox" checked=${agent.hold_runs ?? false} disabled=${!mayWrite()} onChange=${() => set({ hold_runs: !agent.hold_runs })} />${' '}Runs that others ask for wait until a person accepts them</label></p>
+    <p><label><input type="checkbox" checked=${agent.hold_invitations ?? false} disabled=${!mayWrite()} onChange=${() => set({ hold_invitations: !agent.hold_invitations })} />${' '}Invitations of others wait until a person accepts them</label></p>
     <p class="acts"><button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button><button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button></p>
     ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
       <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>

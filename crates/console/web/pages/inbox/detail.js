@@ -11,7 +11,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, NO_DEADLINE, TIMEOUT, parties } from './kinds.js';
+import { KINDS, NO_DEADLINE, TIMEOUT, effectsOf, parties } from './kinds.js';
 import { Later } from './later.js';
 import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
@@ -41,13 +41,15 @@ export function Detail({ one, advance }) {
     answer(one, said).then((taken) => taken || refine({ id: one.request_id }));
     advance();
   };
+  const effects = effectsOf(one);
+  const no = one.form ? 'Decline' : effects?.[2] ?? 'Ignore';
   const act = (/** @type {'accept' | 'ignore'} */ type) => () => may && allow[type] && give({ type, rule: type === 'accept' ? rule : undefined });
   const show = (/** @type {'edit' | 'respond'} */ name) => () => may && allow[name] && setForm(name);
   useKeys('Request', [
     { keys: 'a', says: 'Accept', run: act('accept') },
     { keys: 'e', says: one.form ? 'Fill in' : asks ? 'Answer' : 'Edit, then accept', run: show('edit') },
     { keys: 'r', says: 'Respond in words', run: show('respond') },
-    { keys: 'i', says: 'Ignore', run: act('ignore') },
+    { keys: 'i', says: no, run: act('ignore') },
     { keys: 'z', says: 'Snooze for an hour', run: () => may && document.getElementById('later')?.click() },
     { keys: 'w', says: 'Always, for seven days', run: () => may && one.action && setAlways(!always) },
     { keys: 'Escape', says: 'Close the form', run: () => (form ? setForm('') : refine({ id: '' })), hidden: true },
@@ -59,6 +61,7 @@ export function Detail({ one, advance }) {
       <h2 id="request-title"><${Text} text=${one.title} /></h2>
       <${Facts} one=${one} />
       <${Preview} one=${one} />
+      ${waits && effects ? html`<dl class="facts effects"><div><dt>Accept</dt><dd>${effects[0]}</dd></div><div><dt>${no}</dt><dd>${effects[1]}</dd></div></dl>` : null}
       ${waits ? null : html`<${Decided} one=${one} />`}
     </div>
     ${waits ? html`<footer class="answer">
@@ -70,7 +73,7 @@ export function Detail({ one, advance }) {
         ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
         ${allow.edit ? html`<button class=${one.form && form !== 'edit' ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : asks ? 'Answer' : 'Edit'} <kbd>e</kbd></button>` : null}
         ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} aria-expanded=${form === 'respond' ? 'true' : 'false'} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
-        ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${one.form ? 'Decline' : 'Ignore'} <kbd>i</kbd></button>` : null}
+        ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${no} <kbd>i</kbd></button>` : null}
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>
       <p class="answer-note">

@@ -11,11 +11,13 @@ export const KINDS = {
  * Who has to do with it, in the words of its kind; the one who asks is first.
  * @param {import('../../core/types.js').PersonRequest} one @returns {[string, string][]} a label and a name
  */
-export const parties = ({ kind, from, on_behalf_of: behalf, action }) => {
+export const parties = ({ kind, from, on_behalf_of: behalf, action, source }) => {
   if (kind === 'run_input' && action) return [['Asks', action.name], ['On behalf of', behalf ?? from]];
   // These are requests of one's own agent, of which somebody else wants something.
   if (kind === 'contact' && behalf) return [['Asks', behalf], ['To write to', from]];
   if (kind === 'invitation' && behalf) return [['Asks', behalf], ['To take part', from]];
+  if (kind === 'hold' && behalf && source?.room === 'runs') return [['Asks', behalf], ['For a run of', from]];
+  if (kind === 'hold' && behalf && source?.room === 'sessions') return [['Asks', behalf], ['To take part', from]];
   return behalf && behalf !== from ? [['Asks', from], ['On behalf of', behalf]] : [['Asks', from]];
 };
 
@@ -30,6 +32,18 @@ export const gist = (one) => {
   if (one.kind !== 'run_input' && action?.args && typeof action.args === 'object') return `${action.name} ${JSON.stringify(action.args)}`.slice(0, 200);
   return '';
 };
+
+/** What the server does with the answer, by kind and room: accepted, ignored, and the name of the button that ignores. @type {Record<string, [string, string, string]>} */
+const EFFECTS = {
+  'contact accounts': ['Each is put on the other\u2019s allowlist.', 'The contact request is declined.', 'Decline'],
+  'invitation sessions': ['The agent joins the conversation.', 'The invitation stays open for the agent.', 'Ignore'],
+  'hold sessions': ['The agent joins the conversation.', 'The invitation is declined.', 'Decline'],
+  'hold runs': ['The run begins.', 'The run is canceled.', 'Decline'],
+  'review context': ['The package is complete.', 'The package goes on waiting for a review.', 'Ignore'],
+};
+
+/** @param {import('../../core/types.js').PersonRequest} one @returns {[string, string, string] | undefined} */
+export const effectsOf = ({ kind, source }) => EFFECTS[`${kind} ${source?.room}`];
 
 /** What happens when nobody answers. @type {Record<string, string>} */
 export const TIMEOUT = {
