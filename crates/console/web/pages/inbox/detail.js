@@ -11,7 +11,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, NO_DEADLINE, TIMEOUT, effectsOf, parties } from './kinds.js';
+import { KINDS, NO_DEADLINE, TIMEOUT, effectsOf, ignoring, parties } from './kinds.js';
 import { Later } from './later.js';
 import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
@@ -42,7 +42,7 @@ export function Detail({ one, advance }) {
     advance();
   };
   const effects = effectsOf(one);
-  const no = one.form ? 'Decline' : effects?.[2] ?? 'Ignore';
+  const no = ignoring(one);
   const act = (/** @type {'accept' | 'ignore'} */ type) => () => may && allow[type] && give({ type, rule: type === 'accept' ? rule : undefined });
   const show = (/** @type {'edit' | 'respond'} */ name) => () => may && allow[name] && setForm(name);
   useKeys('Request', [
@@ -91,7 +91,7 @@ const Facts = ({ one }) => html`<dl class="facts">
   ${one.to ? html`<div><dt>Given to</dt><dd><${Handle} handle=${one.to} /></dd></div>` : null}
   ${one.action && one.kind !== 'run_input' ? html`<div><dt>Tool</dt><dd><code><${Text} text=${one.action.name} /></code></dd></div>` : null}
   ${one.directory ? html`<div><dt>In</dt><dd><code><${Text} text=${one.directory} /></code></dd></div>` : null}
-  ${one.source ? html`<div><dt>From</dt><dd>${sourceHref(one.source) ? html`<a href=${sourceHref(one.source)}>${one.source.room} <code><${Text} text=${one.source.id} /></code></a>` : html`${one.source.room} <code><${Text} text=${one.source.id} /></code>`}</dd></div>` : null}
+  ${one.source ? html`<div><dt>From</dt><dd title=${one.source.id}><a href=${sourceHref(one.source)}>${one.source.room} <code><${Text} text=${one.source.id.split('/').pop()} /></code></a></dd></div>` : null}
 </dl>`;
 
 /** @param {{one: PersonRequest}} props */

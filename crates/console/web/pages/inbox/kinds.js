@@ -33,17 +33,21 @@ export const gist = (one) => {
   return '';
 };
 
-/** What the server does with the answer, by kind and room: accepted, ignored, and the name of the button that ignores. @type {Record<string, [string, string, string]>} */
+const joins = 'The agent joins the conversation.';
+/** What the server does when it is accepted, and when it is ignored. @type {Record<string, [string, string]>} */
 const EFFECTS = {
-  'contact accounts': ['Each is put on the other\u2019s allowlist.', 'The contact request is declined.', 'Decline'],
-  'invitation sessions': ['The agent joins the conversation.', 'The invitation stays open for the agent.', 'Ignore'],
-  'hold sessions': ['The agent joins the conversation.', 'The invitation is declined.', 'Decline'],
-  'hold runs': ['The run begins.', 'The run is canceled.', 'Decline'],
-  'review context': ['The package is complete.', 'The package goes on waiting for a review.', 'Ignore'],
+  'contact accounts': ['Each allows the other.', 'The request is declined.'],
+  'invitation sessions': [joins, 'The agent may still join.'],
+  'hold sessions': [joins, 'The invitation is declined.'],
+  'hold runs': ['The run begins.', 'The run is canceled.'],
+  'review context': ['The package is complete.', 'It goes on waiting.'],
 };
 
-/** @param {import('../../core/types.js').PersonRequest} one @returns {[string, string, string] | undefined} */
+/** @param {import('../../core/types.js').PersonRequest} one */
 export const effectsOf = ({ kind, source }) => EFFECTS[`${kind} ${source?.room}`];
+
+/** What the button says that ignores. @param {import('../../core/types.js').PersonRequest} one */
+export const ignoring = (one) => (one.form || (effectsOf(one) && /contact|hold/.test(one.kind)) ? 'Decline' : 'Ignore');
 
 /** What happens when nobody answers. @type {Record<string, string>} */
 export const TIMEOUT = {
