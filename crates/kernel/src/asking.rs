@@ -41,6 +41,13 @@ pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
     }
 }
 
+/// What a button says that ignores: the form, the contact or what is held is declined by it.
+#[must_use]
+pub fn ignoring(kind: &str, room: Option<&str>, has_form: bool) -> &'static str {
+    let declines = effects(kind, room).is_some() && matches!(kind, "contact" | "hold");
+    if has_form || declines { "Decline" } else { "Ignore" }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +76,8 @@ mod tests {
         assert_eq!(declined, Some("the invitation is declined"));
         assert_eq!(effects("hold", None), None, "an agent's own: it alone knows");
         assert_eq!(effects("permission", Some("sessions")), None);
+        assert_eq!(ignoring("hold", Some("runs"), false), "Decline");
+        assert_eq!(ignoring("hold", None, false), "Ignore");
+        assert_eq!(ignoring("question", None, true), "Decline");
     }
 }

@@ -70,7 +70,7 @@ test('a run that is held says on the page who asks and what an answer does; acce
   await show(page, await held('release 2.4'));
   const said = await facts(page);
   assert.deepEqual([said.Asks, said['For a run of'], said.Accept, said.Decline], [ACME, BUILDER, 'The run begins.', 'The run is canceled.']);
-  await page.getByText('If nobody answers in time, it is ignored.').waitFor();
+  await page.getByText('If nobody answers in time, it is declined.').waitFor();
   await page.locator('.request .deadline').waitFor();
   assert.deepEqual(await violations(page), []);
   await page.keyboard.press('a');
@@ -85,16 +85,16 @@ test('a run that is held says on the page who asks and what an answer does; acce
 
 test('a run that is held is released on the one-tap page, without being signed in and without a script', async (t) => {
   const browser = await openBrowser(t, { javaScriptEnabled: false });
-  for (const [button, status] of [['Accept', 'completed'], ['Ignore', 'canceled']]) {
+  for (const [button, answer, status] of [['Accept', 'accept', 'completed'], ['Decline', 'ignore', 'canceled']]) {
     const run = await ask(`release for ${button}`);
     const { url } = await owner.post(`/requests/${(await held(`release for ${button}`)).request_id}/link`);
     const page = await browser.context.newPage();
     await page.goto(url);
     await page.getByText(`${ACME} asks ${BUILDER} for a run.`).waitFor();
-    await page.getByText('Accept: the run begins. Ignore: the run is canceled.').waitFor();
-    await page.getByText('then it counts as ignored').waitFor();
+    await page.getByText('Accept: the run begins. Decline: the run is canceled.').waitFor();
+    await page.getByText('then it counts as declined').waitFor();
     await page.getByRole('button', { name: button, exact: true }).click();
-    await page.getByText(`Answered: ${button.toLowerCase()}.`).waitFor();
+    await page.getByText(`Answered: ${answer}.`).waitFor();
     await becomes(run, status);
   }
 });

@@ -11,7 +11,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, NO_DEADLINE, TIMEOUT, effectsOf, ignoring, parties } from './kinds.js';
+import { KINDS, NO_DEADLINE, TIMEOUT, effectsOf, ignoring, parties, thenOf } from './kinds.js';
 import { Later } from './later.js';
 import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
@@ -57,7 +57,7 @@ export function Detail({ one, advance }) {
   return html`<article class="request" aria-labelledby="request-title">
     <div class="request-scroll" tabindex="0" role="region" aria-label="What is asked">
       <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All requests</button></p>
-      <p class="request-kind"><span class="kind">${KINDS[one.kind] ?? one.kind}</span> <${Age} at=${one.created_at} suffix=" ago" /> ${waits ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : null}</p>
+      <p class="request-kind"><span class="kind">${KINDS[one.kind] ?? one.kind}</span> <${Age} at=${one.created_at} suffix=" ago" /> ${waits ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : null}</p>
       <h2 id="request-title"><${Text} text=${one.title} /></h2>
       <${Facts} one=${one} />
       <${Preview} one=${one} />
@@ -77,7 +77,7 @@ export function Detail({ one, advance }) {
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>
       <p class="answer-note">
-        <span>${one.deadline_at ? TIMEOUT[one.on_timeout] ?? '' : NO_DEADLINE}</span>
+        <span>${one.deadline_at ? TIMEOUT[thenOf(one)] ?? '' : NO_DEADLINE}</span>
         ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}
         <label><input type="checkbox" checked=${answersWait.value} disabled=${!may} onChange=${() => (answersWait.value = !answersWait.value)} /> Wait ${UNDO_S} s before a single answer takes effect</label>
       </p>

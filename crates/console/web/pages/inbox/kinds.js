@@ -49,10 +49,14 @@ export const effectsOf = ({ kind, source }) => EFFECTS[`${kind} ${source?.room}`
 /** What the button says that ignores. @param {import('../../core/types.js').PersonRequest} one */
 export const ignoring = (one) => (one.form || (effectsOf(one) && /contact|hold/.test(one.kind)) ? 'Decline' : 'Ignore');
 
+/** What happens at the deadline. @param {import('../../core/types.js').PersonRequest} one */
+export const thenOf = (one) => (one.on_timeout === 'ignore' && ignoring(one) === 'Decline' ? 'decline' : one.on_timeout);
+
 /** What happens when nobody answers. @type {Record<string, string>} */
 export const TIMEOUT = {
   accept: 'If nobody answers in time, it is accepted.',
   ignore: 'If nobody answers in time, it is ignored.',
+  decline: 'If nobody answers in time, it is declined.',
   none: 'If nobody answers in time, it gets no answer.',
 };
 export const NO_DEADLINE = 'It waits until somebody answers.';
