@@ -66,6 +66,8 @@ pub struct AgentChanges {
     pub self_service: Option<bool>,
     /// Whether runs that others ask for wait until a person of its owner releases them; only the owner and the operator decide.
     pub hold_runs: Option<bool>,
+    /// Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner and the operator decide.
+    pub hold_invitations: Option<bool>,
     /// What may disturb it.
     pub attention: Option<AttentionLevel>,
     /// Its end, in ms.
@@ -147,13 +149,15 @@ impl AgentChanges {
         let self_service = fields.flag("self_service", "invalid_self_service")?;
         let OwnChanges { policy, attention, attention_until, profile } = OwnChanges::any(fields)?;
         let hold_runs = fields.flag("hold_runs", "invalid_hold_runs")?;
-        let is_none = policy.is_none() && self_service.is_none() && hold_runs.is_none();
+        let hold_invitations = fields.flag("hold_invitations", "invalid_hold_invitations")?;
+        let holds = hold_runs.is_some() || hold_invitations.is_some();
+        let is_none = policy.is_none() && self_service.is_none() && !holds;
         if is_none && attention.is_none() && profile.is_empty() {
-            let text = "Name policy, self_service, hold_runs, attention, display_name, description, card_body or \
-                        visibility.";
+            let text = "Name policy, self_service, hold_runs, hold_invitations, attention, display_name, description, \
+                        card_body or visibility.";
             return Err(Refusal::malformed("invalid_policy", text));
         }
-        Ok(Self { policy, self_service, hold_runs, attention, attention_until, profile })
+        Ok(Self { policy, self_service, hold_runs, hold_invitations, attention, attention_until, profile })
     }
 }
 
@@ -296,6 +300,9 @@ pub struct AgentView {
     /// Whether runs that others ask for wait until a person of its owner releases them; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hold_runs: bool,
+    /// Whether invitations of others to sessions wait until a person of its owner accepts them; absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hold_invitations: bool,
     /// How many tokens and grants it has beside its own.
     pub tokens_issued: usize,
     /// When it was made, in ms since the epoch.
@@ -317,6 +324,7 @@ impl From<&KnownAgent> for AgentView {
             kind: known.state.kind(),
             self_service: known.state.configures_itself(),
             hold_runs: known.state.holds_runs(),
+            hold_invitations: known.state.holds_invitations(),
             tokens_issued: known.state.issued().len(),
             created_at: known.state.created_at().unwrap_or_default().0,
             attention: known.state.attention(),

@@ -116,15 +116,18 @@ impl Frames {
         let leaving = LeavingFrame { peer, grant, sender, tool, line: &frame.line };
         let count = accords.carry(leaving).await?;
         let count = if self.0.config.coarse_counts { decide::coarse(count) } else { count };
-        let counters = vec![counter(&frame.recipient)];
-        // The number of the recipient's handle rises, and nobody here gets the frame.
+        let mut counters = vec![counter(&frame.recipient)];
+        if frame.sender != frame.recipient {
+            counters.push(counter(&frame.sender));
+        }
+        // The number of the recipient's handle rises, and nobody here gets the frame; the sender's people see it.
         let told = FrameSignal::Frame(Box::new(Envelope {
             traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool.clone(), org: None },
             to: Vec::new(),
             except: None,
-            forget_at_ms: None,
-            by: None,
-            line: Bytes::new(),
+            forget_at_ms: frame.forget_at_ms,
+            by: Some(session.agent.clone()),
+            line: frame.line,
         }));
         let numbers = self.ask(counters, &told).await?.numbers;
         let event_id = numbers.first().map(ToString::to_string).unwrap_or_default();

@@ -269,7 +269,16 @@ impl Frames {
             };
             if is_own { &mut own } else { &mut others }.push((handle, emission));
         }
-        let told: Vec<_> = own.iter().chain(&others).map(|(handle, _)| handle.clone()).collect();
+        let mut told: Vec<_> = own.iter().chain(&others).map(|(handle, _)| handle.clone()).collect();
+        // No stream of the sender's owner has it: the owner's people see it as what its agents sent.
+        let sender = &shared.0.sender;
+        if let Some(number) = number(sender).filter(|_| own.is_empty()) {
+            let event = Event { number, line: line.clone(), by, at: self.0.clock.now(), written: None };
+            let (octets, matches) = (line.len(), Arc::new(|_: &Subscriber| false));
+            let emission = Emission { number, message: Arc::new(event), octets, forget_at, matches };
+            self.0.lane.emit(&sent_by(sender), emission);
+            told.push(sender.clone());
+        }
         let own = own.into_iter().map(|(handle, emission)| self.0.lane.emit(handle.as_str(), emission));
         let mut count: usize = own.sum();
         // What an owner puts into the rooms of others has a share of its own.
@@ -341,6 +350,11 @@ impl Observer for Frames {
             }
         })
     }
+}
+
+/// The ring of what an owner's agents sent to others alone. Nobody subscribes to it.
+pub(crate) fn sent_by(sender: &SovereignHandle) -> String {
+    format!("sent/{sender}")
 }
 
 /// The counter of a handle's events.

@@ -1,11 +1,15 @@
-//! The frames that `/watch` reports to an owner: those on the stream of its handle, which are for its agents.
+//! The frames that `/watch` reports to an owner: those on the stream of its handle, which are for its agents, and those that its
+//! agents send to others.
 //! Must not know: how they are sent.
 
 use plenary_kernel::{OwnerName, SovereignHandle};
 use plenary_room::{OnlookerEvent, PassingEvent, PassingTeller, excerpt};
 use serde_json::{Value, json};
 
-use crate::{Frames, frames::Event};
+use crate::{
+    Frames,
+    frames::{Event, sent_by},
+};
 
 impl PassingTeller for Frames {
     fn room(&self) -> &'static str {
@@ -13,9 +17,12 @@ impl PassingTeller for Frames {
     }
 
     fn retained(&self, owner: &OwnerName, after: u64) -> Vec<PassingEvent> {
-        let key = format!("~{owner}");
-        let kept = self.0.lane.retained_by_anyone(&key, after);
-        kept.into_iter().filter_map(|(_, event)| reported(&key, &event)).collect()
+        let Ok(handle) = format!("~{owner}").parse::<SovereignHandle>() else { return Vec::new() };
+        let kept = |key: &str| self.0.lane.retained_by_anyone(key, after);
+        let mut kept = [kept(handle.as_str()), kept(&sent_by(&handle))].concat();
+        // Both have the numbers of the one handle.
+        kept.sort_by_key(|(number, _)| *number);
+        kept.into_iter().filter_map(|(_, event)| reported(handle.as_str(), &event)).collect()
     }
 
     fn on_passing(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>) {
@@ -23,8 +30,8 @@ impl PassingTeller for Frames {
     }
 }
 
-/// What a list needs of a frame. The submission let it onto this stream because an agent of the owner may get it, so the
-/// owner may know of it; an agent reads its own stream.
+/// What a list needs of a frame. An agent of the owner may get it or sent it, so the owner may know of it; an agent reads its
+/// own stream.
 fn reported(handle: &str, event: &Event) -> Option<PassingEvent> {
     let frame: Value = serde_json::from_slice(&event.line).ok()?;
     let member = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -62,13 +62,11 @@ impl Frames {
         }
         // Whoever names no session has none that could be left out.
         let leaves_out = !submitter.echo && submitter.named.session_id.is_some();
-        let mut counters = vec![counter(&frame.recipient)];
-        counters.extend(
-            to.iter()
-                .map(|(handle, _)| counter(handle))
-                .filter(|other| *other != counters[0])
-                .collect::<Vec<_>>(),
-        );
+        let others = to.iter().map(|(handle, _)| handle).filter(|other| **other != frame.recipient);
+        let mut counters: Vec<_> = std::iter::once(&frame.recipient).chain(others).map(counter).collect();
+        if frame.sender != frame.recipient && to.iter().all(|(handle, _)| *handle != frame.sender) {
+            counters.push(counter(&frame.sender));
+        }
         let told = FrameSignal::Frame(Box::new(Envelope {
             traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool, org },
             to,

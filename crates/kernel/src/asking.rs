@@ -1,17 +1,51 @@
-//! Who asks a person, in words. Pure.
+//! Who asks a person, and what the answers do, in words. Pure.
 //! Must not know: the presentation.
 
-/// The sentence without its full stop. `from` is the agent of the person's owner; of a contact request and of an invitation it
-/// is the agent that is asked, and `other` asks; so it is of a run that is held. A run asks by its agent, which is the name of the action.
+/// The sentence without its full stop. `from` is the agent of the person's owner; of a contact request, of an invitation and of
+/// what the server holds (`room` is where that stands) it is the agent that is asked, and `other` asks. A run asks by its agent,
+/// which is the name of the action.
 #[must_use]
-pub fn who_asks(kind: &str, from: &str, other: Option<&str>, action: Option<&str>) -> String {
+pub fn who_asks(
+    (kind, room): (&str, Option<&str>),
+    from: &str,
+    other: Option<&str>,
+    action: Option<&str>,
+) -> String {
     match (kind, other, action) {
         ("contact", Some(other), _) => format!("{other} asks {from} for contact"),
         ("invitation", Some(other), _) => format!("{other} invites {from}"),
+        ("hold", Some(other), _) if room == Some("runs") => format!("{other} asks {from} for a run"),
+        ("hold", Some(other), _) if room == Some("sessions") => format!("{other} invites {from}"),
         ("run_input", _, Some(agent)) => format!("{agent} asks, in a run for {from}"),
         (_, Some(other), _) if other != from => format!("{from} asks on behalf of {other}"),
         _ => format!("{from} asks"),
     }
+}
+
+/// What `accept` and `ignore` do with a request that the server made for another room.
+#[must_use]
+pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
+    match (kind, room) {
+        ("contact", Some("accounts")) => {
+            Some(["each is put on the other's allowlist", "the contact request is declined"])
+        }
+        ("invitation", Some("sessions")) => {
+            Some(["the agent joins the session", "the invitation stays open for the agent"])
+        }
+        ("hold", Some("sessions")) => Some(["the agent joins the session", "the invitation is declined"]),
+        ("hold", Some("runs")) => Some(["the run begins", "the run is canceled"]),
+        ("review", Some("context")) => {
+            Some(["the package is complete", "the package goes on waiting for a review"])
+        }
+        _ => None,
+    }
+}
+
+/// What a button says that ignores: the form, the contact or what is held is declined by it.
+#[must_use]
+pub fn ignoring(kind: &str, room: Option<&str>, has_form: bool) -> &'static str {
+    let declines = effects(kind, room).is_some() && matches!(kind, "contact" | "hold");
+    if has_form || declines { "Decline" } else { "Ignore" }
 }
 
 #[cfg(test)]
@@ -21,15 +55,29 @@ mod tests {
     #[test]
     fn who_asks_is_said_by_kind() {
         let (me, other) = ("@nick.cc", Some("@acme.bot"));
-        for (kind, other, action, expected) in [
-            ("contact", other, None, "@acme.bot asks @nick.cc for contact"),
-            ("invitation", other, None, "@acme.bot invites @nick.cc"),
-            ("run_input", None, Some("builder"), "builder asks, in a run for @nick.cc"),
-            ("permission", other, Some("Bash"), "@nick.cc asks on behalf of @acme.bot"),
-            ("permission", Some(me), Some("Bash"), "@nick.cc asks"),
-            ("question", None, None, "@nick.cc asks"),
+        for (about, other, action, expected) in [
+            (("contact", Some("accounts")), other, None, "@acme.bot asks @nick.cc for contact"),
+            (("invitation", Some("sessions")), other, None, "@acme.bot invites @nick.cc"),
+            (("hold", Some("runs")), other, None, "@acme.bot asks @nick.cc for a run"),
+            (("hold", Some("sessions")), other, None, "@acme.bot invites @nick.cc"),
+            (("hold", None), other, None, "@nick.cc asks on behalf of @acme.bot"),
+            (("run_input", Some("runs")), None, Some("builder"), "builder asks, in a run for @nick.cc"),
+            (("permission", None), other, Some("Bash"), "@nick.cc asks on behalf of @acme.bot"),
+            (("permission", None), Some(me), Some("Bash"), "@nick.cc asks"),
+            (("question", None), None, None, "@nick.cc asks"),
         ] {
-            assert_eq!(who_asks(kind, me, other, action), expected);
+            assert_eq!(who_asks(about, me, other, action), expected);
         }
+    }
+
+    #[test]
+    fn the_server_says_what_an_answer_does_where_it_carries_it_out() {
+        let declined = effects("hold", Some("sessions")).map(|[_, ignored]| ignored);
+        assert_eq!(declined, Some("the invitation is declined"));
+        assert_eq!(effects("hold", None), None, "an agent's own: it alone knows");
+        assert_eq!(effects("permission", Some("sessions")), None);
+        assert_eq!(ignoring("hold", Some("runs"), false), "Decline");
+        assert_eq!(ignoring("hold", None, false), "Ignore");
+        assert_eq!(ignoring("question", None, true), "Decline");
     }
 }

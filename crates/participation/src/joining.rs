@@ -19,6 +19,39 @@ impl Participation {
         }
     }
 
+    /// A person accepted an invitation of an agent: it hears the message of the invitation, and what was said since.
+    pub(crate) async fn released(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
+        let SessionEvent::AgentJoined(joined) = SessionEvent::decode(stored)? else { return Ok(()) };
+        let Some(agent) = self.agent(&joined.agent).filter(|_| joined.released) else { return Ok(()) };
+        let past = self.0.sessions.tail(session, stored.version, LOOK_BACK_EVENTS).await?;
+        let (mut invited, mut said) = (None, Vec::new());
+        for event in &past {
+            match SessionEvent::decode(event)? {
+                SessionEvent::AgentInvited(to) if to.invitee == agent.handle => {
+                    invited = Some(event.version);
+                    said.clear();
+                }
+                SessionEvent::MessageSent(sent) => said.push((event, sent)),
+                SessionEvent::AgentInvited(_)
+                | SessionEvent::SessionCreated(_)
+                | SessionEvent::AgentJoined(_)
+                | SessionEvent::AgentDisconnected(_)
+                | SessionEvent::AgentReconnected(_)
+                | SessionEvent::AgentLeft(_)
+                | SessionEvent::SessionEnded(_)
+                | SessionEvent::SessionReopened(_) => {}
+            }
+        }
+        if let Some(invited) = invited {
+            self.enter(&agent, session, invited).await?;
+        }
+        let (state, _) = self.0.sessions.look(session).await?;
+        for (event, sent) in said.iter().filter(|_| is_in(&state, &agent.handle)) {
+            self.hear(&agent, session, &state, event, sent).await?;
+        }
+        Ok(())
+    }
+
     /// An agent that was stopped, or is new here, joins where it is invited still.
     pub(crate) async fn enter_all(&self, handle: &AgentHandle) -> Result<(), Fault> {
         let Some(agent) = self.agent(handle) else { return Ok(()) };

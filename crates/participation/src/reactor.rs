@@ -126,6 +126,7 @@ impl Participation {
                 let Ok(session) = event.stream.id().parse() else { return Ok(()) };
                 match &*event.kind {
                     "AgentInvited" => self.invited(&session, event).await,
+                    "AgentJoined" => self.released(&session, event).await,
                     "MessageSent" => self.heard(&session, event).await,
                     _ => self.over(&session, event).await,
                 }

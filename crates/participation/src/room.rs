@@ -188,7 +188,7 @@ impl Participation {
     pub(crate) async fn concerns(&self, event: &StoredEvent) -> bool {
         match event.stream.category() {
             Sessions::CATEGORY => match &*event.kind {
-                "AgentInvited" => self.invites(event),
+                "AgentInvited" | "AgentJoined" => self.invites(event),
                 "MessageSent" | "SessionEnded" | "AgentLeft" => self.has_seat(&event.stream).await,
                 _ => false,
             },
@@ -208,9 +208,14 @@ impl Participation {
         }
     }
 
+    /// Whether an agent of this server is invited, or joins because a person accepted an invitation.
     fn invites(&self, event: &StoredEvent) -> bool {
-        let Ok(SessionEvent::AgentInvited(invited)) = SessionEvent::decode(event) else { return false };
-        let is_ours = self.agent(&invited.invitee).is_some();
+        let agent = match SessionEvent::decode(event) {
+            Ok(SessionEvent::AgentInvited(invited)) => invited.invitee,
+            Ok(SessionEvent::AgentJoined(joined)) if joined.released => joined.agent,
+            Ok(_) | Err(_) => return false,
+        };
+        let is_ours = self.agent(&agent).is_some();
         if is_ours {
             self.0.seats.insert(event.stream.clone(), true);
         }

@@ -127,6 +127,17 @@ pub struct EvictAgent {
     pub blocker: Option<AgentHandle>,
 }
 
+/// A person decided about an invitation that was held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettleInvitation {
+    /// Who was invited.
+    pub agent: AgentHandle,
+    /// Where the invitation stands.
+    pub at: Version,
+    /// Whether it joins; otherwise it leaves.
+    pub accepted: bool,
+}
+
 /// The response of `POST /sessions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionOpened {

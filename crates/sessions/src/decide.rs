@@ -12,7 +12,7 @@ use crate::{
     command::{
         Acknowledgement as Done, Caller, CreateBody, CreateSession, Draft, EndSession, EvictAgent,
         ExpireGrace, InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
-        NoteReconnect, ReopenSession, SendMessage, SessionOpened,
+        NoteReconnect, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
     },
     event::{
         AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Pending,
@@ -33,6 +33,8 @@ pub enum Rejection {
     Body(Refusal),
     /// The caller takes part, and is not joined.
     NotJoined,
+    /// A person of the caller's owner decides about the invitation.
+    InvitationHeld,
     /// The session has ended.
     SessionEnded,
     /// The session is active.
@@ -103,8 +105,16 @@ impl People {
             by: self.caller.handle.clone(),
             inline,
             offered: is_strange && is_open,
+            held: self.is_held(part, invitee),
             settles,
         })
+    }
+
+    /// Whether a person of the invitee's owner decides first. Where it was let in once, it comes back by itself.
+    fn is_held(&self, part: Option<&Participant>, invitee: &AgentHandle) -> bool {
+        let holds = self.others.get(invitee).is_some_and(|known| known.state.holds_invitations());
+        let is_new = part.is_none_or(|part| part.since == Version::ZERO);
+        holds && is_new && invitee.owner() != self.caller.handle.owner()
     }
 
     /// Whether an invitation would be one offer too many; who takes or took part was counted.
@@ -191,7 +201,7 @@ fn message(
 }
 
 fn moved(ids: &mut Ids<'_>, agent: &AgentHandle) -> AgentMoved {
-    AgentMoved { id: ids.next(), agent: agent.clone(), settles: None }
+    AgentMoved { id: ids.next(), agent: agent.clone(), released: false, settles: None }
 }
 
 fn ended(ids: &mut Ids<'_>, by: Option<&AgentHandle>, joined: Vec<AgentHandle>) -> SessionEvent {
@@ -244,6 +254,7 @@ pub fn join(state: &SessionState, command: &JoinSession, people: &People, stamp:
     match me.standing {
         Standing::Joined => Ok(Decision::unchanged(Done { ok: true })),
         Standing::Left => Err(Rejection::NotJoined),
+        Standing::Invited if me.held.is_some() => Err(Rejection::InvitationHeld),
         Standing::Invited => {
             let settles = me.offered_by.clone();
             let joined = AgentMoved { settles, ..moved(&mut Ids(stamp, 0), &command.0.handle) };
@@ -318,8 +329,10 @@ fn left(
     forced_by: Option<&AgentHandle>,
     forced: bool,
 ) -> Vec<SessionEvent> {
-    let settles = state.participant(agent).and_then(|gone| gone.offered_by.clone());
-    let gone = AgentLeft { id: ids.next(), agent: agent.clone(), reason, forced, settles };
+    let part = state.participant(agent);
+    let settles = part.and_then(|gone| gone.offered_by.clone());
+    let held = part.is_some_and(|gone| gone.held.is_some());
+    let gone = AgentLeft { id: ids.next(), agent: agent.clone(), reason, forced, held, settles };
     let mut events = vec![SessionEvent::AgentLeft(gone)];
     let remaining: Vec<_> =
         state.standing(Standing::Joined).filter(|handle| *handle != agent).cloned().collect();
@@ -458,5 +471,25 @@ pub fn evict(state: &SessionState, command: &EvictAgent, stamp: &Stamp) -> Decis
     let mut ids = Ids(stamp, 0);
     let blocker = command.blocker.as_ref();
     let events = left(state, &mut ids, &command.agent, LeftReason::Left, blocker, blocker.is_some());
+    Decision::new(events, Done { ok: true })
+}
+
+/// What a person decided about an invitation that is held: the agent joins, or leaves. Decided twice, it changes nothing.
+pub fn settle(
+    state: &SessionState,
+    command: &SettleInvitation,
+    stamp: &Stamp,
+) -> Decision<SessionEvent, Done> {
+    let SettleInvitation { agent, at, accepted } = command;
+    let waits = |part: &&Participant| part.standing == Standing::Invited && part.held == Some(*at);
+    let part = state.participant(agent).filter(waits).filter(|_| state.phase == Phase::Active);
+    let Some(part) = part else { return Decision::unchanged(Done { ok: true }) };
+    let mut ids = Ids(stamp, 0);
+    let events = if *accepted {
+        let settles = part.offered_by.clone();
+        vec![SessionEvent::AgentJoined(AgentMoved { released: true, settles, ..moved(&mut ids, agent) })]
+    } else {
+        left(state, &mut ids, agent, LeftReason::Left, None, false)
+    };
     Decision::new(events, Done { ok: true })
 }

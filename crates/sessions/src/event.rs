@@ -140,6 +140,9 @@ pub struct AgentInvited {
     /// Whether the inviter is a stranger to an invitee that never joined; never shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offered: bool,
+    /// Whether the invitee joins only once a person of its owner accepts; never shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// The owner whose earlier offer this invitation replaces; never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settles: Option<String>,
@@ -152,6 +155,9 @@ pub struct AgentMoved {
     pub id: String,
     /// The agent.
     pub agent: AgentHandle,
+    /// Whether it joins because a person accepted an invitation that was held; never shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub released: bool,
     /// The owner whose offer it answers by joining; never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settles: Option<String>,
@@ -169,6 +175,9 @@ pub struct AgentLeft {
     /// Whether a block made it leave; never shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
+    /// Whether its invitation was held, and ends with it; never shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// The owner whose offer ends with it; never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settles: Option<String>,

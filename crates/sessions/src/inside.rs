@@ -15,7 +15,7 @@ use crate::{
     Sessions,
     command::{
         Acknowledgement as Okay, Caller, CreateBody, Draft, JoinSession, MessageAccepted, ReopenBody,
-        SendMessage,
+        SendMessage, SettleInvitation,
     },
     decide::Rejection,
     event::Origin,
@@ -102,6 +102,27 @@ impl Sessions {
         acting: &HostedIdentity,
     ) -> Result<Executed<Okay>, ExecuteError<Rejection>> {
         self.ask(id, JoinSession(caller(acting)), None).await
+    }
+
+    /// A person decided about an invitation of an agent that stands at a version and is held: the agent joins, or leaves.
+    /// One that is not held any more stays as it is.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn settle_invitation(
+        &self,
+        id: &SessionId,
+        agent: &AgentHandle,
+        at: Version,
+        accepted: bool,
+    ) -> Result<(), Fault> {
+        let command = SettleInvitation { agent: agent.clone(), at, accepted };
+        match self.0.streams.execute(id.as_str(), &command, None).await {
+            // An owner that may store no more joins nowhere.
+            Ok(_) | Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Err(ExecuteError::Rejected(never)) => match never {},
+        }
     }
 
     /// An agent that this server runs says something; with an equal key once.

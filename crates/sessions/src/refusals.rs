@@ -20,6 +20,10 @@ impl From<Rejection> for SessionRefusal {
                 "not_joined",
                 "You have not joined this session; join it, or ask a participant to invite you.",
             ),
+            Rejection::InvitationHeld => Refusal::conflict(
+                "invitation_held",
+                "A person of your owner decides about this invitation first; you join once it is accepted.",
+            ),
             Rejection::SessionEnded => Refusal::conflict(
                 "session_ended",
                 "The session has ended; a participant that was joined at the end can reopen it.",

@@ -16,7 +16,7 @@ use crate::{
     command::{
         Acknowledgement as Done, Caller, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace,
         InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
-        NoteReconnect, ReopenSession, SendMessage, SessionOpened,
+        NoteReconnect, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
     },
     decide::{self, FileNaming, People, Rejection},
     event::{MessageSent, NamedFile, Names, Pending, SessionEvent},
@@ -429,3 +429,4 @@ internal!("note_disconnect", NoteDisconnect, decide::disconnect);
 internal!("note_reconnect", NoteReconnect, decide::reconnect);
 internal!("expire_grace", ExpireGrace, decide::expire);
 internal!("evict_agent", EvictAgent, decide::evict);
+internal!("settle_invitation", SettleInvitation, decide::settle);

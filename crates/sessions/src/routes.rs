@@ -119,7 +119,7 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         of_session("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to")
             .action("sessions", "session")
             .reply::<Okay>()
-            .errors(Class::Conflict, &["not_joined", "session_ended"]);
+            .errors(Class::Conflict, &["not_joined", "session_ended", "invitation_held"]);
     let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
         .action("sessions", "session")
         .description("Each invitee is handled separately; 404 if trust denies some and no agent is invited.")

@@ -81,6 +81,9 @@ pub struct Participant {
     pub forced: bool,
     /// The owner of the stranger that invited it, as long as it has not answered.
     pub offered_by: Option<String>,
+    /// Where its invitation stands, as long as a person of its owner has to accept it.
+    #[serde(default)]
+    pub held: Option<Version>,
     /// How it stood, change by change: a former member is shown how everyone stood when its view ended.
     pub stood: Vec<StandingChange>,
 }
@@ -99,6 +102,7 @@ impl Participant {
             may_reopen: false,
             forced: false,
             offered_by: None,
+            held: None,
             stood: Vec::new(),
         }
     }
@@ -157,6 +161,7 @@ impl Participant {
         self.away = None;
         self.forced = false;
         self.offered_by = None;
+        self.held = None;
     }
 
     /// The stay ends; what stood up to `last` remains readable.
@@ -289,12 +294,13 @@ impl SessionState {
                 self.created = Some(Creation { creator, topic, at });
             }
             SessionEvent::MessageSent(_) => {}
-            SessionEvent::AgentInvited(AgentInvited { invitee, by, offered, settles, .. }) => {
+            SessionEvent::AgentInvited(AgentInvited { invitee, by, offered, held, settles, .. }) => {
                 let invited = self.entry(invitee);
                 invited.standing = Standing::Invited;
                 invited.left_at = None;
                 invited.forced = false;
                 invited.glimpses.push(version);
+                invited.held = held.then_some(version);
                 if *offered {
                     invited.offered_by = Some(by.owner().to_owned());
                 } else if settles.is_some() {
@@ -309,6 +315,7 @@ impl SessionState {
                 left.leave(version, at);
                 left.forced = *forced;
                 left.offered_by = None;
+                left.held = None;
             }
             SessionEvent::SessionEnded(event) => self.end(version, at, event),
             SessionEvent::SessionReopened(event) => self.reopen(version, at, event),

@@ -1,12 +1,12 @@
 //! Invitations of strangers to agents without self-service: requests to the people of their owner. The agent may
-//! still join by itself; then the request ends.
+//! still join by itself; then the request ends. Invitations that are held: the agent joins once a person accepts.
 //! Must not know: the content of a session.
 
 use plenary_engine::ExecuteError;
-use plenary_kernel::{AgentHandle, AskId, SessionId, Version};
+use plenary_kernel::{AgentHandle, AskId, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_requests::{
-    Allow, AnswerType, Content, Kind, MakeRequest, OnTimeout, Source,
+    Allow, AnswerType, Content, Detail, Kind, MakeRequest, OnTimeout, Source,
     wire::{RequestView, SourceView},
 };
 use plenary_sessions::{
@@ -15,7 +15,10 @@ use plenary_sessions::{
 };
 use serde_json::json;
 
-use crate::{Sources, later::Share, sources::line};
+use crate::{HOLD_MS, Sources, later::Share, sources::line};
+
+/// So many participants of a session are named.
+const NAMES_MAX: usize = 20;
 
 fn request_of(session: &SessionId, invitee: &AgentHandle, at: Version) -> AskId {
     AskId::of_source(&format!("sessions/{session}/{invitee}/{}", at.0))
@@ -26,13 +29,22 @@ pub(crate) fn concerns(event: &StoredEvent) -> bool {
     match &*event.kind {
         "SessionEnded" => true,
         "AgentInvited" | "AgentJoined" | "AgentLeft" => match SessionEvent::decode(event) {
-            Ok(SessionEvent::AgentInvited(invited)) => invited.offered || invited.settles.is_some(),
+            Ok(SessionEvent::AgentInvited(invited)) => {
+                invited.offered || invited.held || invited.settles.is_some()
+            }
             Ok(SessionEvent::AgentJoined(moved)) => moved.settles.is_some(),
-            Ok(SessionEvent::AgentLeft(left)) => left.settles.is_some(),
+            Ok(SessionEvent::AgentLeft(left)) => left.held || left.settles.is_some(),
             Ok(_) | Err(_) => false,
         },
         _ => false,
     }
+}
+
+/// Whom an agent would meet.
+fn company(state: &SessionState, invitee: &AgentHandle) -> Detail {
+    let others: Vec<_> =
+        state.present().filter(|other| *other != invitee).map(ToString::to_string).take(NAMES_MAX).collect();
+    Detail { text: Some(format!("In the session: {}", others.join(", "))), ..Detail::default() }
 }
 
 impl Sources {
@@ -43,7 +55,7 @@ impl Sources {
         match SessionEvent::decode(event)? {
             SessionEvent::AgentInvited(invited) => {
                 self.give_up_earlier(&session, &state, &invited.invitee, event.version).await?;
-                if invited.offered {
+                if invited.offered || invited.held {
                     return self.ask_invited(&session, &state, event.version, invited).await;
                 }
             }
@@ -54,7 +66,8 @@ impl Sources {
                 self.give_up_earlier(&session, &state, &left.agent, event.version).await?;
             }
             SessionEvent::SessionEnded(_) => {
-                let offered = state.participants.iter().filter(|(_, one)| one.offered_by.is_some());
+                let offered = state.participants.iter();
+                let offered = offered.filter(|(_, one)| one.offered_by.is_some() || one.held.is_some());
                 for (handle, _) in offered {
                     self.give_up_earlier(&session, &state, handle, event.version).await?;
                 }
@@ -88,7 +101,7 @@ impl Sources {
         session: &SessionId,
         state: &SessionState,
         at: Version,
-        AgentInvited { invitee, by, .. }: AgentInvited,
+        AgentInvited { invitee, by, held, .. }: AgentInvited,
     ) -> Result<Option<Share>, Fault> {
         if state.participant(&invitee).is_none_or(|one| one.standing != Standing::Invited) {
             return Ok(None);
@@ -96,7 +109,8 @@ impl Sources {
         let known = self.0.accounts.agent(&invitee).await?;
         // Those that the server runs join by themselves.
         let is_hosted = self.0.accounts.acting(&invitee, 0).is_some();
-        if is_hosted || !known.state.is_live() || known.state.configures_itself() {
+        let decides_itself = is_hosted || known.state.configures_itself();
+        if !known.state.is_live() || decides_itself && !held {
             return Ok(None);
         }
         let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
@@ -109,7 +123,7 @@ impl Sources {
             title: line(&title),
             on_behalf_of: Some(by),
             action: None,
-            detail: None,
+            detail: held.then(|| company(state, &invitee)),
             source: Some(SourceView {
                 room: "sessions".into(),
                 id: session.to_string(),
@@ -123,17 +137,30 @@ impl Sources {
             source: Source::Server,
             agent: invitee.clone(),
             stranger,
-            kind: Kind::Invitation,
+            kind: if held { Kind::Hold } else { Kind::Invitation },
             to: None,
             allow: Allow { accept: true, edit: false, respond: false, ignore: true },
-            deadline: None,
-            on_timeout: OnTimeout::None,
+            deadline: held.then(|| TimestampMs(self.0.requests.now().0.saturating_add(HOLD_MS))),
+            on_timeout: if held { OnTimeout::Ignore } else { OnTimeout::None },
             tool: None,
             directory: None,
             told: true,
             content: json!(content).to_string().into(),
         };
         self.ask(&request_of(session, &invitee, at), command).await
+    }
+
+    /// Accepted the agent joins; ignored it leaves.
+    pub(crate) async fn answer_held_invitation(&self, request: &RequestView) -> Result<(), Fault> {
+        let session = request.source.as_ref().and_then(|source| source.id.parse::<SessionId>().ok());
+        let (Some(session), Some(answer)) = (session, &request.answer) else { return Ok(()) };
+        let (state, _) = self.0.sessions.look(&session).await?;
+        let held = state.participant(&request.from).and_then(|invited| invited.held);
+        // It may have been invited anew since, which is another request.
+        let held = held.filter(|at| request_of(&session, &request.from, *at) == request.request_id);
+        let Some(at) = held else { return Ok(()) };
+        let accepted = answer.answer == AnswerType::Accept;
+        self.0.sessions.settle_invitation(&session, &request.from, at, accepted).await
     }
 
     /// Accepted the agent is joined; ignored the invitation waits on for the agent itself.

@@ -54,7 +54,10 @@ impl Sources {
             plenary_requests::Kind::Contact => self.answer_contact(&seen.view).await,
             plenary_requests::Kind::Review => self.answer_review(&seen.view).await,
             plenary_requests::Kind::Invitation => self.answer_invitation(&seen.view).await,
-            plenary_requests::Kind::Hold => self.answer_hold(&seen.view).await,
+            plenary_requests::Kind::Hold => match seen.view.source.as_ref().map(|source| &*source.room) {
+                Some("sessions") => self.answer_held_invitation(&seen.view).await,
+                Some(_) | None => self.answer_hold(&seen.view).await,
+            },
             plenary_requests::Kind::Permission | plenary_requests::Kind::Question => Ok(()),
         }
     }

@@ -212,7 +212,7 @@ test('an invitation is accepted in the page, and the agent takes part', async (t
   const browser = await openBrowser(t);
   const page = await browser.signedIn(server, made.owners.ida);
   await show(page, invitation);
-  assert.match(await page.locator('.request .facts').innerText(), /Asks\s+@acme\.bot\s+To take part\s+@ida\.desk/);
+  assert.match(await page.locator('.request .facts').first().innerText(), /Asks\s+@acme\.bot\s+To take part\s+@ida\.desk/);
   await page.keyboard.press('a');
   await become(invitation, ({ state }) => state === 'answered');
   for (let n = 0; ; n++) {

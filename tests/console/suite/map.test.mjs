@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { client } from '../api.mjs';
 import { openBrowser } from '../browser.mjs';
+import { frames, inWords, record } from '../figures.mjs';
 import { startServer } from '../server.mjs';
 
 const MANY = Number(process.env.PLENARY_TEST_AGENTS ?? 2_000);
@@ -10,6 +11,8 @@ const FEW = 20;
 const AT_ONCE = 16;
 const STEPS = 120;
 const ELEMENTS_MAX = 2_500;
+/** A frame in which the map moves may take so many times as long as one in which nothing happens. */
+const FRAMES_MAX = 1.8;
 let server;
 let owners;
 
@@ -38,38 +41,32 @@ before(async () => {
 });
 after(() => server?.stop());
 
-/** Moves, enlarges and points, frame by frame; how many tasks took longer than a frame can wait (50 ms) meanwhile. */
+/** Points, moves and enlarges, frame by frame; the times of such frames, and how many tasks took longer than 50 ms meanwhile. */
 const play = async (page) => {
-  await page.evaluate(() => {
-    globalThis.__long = [];
-    new PerformanceObserver((list) => globalThis.__long.push(...list.getEntries().map(({ duration }) => duration))).observe({ entryTypes: ['longtask'] });
-  });
-  return page.evaluate(async (steps) => {
+  await page.evaluate((steps) => {
+    globalThis.longTasks = [];
+    new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ entryTypes: ['longtask'] });
     const canvas = document.querySelector('.map-panel canvas');
     const { width, height } = canvas.getBoundingClientRect();
-    const frame = () => new Promise((done) => requestAnimationFrame(done));
-    const point = (type, x, y, more = {}) => {
-      const box = canvas.getBoundingClientRect();
-      canvas.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerType: 'mouse', pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + y, ...more }));
-    };
     canvas.setPointerCapture = () => {};
-    for (let n = 0; n < steps; n++) {
-      point('pointermove', (n / steps) * width, height / 2);
-      await frame();
-    }
-    point('pointerdown', width / 2, height / 2);
-    for (let n = 0; n < steps; n++) {
-      point('pointermove', width / 2 + 60 * Math.sin(n / 6), height / 2 + 40 * Math.cos(n / 6));
-      await frame();
-    }
-    point('pointerup', width / 2, height / 2);
-    for (let n = 0; n < steps; n++) {
-      canvas.dispatchEvent(new WheelEvent('wheel', { ctrlKey: true, deltaY: n < steps / 2 ? -12 : 12, clientX: width / 2, clientY: height / 2, cancelable: true }));
-      await frame();
-    }
-    await frame();
-    return globalThis.__long;
+    const point = (type, x, y) => {
+      const box = canvas.getBoundingClientRect();
+      canvas.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerType: 'mouse', pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + y }));
+    };
+    const acts = {
+      pointing: (n) => point('pointermove', (n / steps) * width, height / 2),
+      moving: (n) => {
+        if (n === 0) point('pointerdown', width / 2, height / 2);
+        point('pointermove', width / 2 + 60 * Math.sin(n / 6), height / 2 + 40 * Math.cos(n / 6));
+        if (n === steps - 1) point('pointerup', width / 2, height / 2);
+      },
+      enlarging: (n) => canvas.dispatchEvent(new WheelEvent('wheel', { ctrlKey: true, deltaY: n < steps / 2 ? -12 : 12, clientX: width / 2, clientY: height / 2, cancelable: true })),
+    };
+    Object.assign(globalThis, acts);
   }, STEPS);
+  const times = {};
+  for (const act of ['pointing', 'moving', 'enlarging']) times[act] = await frames(page, act, STEPS);
+  return { times, long: await page.evaluate(() => globalThis.longTasks) };
 };
 
 const open = async (t, owner, count) => {
@@ -86,11 +83,16 @@ const open = async (t, owner, count) => {
 
 test(`${MANY} agents on the map are as fluid as ${FEW}`, async (t) => {
   const small = await open(t, 'few', FEW + 1);
-  const few = await play(small.page);
+  const { long: few } = await play(small.page);
   const { browser, page } = await open(t, 'many', MANY);
-  const many = await play(page);
+  const { times, long: many } = await play(page);
   const elements = await page.evaluate(() => document.querySelectorAll('*').length);
   t.diagnostic(`of ${3 * STEPS} frames ${many.length} tasks took longer than 50 ms with ${MANY} agents (the longest ${Math.round(Math.max(0, ...many))} ms), ${few.length} with ${FEW}; ${elements} elements`);
+  for (const [act, time] of Object.entries(times)) {
+    t.diagnostic(`a frame of ${act} with ${MANY} agents: ${inWords(time)}`);
+    assert.ok(time.median <= FRAMES_MAX * time.idle, `a frame of ${act} takes ${time.median} ms, one without ${time.idle} ms`);
+  }
+  record('a frame of moving 2,000 agents on the map', inWords(times.moving));
   // What else the machine does interrupts both alike.
   assert.ok(many.length <= few.length + (3 * STEPS) / 20, `${many.length} long tasks, ${few.length} with few`);
   assert.ok(elements <= ELEMENTS_MAX, `${elements} elements`);

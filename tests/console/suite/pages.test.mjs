@@ -40,7 +40,7 @@ const PAGES = () => [
   ['map', '#/map', 'The same as a table'],
   ['map-reach', '#/map?lines=reach', 'May they?'],
   ['reach', '#/map/@ida.scribe?lines=reach', 'may write to each other'],
-  ['health', '#/health', 'Who lags'],
+  ['health', '#/health', 'How far agents are'],
   ['access', '#/access', 'Signed in'],
   ['audit', '#/audit', 'Audit'],
   ['unknown', '#/nonsense', 'The console has no page of this name.'],

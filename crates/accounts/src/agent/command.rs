@@ -125,6 +125,8 @@ pub struct Settings {
     pub self_service: Option<bool>,
     /// Whether runs that others ask for are held; the agent itself can't change it.
     pub hold_runs: Option<bool>,
+    /// Whether invitations by others are held; the agent itself can't change it.
+    pub hold_invitations: Option<bool>,
     /// What it lets itself be disturbed by; the agent itself needs no leave for it.
     pub attention: Option<AttentionChange>,
     /// The profile.
@@ -132,6 +134,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether something is set that the agent itself never sets.
+    #[must_use]
+    pub fn sets_what_the_owner_decides(&self) -> bool {
+        self.self_service.is_some() || self.hold_runs.is_some() || self.hold_invitations.is_some()
+    }
     /// Whether nothing is set that needs the owner's leave.
     #[must_use]
     pub fn is_attention_alone(&self) -> bool {

@@ -127,6 +127,7 @@ fn configure(
     let policy = settings.policy.filter(|policy| *policy != state.policy());
     let self_service = settings.self_service.filter(|on| *on != state.configures_itself());
     let hold_runs = settings.hold_runs.filter(|on| *on != state.holds_runs());
+    let hold_invitations = settings.hold_invitations.filter(|on| *on != state.holds_invitations());
     let profile = state.profile().difference(&settings.profile);
     if settings.attention.is_some_and(|change| !change.is_valid(now)) {
         return Err(Rejection::AttentionEnd);
@@ -134,9 +135,19 @@ fn configure(
     let is_other = |change: &AttentionChange| change.after(state.attention(), now) != state.attention();
     let change = settings.attention.filter(is_other);
     let (attention, attention_until) = (change.map(|to| to.level), change.and_then(|to| to.until));
-    let gates = policy.is_some() || self_service.is_some() || hold_runs.is_some();
+    let holds = hold_runs.is_some() || hold_invitations.is_some();
+    let gates = policy.is_some() || self_service.is_some() || holds;
     let changes = gates || attention.is_some() || !profile.is_empty();
-    let event = AgentConfigured { by, policy, self_service, hold_runs, attention, attention_until, profile };
+    let event = AgentConfigured {
+        by,
+        policy,
+        self_service,
+        hold_runs,
+        hold_invitations,
+        attention,
+        attention_until,
+        profile,
+    };
     Ok(changes.then_some(AgentEvent::AgentConfigured(event)))
 }
 
@@ -159,7 +170,7 @@ fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Res
         return Err(Rejection::NotFound);
     }
     let owners_alone = match &command.edit {
-        AgentEdit::Configure(settings) => settings.self_service.is_some() || settings.hold_runs.is_some(),
+        AgentEdit::Configure(settings) => settings.sets_what_the_owner_decides(),
         AgentEdit::RotateToken(_) | AgentEdit::Delete => true,
         AgentEdit::Allow(_) | AgentEdit::Disallow(_) | AgentEdit::Block(_) | AgentEdit::Unblock(_) => false,
         // It hands out no more than it has, and takes no more away.

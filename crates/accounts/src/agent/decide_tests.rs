@@ -90,6 +90,7 @@ fn every_edit() -> Vec<AgentEdit> {
         AgentEdit::Unblock("@eve.bot".parse().unwrap()),
         AgentEdit::Configure(Settings { self_service: Some(true), ..Settings::default() }),
         AgentEdit::Configure(Settings { hold_runs: Some(true), ..Settings::default() }),
+        AgentEdit::Configure(Settings { hold_invitations: Some(true), ..Settings::default() }),
         AgentEdit::RotateToken(TokenDigest::of("new")),
         AgentEdit::Delete,
     ]
@@ -196,6 +197,7 @@ fn an_edit_without_effect_writes_nothing() {
             policy: Some(Policy::Allowlist),
             self_service: Some(false),
             hold_runs: Some(false),
+            hold_invitations: Some(false),
             profile: ProfileChange { visibility: Some(Visibility::Private), ..said("", "", "") },
         }),
         AgentEdit::Configure(Settings::default()),

@@ -79,6 +79,9 @@ pub struct AgentConfigured {
     /// Whether runs that others ask for are held from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_runs: Option<bool>,
+    /// Whether invitations by others are held from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_invitations: Option<bool>,
     /// What it lets itself be disturbed by from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionLevel>,
@@ -345,6 +348,7 @@ mod tests {
                     policy: Some(Policy::Open),
                     self_service: None,
                     hold_runs: None,
+                    hold_invitations: None,
                     attention: None,
                     attention_until: None,
                     profile: ProfileChange::default(),
@@ -358,12 +362,13 @@ mod tests {
                     policy: None,
                     self_service: None,
                     hold_runs: Some(true),
+                    hold_invitations: Some(true),
                     attention: None,
                     attention_until: None,
                     profile: ProfileChange::default(),
                 }),
                 "AgentConfigured",
-                r#"{"by":"~nick","hold_runs":true}"#,
+                r#"{"by":"~nick","hold_runs":true,"hold_invitations":true}"#,
             ),
             (
                 AgentEvent::AgentConfigured(AgentConfigured {
@@ -371,6 +376,7 @@ mod tests {
                     policy: None,
                     self_service: None,
                     hold_runs: None,
+                    hold_invitations: None,
                     attention: Some(AttentionLevel::Dnd),
                     attention_until: Some(TimestampMs(1_700_000_000_000)),
                     profile: ProfileChange::default(),
@@ -491,6 +497,7 @@ mod tests {
                     policy: None,
                     self_service: None,
                     hold_runs: None,
+                    hold_invitations: None,
                     attention: None,
                     attention_until: None,
                     profile: described.clone(),

@@ -35,6 +35,8 @@ pub struct AgentState {
     self_service: bool,
     #[serde(default)]
     hold_runs: bool,
+    #[serde(default)]
+    hold_invitations: bool,
     token: Option<TokenDigest>,
     profile: Profile,
     #[serde(default)]
@@ -121,6 +123,11 @@ impl AgentState {
     pub fn holds_runs(&self) -> bool {
         self.hold_runs
     }
+    /// Whether it joins where others invite it only once a person of its owner accepts.
+    #[must_use]
+    pub fn holds_invitations(&self) -> bool {
+        self.hold_invitations
+    }
     /// What it says of itself.
     #[must_use]
     pub fn profile(&self) -> &Profile {
@@ -186,6 +193,7 @@ impl AgentState {
                 self.policy = event.policy.unwrap_or(self.policy);
                 self.self_service = event.self_service.unwrap_or(self.self_service);
                 self.hold_runs = event.hold_runs.unwrap_or(self.hold_runs);
+                self.hold_invitations = event.hold_invitations.unwrap_or(self.hold_invitations);
                 if let Some(change) = event.attention() {
                     self.attention = change.after(self.attention, at);
                 }

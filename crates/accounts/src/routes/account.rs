@@ -224,13 +224,7 @@ async fn update(
     let body = body?;
     let known = named(&accounts, &principal, path).await?;
     let SetAccountAgent { inbound_policy: policy, profile, .. } = SetAccountAgent::read(&Fields::of(&body)?)?;
-    let change = AgentEdit::Configure(Settings {
-        policy,
-        self_service: None,
-        attention: None,
-        hold_runs: None,
-        profile,
-    });
+    let change = AgentEdit::Configure(Settings { policy, profile, ..Settings::default() });
     let known = edit(&accounts, principal, known.handle, change).await?;
     Ok(Json(OtherView::new(&known, accounts.is_online(&known.handle))))
 }

@@ -31,6 +31,7 @@ const BAD_CHANGES: &[&str] = &[
     "invalid_policy",
     "invalid_self_service",
     "invalid_hold_runs",
+    "invalid_hold_invitations",
     "invalid_attention",
 ];
 
@@ -78,7 +79,7 @@ where
                 "agent.update",
                 Method::PATCH,
                 ONE,
-                "Change an agent's policy, self_service, hold_runs or profile",
+                "Change an agent's policy, self_service, holds or profile",
             )
             .request::<AgentChanges>()
             .reply::<AgentView>()
@@ -227,10 +228,18 @@ async fn update(
 ) -> Result<Json<AgentView>, AccountRefusal> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let AgentChanges { policy, self_service, hold_runs, attention, attention_until, profile } =
-        AgentChanges::read(&Fields::of(&body)?)?;
+    let changes = AgentChanges::read(&Fields::of(&body)?)?;
+    let AgentChanges { policy, self_service, hold_runs, hold_invitations, .. } = changes;
+    let AgentChanges { attention, attention_until, profile, .. } = changes;
     let attention = attention.map(|level| AttentionChange { level, until: attention_until });
-    let change = AgentEdit::Configure(Settings { policy, self_service, hold_runs, attention, profile });
+    let change = AgentEdit::Configure(Settings {
+        policy,
+        self_service,
+        hold_runs,
+        hold_invitations,
+        attention,
+        profile,
+    });
     let known = edit(&accounts, principal, known.handle, change).await?;
     Ok(Json(AgentView::from(&known)))
 }

@@ -189,8 +189,7 @@ async fn update(
     }
     let OwnChanges { policy, attention, attention_until, profile } = changes?;
     let attention = attention.map(|level| AttentionChange { level, until: attention_until });
-    let change =
-        AgentEdit::Configure(Settings { policy, self_service: None, hold_runs: None, attention, profile });
+    let change = AgentEdit::Configure(Settings { policy, attention, profile, ..Settings::default() });
     let known = edit(&accounts, caller, change).await?;
     Ok(Json(seen(&accounts, &known)))
 }

@@ -27,6 +27,9 @@ pub struct Agent {
     /// Whether runs that others ask for wait for a person of its owner.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold_runs: bool,
+    /// Whether invitations of others to sessions wait for a person of its owner.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold_invitations: bool,
     /// When it was made.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
@@ -125,6 +128,9 @@ pub struct ChangeAgent {
     /// Whether runs that others ask for wait for a person of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_runs: Option<bool>,
+    /// Whether invitations of others to sessions wait for a person of its owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_invitations: Option<bool>,
     /// Its name for people; null, `Some(None)`, removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<Option<String>>,

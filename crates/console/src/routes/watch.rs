@@ -41,7 +41,7 @@ struct WatchQuery {
     /// Only events that belong to the trace of this id: 32 hexadecimal digits, in lower case. For owners and the operator: an
     /// agent gets no event by it.
     trace: Option<String>,
-    /// `true`: also the frames for the owner's agents that are still kept, and each one that comes. They are in no log, so they
+    /// `true`: also the frames for and from the owner's agents that are still kept, and each one that comes. They are in no log, so they
     /// have no `cursor`, and `id` repeats the place in the log. For owners.
     frames: Option<bool>,
     /// Events after this cursor; new events only when absent; `Last-Event-ID` overrides it.

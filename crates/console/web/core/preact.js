@@ -8,7 +8,6 @@ import htm from '../vendor/htm.js';
 
 export const h = /** @type {typeof import('preact').h} */ (preact.h);
 export const render = /** @type {typeof import('preact').render} */ (preact.render);
-export const Fragment = /** @type {any} */ (preact.Fragment);
 
 export const useEffect = /** @type {typeof import('preact/hooks').useEffect} */ (hooks.useEffect);
 export const useErrorBoundary = /** @type {typeof import('preact/hooks').useErrorBoundary} */ (hooks.useErrorBoundary);
@@ -21,8 +20,6 @@ export const signal = /** @type {typeof import('@preact/signals').signal} */ (si
 export const computed = /** @type {typeof import('@preact/signals').computed} */ (signals.computed);
 export const effect = /** @type {typeof import('@preact/signals').effect} */ (signals.effect);
 export const batch = /** @type {typeof import('@preact/signals').batch} */ (signals.batch);
-export const useSignal = /** @type {typeof import('@preact/signals').useSignal} */ (signals.useSignal);
-export const useComputed = /** @type {typeof import('@preact/signals').useComputed} */ (signals.useComputed);
 
 /** @type {(strings: TemplateStringsArray, ...values: any[]) => any} */
 export const html = htm.bind(preact.h);

@@ -23,7 +23,7 @@
  * @typedef {{id: string, state: string, topic?: string | null, participants: Participant[], created_at: number,
  *   ended_at?: number | null}} Session
  * @typedef {{handle: string, kind: string, tokens_issued: number, display_name: string, description: string | null, policy: 'allowlist' | 'open',
- *   allowlist: string[], visibility: string, self_service: boolean, hold_runs?: boolean, card_body: string | null, created_at: number}} Agent
+ *   allowlist: string[], visibility: string, self_service: boolean, hold_runs?: boolean, hold_invitations?: boolean, card_body: string | null, created_at: number}} Agent
  * @typedef {{name: string, purpose: string, handle: string, stopped?: boolean, instances?: number, operations?: any[],
  *   tools?: any[]}} Runner
  * @typedef {{thread_id: string, agent: string, created_at: string, updated_at: string, runs: string[], title?: string}} Thread

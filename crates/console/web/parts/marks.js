@@ -59,7 +59,7 @@ export const Ladder = ({ state, who = '', why = '' }) => {
 };
 
 /** @type {Record<string, string>} */
-const TIMEOUT_WORDS = { accept: 'then accepted', ignore: 'then ignored', none: 'nothing happens then' };
+const TIMEOUT_WORDS = { accept: 'then accepted', ignore: 'then ignored', decline: 'then declined', none: 'nothing happens then' };
 
 /** What is left until a deadline. @param {{from: number, until: number | null | undefined, then: string}} props */
 export const Deadline = ({ from, until, then }) => {

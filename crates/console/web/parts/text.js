@@ -48,6 +48,6 @@ export const Handle = ({ handle, plain = false }) => {
 /** Indented JSON, as text. @param {{value: any}} props */
 export const Json = ({ value }) => html`<pre class="code" tabindex="0"><code>${visible(JSON.stringify(value, null, 2) ?? '')}</code></pre>`;
 
-/** Lines of code, as text. @param {{text: string, label?: string}} props */
-export const Code = ({ text, label }) =>
-  html`<pre class="code" tabindex="0" aria-label=${label ?? 'Code'}><code>${visible(text.slice(0, SHOWN_MAX))}</code></pre>`;
+/** Lines of code, as text; what grows is shown from its end. @param {{text: string, label?: string, grows?: boolean}} props */
+export const Code = ({ text, label, grows = false }) =>
+  html`<pre class=${grows ? 'code grows' : 'code'} tabindex="0" aria-label=${label ?? 'Code'}><code>${visible(grows ? text.slice(-SHOWN_MAX) : text.slice(0, SHOWN_MAX))}</code></pre>`;

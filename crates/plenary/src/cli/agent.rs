@@ -8,7 +8,7 @@ use plenary_client::{
     Client, Reply,
     accounts::{Agent, AgentList, Allowlist, ChangeAgent, CreateAgent, CreatedAgent, Policy},
 };
-use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};
 
 use super::{
     context::Context,
@@ -62,6 +62,13 @@ pub(crate) enum Setting {
     /// Hold runs that agents and people of other owners ask an agent for, until a person of its owner releases them
     #[command(after_help = "Example:\n  plenary agent hold-runs @nick.assistant on")]
     HoldRuns {
+        /// The agent
+        handle: AgentHandle,
+        switch: Switch,
+    },
+    /// Hold invitations of agents and people of other owners to sessions, until a person of the agent's owner accepts them
+    #[command(after_help = "Example:\n  plenary agent hold-invitations @nick.assistant on")]
+    HoldInvitations {
         /// The agent
         handle: AgentHandle,
         switch: Switch,
@@ -185,7 +192,22 @@ pub(crate) enum Switch {
     Off,
 }
 
+impl Switch {
+    /// As a change says it.
+    fn is_on(&self) -> Option<bool> {
+        Some(matches!(self, Self::On))
+    }
+}
+
 impl Setting {
+    /// Whose agents it is about, where it says so.
+    fn owner(&self) -> Option<OwnerName> {
+        if let Self::Sessions(overseeing::Sessions { owner: Some(owner), .. }) = self {
+            return Some(owner.clone());
+        }
+        self.handle().map(AgentHandle::owner_name)
+    }
+
     fn handle(&self) -> Option<&AgentHandle> {
         match self {
             Self::List => None,
@@ -200,6 +222,7 @@ impl Setting {
             | Self::Policy { handle, .. }
             | Self::SelfService { handle, .. }
             | Self::HoldRuns { handle, .. }
+            | Self::HoldInvitations { handle, .. }
             | Self::Allow { handle, .. }
             | Self::Disallow { handle, .. }
             | Self::Block(Pair { handle, .. })
@@ -221,11 +244,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 }
 
 async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
-    let owner = if let Setting::Sessions(overseeing::Sessions { owner: Some(owner), .. }) = &setting {
-        Some(owner.clone())
-    } else {
-        setting.handle().map(AgentHandle::owner_name)
-    };
+    let owner = setting.owner();
     let client = context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))?;
     let out = context.out;
     match setting {
@@ -247,16 +266,20 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         Setting::Inbox(args) => overseeing::inbox(context, &client, args).await,
         Setting::Edit(args) => edit(context, &client, args).await,
         Setting::Policy { handle, policy } => {
-            change(context, &client, &handle, ChangeAgent { policy: Some(policy), ..ChangeAgent::default() })
-                .await
+            let settings = ChangeAgent { policy: Some(policy), ..ChangeAgent::default() };
+            change(context, &client, &handle, settings).await
         }
         Setting::SelfService { handle, switch } => {
-            let self_service = Some(matches!(switch, Switch::On));
-            change(context, &client, &handle, ChangeAgent { self_service, ..ChangeAgent::default() }).await
+            let settings = ChangeAgent { self_service: switch.is_on(), ..ChangeAgent::default() };
+            change(context, &client, &handle, settings).await
         }
         Setting::HoldRuns { handle, switch } => {
-            let hold_runs = Some(matches!(switch, Switch::On));
-            change(context, &client, &handle, ChangeAgent { hold_runs, ..ChangeAgent::default() }).await
+            let settings = ChangeAgent { hold_runs: switch.is_on(), ..ChangeAgent::default() };
+            change(context, &client, &handle, settings).await
+        }
+        Setting::HoldInvitations { handle, switch } => {
+            let settings = ChangeAgent { hold_invitations: switch.is_on(), ..ChangeAgent::default() };
+            change(context, &client, &handle, settings).await
         }
         Setting::Allow { handle, entries } => {
             let reply = client.allow(&handle, &entries).await?;
@@ -283,12 +306,14 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             let reply = client.start_agent(handle.as_str()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
         }
-        Setting::Dismiss(AgentArgument { handle }) => {
-            let reply = client.dismiss_agent(handle.as_str()).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("{handle} is no longer run by this server"))?))
-        }
+        Setting::Dismiss(AgentArgument { handle }) => dismiss(context, &client, &handle).await,
         Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
     }
+}
+
+async fn dismiss(context: &Context, client: &Client, handle: &AgentHandle) -> Result<(), Failure> {
+    let reply = client.dismiss_agent(handle.as_str()).await?;
+    context.answer(&reply, |_| Ok(context.out.line(&format!("{handle} is no longer run by this server"))?))
 }
 
 async fn list(context: &Context, client: &Client) -> Result<(), Failure> {

@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
-use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, TimestampMs, asking::who_asks, form::Form};
+use plenary_kernel::{
+    AgentHandle, AskId, OwnerName, RuleId, TimestampMs,
+    asking::{effects, who_asks},
+    form::Form,
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -445,8 +449,9 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
         text(&request["kind"]),
         text(&request["state"])
     ))?;
+    let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
     let asks = who_asks(
-        &text(&request["kind"]),
+        (&kind, room),
         &text(&request["from"]),
         request["on_behalf_of"].as_str().map(clean).as_deref(),
         request["action"]["name"].as_str().map(clean).as_deref(),
@@ -482,6 +487,9 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
     if let Some(at) = request["deadline_at"].as_u64() {
         let then = text(&request["on_timeout"]);
         out.line(&format!("deadline {}, then {then}", utc(TimestampMs(at))))?;
+    }
+    if let Some([accepted, ignored]) = effects(&kind, room) {
+        out.line(&format!("accept: {accepted}; ignore: {ignored}"))?;
     }
     if request["answer"].is_object() {
         let answer = &request["answer"];

@@ -32,6 +32,9 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
     if agent.hold_runs {
         out.line("runs          of others are held until a person of its owner releases them")?;
     }
+    if agent.hold_invitations {
+        out.line("invitations   of others are held until a person of its owner accepts them")?;
+    }
     for (name, said) in [
         ("name        ", &agent.display_name),
         ("description ", &agent.description),

@@ -114,6 +114,7 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("agent.update", "policy", "`agent policy`, which stands beside it"),
     ("*", "Idempotency-Key", "the command makes one where it repeats a request"),
     ("agent.update", "hold_runs", "`agent hold-runs`, which stands beside it"),
+    ("agent.update", "hold_invitations", "`agent hold-invitations`, which stands beside it"),
     ("agent.update", "self_service", "`agent add --self-service` decides it"),
     ("connect", "events", "the command reads the form that has both"),
     ("contact.list", "agent", "it is the agent that speaks"),

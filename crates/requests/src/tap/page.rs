@@ -3,7 +3,12 @@
 
 use std::fmt::Write as _;
 
-use plenary_kernel::{TimestampMs, asking::who_asks, rfc3339::Utc, text::is_hidden};
+use plenary_kernel::{
+    TimestampMs,
+    asking::{effects, ignoring, who_asks},
+    rfc3339::Utc,
+    text::is_hidden,
+};
 use serde_json::Value;
 
 use super::fields::Changes;
@@ -20,11 +25,14 @@ pub(crate) enum Page<'a> {
 }
 
 const STYLE: &str = "body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:1.5rem auto;padding:0 1rem;\
-color:#1a1c1e;background:#fbfbfa}h1{font-size:1.25rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;\
-background:#f0f0ee;padding:.75rem;border-radius:6px}button{font:inherit;padding:.7rem 1.2rem;margin:.3rem .3rem .3rem 0;\
-border-radius:6px;border:1px solid #888}textarea,input,select{font:inherit}textarea,input[type=text],input[type=number]\
-{width:100%;box-sizing:border-box}@media(prefers-color-scheme:dark){body{color:#e8e8e6;background:#17181a}\
-pre{background:#232528}}";
+color:#1c1b19;background:#f4f1ea}h1{font-size:1.25rem;line-height:1.3}pre{white-space:pre-wrap;\
+overflow-wrap:anywhere;background:#e9e6de;padding:.75rem;border-radius:4px}button{font:inherit;color:inherit;\
+background:#fff;padding:.7rem 1.4rem;margin:.3rem .3rem .3rem 0;border-radius:4px;border:1px solid #8a877f}\
+button[value=accept]{color:#fff;background:#1c1b19;border-color:#1c1b19}textarea,input,select{font:inherit;\
+color:inherit;background:#fff;border:1px solid #8a877f;border-radius:4px;padding:.4rem}textarea,input[type=text],\
+input[type=number]{width:100%;box-sizing:border-box}@media(prefers-color-scheme:dark){body{color:#e8e6df;\
+background:#141412}pre{background:#232220}button,textarea,input,select{background:#232220;border-color:#77746c}\
+button[value=accept]{color:#141412;background:#ecebe3;border-color:#ecebe3}}";
 
 /// The page as HTML.
 pub(crate) fn page(page: &Page<'_>) -> String {
@@ -48,7 +56,8 @@ pub(crate) fn page(page: &Page<'_>) -> String {
 fn request(html: &mut String, view: &RequestView) {
     let other = view.on_behalf_of.as_ref().map(|other| other.as_str());
     let action = view.action.as_ref().map(|action| action.name.as_str());
-    let asks = who_asks(view.kind.as_str(), view.from.as_str(), other, action);
+    let about = (view.kind.as_str(), room(view));
+    let asks = who_asks(about, view.from.as_str(), other, action);
     let _ = write!(html, "<h1>{}</h1><p>{}", escaped(&view.title), escaped(&asks));
     if let Some(directory) = &view.directory {
         let _ = write!(html, " in {}", escaped(directory));
@@ -69,6 +78,9 @@ fn request(html: &mut String, view: &RequestView) {
     }
     match view.state {
         Phase::Open | Phase::Snoozed => {
+            if let Some([accepted, ignored]) = effects(view.kind.as_str(), room(view)) {
+                let _ = write!(html, "<p>Accept: {accepted}. {}: {ignored}.</p>", no(view));
+            }
             let _ = write!(html, "<p>{}</p>", escaped(&deadline(view)));
             form(html, view);
         }
@@ -87,15 +99,31 @@ fn pretty(html: &mut String, value: &Value) {
     let _ = write!(html, "<pre>{}</pre>", escaped(&text));
 }
 
+fn room(view: &RequestView) -> Option<&str> {
+    view.source.as_ref().map(|source| source.room.as_str())
+}
+
+/// What the button says that ignores.
+fn no(view: &RequestView) -> &'static str {
+    ignoring(view.kind.as_str(), room(view), view.form.is_some())
+}
+
+/// A time for people: without a script the page does not know where they are.
+fn minute(at: u64) -> String {
+    let text = Utc(TimestampMs(at)).to_string().replace('T', " ");
+    format!("{} UTC", text.get(..16).unwrap_or(&text))
+}
+
 /// Until when it waits, and what happens then.
 fn deadline(view: &RequestView) -> String {
     let Some(at) = view.deadline_at else { return "It waits until somebody answers.".to_owned() };
     let then = match view.on_timeout {
         OnTimeout::Accept => "it counts as accepted",
+        OnTimeout::Ignore if no(view) == "Decline" => "it counts as declined",
         OnTimeout::Ignore => "it counts as ignored",
         OnTimeout::None => "it has no answer",
     };
-    format!("It waits until {}; then {then}.", Utc(TimestampMs(at)))
+    format!("It waits until {}; then {then}.", minute(at))
 }
 
 /// How it was answered, and who did.
@@ -106,7 +134,7 @@ fn outcome(html: &mut String, answer: &AnswerView) {
         "deadline" => "By the deadline".to_owned(),
         person => format!("By {}", escaped(person)),
     };
-    let (how, at) = (answer.answer.as_str(), Utc(TimestampMs(answer.at)));
+    let (how, at) = (answer.answer.as_str(), minute(answer.at));
     let _ = write!(html, "<p><b>Answered: {how}.</b> {who}, {at}.</p>");
     if let Some(args) = &answer.args {
         pretty(html, &Value::Object(args.clone()));
@@ -117,8 +145,7 @@ fn outcome(html: &mut String, answer: &AnswerView) {
 }
 
 fn form(html: &mut String, view: &RequestView) {
-    let no = if view.form.is_some() { "Decline" } else { "Ignore" };
-    let plain = [(view.allow.accept, "accept", "Accept"), (view.allow.ignore, "ignore", no)];
+    let plain = [(view.allow.accept, "accept", "Accept"), (view.allow.ignore, "ignore", no(view))];
     html.push_str("<form method=post>");
     for (_, answer, says) in plain.into_iter().filter(|(may, ..)| *may) {
         let _ = write!(html, "<button name=answer value={answer}>{says}</button>");

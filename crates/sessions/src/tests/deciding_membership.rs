@@ -124,6 +124,7 @@ fn past_its_participants_a_session_takes_nobody_new_and_still_takes_former_ones_
             by: handle("ann"),
             inline: false,
             offered: false,
+            held: false,
             settles: None,
         };
         scene.state.evolve(scene.head().next(), TimestampMs(1), &SessionEvent::AgentInvited(invited));

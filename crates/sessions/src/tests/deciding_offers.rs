@@ -10,16 +10,17 @@ use serde_json::json;
 
 use super::scene::{session, stamp, table};
 use crate::{
-    command::{Caller, CreateBody, CreateSession, InviteAgents, JoinSession},
-    decide::{self, People},
+    command::{Caller, CreateBody, CreateSession, InviteAgents, JoinSession, LeaveSession, SettleInvitation},
+    decide::{self, People, Rejection},
     event::SessionEvent,
     room::{BY_AGENT, OFFERED, OFFERED_BY, SessionRoom},
-    state::SessionState,
+    state::{SessionState, Standing},
 };
 
 fn known(handle: &str, lists: &[&str]) -> KnownAgent {
     let state = json!({
         "created_at": 1, "deleted": false, "policy": "open", "allowlist": lists, "blocks": {}, "self_service": false,
+        "hold_invitations": handle == HOLDING,
         "profile": {"visibility": "private"},
         "token": TokenDigest::of(handle),
     });
@@ -40,11 +41,13 @@ struct Story {
 }
 
 const LISTED: &str = "@y.friend";
+/// Lists everybody of `x`, and people decide about its invitations.
+const HOLDING: &str = "@y.held";
 
 impl Story {
     fn people(handle: &str) -> People {
-        let everyone = ["@x.ann", "@z.cid", "@y.bob", "@y.cat", LISTED];
-        let of = |who: &str| known(who, if who == LISTED { &["@x.*"] } else { &[] });
+        let everyone = ["@x.ann", "@z.cid", "@y.bob", "@y.cat", LISTED, HOLDING];
+        let of = |who: &str| known(who, if who == LISTED || who == HOLDING { &["@x.*"] } else { &[] });
         let others = everyone.into_iter().filter(|other| *other != handle);
         let others = others.map(|other| (other.parse::<AgentHandle>().unwrap(), of(other))).collect();
         People { caller: of(handle), others, crowded: BTreeSet::new(), files: BTreeMap::new() }
@@ -145,4 +148,39 @@ fn past_the_limit_an_owner_offers_nothing_more() {
             "ann invites bob => invited bob",
         ),
     ]);
+}
+
+#[test]
+fn an_invitation_that_is_held_waits_for_a_person() {
+    let mut story = Story::created(&[HOLDING]);
+    let who: AgentHandle = HOLDING.parse().unwrap();
+    let joins = |story: &Story| {
+        decide::join(&story.state, &JoinSession(caller(HOLDING)), &Story::people(HOLDING), &stamp(3))
+    };
+    assert_eq!(joins(&story).map(|decision| decision.events), Err(Rejection::InvitationHeld));
+    let at = story.state.participant(&who).unwrap().held.unwrap();
+    let settled = |story: &Story, at, accepted| {
+        let command = SettleInvitation { agent: HOLDING.parse().unwrap(), at, accepted };
+        decide::settle(&story.state, &command, &stamp(4)).events
+    };
+    assert_eq!(settled(&story, Version(at.0 + 1), true), [], "of another invitation");
+    let declined = settled(&story, at, false);
+    assert!(matches!(&declined[..], [SessionEvent::AgentLeft(left)] if left.held && left.agent == who));
+    story.add(declined);
+    assert_eq!(settled(&story, at, true), [], "it is decided");
+    story.invites("@x.ann", HOLDING);
+    let at = story.state.participant(&who).unwrap().held.expect("held again");
+    let accepted = settled(&story, at, true);
+    assert!(matches!(&accepted[..], [SessionEvent::AgentJoined(joined)] if joined.released));
+    story.add(accepted);
+    assert_eq!(story.state.participant(&who).unwrap().standing, Standing::Joined);
+    // Who was let in once comes back by itself, and those of its own owner need nobody.
+    let leaves = LeaveSession(caller(HOLDING));
+    story.add(decide::leave(&story.state, &leaves, &Story::people(HOLDING), &stamp(5)).unwrap().events);
+    story.invites("@x.ann", HOLDING);
+    assert!(joins(&story).is_ok());
+    let mut own = Story::created(&["@y.bob"]);
+    own.joins("@y.bob");
+    own.invites("@y.bob", HOLDING);
+    assert!(joins(&own).is_ok());
 }

@@ -78,13 +78,14 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
         return Some(SessionEvent::SessionEnded(SessionEnded { id, by: None, joined: handles(&words[2..]) }));
     }
     let (agent, rest) = (handle(words[0]), &words[1..]);
-    let moved = || AgentMoved { id: String::new(), agent: agent.clone(), settles: None };
+    let moved = || AgentMoved { id: String::new(), agent: agent.clone(), released: false, settles: None };
     let left = |reason, forced| {
         SessionEvent::AgentLeft(AgentLeft {
             id: String::new(),
             agent: agent.clone(),
             reason,
             forced,
+            held: false,
             settles: None,
         })
     };
@@ -107,6 +108,7 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
             by: agent,
             inline: *inline == ["inline"],
             offered: false,
+            held: false,
             settles: None,
         }),
         ["joins"] => SessionEvent::AgentJoined(moved()),

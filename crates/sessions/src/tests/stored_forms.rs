@@ -66,7 +66,7 @@ fn traced(members: &'static str) -> (SessionEvent, &'static str, String, &'stati
 fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let (ann, bob) = (handle("ann"), handle("bob"));
     let agent = || format!(r#"{{"id":"{ID}","agent":"@o.bob"}}"#);
-    let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), settles: None };
+    let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), released: false, settles: None };
     let created = |topic: Option<&str>| {
         SessionEvent::SessionCreated(SessionCreated { creator: ann.clone(), topic: topic.map(str::to_owned) })
     };
@@ -77,6 +77,7 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             by: ann.clone(),
             inline,
             offered: false,
+            held: false,
             settles: None,
         })
     };
@@ -86,6 +87,7 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             agent: bob.clone(),
             reason,
             forced,
+            held: false,
             settles: None,
         })
     };
@@ -131,7 +133,7 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
 fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let (ann, bob) = (handle("ann"), handle("bob"));
     let owner = || Some("x".to_owned());
-    let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), settles: None };
+    let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), released: false, settles: None };
     let offered = |settles| {
         SessionEvent::AgentInvited(AgentInvited {
             id: ID.into(),
@@ -139,6 +141,7 @@ fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             by: ann.clone(),
             inline: false,
             offered: true,
+            held: false,
             settles,
         })
     };
@@ -147,6 +150,7 @@ fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
         agent: bob.clone(),
         reason: LeftReason::Left,
         forced: true,
+        held: false,
         settles: owner(),
     };
     let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
@@ -169,8 +173,45 @@ fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     ]
 }
 
+/// What waits for a person, and how it ends.
+fn holds() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
+    let bob = || handle("bob");
+    let invited = AgentInvited {
+        id: ID.into(),
+        invitee: bob(),
+        by: handle("ann"),
+        inline: false,
+        offered: false,
+        held: true,
+        settles: None,
+    };
+    let joined = AgentMoved { id: ID.into(), agent: bob(), released: true, settles: None };
+    let (reason, forced) = (LeftReason::Left, false);
+    let left = AgentLeft { id: ID.into(), agent: bob(), reason, forced, held: true, settles: None };
+    vec![
+        (
+            SessionEvent::AgentInvited(invited),
+            "AgentInvited",
+            format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann","held":true}}"#),
+            "",
+        ),
+        (
+            SessionEvent::AgentJoined(joined),
+            "AgentJoined",
+            format!(r#"{{"id":"{ID}","agent":"@o.bob","released":true}}"#),
+            "",
+        ),
+        (
+            SessionEvent::AgentLeft(left),
+            "AgentLeft",
+            format!(r#"{{"id":"{ID}","agent":"@o.bob","reason":"left","held":true}}"#),
+            "",
+        ),
+    ]
+}
+
 fn forms() -> impl Iterator<Item = (SessionEvent, &'static str, String, &'static str)> {
-    messages().into_iter().chain([traced("")]).chain(others()).chain(offers())
+    messages().into_iter().chain([traced("")]).chain(others()).chain(offers()).chain(holds())
 }
 
 #[test]

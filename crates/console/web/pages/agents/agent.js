@@ -67,6 +67,13 @@ function Hosts({ handle }) {
   </section>`;
 }
 
+/** @type {['self_service' | 'hold_runs' | 'hold_invitations', string][]} */
+const SWITCHES = [
+  ['self_service', 'It may change its own policy and profile'],
+  ['hold_runs', 'Runs that others ask for wait until a person accepts them'],
+  ['hold_invitations', 'Invitations of others wait until a person accepts them'],
+];
+
 /** @param {{agent: import('../../core/types.js').Agent}} props */
 function Dangerous({ agent }) {
   const [asking, ask] = useState('');
@@ -92,8 +99,7 @@ function Dangerous({ agent }) {
       sayFailure(error);
     }
   };
-  return html`<p><label><input type="checkbox" checked=${agent.self_service} disabled=${!mayWrite()} onChange=${() => set({ self_service: !agent.self_service })} />${' '}It may change its own policy and profile</label></p>
-    <p><label><input type="checkbox" checked=${agent.hold_runs ?? false} disabled=${!mayWrite()} onChange=${() => set({ hold_runs: !agent.hold_runs })} />${' '}Runs that others ask for wait until a person accepts them</label></p>
+  return html`${SWITCHES.map(([name, says]) => html`<p><label><input type="checkbox" checked=${agent[name] ?? false} disabled=${!mayWrite()} onChange=${() => set({ [name]: !agent[name] })} />${' '}${says}</label></p>`)}
     <p class="acts"><button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button><button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button></p>
     ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
       <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>

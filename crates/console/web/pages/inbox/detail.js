@@ -11,7 +11,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, NO_DEADLINE, TIMEOUT, parties } from './kinds.js';
+import { KINDS, NO_DEADLINE, TIMEOUT, effectsOf, ignoring, parties, thenOf } from './kinds.js';
 import { Later } from './later.js';
 import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
@@ -41,13 +41,15 @@ export function Detail({ one, advance }) {
     answer(one, said).then((taken) => taken || refine({ id: one.request_id }));
     advance();
   };
+  const effects = effectsOf(one);
+  const no = ignoring(one);
   const act = (/** @type {'accept' | 'ignore'} */ type) => () => may && allow[type] && give({ type, rule: type === 'accept' ? rule : undefined });
   const show = (/** @type {'edit' | 'respond'} */ name) => () => may && allow[name] && setForm(name);
   useKeys('Request', [
     { keys: 'a', says: 'Accept', run: act('accept') },
     { keys: 'e', says: one.form ? 'Fill in' : asks ? 'Answer' : 'Edit, then accept', run: show('edit') },
     { keys: 'r', says: 'Respond in words', run: show('respond') },
-    { keys: 'i', says: 'Ignore', run: act('ignore') },
+    { keys: 'i', says: no, run: act('ignore') },
     { keys: 'z', says: 'Snooze for an hour', run: () => may && document.getElementById('later')?.click() },
     { keys: 'w', says: 'Always, for seven days', run: () => may && one.action && setAlways(!always) },
     { keys: 'Escape', says: 'Close the form', run: () => (form ? setForm('') : refine({ id: '' })), hidden: true },
@@ -55,10 +57,11 @@ export function Detail({ one, advance }) {
   return html`<article class="request" aria-labelledby="request-title">
     <div class="request-scroll" tabindex="0" role="region" aria-label="What is asked">
       <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All requests</button></p>
-      <p class="request-kind"><span class="kind">${KINDS[one.kind] ?? one.kind}</span> <${Age} at=${one.created_at} suffix=" ago" /> ${waits ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : null}</p>
+      <p class="request-kind"><span class="kind">${KINDS[one.kind] ?? one.kind}</span> <${Age} at=${one.created_at} suffix=" ago" /> ${waits ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : null}</p>
       <h2 id="request-title"><${Text} text=${one.title} /></h2>
       <${Facts} one=${one} />
       <${Preview} one=${one} />
+      ${waits && effects ? html`<dl class="facts effects"><div><dt>Accept</dt><dd>${effects[0]}</dd></div><div><dt>${no}</dt><dd>${effects[1]}</dd></div></dl>` : null}
       ${waits ? null : html`<${Decided} one=${one} />`}
     </div>
     ${waits ? html`<footer class="answer">
@@ -70,11 +73,11 @@ export function Detail({ one, advance }) {
         ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
         ${allow.edit ? html`<button class=${one.form && form !== 'edit' ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : asks ? 'Answer' : 'Edit'} <kbd>e</kbd></button>` : null}
         ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} aria-expanded=${form === 'respond' ? 'true' : 'false'} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
-        ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${one.form ? 'Decline' : 'Ignore'} <kbd>i</kbd></button>` : null}
+        ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${no} <kbd>i</kbd></button>` : null}
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>
       <p class="answer-note">
-        <span>${one.deadline_at ? TIMEOUT[one.on_timeout] ?? '' : NO_DEADLINE}</span>
+        <span>${one.deadline_at ? TIMEOUT[thenOf(one)] ?? '' : NO_DEADLINE}</span>
         ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}
         <label><input type="checkbox" checked=${answersWait.value} disabled=${!may} onChange=${() => (answersWait.value = !answersWait.value)} /> Wait ${UNDO_S} s before a single answer takes effect</label>
       </p>
@@ -88,7 +91,7 @@ const Facts = ({ one }) => html`<dl class="facts">
   ${one.to ? html`<div><dt>Given to</dt><dd><${Handle} handle=${one.to} /></dd></div>` : null}
   ${one.action && one.kind !== 'run_input' ? html`<div><dt>Tool</dt><dd><code><${Text} text=${one.action.name} /></code></dd></div>` : null}
   ${one.directory ? html`<div><dt>In</dt><dd><code><${Text} text=${one.directory} /></code></dd></div>` : null}
-  ${one.source ? html`<div><dt>From</dt><dd>${sourceHref(one.source) ? html`<a href=${sourceHref(one.source)}>${one.source.room} <code><${Text} text=${one.source.id} /></code></a>` : html`${one.source.room} <code><${Text} text=${one.source.id} /></code>`}</dd></div>` : null}
+  ${one.source ? html`<div><dt>From</dt><dd title=${one.source.id}><a href=${sourceHref(one.source)}>${one.source.room} <code><${Text} text=${one.source.id.split('/').pop()} /></code></a></dd></div>` : null}
 </dl>`;
 
 /** @param {{one: PersonRequest}} props */

@@ -11,11 +11,13 @@ export const KINDS = {
  * Who has to do with it, in the words of its kind; the one who asks is first.
  * @param {import('../../core/types.js').PersonRequest} one @returns {[string, string][]} a label and a name
  */
-export const parties = ({ kind, from, on_behalf_of: behalf, action }) => {
+export const parties = ({ kind, from, on_behalf_of: behalf, action, source }) => {
   if (kind === 'run_input' && action) return [['Asks', action.name], ['On behalf of', behalf ?? from]];
   // These are requests of one's own agent, of which somebody else wants something.
   if (kind === 'contact' && behalf) return [['Asks', behalf], ['To write to', from]];
   if (kind === 'invitation' && behalf) return [['Asks', behalf], ['To take part', from]];
+  if (kind === 'hold' && behalf && source?.room === 'runs') return [['Asks', behalf], ['For a run of', from]];
+  if (kind === 'hold' && behalf && source?.room === 'sessions') return [['Asks', behalf], ['To take part', from]];
   return behalf && behalf !== from ? [['Asks', from], ['On behalf of', behalf]] : [['Asks', from]];
 };
 
@@ -31,10 +33,30 @@ export const gist = (one) => {
   return '';
 };
 
+const joins = 'The agent joins the conversation.';
+/** What the server does when it is accepted, and when it is ignored. @type {Record<string, [string, string]>} */
+const EFFECTS = {
+  'contact accounts': ['Each allows the other.', 'The request is declined.'],
+  'invitation sessions': [joins, 'The agent may still join.'],
+  'hold sessions': [joins, 'The invitation is declined.'],
+  'hold runs': ['The run begins.', 'The run is canceled.'],
+  'review context': ['The package is complete.', 'It goes on waiting.'],
+};
+
+/** @param {import('../../core/types.js').PersonRequest} one */
+export const effectsOf = ({ kind, source }) => EFFECTS[`${kind} ${source?.room}`];
+
+/** What the button says that ignores. @param {import('../../core/types.js').PersonRequest} one */
+export const ignoring = (one) => (one.form || (effectsOf(one) && /contact|hold/.test(one.kind)) ? 'Decline' : 'Ignore');
+
+/** What happens at the deadline. @param {import('../../core/types.js').PersonRequest} one */
+export const thenOf = (one) => (one.on_timeout === 'ignore' && ignoring(one) === 'Decline' ? 'decline' : one.on_timeout);
+
 /** What happens when nobody answers. @type {Record<string, string>} */
 export const TIMEOUT = {
   accept: 'If nobody answers in time, it is accepted.',
   ignore: 'If nobody answers in time, it is ignored.',
+  decline: 'If nobody answers in time, it is declined.',
   none: 'If nobody answers in time, it gets no answer.',
 };
 export const NO_DEADLINE = 'It waits until somebody answers.';

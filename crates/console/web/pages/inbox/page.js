@@ -10,7 +10,7 @@ import { List } from '../../parts/list.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Detail } from './detail.js';
-import { KINDS, askerOf } from './kinds.js';
+import { KINDS, askerOf, thenOf } from './kinds.js';
 import { allOpen, answerAll, answered, failure, find, isMine, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
 import { Rules } from './rules.js';
 
@@ -121,5 +121,5 @@ function Filters({ params, all }) {
 const Row = ({ one, picked }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
   <p class="row-top"><span class="kind">${KINDS[one.kind] ?? one.kind}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
   <p class="row-title"><${Text} text=${one.title} /></p>
-  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
+  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
 </div>`;

@@ -7,7 +7,7 @@ import { href } from '../../core/route.js';
 import { Age, Deadline } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { answer } from '../inbox/requests.js';
-import { KINDS, askerOf, gist } from '../inbox/kinds.js';
+import { KINDS, askerOf, gist, ignoring, thenOf } from '../inbox/kinds.js';
 
 const SHOWN_MAX = 8;
 
@@ -31,11 +31,11 @@ function Row({ one, chosen, choose }) {
     <div class="lane-what">
       <p class="lane-title"><a href=${href('inbox', one.request_id)}><${Text} text=${one.title} /></a></p>
       ${said ? html`<p class="lane-gist"><code><${Text} text=${said} /></code></p>` : null}
-      <p class="lane-meta"><${Handle} handle=${askerOf(one)} /> <${Age} at=${one.created_at} suffix=" ago" /> <${Deadline} from=${one.created_at} until=${one.deadline_at} then=${one.on_timeout} /></p>
+      <p class="lane-meta"><${Handle} handle=${askerOf(one)} /> <${Age} at=${one.created_at} suffix=" ago" /> <${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} /></p>
     </div>
     <div class="lane-acts">
       ${one.allow.accept ? html`<button class="primary" disabled=${!may} onClick=${() => answer(one, { type: 'accept' })}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : html`<a class="button primary" href=${href('inbox', one.request_id)}>Answer${chosen ? html` <kbd>r</kbd>` : null}</a>`}
-      ${one.allow.ignore ? html`<button disabled=${!may} onClick=${() => answer(one, { type: 'ignore' })}>Ignore${chosen ? html` <kbd>i</kbd>` : null}</button>` : null}
+      ${one.allow.ignore ? html`<button disabled=${!may} onClick=${() => answer(one, { type: 'ignore' })}>${ignoring(one)}${chosen ? html` <kbd>i</kbd>` : null}</button>` : null}
     </div>
   </li>`;
 }

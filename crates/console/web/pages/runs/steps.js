@@ -44,7 +44,7 @@ export function Step({ step: { event, result, more } }) {
         ${out === undefined ? null : typeof out === 'string' ? html`<${Code} text=${out} label="Result" />` : html`<${Json} value=${out} />`}
       </details></li>`;
     }
-    case 'ToolTextOutput': return html`<li class="step output" style=${inset}><${Code} text=${[event, ...(more ?? [])].map(said).join('\n')} label="Output" /></li>`;
+    case 'ToolTextOutput': return html`<li class="step output" style=${inset}><${Code} text=${[event, ...(more ?? [])].map(said).join('\n')} label="Output" grows /></li>`;
     case 'ToolResult': return html`<li class="step output" style=${inset}><code><${Text} text=${said(event)} /></code></li>`;
     case 'ToolError': return html`<li class="step bad" style=${inset}><p><${Mark} state="failed" /> a tool failed</p><${Code} text=${String(said(event) ?? '')} label="Error" /></li>`;
     case 'ArtifactGenerated': return html`<li class="step file" style=${inset}><b><${Text} text=${event.name ?? event.artifact_id} /></b><span class="aside"><${Text} text=${event.mime_type} /> ${event.artifact?.octets ?? event.artifact?.bytes ? `${(event.artifact.octets ?? event.artifact.bytes).toLocaleString('en')} bytes` : ''}</span>

@@ -119,6 +119,6 @@ function Seek({ from, around }) {
 const Row = ({ event, line }) => html`<div class="event-row">
   <span class="num aside">${position(event.cursor) || ''}</span><${TraceMark} id=${event.trace_id} line=${line} /><time class="num">${timeOfDay(event.at)}</time>
   <span class="event-kind"><i class=${`swatch r-${event.room}`} aria-hidden="true"></i><${Text} text=${event.kind} /></span>
-  <${Handle} handle=${event.agents?.[0]} plain />
-  <span class="event-about"><${Text} text=${event.data?.title ?? event.data?.topic ?? event.data?.text ?? event.stream} /></span>
+  <span class="event-who"><${Handle} handle=${event.agents?.[0]} plain /></span>
+  <span class="event-about"><${Text} text=${event.data?.title ?? event.data?.text ?? event.data?.topic ?? event.stream} /></span>
 </div>`;

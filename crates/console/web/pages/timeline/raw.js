@@ -44,7 +44,7 @@ const ofLog = ({ cursor, room }) => `curl -sN ${quoted(`${location.origin}/watch
 /** A frame from what is still kept, which the stream begins with. @param {import('../../core/types.js').WatchEvent} event */
 const ofKept = ({ data }) => `curl -sN ${quoted(`${location.origin}/watch?frames=true&kinds=frame`)} ${BEARER} | grep -m 1 ${quoted(`"frame_id":${JSON.stringify(data.frame_id)}`)}`;
 
-export const FRAMES_NOTE = 'Frames are in no log: the server keeps them for five minutes at most. The page shows those for your agents that came since then, and keeps them while it is open.';
+export const FRAMES_NOTE = 'Frames are in no log: the server keeps them for five minutes at most. The page shows those for and from your agents that came since then, and keeps them while it is open.';
 
 /** @param {{title: string, call: string, children?: any}} props */
 const Call = ({ title, call, children }) => html`<div class="call"><h3>${title}</h3><pre class="code" tabindex="0" aria-label=${title}><code>${call}</code></pre>

@@ -1,7 +1,11 @@
 //! Draws the page. Text of agents is plain text: control characters are shown, never sent to the terminal.
 //! Must not know: the source of requests.
 
-use plenary_kernel::{TimestampMs, asking::who_asks, form::Form};
+use plenary_kernel::{
+    TimestampMs,
+    asking::{effects, who_asks},
+    form::Form,
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -75,8 +79,9 @@ fn draw_list(frame: &mut Frame<'_>, model: &Model, now: TimestampMs, area: Rect)
 fn lines(request: &Value) -> Vec<Line<'static>> {
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let mut lines = vec![Line::styled(text(&request["title"]), bold)];
+    let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
     let mut asks = who_asks(
-        &text(&request["kind"]),
+        (&kind, room),
         &text(&request["from"]),
         request["on_behalf_of"].as_str().map(clean).as_deref(),
         request["action"]["name"].as_str().map(clean).as_deref(),
@@ -87,6 +92,9 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
     lines.push(Line::raw(asks));
     if request["to"].is_string() {
         lines.push(Line::raw(format!("Given to {}", text(&request["to"]))));
+    }
+    if let Some([accepted, ignored]) = effects(&kind, room) {
+        lines.push(Line::raw(format!("Accept: {accepted}. Ignore: {ignored}.")));
     }
     if request["action"].is_object() {
         lines.push(Line::raw(""));

@@ -88,3 +88,44 @@ async fn frames_are_told_to_nobody_else() {
     }
     mine.get("/watch?frames=perhaps").await.refused(400, "invalid_query");
 }
+
+/// What an agent sends to another owner is told to both: to whom it is for, and to its own people, once.
+#[tokio::test]
+async fn an_owner_gets_the_frames_that_its_agents_send_to_others() {
+    let server = Server::start().await;
+    let (nick, acme) = (server.owner("nick").await, server.owner("acme").await);
+    let third = server.owner("mia").await;
+    let one = server.agent("@nick.one").await;
+    let _bot = server.agent("@acme.bot").await;
+    let kim = server.agent("@mia.kim").await;
+    let before = advisory(&one, "~acme", "before anybody looks");
+    one.post("/frames", before.clone()).await.ok(200);
+    let mut of_nick = sign_in(&server, &nick, json!({})).await.watch("?frames=true&kinds=frame").await;
+    let mut of_acme = sign_in(&server, &acme, json!({})).await.watch("?frames=true&kinds=frame").await;
+    let mut of_mia = sign_in(&server, &third, json!({})).await.watch("?frames=true&kinds=frame").await;
+    let live = advisory(&one, "~acme", "while they look");
+    for stream in [&mut of_nick, &mut of_acme] {
+        assert_eq!(next(stream).await.frame["data"]["frame_id"], id_of(&before));
+    }
+    one.post("/frames", live.clone()).await.ok(200);
+    let own = advisory(&one, "~nick", "among us");
+    one.post("/frames", own.clone()).await.ok(200);
+    let sent = next(&mut of_nick).await.frame;
+    assert_eq!(
+        [
+            &sent["stream"],
+            &sent["agents"],
+            &sent["data"]["frame_id"],
+            &sent["data"]["from"],
+            &sent["data"]["to"]
+        ],
+        [&json!("~nick"), &json!(["@nick.one"]), &json!(id_of(&live)), &json!("~nick"), &json!("~acme")]
+    );
+    let next_of_nick = next(&mut of_nick).await.frame;
+    assert_eq!(next_of_nick["data"]["frame_id"], id_of(&own), "each came once, in order");
+    assert_eq!(next(&mut of_acme).await.frame["data"]["frame_id"], id_of(&live));
+    // A third owner hears of none of them.
+    let fence = advisory(&kim, "~mia", "ours");
+    kim.post("/frames", fence.clone()).await.ok(200);
+    assert_eq!(next(&mut of_mia).await.frame["data"]["frame_id"], id_of(&fence));
+}

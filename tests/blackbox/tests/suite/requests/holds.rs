@@ -1,4 +1,4 @@
-//! Runs that are held: an owner lets a person decide about the runs that others ask its agents for.
+//! Runs and invitations that are held: an owner lets a person decide about what others ask its agents for.
 
 use blackbox::{Agent, Caller, Server, eventually};
 use serde_json::{Value, json};
@@ -132,4 +132,107 @@ async fn a_message_of_a_stranger_in_a_session_is_answered_once_a_person_accepts(
     answer(&owner, &page["requests"][0], "accept").await;
     eventually("the answer", || async { (said().await == 1).then_some(()) }).await;
     drop(server);
+}
+
+/// How the agent stands in a session, as whoever invited it sees it.
+async fn standing(who: &Caller, session: &str, agent: &str) -> Value {
+    let seen = who.get(&format!("/sessions/{session}")).await.ok(200);
+    let all = seen["participants"].as_array().expect("participants").clone();
+    all.into_iter().find(|one| one["handle"] == agent).expect("it takes part")["status"].clone()
+}
+
+async fn stands(who: &Caller, session: &str, agent: &str, wanted: &str) {
+    eventually(&format!("{agent} is {wanted}"), || async {
+        (standing(who, session, agent).await == wanted).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_invitation_that_is_held_is_accepted_or_declined_by_a_person_over_a_crash() {
+    let mut server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let (agent, sibling) = (server.agent("@nick.cc").await, server.agent("@nick.codex").await);
+    let stranger = server.agent("@acme.bot").await;
+    let path = format!("/_admin/agents/{}", agent.handle);
+    owner.patch(&path, json!({"hold_invitations": "yes"})).await.refused(400, "invalid_hold_invitations");
+    stranger.patch(&path, json!({"hold_invitations": true})).await.refused(404, "not_found");
+    let set = owner.patch(&path, json!({"hold_invitations": true})).await.ok(200);
+    assert_eq!(set["hold_invitations"], true);
+    let open = |who: &Caller, topic: &'static str| {
+        let (who, body) = (who.clone(), json!({"invite": [agent.handle], "topic": topic}));
+        async move {
+            let made = who.post("/sessions", body).await.ok(201);
+            made["session_id"].as_str().expect("an id").to_owned()
+        }
+    };
+    let join = |session: &str| {
+        let (agent, path) = (agent.clone(), format!("/sessions/{session}/join"));
+        async move { agent.post_empty(&path).await }
+    };
+    let accepted = open(&stranger, "The parser").await;
+    let page = listed(&owner, "hold", 1).await;
+    let request = &page["requests"][0];
+    assert_eq!((&request["from"], &request["on_behalf_of"]), (&json!(agent.handle), &json!("@acme.bot")));
+    assert_eq!(request["title"], "@acme.bot invites @nick.cc: The parser");
+    assert_eq!(request["detail"]["text"], "In the session: @acme.bot");
+    assert_eq!((&request["source"]["room"], &request["on_timeout"]), (&json!("sessions"), &json!("ignore")));
+    assert!(request["deadline_at"].is_u64(), "{request}");
+    join(&accepted).await.refused(409, "invitation_held");
+    server.crash().await;
+    join(&accepted).await.refused(409, "invitation_held");
+    answer(&owner, request, "accept").await;
+    stands(&stranger, &accepted, agent.handle.as_str(), "joined").await;
+    // Where it was let in it comes back by itself.
+    agent.post_empty(&format!("/sessions/{accepted}/leave")).await.ok(200);
+    stranger.post(&format!("/sessions/{accepted}/invite"), json!({"invite": [agent.handle]})).await.ok(200);
+    join(&accepted).await.ok(200);
+    let declined = open(&stranger, "An offer").await;
+    answer(&owner, &listed(&owner, "hold", 1).await["requests"][0], "ignore").await;
+    stands(&stranger, &declined, agent.handle.as_str(), "left").await;
+    join(&declined).await.refused(409, "not_joined");
+    let ended = open(&stranger, "Over").await;
+    listed(&owner, "hold", 1).await;
+    stranger.post_empty(&format!("/sessions/{ended}/end")).await.ok(200);
+    listed(&owner, "hold", 0).await;
+    // An agent of the same owner needs nobody's leave, and what was held before the switch still waits.
+    join(&open(&sibling, "Ours").await).await.ok(200);
+    let before = open(&stranger, "Before").await;
+    let page = listed(&owner, "hold", 1).await;
+    owner.patch(&path, json!({"hold_invitations": false})).await.ok(200);
+    join(&before).await.refused(409, "invitation_held");
+    join(&open(&stranger, "After").await).await.ok(200);
+    answer(&owner, &page["requests"][0], "accept").await;
+    stands(&stranger, &before, agent.handle.as_str(), "joined").await;
+}
+
+/// An agent that the server runs joins by itself otherwise; released it answers what was said meanwhile.
+#[tokio::test]
+async fn an_agent_of_the_server_answers_once_a_person_lets_it_into_a_session() {
+    let config = "[agents.echo]\nowner = \"acme\"\npolicy = \"open\"\nkind = \"echo\"\n";
+    let server = Server::builder().config(config).start().await;
+    let rotated = server.operator().post_empty("/_admin/owners/acme/rotate-token").await.ok(200);
+    let owner = server.bearer(rotated["token"].as_str().expect("a token"));
+    owner.patch(&format!("/_admin/agents/{ECHO}"), json!({"hold_invitations": true})).await.ok(200);
+    let stranger = server.agent("@nick.ann").await;
+    let made = stranger.open(json!({"invite": [ECHO], "initial_message": {"content": "hello"}})).await;
+    let session = made["session_id"].as_str().expect("a session");
+    let page = listed(&owner, "hold", 1).await;
+    stranger
+        .post(&format!("/sessions/{session}/messages"), json!({"content": "are you there?"}))
+        .await
+        .ok(201);
+    assert_eq!(standing(&stranger, session, ECHO).await, "invited");
+    answer(&owner, &page["requests"][0], "accept").await;
+    let said = || async {
+        let events = stranger.history(session).await;
+        let answers = events.iter().filter(|event| event["payload"]["sender"] == ECHO);
+        answers.map(|event| event["payload"]["content"].clone()).collect::<Vec<_>>()
+    };
+    let is_in = |text: &str, all: &[Value]| all.iter().any(|one| one.to_string().contains(text));
+    eventually("both answers", || async {
+        let said = said().await;
+        (is_in("hello", &said) && is_in("are you there?", &said)).then_some(())
+    })
+    .await;
 }
