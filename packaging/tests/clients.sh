@@ -3,7 +3,8 @@ WHEEL=$(echo "$PACKAGES"/plenary_client-*.whl)
 "$PYTHON" -m venv "$HOME/venv"
 "$HOME/venv/bin/pip" install --quiet --no-index --no-deps --disable-pip-version-check "$WHEEL"
 "$HOME/venv/bin/pip" show --files plenary-client > shown
-grep -q "plenary_client/py.typed" shown && grep -q "^Requires: httpx2" shown
+grep -q "plenary_client/py.typed" shown
+grep -q "^Requires: httpx2" shown
 "$HOME/venv/bin/python" -c "from importlib.util import find_spec; assert find_spec('plenary_client')"
 # pip compares each file with RECORD when it removes it, and leaves nothing.
 "$HOME/venv/bin/pip" uninstall --quiet --yes --disable-pip-version-check plenary-client

@@ -32,4 +32,5 @@ in_root --remove plenary
 grep -q "# mine" "$ROOT/etc/plenary/plenary.toml"
 [ -e "$ROOT/var/lib/plenary/plenary.db" ]
 in_root --purge plenary
-[ ! -e "$ROOT/etc/plenary" ] && [ ! -e "$ROOT/var/lib/plenary" ]
+[ ! -e "$ROOT/etc/plenary" ]
+[ ! -e "$ROOT/var/lib/plenary" ]

@@ -17,4 +17,5 @@ wait $SERVER
 # Without the package of the platform, it says so.
 npm_install --prefix alone --omit=optional "$PACKAGES"/plenary-[0-9]*.tgz
 CODE=0; alone/node_modules/.bin/plenary --version 2> missing || CODE=$?
-[ "$CODE" = 1 ] && grep -q "no package of npm has a binary" missing
+[ "$CODE" = 1 ]
+grep -q "no package of npm has a binary" missing
