@@ -74,8 +74,9 @@ export async function seed(url, operatorToken) {
   await seedContext(as);
   await seedChannel(as);
   await as['@acme.support'].post('/contacts', { to: '@ida.reviewer', message: 'May our support ask your reviewer about error messages directly?' });
-  for (const [from, request] of REQUESTS) await as[from].post('/requests', request);
-  return { owners, tokens, sessions: { review: review.session_id, export: export_.session_id } };
+  const requests = [];
+  for (const [from, request] of REQUESTS) requests.push((await as[from].post('/requests', request)).request_id);
+  return { owners, tokens, requests, sessions: { review: review.session_id, export: export_.session_id } };
 }
 
 async function seedRuns(laptop) {

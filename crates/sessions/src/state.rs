@@ -328,7 +328,8 @@ impl SessionState {
         (self.phase, self.ended_at, self.ended) = (Phase::Ended, Some(at), version);
         self.turned.push(PhaseChange { from: version, phase: Phase::Ended, ended_at: Some(at) });
         for (handle, participant) in &mut self.participants {
-            participant.may_reopen = event.joined.binary_search(handle).is_ok();
+            // Whoever was never let in does not come in that way either.
+            participant.may_reopen = participant.held.is_none() && event.joined.binary_search(handle).is_ok();
             participant.away = None;
             if participant.standing == Standing::Invited {
                 participant.leave(version, at);

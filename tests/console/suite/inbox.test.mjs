@@ -126,6 +126,16 @@ test('who asks, and for whom, is said in the words of each kind, and nothing is 
   await page.getByLabel(/Always accept/).waitFor();
 });
 
+test('a change shows every line that it takes away, also one that looks like the name of a file', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  const diff = '--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1 @@\n--- keep the last row\n select 1;\ndiff --git a/p b/p\n--- a/p\n+++ b/p\n@@ -1 +1 @@\n-a\n+b\n';
+  await show(page, await ask({ detail: { diff } }));
+  await page.locator('.diff figcaption', { hasText: '1 added, 2 removed' }).waitFor();
+  assert.deepEqual(await page.locator('.diff-line.cut code').allInnerTexts(), ['--- keep the last row', '-a']);
+  assert.equal(await page.locator('.diff-line.path').count(), 5);
+});
+
 test('a link to what a review is about opens it', async (t) => {
   const { requests } = await owner.get('/requests?state=open&limit=100');
   const browser = await openBrowser(t);

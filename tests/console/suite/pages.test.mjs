@@ -20,13 +20,14 @@ after(() => server?.stop());
 const SHOTS = new URL('../../../target/console-shots/', import.meta.url).pathname;
 const DOCS = new URL('../../../docs/images/', import.meta.url).pathname;
 const SIZES = { wide: [1440, 900], middle: [1024, 768], phone: [390, 844] };
-/** The pictures that the documentation has, at the first width and in the light theme. */
-const DOCUMENTED = ['now', 'inbox', 'conversation', 'access'];
+/** The pictures that the documentation has, at the first width and in the light theme, by the name that they have there. */
+const DOCUMENTED = { now: 'now', request: 'inbox', conversation: 'conversation', access: 'access' };
 
 /** Each page by the name of its picture, and a text that is there once it is read. */
 const PAGES = () => [
   ['now', '#/now', 'Needs you'],
   ['inbox', '#/inbox', 'Run a command that deletes files'],
+  ['request', `#/inbox/${made.requests[1]}`, 'The writer closes before the last flush'],
   ['rules', '#/inbox?state=rules', 'No rules'],
   ['conversations', '#/conversations', 'Widget export drops the last row'],
   ['conversation', `#/conversations/${made.sessions.review}`, 'I read it. Two remarks'],
@@ -63,7 +64,7 @@ for (const [size, [width, height]] of Object.entries(SIZES)) {
         assert.ok(wide <= 0, `${hash} is ${wide} px wider than the screen`);
         assert.deepEqual(await violations(page), [], hash);
         await page.screenshot({ path: `${SHOTS}${name}-${size}-${theme}.png` });
-        if (process.env.PLENARY_TEST_DOCS && DOCUMENTED.includes(name) && size === 'wide' && theme === 'light') await page.screenshot({ path: `${DOCS}console-${name}.png` });
+        if (process.env.PLENARY_TEST_DOCS && DOCUMENTED[name] && size === 'wide' && theme === 'light') await page.screenshot({ path: `${DOCS}console-${DOCUMENTED[name]}.png` });
       }
       assert.deepEqual(browser.troubles, []);
     });

@@ -82,7 +82,8 @@ impl Client {
     /// `POST /sessions/{id}/join` (ASP-58). Joining twice changes nothing.
     ///
     /// # Errors
-    /// As [`Client::session`]; 409 `session_ended`, or `not_joined` for one who left.
+    /// As [`Client::session`]; 409 `session_ended`, `not_joined` for one who left, or `invitation_held` as long as a person has to
+    /// accept the invitation.
     pub async fn join_session(&self, session: &SessionId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&path(session, "/join")).await
     }

@@ -9,14 +9,18 @@ const LINES_MAX = 2000;
 /** A unified diff as it was written. @param {{text: string}} props */
 export function Diff({ text }) {
   const lines = text.replace(/\n$/, '').split(/\r?\n/);
-  let [before, after] = [0, 0];
+  let [before, after, ends, newEnds] = [0, 0, 0, 0];
   const rows = lines.slice(0, LINES_MAX).map((line) => {
-    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+    const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))?/.exec(line);
     if (hunk) {
-      [before, after] = [Number(hunk[1]), Number(hunk[2])];
+      [before, after] = [Number(hunk[1]), Number(hunk[3])];
+      [ends, newEnds] = [before + Number(hunk[2] ?? 1), after + Number(hunk[4] ?? 1)];
       return { kind: 'hunk', line, left: '', right: '' };
     }
-    if (/^(\+\+\+|---|diff |index )/.test(line)) return { kind: 'file', line, left: '', right: '' };
+    const begins = /^(diff|index) /.test(line);
+    if (begins) ends = newEnds = 0;
+    // Within a hunk `--- x` takes `-- x` away.
+    if (begins || (before >= ends && after >= newEnds && /^(\+\+\+|---)/.test(line))) return { kind: 'path', line, left: '', right: '' };
     if (line.startsWith('+')) return { kind: 'add', line, left: '', right: after++ };
     if (line.startsWith('-')) return { kind: 'cut', line, left: before++, right: '' };
     return { kind: 'same', line, left: before++ || '', right: after++ || '' };

@@ -166,6 +166,9 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (409, "not_joined") => {
             "join first: `plenary session join ID`; after leaving, you need a new invitation"
         }
+        (409, "invitation_held") => {
+            "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
+        }
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
         (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",
         (409, "not_reopenable") => {

@@ -184,3 +184,16 @@ fn an_invitation_that_is_held_waits_for_a_person() {
     own.invites("@y.bob", HOLDING);
     assert!(joins(&own).is_ok());
 }
+
+#[test]
+fn who_was_never_let_in_does_not_reopen_what_was_sent_and_ended() {
+    let mut story = Story::default();
+    let invite = vec![HOLDING.parse().unwrap(), LISTED.parse().unwrap()];
+    let initial_message = Some(super::sentences::draft("hello"));
+    let body = CreateBody { invite, initial_message, end_after_send: true, ..CreateBody::default() };
+    let command = CreateSession { caller: caller("@x.ann"), body: Ok(body) };
+    story.add(decide::create(&session(), &command, &Story::people("@x.ann"), &stamp(1)).unwrap().events);
+    let may_reopen =
+        |who: &str| story.state.participant(&who.parse().unwrap()).is_some_and(|part| part.may_reopen);
+    assert!(may_reopen(LISTED) && !may_reopen(HOLDING));
+}
