@@ -115,7 +115,7 @@ async fn a_one_tap_link_fills_a_form_in() {
     ] {
         assert!(page.contains(part), "{part} is in {page}");
     }
-    assert!(!page.contains("value=accept") && !page.contains("<b>Days"), "{page}");
+    assert!(!page.contains("answer value=accept") && !page.contains("<b>Days"), "{page}");
     for (wrong, named) in [
         ("answer=edit", "branch"),
         ("answer=edit&arg.branch=old", "branch"),
