@@ -148,6 +148,8 @@ pub(crate) enum Start {
     TomlFlags,
     /// A file of its own that the variable names, and the file that is read without it.
     Defaults { variable: &'static str, system: &'static str },
+    /// A home directory that the variable names, with links to the user's files and an extension of ours.
+    LinkedHome { variable: &'static str },
     /// Settings in the variable, its module among them.
     Content { variable: &'static str },
     /// Servers in a flag.
