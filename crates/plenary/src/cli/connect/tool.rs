@@ -55,6 +55,8 @@ pub(crate) struct Servers {
     pub(crate) http: (&'static str, &'static str),
     /// Members besides.
     pub(crate) more: &'static [(&'static str, More)],
+    /// Members of the file that the coding agent writes by itself when it starts.
+    pub(crate) itself: &'static [&'static str],
 }
 
 /// The shape of a server.
