@@ -118,11 +118,7 @@ pub(super) fn remove_directories(directory: &Path, made: &[String]) {
 }
 
 /// Writes what changed, or shows it; what is said of each file.
-pub(super) fn carry_out(
-    context: &Context,
-    edits: &[Edit],
-    dry_run: bool,
-) -> Result<Vec<Value>, Failure> {
+pub(super) fn carry_out(context: &Context, edits: &[Edit], dry_run: bool) -> Result<Vec<Value>, Failure> {
     let mut told = Vec::new();
     for Edit { file, before, after } in edits {
         let path = file.path().display().to_string();

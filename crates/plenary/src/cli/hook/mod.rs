@@ -145,7 +145,7 @@ fn respond(
     match event.moment {
         Moment::Compact if event.is_routine => Ok(false),
         Moment::Compact | Moment::End => {
-            if !args.peek && !event.within {
+            if !args.peek && !event.within && !event.is_routine {
                 let told = async {
                     let client = context.agent_client().map_err(|failure| words(&failure))?;
                     deliver::tell(event, &client, (begun + all).into()).await.map_err(|untold| untold.why)
