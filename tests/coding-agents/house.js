@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 export { once };
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -30,24 +30,41 @@ export class House {
   /** @type {string} */
   url = '';
 
-  constructor() {
-    this.root = mkdtempSync(join(tmpdir(), 'plenary-coding-agents-'));
+  /** @param {number} [user] who runs everything in it, where that is not the user of this process */
+  constructor(user) {
+    this.user = user;
+    this.root = this.#give(mkdtempSync(join(tmpdir(), 'plenary-coding-agents-')));
     this.home = this.directory('home');
     this.data = join(this.root, 'data');
   }
 
-  /** A server and a home. */
-  static async begin() {
-    const house = new House();
+  /** A server and a home. @param {number} [user] */
+  static async begin(user) {
+    const house = new House(user);
     await house.serve();
     return house;
   }
 
+  /** Lets the user of the house have a path. @param {string} path */
+  #give(path) {
+    if (this.user !== undefined) chownSync(path, this.user, this.user);
+    return path;
+  }
+
+  /** How a program is started in it. */
+  #as() { return this.user === undefined ? {} : { uid: this.user, gid: this.user }; }
+
   /** A directory, made. @param {string} name */
   directory(name) {
-    const path = join(this.root, name);
-    mkdirSync(path, { recursive: true });
-    return path;
+    return this.#make(join(this.root, name));
+  }
+
+  /** @param {string} path */
+  #make(path) {
+    if (existsSync(path)) return path;
+    this.#make(dirname(path));
+    mkdirSync(path);
+    return this.#give(path);
   }
 
   /** The environment of every program. @param {Record<string, string>} [more] */
@@ -58,7 +75,7 @@ export class House {
   /** Starts the server, where it was if it has been. */
   async serve() {
     const listen = this.url ? new URL(this.url).host : '127.0.0.1:0';
-    const server = spawn(BINARY, ['serve', '--listen', listen], { env: this.env(), cwd: this.root, stdio: ['ignore', 'pipe', 'ignore'] });
+    const server = spawn(BINARY, ['serve', '--listen', listen], { env: this.env(), cwd: this.root, stdio: ['ignore', 'pipe', 'ignore'], ...this.#as() });
     this.#server = server;
     let said = '';
     for await (const chunk of server.stdout) {
@@ -102,7 +119,7 @@ export class House {
 
   /** Starts a program. @param {string} program @param {string[]} args @param {{cwd?: string, env?: Record<string, string>}} [how] */
   start(program, args, how = {}) {
-    const child = spawn(program, args, { cwd: how.cwd ?? this.root, env: this.env(how.env), stdio: 'pipe', detached: true });
+    const child = spawn(program, args, { cwd: how.cwd ?? this.root, env: this.env(how.env), stdio: 'pipe', detached: true, ...this.#as() });
     this.#children.push(child);
     return child;
   }
@@ -165,8 +182,9 @@ export class House {
 
   /** Writes a file. @param {string} path @param {string} text */
   write(path, text) {
-    mkdirSync(dirname(path), { recursive: true });
+    this.#make(dirname(path));
     writeFileSync(path, text);
+    this.#give(path);
   }
 
   /** What hooks of an agent keep of its sessions. @param {string} handle */

@@ -21,6 +21,7 @@ const BEGINS = {
   kilo: ({ house, model, directory }) => kilo(house, model, directory),
   qwen: ({ house, model, directory }) => session('qwen', house, model, directory),
   kimi: ({ house, model, directory }) => session('kimi', house, model, directory),
+  copilot: ({ house, model, directory }) => session('copilot', house, model, directory),
 };
 
 for (const [name, begin] of Object.entries(BEGINS)) {

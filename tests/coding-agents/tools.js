@@ -50,8 +50,10 @@ export const TOOLS = {
   copilot: {
     connect: [], midTurn: true, prefix: 'plenary-',
     read: (path) => ({ call: 'view', with: { path } }),
-    start: (_house, model, ...how) => ({
-      program: join(MODULES, `@github/copilot-linux-${process.arch}/copilot`), args: [...how, '--allow-all-tools', '--trust-folder', '--no-auto-update'],
+    editor: ['--acp'],
+    start: (house, model, ...how) => ({
+      program: join(MODULES, `@github/copilot-linux-${process.arch}/copilot`),
+      args: [...how, '--allow-all-tools', ...trusted(house, how), '--no-auto-update'],
       env: {
         COPILOT_PROVIDER_BASE_URL: model.url, COPILOT_PROVIDER_TYPE: 'anthropic', COPILOT_PROVIDER_API_KEY: 'none',
         COPILOT_MODEL: 'claude-sonnet-4.5', COPILOT_OFFLINE: 'true',
@@ -59,6 +61,13 @@ export const TOOLS = {
     }),
   },
 };
+
+/** Lets Copilot run the hooks of a directory: by a flag, which it does not take in an editor. @param {import('./house.js').House} house @param {string[]} how */
+function trusted(house, how) {
+  if (!how.includes('--acp')) return ['--trust-folder'];
+  house.write(join(house.home, '.copilot/config.json'), JSON.stringify({ trusted_folders: [house.root] }));
+  return [];
+}
 
 /** Prepares a run. @param {string} name @param {import('./house.js').House} house @param {{url: string}} model @param {string} directory @param {string[]} how */
 async function started(name, house, model, directory, ...how) {

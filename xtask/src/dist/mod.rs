@@ -20,7 +20,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{console, process, workspace};
+use crate::{console, needs, process, suite, workspace};
 use elf::Platform;
 
 /// One line that says what Plenary is.
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// The binary to pack [default: one is built in the profile `dist`]
     #[arg(long, value_name = "FILE")]
     pub(crate) binary: Option<PathBuf>,
+    /// Build a static binary with musl, which the image requires, and try the image; this installs what is missing
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) musl: bool,
     /// Where the packages go; what is there is removed [default: `packages` in the target directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -74,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let target = workspace::metadata(root)?.target_directory;
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
-        None => build(root, &target)?,
+        None => build(root, &target, args.musl)?,
     };
     let program = fs::read(&binary).with_context(|| format!("could not read {}", binary.display()))?;
     let release = Release {
@@ -91,7 +94,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     files.extend(clients::pack(root, &release)?);
     files.extend(bundle::formula(root, &release)?);
     let out = args.out.clone().unwrap_or_else(|| target.join("packages"));
-    write(&out, files)
+    write(&out, files)?;
+    if args.musl {
+        suite::dist::attempt(root, &out, &["image"])?;
+    }
+    Ok(())
 }
 
 /// Everything that is made of the binary.
@@ -138,11 +145,15 @@ fn write(out: &Path, mut files: Vec<(String, Vec<u8>)>) -> Result<()> {
 }
 
 /// Builds the binary as it is published: small, without paths of this machine.
-fn build(root: &Path, target: &Path) -> Result<PathBuf> {
-    process::run(&mut process::cargo(
-        root,
-        &["build", "--locked", "--profile", "dist", "--package", "plenary"],
-    ))?;
+fn build(root: &Path, target: &Path, is_static: bool) -> Result<PathBuf> {
+    let mut args = vec!["build", "--locked", "--profile", "dist", "--package", "plenary"];
+    let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    if is_static {
+        needs::musl::ensure(&triple)?;
+        args.extend(["--target", &triple]);
+    }
+    process::run(&mut process::cargo(root, &args))?;
+    let target = if is_static { target.join(&triple) } else { target.to_owned() };
     Ok(target.join("dist/plenary"))
 }
 

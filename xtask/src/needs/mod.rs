@@ -15,6 +15,7 @@ pub(crate) mod mcp_node;
 mod mcp_python;
 mod model;
 mod moto;
+pub(crate) mod musl;
 pub(crate) mod nats;
 mod npm;
 mod openid;

@@ -15,7 +15,6 @@ const TOLD: &str = "TOLD: ";
 
 /// Makes the packages and tries them.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
-    let uv = needs::uv::ensure()?;
     let target = workspace::metadata(root)?.target_directory;
     let (packages, small) = (target.join("packages-tested"), target.join("packages-tested-binary"));
     // A binary of the tests is mostly what a debugger reads.
@@ -24,17 +23,26 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     }
     dist::run(&dist::Args {
         binary: Some(small.clone()),
+        musl: false,
         out: Some(packages.clone()),
         url: None,
         maintainer: "Tests <tests@example.org>".into(),
         level: 1,
     })?;
+    attempt(root, &packages, TESTS)?;
+    fs::remove_dir_all(&packages)?;
+    Ok(fs::remove_file(small)?)
+}
+
+/// Tries packages that are made already.
+pub(crate) fn attempt(root: &Path, packages: &Path, tests: &[&str]) -> Result<()> {
+    let uv = needs::uv::ensure()?;
     let network = fresh::network();
     if !network {
         console::say("    no network of its own can be had: port 7420 of this machine must be free");
     }
-    let told = [("PACKAGES", &*packages), ("PYTHON", &*uv.python), ("UVX", &*uv.uvx)];
-    for test in TESTS {
+    let told = [("PACKAGES", packages), ("PYTHON", &*uv.python), ("UVX", &*uv.uvx)];
+    for test in tests {
         let script = fs::read_to_string(root.join("packaging/tests").join(format!("{test}.sh")))?;
         let said = fresh::run(test, &script, None, network, &told)
             .with_context(|| format!("packaging/tests/{test}.sh failed"))?;
@@ -43,6 +51,5 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
             console::say(&format!("        {line}"));
         }
     }
-    fs::remove_dir_all(&packages)?;
-    Ok(fs::remove_file(small)?)
+    Ok(())
 }

@@ -4,7 +4,7 @@
 
 mod a2a;
 mod clients;
-mod dist;
+pub(crate) mod dist;
 mod fresh;
 mod pages;
 mod readme;

@@ -20,6 +20,7 @@ const PAGES: &[&str] = &[
     "docs/context.md",
     "docs/frames.md",
     "docs/networks.md",
+    "docs/requests.md",
     "docs/runs.md",
     "docs/sessions.md",
 ];

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{
     change,
@@ -84,7 +84,7 @@ pub(super) fn take_out(
         let known = made_in(made, &label);
         let left = change::take_out(coding, &before, form, &known).map_err(|odd| file.unusable(&odd.0))?;
         let is_bare = left.trim().is_empty() || left.trim() == "{}";
-        let after = if is_bare && made.contains(&label) {
+        let after = if (is_bare || is_its_own(coding, &left)) && made.contains(&label) {
             None
         } else if is_bare && made.contains(&format!("{label}#")) {
             Some(left.strip_suffix("{}\n").unwrap_or(&left).to_owned())
@@ -94,6 +94,14 @@ pub(super) fn take_out(
         edits.push(Edit { file, before: Some(before), after });
     }
     Ok(edits)
+}
+
+/// Whether nothing is left but what the coding agent writes into its settings by itself.
+fn is_its_own(coding: CodingAgent, left: &str) -> bool {
+    let own = coding.tool().servers.as_ref().map_or(&[][..], |servers| servers.itself);
+    // A comment, which is a person's, is no JSON.
+    let left: Result<Map<String, Value>, _> = serde_json::from_str(left);
+    left.is_ok_and(|left| left.keys().all(|name| own.contains(&name.as_str())))
 }
 
 /// What was made in one file.
@@ -110,11 +118,7 @@ pub(super) fn remove_directories(directory: &Path, made: &[String]) {
 }
 
 /// Writes what changed, or shows it; what is said of each file.
-pub(super) fn carry_out(
-    context: &Context,
-    edits: &[Edit],
-    dry_run: bool,
-) -> Result<Vec<serde_json::Value>, Failure> {
+pub(super) fn carry_out(context: &Context, edits: &[Edit], dry_run: bool) -> Result<Vec<Value>, Failure> {
     let mut told = Vec::new();
     for Edit { file, before, after } in edits {
         let path = file.path().display().to_string();

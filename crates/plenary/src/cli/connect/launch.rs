@@ -5,7 +5,7 @@
 use std::{
     ffi::OsString,
     fs,
-    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::Command as Process,
 };
@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     SERVER, codex_trust,
-    coding::{CodingAgent, Scope},
-    naming,
+    coding::{CodingAgent, Places, Scope},
+    linked_home, naming,
     plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
     planned, program_command, serve,
     tool::Start as How,
@@ -272,7 +272,6 @@ fn start(
         }
         How::Defaults { variable, system } => {
             let path = own_file(context, coding, handle, "json")?;
-            is_read(coding, &path)?;
             // What an administrator set stays.
             let set = context.around.var(variable).filter(|set| Path::new(set) != path);
             let set = set.unwrap_or_else(|| system.to_owned());
@@ -285,6 +284,10 @@ fn start(
             }
             File::at(&path).replace(&settings.to_string())?;
             start.variables.push((variable.to_owned(), path.to_string_lossy().into_owned()));
+        }
+        How::LinkedHome { variable } => {
+            let home = linked_home(context, coding, (variable, handle), planned)?;
+            start.variables.push((variable.to_owned(), home.to_string_lossy().into_owned()));
         }
         How::Content { variable } => {
             let settings = content(context, coding, (variable, handle), planned)?;
@@ -342,45 +345,28 @@ fn own_file(context: &Context, coding: CodingAgent, handle: &str, kind: &str) ->
     Ok(state(context)?.join(name))
 }
 
-/// Refuses a place from which a system-wide file is not read: Gemini CLI passes over one that another user could change, and goes
-/// on without a tool or a hook.
-fn is_read(coding: CodingAgent, path: &Path) -> Result<(), Failure> {
-    let stat = |path: &Path| fs::metadata(path).ok().map(|found| (found.uid(), found.mode()));
-    let found = (coding == CodingAgent::Gemini).then(|| changeable(path, stat)).flatten();
-    let Some((place, why)) = found else { return Ok(()) };
-    let (title, name) = (coding.title(), coding.as_str());
-    let place = place.display();
-    let elsewhere =
-        format!("write the settings of the directory with `plenary connect {name}`, then start `{name}`");
-    let next = match why {
-        Changeable::ByOthers => format!("run `chmod g-w,o-w {place}`; or {elsewhere}"),
-        Changeable::ByOwner => elsewhere,
-    };
-    let what = match why {
-        Changeable::ByOthers => "others may write to it",
-        Changeable::ByOwner => "it does not belong to root",
-    };
-    Err(Failure::local_with(
-        format!("{title} reads no settings from a file of this program: {place}: {what}"),
-        next,
-    ))
-}
-
-/// Who but root could change what a file has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Changeable {
-    ByOthers,
-    ByOwner,
-}
-
-/// The nearest of a file and the directories above it that somebody else than root could change, by owner and mode; what does
-/// not exist yet is as safe as what is above it. One that another user owns comes first: no mode mends it.
-fn changeable(path: &Path, stat: impl Fn(&Path) -> Option<(u32, u32)>) -> Option<(&Path, Changeable)> {
-    const OTHERS_MAY_WRITE: u32 = 0o022;
-    let known = || path.ancestors().filter_map(|place| Some((place, stat(place)?)));
-    let owned = known().find(|(_, (uid, _))| *uid != 0).map(|(place, _)| (place, Changeable::ByOwner));
-    let open = || known().find(|(_, (_, mode))| mode & OTHERS_MAY_WRITE != 0);
-    owned.or_else(|| open().map(|(place, _)| (place, Changeable::ByOthers)))
+/// A home of the coding agent's own with what is planned; the user's own is where it would look otherwise.
+fn linked_home(
+    context: &Context,
+    coding: CodingAgent,
+    (variable, handle): (&str, &str),
+    planned: &[PlannedFile],
+) -> Result<PathBuf, Failure> {
+    let own = own_file(context, coding, handle, "home")?;
+    // Started by a session of this kind, it is named already.
+    let is_ours = |named: &PathBuf| own.parent().is_some_and(|state| named.starts_with(state));
+    let named = context.around.var(variable).map(PathBuf::from);
+    let users = named.filter(|named| named.is_absolute() && !is_ours(named));
+    let users = users
+        .or_else(|| Places { directory: &own, around: &context.around }.home())
+        .ok_or_else(|| Failure::local_with("there is no home directory for its settings", "set HOME"))?;
+    linked_home::furnish(&own, &users, &json_of(planned)).map_err(|error| {
+        Failure::local_with(
+            format!("{} cannot get a home of links in {}: {error}", coding.title(), own.display()),
+            format!("remove that directory, or run `plenary connect {}` instead", coding.as_str()),
+        )
+    })?;
+    Ok(own)
 }
 
 /// Everything that is planned as JSON, in one object.
@@ -455,23 +441,6 @@ mod tests {
         let expected =
             json!({"hooks": {"Stop": [0, 1, 2]}, "ui": true, "mcpServers": {"plenary": {"command": "p"}}});
         assert_eq!(all, expected);
-    }
-
-    #[test]
-    fn a_place_that_others_may_change_is_found() {
-        let file = Path::new("/h/me/.local/state/f.json");
-        let found = |mode: u32, uid: u32| {
-            changeable(file, move |place| match place.to_str() {
-                Some("/h/me/.local/state/f.json") => None,
-                Some("/h/me/.local") => Some((0, mode)),
-                Some("/h/me") => Some((uid, 0o40_755)),
-                _ => Some((0, 0o40_755)),
-            })
-        };
-        assert_eq!(found(0o40_755, 0), None);
-        assert_eq!(found(0o40_775, 0), Some((Path::new("/h/me/.local"), Changeable::ByOthers)));
-        assert_eq!(found(0o41_777, 0), Some((Path::new("/h/me/.local"), Changeable::ByOthers)));
-        assert_eq!(found(0o40_775, 1_000), Some((Path::new("/h/me"), Changeable::ByOwner)));
     }
 
     #[test]

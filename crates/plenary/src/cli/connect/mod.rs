@@ -7,6 +7,7 @@ mod coding;
 mod edits;
 mod ignored;
 pub(crate) mod launch;
+mod linked_home;
 mod naming;
 mod plan;
 pub(crate) mod serve;

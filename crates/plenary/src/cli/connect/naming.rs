@@ -96,9 +96,10 @@ pub(crate) async fn first_use(
     let _turn = remembered.turn().await?;
     let known = remembered.known(&place, name)?;
     let owner = user.agent.owner_name();
+    // First, so that a server that does not answer is not taken for a token that is missing.
+    let server = context.client()?.health().await?.value.server_id;
     let named = agent(&context, coding, &place, Some(&owner), known.as_ref()).await?;
     if !context.speaks_as_agent() {
-        let server = context.client()?.health().await?.value.server_id;
         remembered.put(&place, name, ClientEntry::of(named.handle.clone(), server))?;
     }
     Ok(Some(named.handle))

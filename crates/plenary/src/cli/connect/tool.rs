@@ -55,6 +55,8 @@ pub(crate) struct Servers {
     pub(crate) http: (&'static str, &'static str),
     /// Members besides.
     pub(crate) more: &'static [(&'static str, More)],
+    /// Members of the file that the coding agent writes by itself when it starts.
+    pub(crate) itself: &'static [&'static str],
 }
 
 /// The shape of a server.
@@ -148,6 +150,8 @@ pub(crate) enum Start {
     TomlFlags,
     /// A file of its own that the variable names, and the file that is read without it.
     Defaults { variable: &'static str, system: &'static str },
+    /// A home directory that the variable names, with links to the user's files and an extension of ours.
+    LinkedHome { variable: &'static str },
     /// Settings in the variable, its module among them.
     Content { variable: &'static str },
     /// Servers in a flag.

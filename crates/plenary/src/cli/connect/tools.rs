@@ -58,6 +58,7 @@ const fn servers(place: Place) -> Servers {
         types: (None, None),
         http: ("url", BRACES),
         more: &[],
+        itself: &[],
     }
 }
 

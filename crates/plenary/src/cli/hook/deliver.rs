@@ -12,7 +12,7 @@ use plenary_client::{
     inbox::{AttentionDigest, CutItem, InboxPage, digest},
 };
 use plenary_kernel::{AgentHandle, SessionId};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -127,11 +127,20 @@ fn say_away(event: &Event, client: &Client, turn: &Turn) -> Result<(), String> {
         client.base()
     );
     match notice(event, &text) {
-        Some(notice) if turn.is_first_outage(&event.session)? => {
-            print(&notice.to_string()).map_err(|error| format!("the answer cannot be printed: {error}"))
-        }
+        Some(notice) if turn.is_first_outage(&event.session)? => say(&notice),
         Some(_) | None => Ok(()),
     }
+}
+
+/// Tells the session's person that no server answers that could make the agent of the directory.
+pub(super) fn say_unmade(event: &Event) -> Result<(), String> {
+    let text = "Plenary: no server answers, so this directory has no agent yet. Start it with `plenary serve`; the agent is made at \
+                your next prompt.";
+    notice(event, text).map_or(Ok(()), |notice| say(&notice))
+}
+
+fn say(notice: &Value) -> Result<(), String> {
+    print(&notice.to_string()).map_err(|error| format!("the answer cannot be printed: {error}"))
 }
 
 /// What is printed, and what is done when it was.

@@ -85,7 +85,7 @@ pub(super) struct Event {
     pub(super) own_word: bool,
     /// Whether it takes context at the end of a turn as such, and not as an objection.
     pub(super) takes_context: bool,
-    /// Whether it is told as a matter of routine, and nothing is summarised for sure.
+    /// Whether it is told as a matter of routine: nothing is summarised for sure, or the session goes on.
     pub(super) is_routine: bool,
     /// Whether the turn was broken off by a person or an error.
     pub(super) broken_off: bool,
@@ -147,6 +147,7 @@ struct Input {
     stop_hook_active: Value,
     prompt: Value,
     trigger: Value,
+    reason: Value,
     loop_count: Value,
     status: Value,
     agent_id: Value,
@@ -209,8 +210,20 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
         continued: input.stop_hook_active == true || loops,
         own_word: text(&input.prompt).is_some_and(|prompt| is_own_word(coding, prompt)),
         takes_context: false,
-        // Gemini CLI tells of it before each request to its model.
-        is_routine: coding == CodingAgent::Gemini && moment == Moment::Compact && input.trigger != "manual",
+        is_routine: match moment {
+            // It tells of it before each request to its model.
+            Moment::Compact => coding == CodingAgent::Gemini && input.trigger != "manual",
+            // It tells of it after each turn; the end of its program is the end of the session.
+            Moment::End => coding == CodingAgent::Copilot && input.reason == "complete",
+            Moment::Start
+            | Moment::Prompt
+            | Moment::Tool
+            | Moment::Permission
+            | Moment::Elicitation
+            | Moment::Stop
+            | Moment::Wait
+            | Moment::Watch => false,
+        },
         broken_off: input.status == "aborted" || input.status == "error",
         within: text(&input.agent_id).is_some(),
         program: input
@@ -356,6 +369,16 @@ mod tests {
         let of = |trigger: &str| of(&format!(r#"{{"hook_event_name":"PreCompress","trigger":"{trigger}"}}"#));
         assert!(of("auto").is_routine && !of("manual").is_routine);
         assert!(!self::of(r#"{"hook_event_name":"PreCompact","trigger":"auto"}"#).is_routine);
+    }
+
+    #[test]
+    fn copilot_tells_of_an_end_after_each_turn() {
+        let ends = |coding, reason: &str| {
+            let json = format!(r#"{{"sessionId":"s","reason":"{reason}"}}"#);
+            read(json.as_bytes(), Some("sessionEnd"), Some(coding)).unwrap().is_routine
+        };
+        assert!(ends("copilot", "complete"), "a turn of its session has ended");
+        assert!(!ends("copilot", "user_exit") && !ends("cursor", "complete"));
     }
 
     #[test]

@@ -26,6 +26,7 @@ use std::{
 };
 
 use clap::Args;
+use plenary_client::Error;
 use plenary_kernel::AgentHandle;
 
 use super::{
@@ -145,7 +146,7 @@ fn respond(
     match event.moment {
         Moment::Compact if event.is_routine => Ok(false),
         Moment::Compact | Moment::End => {
-            if !args.peek && !event.within {
+            if !args.peek && !event.within && !event.is_routine {
                 let told = async {
                     let client = context.agent_client().map_err(|failure| words(&failure))?;
                     deliver::tell(event, &client, (begun + all).into()).await.map_err(|untold| untold.why)
@@ -205,6 +206,13 @@ fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Optio
         let made =
             tokio::time::timeout(FIRST_USE_WITHIN, connect::first_use(context, event.coding, directory));
         let late = |_| "the agent of this directory could not be made in time".to_owned();
-        made.await.map_err(late)?.map_err(|failure| words(&failure))
+        let made = made.await.map_err(late)?;
+        // A session begins once: it is said once.
+        if let Err(Failure::Call(Error::Network(_))) = &made
+            && event.moment == Moment::Start
+        {
+            deliver::say_unmade(event)?;
+        }
+        made.map_err(|failure| words(&failure))
     })
 }

@@ -33,7 +33,7 @@ pub(super) async fn begin(forwarder: &Forwarder) -> Option<Begin> {
 }
 
 async fn look(forwarder: &Forwarder) -> Result<Begin, Error> {
-    let me = forwarder.client.me().await?.value.handle;
+    let me = forwarder.client().me().await?.value.handle;
     let mut after = None;
     for _ in 0..PAGES_MAX {
         let page = page(forwarder, "/inbox?limit=100", after.as_deref()).await?;
@@ -84,14 +84,15 @@ async fn delivered(forwarder: &Forwarder, page: &Value, after: Option<&str>) {
     if page["items"].as_array().is_some_and(|items| !items.is_empty()) {
         let body = json!({"cursor": page["cursor"], "after": after, "state": "delivered"}).to_string();
         let _stays_accepted =
-            forwarder.client.raw(Method::POST, "/inbox/ack", Some(body.into_bytes().into())).await;
+            forwarder.client().raw(Method::POST, "/inbox/ack", Some(body.into_bytes().into())).await;
     }
 }
 
 /// A page of the inbox behind a cursor.
 async fn page(forwarder: &Forwarder, path: &str, after: Option<&str>) -> Result<Value, Error> {
     let behind = after.map(|cursor| format!("&after={}", encoded(cursor))).unwrap_or_default();
-    let reply = forwarder.client.raw(Method::GET, &format!("{path}{behind}"), None).await?.into_success()?;
+    let reply =
+        forwarder.client().raw(Method::GET, &format!("{path}{behind}"), None).await?.into_success()?;
     serde_json::from_slice(&reply.body).map_err(|error| Error::Unreadable(error.to_string()))
 }
 

@@ -9,6 +9,7 @@ use crate::cli::{
 };
 
 /// The program, and where its hooks leave word of its session.
+#[derive(Clone)]
 pub(super) struct CodingSession {
     kept: PathBuf,
     program: Program,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderValue};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use plenary_client::{
     Backoff, Client, Error, FaultKind, RawReply,
     mcp::{Answer, Messages},
@@ -38,15 +38,21 @@ const LOCAL_AFTER: Duration = Duration::from_millis(1_500);
 const TOOLS_LIST: &str = "tools/list";
 const TOOLS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
+/// Who speaks to the server.
+#[derive(Clone)]
+pub(super) struct Speaker {
+    pub(super) client: Client,
+    /// Who knows which session of a coding agent runs the tools.
+    pub(super) coding: Option<CodingSession>,
+}
+
 /// What carries messages; shared by all that are under way.
 pub(super) struct Forwarder {
-    pub(super) client: Client,
+    speaker: RwLock<Speaker>,
     /// `/mcp` with its query.
     pub(super) path: String,
     /// Whether the channel is offered to the client.
     pub(super) channel: bool,
-    /// Who knows which session of a coding agent runs the tools.
-    pub(super) coding: Option<CodingSession>,
     /// Lines for the client.
     pub(super) out: mpsc::Sender<String>,
     pub(super) session: Session,
@@ -59,25 +65,36 @@ pub(super) struct Forwarder {
 }
 
 impl Forwarder {
-    pub(super) fn new(
-        client: Client,
-        path: String,
-        (channel, coding): (bool, Option<CodingSession>),
-        out: mpsc::Sender<String>,
-    ) -> Self {
+    pub(super) fn new(speaker: Speaker, path: String, channel: bool, out: mpsc::Sender<String>) -> Self {
+        let speaker = RwLock::new(speaker);
         let (session, under_way) = (Session::default(), Mutex::default());
         let (local, listed) = (OnceLock::new(), Mutex::default());
-        Self { client, path, channel, coding, out, session, under_way, local, listed }
+        Self { speaker, path, channel, out, session, under_way, local, listed }
+    }
+
+    /// From now on somebody else speaks: an agent that is made only now.
+    pub(super) fn speak_as(&self, speaker: Speaker) {
+        *self.speaker.write() = speaker;
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.speaker.read().client.clone()
+    }
+
+    /// The session of the coding agent, once its hooks have told of it.
+    pub(super) fn coding_session(&self) -> Option<String> {
+        let coding = self.speaker.read().coding.clone();
+        coding?.session()
     }
 
     fn line(&self) -> Line<'_> {
-        Line { client: &self.client, path: &self.path }
+        Line { client: self.client(), path: &self.path }
     }
 
     /// The headers, and for a call of a tool the session of the coding agent that makes it.
     fn with_coding(&self, message: &Message, mut headers: Headers) -> Headers {
-        let session = || self.coding.as_ref().filter(|_| message.method == "tools/call")?.session();
-        let session = session().and_then(|session| HeaderValue::try_from(session).ok());
+        let session = if message.method == "tools/call" { self.coding_session() } else { None };
+        let session = session.and_then(|session| HeaderValue::try_from(session).ok());
         headers.extend(session.map(|session| (CODING_SESSION, session)));
         headers
     }
@@ -131,7 +148,7 @@ impl Forwarder {
         if let Err(error) = carried
             && message.is_request()
         {
-            self.say(message.failed(&error, &self.client.base().to_string())).await;
+            self.say(message.failed(&error, &self.client().base().to_string())).await;
         }
     }
 
@@ -273,7 +290,7 @@ impl Forwarder {
                 }
                 continue;
             }
-            match self.client.hear(&self.path, &headers).await {
+            match self.client().hear(&self.path, &headers).await {
                 Ok(Answer::Stream(messages)) => {
                     backoff.reset();
                     self.compare_tools().await;
@@ -293,7 +310,7 @@ impl Forwarder {
     /// Closes the session.
     pub(super) async fn end(&self) {
         if self.session.is_open() {
-            let _closed = self.client.hang_up(&self.path, &self.session.headers()).await;
+            let _closed = self.client().hang_up(&self.path, &self.session.headers()).await;
         }
     }
 }

@@ -12,9 +12,14 @@ mod session;
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
+use plenary_client::Error;
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
-use self::{coding::CodingSession, forward::Forwarder, line::Message};
+use self::{
+    coding::CodingSession,
+    forward::{Forwarder, Speaker},
+    line::Message,
+};
 use super::{
     connect::{self, CodingAgent},
     context::Context,
@@ -25,6 +30,8 @@ use super::{
 
 /// How long requests may finish when the client has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// How long a message waits until the agent of the directory is made.
+const MADE_WITHIN: Duration = Duration::from_secs(2);
 /// How long closing the session may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -55,11 +62,17 @@ async fn first_use(context: &Context) -> Result<(), Failure> {
 }
 
 pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
-    first_use(context).await?;
-    let (client, missing) = context.any_client()?;
-    if let Some(missing) = missing {
-        return Err(missing);
-    }
+    let is_unmade = match first_use(context).await {
+        Ok(()) => false,
+        // Its tools are listed all the same; the first message that finds the server has the agent made.
+        Err(Failure::Call(Error::Network(fault))) => {
+            context.out.note(&format!("no agent is made for this directory yet: {fault}"));
+            true
+        }
+        Err(failure) => return Err(failure),
+    };
+    let speaker =
+        if is_unmade { Speaker { client: context.client()?, coding: None } } else { speaker(context)? };
     let path = match &args.toolsets {
         Some(sets) => {
             let sets: String = sets.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ',').collect();
@@ -69,23 +82,41 @@ pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
     };
     let (out, waiting) = mpsc::channel(LINES_WAITING_MAX);
     let writing = tokio::spawn(lines::write(waiting));
-    let forwarder =
-        Arc::new(Forwarder::new(client, path, (args.channel, CodingSession::around(context)), out));
-    let read = read(context, forwarder).await;
+    let forwarder = Arc::new(Forwarder::new(speaker, path, args.channel, out));
+    let read = read(context, forwarder, is_unmade).await;
     // Everything that could say something is gone, so this ends.
     let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
     read.and(written)
 }
 
-/// Reads lines until there are no more, and lets what is under way finish.
-async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failure> {
+/// The agent that speaks.
+fn speaker(context: &Context) -> Result<Speaker, Failure> {
+    let (client, missing) = context.any_client()?;
+    match missing {
+        Some(missing) => Err(missing),
+        None => Ok(Speaker { client, coding: CodingSession::around(context) }),
+    }
+}
+
+/// Whether the agent that was missing is there and speaks now.
+async fn is_made(context: &Context, forwarder: &Forwarder) -> bool {
+    let made = timeout(MADE_WITHIN, first_use(context)).await;
+    let speaker = matches!(made, Ok(Ok(()))).then(|| speaker(context).ok()).flatten();
+    let is_made = speaker.is_some();
+    speaker.into_iter().for_each(|speaker| forwarder.speak_as(speaker));
+    is_made
+}
+
+/// Reads lines until there are no more, and lets what is under way finish. `is_unmade` where its agent is still to be made.
+async fn read(context: &Context, forwarder: Arc<Forwarder>, mut is_unmade: bool) -> Result<(), Failure> {
     let mut lines = Lines::new();
     let (mut carried, mut beside) = (JoinSet::new(), JoinSet::new());
     let mut is_told = false;
     while let Some(line) = lines.next().await? {
         while carried.try_join_next().is_some() {}
         let text = String::from_utf8_lossy(line);
-        if !is_told {
+        is_unmade = is_unmade && !is_made(context, &forwarder).await;
+        if !is_told && !is_unmade {
             is_told = true;
             beside.spawn(presence::tell(forwarder.clone()));
         }

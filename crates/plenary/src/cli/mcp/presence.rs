@@ -25,14 +25,14 @@ pub(super) async fn tell(forwarder: Arc<Forwarder>) {
     let session = CodingSession { session: &name, client: CLIENT };
     let mut told: Option<Instant> = None;
     loop {
-        if forwarder.coding.as_ref().is_some_and(|coding| coding.session().is_some()) {
+        if forwarder.coding_session().is_some() {
             if told.is_some() {
                 end(&forwarder).await;
             }
             return;
         }
         if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
-            if let Err(Error::Refused(refused)) = forwarder.client.session_moment(session, "alive").await
+            if let Err(Error::Refused(refused)) = forwarder.client().session_moment(session, "alive").await
                 && refused.status < 500
                 && refused.status != 429
             {
@@ -47,5 +47,5 @@ pub(super) async fn tell(forwarder: Arc<Forwarder>) {
 /// The client has closed its end.
 pub(super) async fn end(forwarder: &Forwarder) {
     let session = CodingSession { session: &name(), client: CLIENT };
-    let _known_within_a_minute = forwarder.client.session_moment(session, "gone").await;
+    let _known_within_a_minute = forwarder.client().session_moment(session, "gone").await;
 }

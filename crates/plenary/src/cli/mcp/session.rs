@@ -43,7 +43,7 @@ struct SessionState {
 
 /// How the server is reached.
 pub(super) struct Line<'a> {
-    pub(super) client: &'a Client,
+    pub(super) client: Client,
     pub(super) path: &'a str,
 }
 

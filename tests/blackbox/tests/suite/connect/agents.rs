@@ -216,3 +216,45 @@ async fn where_several_are_connected_a_command_names_them() {
     done(&sent);
     assert!(sent.err.contains("from @nick.nick"), "{sent:?}");
 }
+
+/// The hook says once that no server answers, the tools are listed all the same, and both go on when the server is there.
+#[tokio::test]
+async fn the_agent_of_a_directory_is_made_when_the_server_is_there() {
+    let mut server = server().await;
+    let home = Cli::new(&[
+        ("PLENARY_DATA", &server.data().display().to_string()),
+        ("PLENARY_CLIENT", "claude"),
+        ("USER", "Nick"),
+        ("PATH", "/usr/bin:/bin"),
+        ("PLENARY_HOOK_DEADLINE_MS", "15000"),
+    ]);
+    let (three, four) = (home.dir().join("d3"), home.dir().join("d4"));
+    done(&home.run_in(&three, &["connect", "claude", "--user"]).await);
+    server.kill().await;
+    let start = user_hook(&home, &four, "SessionStart").await;
+    let said = json_of(&start.out)["systemMessage"].to_string();
+    assert!(said.contains("no server answers"), "{start:?}");
+    assert_eq!(user_hook(&home, &four, "UserPromptSubmit").await.out, "", "it is said once");
+
+    let mut tools = home.start(&["mcp"]);
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let call = |id: u8| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}});
+    tools.tell(&begin.to_string()).await;
+    let begun = json_of(&tools.line().await);
+    assert_eq!(begun["result"]["serverInfo"]["name"], "plenary", "{begun}");
+    tools.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string()).await;
+    tools.tell(&call(2).to_string()).await;
+    let refused = json_of(&tools.line().await);
+    assert_eq!(refused["error"]["data"]["reason"], "unreachable", "{refused}");
+    tools.note_with("no agent is made for this directory yet").await;
+
+    server.start_again().await;
+    user_hook(&home, &four, "UserPromptSubmit").await;
+    let me = home.shell(&four, &format!("CLAUDECODE=1 {} me", binary().display()), "").await;
+    assert!(done(&me).contains("@nick.claude-d4"), "{me:?}");
+    tools.tell(&call(3).to_string()).await;
+    let answered = tools.line_with("\"id\":3").await;
+    assert!(answered.contains("@nick.claude-"), "{answered}");
+    assert_eq!(tools.end().await.code, 0);
+}

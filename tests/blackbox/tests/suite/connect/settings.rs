@@ -74,6 +74,27 @@ async fn from_nothing_everything_is_made_and_goes_again() {
     }
 }
 
+/// Both write it at their start, also into settings that were made for them.
+#[tokio::test]
+async fn a_schema_that_opencode_and_kilo_write_by_themselves_keeps_no_file() {
+    let server = server().await;
+    let home = home(&server);
+    for coding in ["opencode", "kilo"] {
+        let directory = home.dir().join(coding);
+        let path = directory.join(format!("{coding}.json"));
+        for (more, stays) in [("", false), ("\"theme\": \"dark\", ", true)] {
+            connected(&home, &directory, coding).await;
+            let text = std::fs::read_to_string(&path).expect("its settings");
+            let schema = format!("{{\"$schema\": \"https://example.com/config.json\", {more}");
+            std::fs::write(&path, text.replacen('{', &schema, 1)).expect("it writes");
+            done(&home.run_in(&directory, &["disconnect", coding]).await);
+            assert_eq!(path.exists(), stays, "{coding}");
+        }
+        let left = json_of(&std::fs::read_to_string(&path).expect("what its person wrote stays"));
+        assert_eq!(left, json!({"$schema": "https://example.com/config.json", "theme": "dark"}));
+    }
+}
+
 #[tokio::test]
 async fn settings_that_cannot_be_changed_are_named_and_left() {
     let server = server().await;

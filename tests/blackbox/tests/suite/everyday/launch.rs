@@ -11,7 +11,7 @@ use crate::connect::{connected, json_of, server};
 fn programs(directory: &Path) {
     for name in ["claude", "codex", "gemini", "opencode", "goose", "copilot", "agy"] {
         let path = directory.join(name);
-        let script = "#!/bin/sh\necho \"$PLENARY_AS\"\necho \"$GEMINI_CLI_SYSTEM_DEFAULTS_PATH$OPENCODE_CONFIG_CONTENT\"\nfor arg in \"$@\"; do echo \"$arg\"; done\n";
+        let script = "#!/bin/sh\necho \"$PLENARY_AS\"\necho \"$GEMINI_CLI_HOME$OPENCODE_CONFIG_CONTENT\"\nfor arg in \"$@\"; do echo \"$arg\"; done\n";
         std::fs::write(&path, script).expect("a script");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it may be run");
     }
@@ -80,18 +80,35 @@ async fn codex_is_told_by_flags() {
     assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 0);
 }
 
-/// Gemini CLI passes over a file below a directory that others may write, and would start without tools and hooks.
+/// It takes neither servers nor hooks by a flag, and system-wide settings only where root alone may write.
 #[tokio::test]
-async fn gemini_is_not_started_where_it_does_not_read_its_file() {
+async fn gemini_gets_a_home_of_links_with_an_extension_wherever_the_home_is() {
     let (server, bin) = (server().await, TempDir::new());
     let home = home(&server, &bin);
-    let directory = home.dir().join("web");
+    let (directory, theirs) = (home.dir().join("web"), home.dir().join(".gemini"));
     std::fs::set_permissions(home.dir(), std::fs::Permissions::from_mode(0o775)).expect("others may write");
-    let ran = home.run_in(&directory, &["gemini", "hello"]).await;
-    assert_ne!(ran.code, 0, "{ran:?}");
-    assert_eq!(ran.out, "", "it was not started");
-    assert!(ran.err.contains("Gemini CLI reads no settings from a file of this program"), "{ran:?}");
-    assert!(ran.err.contains("`plenary connect gemini`"), "what to do: {ran:?}");
+    std::fs::create_dir_all(theirs.join("extensions/maps")).expect("an extension of the user's");
+    std::fs::write(theirs.join("settings.json"), "{/* mine */}").expect("settings of the user's");
+    let (handle, variable, args) = started(&home, &directory, &["gemini", "hello"]).await;
+    assert_eq!((handle.as_str(), args), ("@nick.gemini-web", vec!["hello".to_owned()]));
+    let ours = Path::new(&variable).join(".gemini");
+    let text =
+        |path: &Path| std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    assert_eq!(text(&ours.join("settings.json")), "{/* mine */}");
+    assert!(ours.join("extensions/maps").is_dir(), "the extensions of the user are there");
+    let extension = ours.join("extensions/plenary");
+    let servers = json_of(&text(&extension.join("gemini-extension.json")));
+    let words = servers["mcpServers"]["plenary"]["args"].to_string();
+    assert!(words.contains("\"mcp\"") && words.contains(&handle), "{servers}");
+    let hooks = json_of(&text(&extension.join("hooks/hooks.json")));
+    let command = hooks["hooks"]["BeforeAgent"][0]["hooks"][0]["command"].as_str().expect("a command");
+    assert!(command.ends_with(" hook BeforeAgent --client gemini"), "{command}");
+    assert!(text(&ours.join("policies/plenary.toml")).contains("mcpName = \"plenary\""));
+    // What it writes is the user's.
+    std::fs::write(ours.join("settings.json"), "{/* changed */}").expect("settings are written");
+    assert_eq!(text(&theirs.join("settings.json")), "{/* changed */}");
+    assert_eq!(started(&home, &directory, &["gemini"]).await.1, variable, "the same home each time");
+    assert!(!theirs.join("extensions/plenary").exists(), "nothing of ours comes into the user's settings");
     assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 0);
 }
 

@@ -23,6 +23,7 @@ const fn opencode(place: Place) -> Servers {
         types: (Some("local"), Some("remote")),
         http: ("url", CURLY),
         more: &[("enabled", More::True), ("timeout", More::Number(120_000))],
+        itself: &["$schema"],
     }
 }
 

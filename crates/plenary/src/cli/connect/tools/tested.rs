@@ -97,10 +97,7 @@ pub(super) const GEMINI: Tool = Tool {
         &["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"],
     )),
     allowed: None,
-    start: Start::Defaults {
-        variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
-        system: "/etc/gemini-cli/system-defaults.json",
-    },
+    start: Start::LinkedHome { variable: "GEMINI_CLI_HOME" },
     asks_person: &[],
     reach: tested(
         "0.61.0",
