@@ -121,6 +121,10 @@ class AgentChanges(TypedDict):
     """Its description, one line of at most 500 characters; null removes it."""
     display_name: NotRequired[str | None]
     """Its display name, one line of 1 to 100 characters; null removes it."""
+    hold_invitations: NotRequired[bool | None]
+    """Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner
+    and the operator decide.
+    """
     hold_runs: NotRequired[bool | None]
     """Whether runs that others ask for wait until a person of its owner releases them; only the owner and the
     operator decide.
@@ -342,6 +346,8 @@ class AgentView(TypedDict):
     """The agent's display name; its handle if it has none."""
     handle: AgentHandle
     """The handle."""
+    hold_invitations: NotRequired[bool]
+    """Whether invitations of others to sessions wait until a person of its owner accepts them; absent if not."""
     hold_runs: NotRequired[bool]
     """Whether runs that others ask for wait until a person of its owner releases them; absent if not."""
     kind: AgentKind
@@ -2532,6 +2538,8 @@ class OwnView(TypedDict):
     """The agent's display name; its handle if it has none."""
     handle: AgentHandle
     """The handle."""
+    hold_invitations: NotRequired[bool]
+    """Whether invitations of others to sessions wait until a person of its owner accepts them; absent if not."""
     hold_runs: NotRequired[bool]
     """Whether runs that others ask for wait until a person of its owner releases them; absent if not."""
     id: AgentHandle
@@ -4059,6 +4067,7 @@ ErrorCode = Literal[
     "invalid_grant",
     "invalid_grants",
     "invalid_handle",
+    "invalid_hold_invitations",
     "invalid_hold_runs",
     "invalid_idempotency_key",
     "invalid_if_not_exists",
@@ -4122,6 +4131,7 @@ ErrorCode = Literal[
     "invalid_value",
     "invalid_visibility",
     "invalid_wait",
+    "invitation_held",
     "kind-unknown",
     "link_invalid",
     "malformed",

@@ -349,12 +349,12 @@ export class AgentOperations {
   }
 
   /**
-   * Change an agent's policy, self_service, hold_runs or profile.
+   * Change an agent's policy, self_service, holds or profile.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_policy, invalid_self_service,
-   * invalid_hold_runs, invalid_attention, invalid_display_name, invalid_description, invalid_card_body,
-   * invalid_visibility, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-   * idempotency_key_reused.
+   * invalid_hold_runs, invalid_hold_invitations, invalid_attention, invalid_display_name, invalid_description,
+   * invalid_card_body, invalid_visibility, invalid_idempotency_key, missing_authorization, invalid_authorization,
+   * not_found, idempotency_key_reused.
    */
   async update(
     handle: types.AgentHandle,
@@ -2911,7 +2911,8 @@ export class SessionOperations {
   /**
    * Join a session you are invited to.
    *
-   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused.
+   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, invitation_held,
+   * idempotency_key_reused.
    */
   async join(
     sessionId: types.SessionId,

@@ -106,6 +106,11 @@ export interface AgentChanges {
   /** Its display name, one line of 1 to 100 characters; null removes it. */
   display_name?: string | null;
   /**
+   * Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner and the
+   * operator decide.
+   */
+  hold_invitations?: boolean | null;
+  /**
    * Whether runs that others ask for wait until a person of its owner releases them; only the owner and the operator
    * decide.
    */
@@ -321,6 +326,8 @@ export interface AgentView {
   display_name: string;
   /** The handle. */
   handle: AgentHandle;
+  /** Whether invitations of others to sessions wait until a person of its owner accepts them; absent if not. */
+  hold_invitations?: boolean;
   /** Whether runs that others ask for wait until a person of its owner releases them; absent if not. */
   hold_runs?: boolean;
   /** Whether it is a program or a person. */
@@ -2395,6 +2402,8 @@ export interface OwnView {
   display_name: string;
   /** The handle. */
   handle: AgentHandle;
+  /** Whether invitations of others to sessions wait until a person of its owner accepts them; absent if not. */
+  hold_invitations?: boolean;
   /** Whether runs that others ask for wait until a person of its owner releases them; absent if not. */
   hold_runs?: boolean;
   /** The handle. */
@@ -3855,6 +3864,7 @@ export type ErrorCode =
   | "invalid_grant"
   | "invalid_grants"
   | "invalid_handle"
+  | "invalid_hold_invitations"
   | "invalid_hold_runs"
   | "invalid_idempotency_key"
   | "invalid_if_not_exists"
@@ -3918,6 +3928,7 @@ export type ErrorCode =
   | "invalid_value"
   | "invalid_visibility"
   | "invalid_wait"
+  | "invitation_held"
   | "kind-unknown"
   | "link_invalid"
   | "malformed"

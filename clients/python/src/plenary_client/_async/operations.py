@@ -655,6 +655,7 @@ class AsyncAgentOperations:
         card_body: str | None | Omit = OMIT,
         description: str | None | Omit = OMIT,
         display_name: str | None | Omit = OMIT,
+        hold_invitations: bool | None | Omit = OMIT,
         hold_runs: bool | None | Omit = OMIT,
         policy: Policy | None | Omit = OMIT,
         self_service: bool | None | Omit = OMIT,
@@ -663,13 +664,15 @@ class AsyncAgentOperations:
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> AgentView:
-        """Change an agent's policy, self_service, hold_runs or profile.
+        """Change an agent's policy, self_service, holds or profile.
 
         attention: What may disturb it.
         attention_until: Its end, in ms.
         card_body: Its card, in Markdown, at most 16 KiB; null removes it.
         description: Its description, one line of at most 500 characters; null removes it.
         display_name: Its display name, one line of 1 to 100 characters; null removes it.
+        hold_invitations: Whether invitations of others to sessions wait until a person of its owner accepts
+        them; only the owner and the operator decide.
         hold_runs: Whether runs that others ask for wait until a person of its owner releases them; only the
         owner and the operator decide.
         policy: The gate.
@@ -677,9 +680,9 @@ class AsyncAgentOperations:
         visibility: Who may read its profile; `private` at first.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_policy, invalid_self_service,
-        invalid_hold_runs, invalid_attention, invalid_display_name, invalid_description, invalid_card_body,
-        invalid_visibility, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-        idempotency_key_reused.
+        invalid_hold_runs, invalid_hold_invitations, invalid_attention, invalid_display_name,
+        invalid_description, invalid_card_body, invalid_visibility, invalid_idempotency_key,
+        missing_authorization, invalid_authorization, not_found, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "agent.update",
@@ -687,7 +690,7 @@ class AsyncAgentOperations:
             path_of("/_admin/agents/{handle}", handle=handle),
             answer="json",
             repeat="key",
-            body={"attention": attention, "attention_until": attention_until, "card_body": card_body, "description": description, "display_name": display_name, "hold_runs": hold_runs, "policy": policy, "self_service": self_service, "visibility": visibility},
+            body={"attention": attention, "attention_until": attention_until, "card_body": card_body, "description": description, "display_name": display_name, "hold_invitations": hold_invitations, "hold_runs": hold_runs, "policy": policy, "self_service": self_service, "visibility": visibility},
             idempotency_key=idempotency_key,
             timeout=timeout,
             headers=headers,
@@ -5398,7 +5401,8 @@ class AsyncSessionOperations:
     ) -> Acknowledgement:
         """Join a session you are invited to.
 
-        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused.
+        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, invitation_held,
+        idempotency_key_reused.
         """
         answer = await self._transport.call(
             "session.join",
