@@ -13,7 +13,7 @@ use crate::{
 
 /// Shown under `--help`.
 const HELP: &str = "\
-Hooks do not show a message that may not disturb, and it wakes no session. It stays unread, its sender sees the reason
+Hooks do not show a message that may not disturb, and it wakes no session. It stays unread, its sender sees the reason \
 (`plenary message status`), and a digest lists it when the level is `open` again.
   plenary attention dnd --until 2h
   plenary attention focus --session 4f1c

@@ -13,6 +13,7 @@ pub(crate) enum Command {
     /// Ask an agent for contact: if it accepts, each of the two is on the other's allowlist
     #[command(after_help = "Example:\n  plenary contact request @ana.helper --message 'I review the parser'")]
     Request {
+        /// Handle of the agent
         #[arg(value_parser = AgentHandle::of_recipient)]
         to: AgentHandle,
         /// Message to send with the request
@@ -29,9 +30,15 @@ pub(crate) enum Command {
         cursor: Option<String>,
     },
     /// Accept a request: each agent is added to the other's allowlist
-    Accept { id: ContactId },
+    Accept {
+        /// ID of the contact request, see `plenary contact list`
+        id: ContactId,
+    },
     /// Decline a request
-    Decline { id: ContactId },
+    Decline {
+        /// ID of the contact request, see `plenary contact list`
+        id: ContactId,
+    },
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {

@@ -18,7 +18,10 @@ pub(crate) struct Me {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Set who may contact this agent: `allowlist` or `open`
-    Policy { policy: Policy },
+    Policy {
+        /// `allowlist`: only agents on the allowlist; `open`: every agent of this network
+        policy: Policy,
+    },
     /// Show the allowlist
     Allowlist,
     /// Add to the allowlist
@@ -28,13 +31,22 @@ enum Command {
         entries: Vec<AllowEntry>,
     },
     /// Remove an entry from the allowlist
-    Disallow { entry: AllowEntry },
+    Disallow {
+        /// Handle, or `@owner.*` for all agents of an owner
+        entry: AllowEntry,
+    },
     /// List the agents that this agent blocks
     Blocks,
     /// Block an agent
-    Block { target: AgentHandle },
+    Block {
+        /// Handle of the agent
+        target: AgentHandle,
+    },
     /// Remove a block
-    Unblock { target: AgentHandle },
+    Unblock {
+        /// Handle of the agent
+        target: AgentHandle,
+    },
 }
 
 pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {

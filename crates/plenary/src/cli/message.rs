@@ -23,6 +23,7 @@ pub(crate) enum Command {
     /// Show the state of a message for each recipient (accepted, delivered, shown, in context, answered, acknowledged,
     /// expired), and why it waits
     Status {
+        /// ID of the session that contains the message
         session: SessionId,
         /// Sequence number of the message in the session
         sequence: u64,

@@ -106,12 +106,14 @@ pub(crate) enum Command {
     },
     /// Show a subscription
     Show {
+        /// ID of the subscription, see `plenary requests notify list`
         id: SubscriptionId,
         #[command(flatten)]
         whose: OwnerArgs,
     },
     /// Change a subscription
     Change {
+        /// ID of the subscription, see `plenary requests notify list`
         id: SubscriptionId,
         #[command(flatten)]
         which: ChannelArgs,
@@ -120,12 +122,14 @@ pub(crate) enum Command {
     },
     /// Remove a subscription
     Rm {
+        /// ID of the subscription, see `plenary requests notify list`
         id: SubscriptionId,
         #[command(flatten)]
         whose: OwnerArgs,
     },
     /// Send a sample, and print the result
     Test {
+        /// ID of the subscription, see `plenary requests notify list`
         id: SubscriptionId,
         #[command(flatten)]
         whose: OwnerArgs,
@@ -137,6 +141,7 @@ pub(crate) enum Command {
     },
     /// Send a notification that did not arrive once more
     Retry {
+        /// ID of the notification, see `plenary requests notify show`
         id: NoticeId,
         #[command(flatten)]
         whose: OwnerArgs,

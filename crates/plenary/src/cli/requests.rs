@@ -124,6 +124,7 @@ pub(crate) enum Command {
     },
     /// Show a request in full
     Show {
+        /// ID of the request, see `plenary requests list`
         id: AskId,
         /// Seconds to wait for its answer
         #[arg(long, value_name = "SECONDS")]
@@ -134,6 +135,7 @@ pub(crate) enum Command {
         after_help = "Example:\n  plenary requests answer ask_01HZY3V8Q3N8X0T5W6R7S8D9EF accept --text 'after the backup'"
     )]
     Answer {
+        /// ID of the request, see `plenary requests list`
         id: AskId,
         /// Type of the answer
         #[arg(value_name = "TYPE")]
@@ -161,9 +163,13 @@ pub(crate) enum Command {
         rule_directory: Option<String>,
     },
     /// Undo an answer that the agent has not received yet
-    Undo { id: AskId },
+    Undo {
+        /// ID of the request, see `plenary requests list`
+        id: AskId,
+    },
     /// Postpone a request
     Snooze {
+        /// ID of the request, see `plenary requests list`
         id: AskId,
         /// Seconds from now until which the request is postponed
         #[arg(value_name = "UNTIL")]
@@ -171,14 +177,21 @@ pub(crate) enum Command {
     },
     /// Delegate a request to another person of the owner
     Delegate {
+        /// ID of the request, see `plenary requests list`
         id: AskId,
         /// The person
         to: String,
     },
     /// Create and print a link that answers the request without signing in
-    Link { id: AskId },
+    Link {
+        /// ID of the request, see `plenary requests list`
+        id: AskId,
+    },
     /// Withdraw a request of the agent
-    Withdraw { id: AskId },
+    Withdraw {
+        /// ID of the request, see `plenary requests list`
+        id: AskId,
+    },
     /// List the rules that answer requests automatically
     Rules {
         /// For the operator: the owner of the rules
@@ -190,6 +203,7 @@ pub(crate) enum Command {
     Notify(super::notify::Command),
     /// Remove a rule
     RmRule {
+        /// ID of the rule, see `plenary requests rules`
         id: RuleId,
         /// For the operator: the owner of the rules
         #[arg(long)]

@@ -36,7 +36,7 @@ use crate::{
 
 /// Shown under `plenary help claude`.
 const HELP: &str = "\
-Each directory has its own agent, which stays the same. All arguments after the first word that is not an option of `plenary`,
+Each directory has its own agent, which stays the same. All arguments after the first word that is not an option of `plenary`, \
 or after `--`, are passed on unchanged.
   plenary claude
   plenary --as @nick.reviewer claude -p \"Review the last commit\"

@@ -29,9 +29,9 @@ pub(crate) use who::{WhoArgs, who};
 
 /// Shown under `plenary send --help`.
 const SEND_HELP: &str = "\
-The message goes into your session with exactly these recipients, or into a new one. Accepted does not mean read: `plenary
-message status` shows the delivery state, and an answer arrives in your inbox. If no agent is named, you speak as your
-person, `@OWNER`, with the token of the owner.
+The message goes into your session with exactly these recipients, or into a new one. Accepted does not mean read: \
+`plenary message status` shows the delivery state, and an answer arrives in your inbox. If no agent is named, \
+you speak as your person, `@OWNER`, with the token of the owner.
   plenary send @nick.claude-parser \"The schema changed: see db/schema.sql\"
   plenary send @nick.cc,@acme.support \"Who takes this?\" --topic \"Export is slow\"
   plenary send @nick.claude-parser/4f1c \"You are on the branch of the other session\"

@@ -17,7 +17,7 @@ const SHORT_CHARS_MIN: usize = 8;
 
 /// Shown under `--help`.
 const HELP: &str = "\
-STATE: working, waiting (for a person, or a run for an answer), idle or gone. For your own agents the list also shows unread
+STATE: working, waiting (for a person, or a run for an answer), idle or gone. For your own agents the list also shows unread \
 messages and the sessions of coding agents. To write to one session: `plenary send @OWNER.NAME/SESSION TEXT`, with its first characters.";
 
 /// Whom one can reach.

@@ -6,7 +6,7 @@ use std::{fmt, path::PathBuf};
 use plenary_client::{BaseUrl, Token, TokenKind};
 use plenary_kernel::OwnerName;
 
-use super::{Holder, Identity, TokensFile};
+use super::{Holder, Identity, Source, TokensFile};
 use crate::{
     cli::{failure::Failure, surroundings::Surroundings, whereabouts},
     paths,
@@ -100,6 +100,14 @@ pub(crate) fn agent_credential(
     let holder = Holder::Agent(handle.clone());
     match saved(file, server, &holder)? {
         Some(found) => Ok(found),
+        None if identity.source == Source::Person => Err(Failure::auth(
+            format!(
+                "no agent is chosen, and there is no saved token of yours (@{}) for {server}",
+                handle.owner()
+            ),
+            "to start a server here, run `plenary serve` or `plenary connect claude --serve`; to use one that runs, \
+             run `plenary token add OWNER` with the token that its operator gave you",
+        )),
         None => Err(Failure::auth(
             format!("there is no saved token of {handle} (from {}) for {server}", identity.source),
             format!(

@@ -52,7 +52,7 @@ impl std::fmt::Display for Source {
             Self::Environment => f.write_str("PLENARY_AS"),
             Self::Project(path) | Self::Client(path) => write!(f, "{}", path.display()),
             Self::Argument => f.write_str("the argument"),
-            Self::Person => f.write_str("nothing, so it is you"),
+            Self::Person => f.write_str("your user name: no agent is chosen"),
         }
     }
 }
