@@ -187,8 +187,9 @@ impl Allow {
 pub struct Action {
     /// The tool's name.
     pub name: String,
-    /// Its arguments.
+    /// Its arguments; `null` is none.
     #[serde(default)]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub args: Map<String, Value>,
 }
 
