@@ -19,7 +19,7 @@ tar -xzf "$LAYER" -C root --no-same-owner
 mount --bind root root
 mount -o remount,bind,ro root root
 mount --bind data root/var/lib/plenary
-! touch root/written 2> /dev/null
+touch root/written 2> /dev/null && { echo 'the root can be written'; exit 1; }
 env -i "PATH=$PATH" chroot root /usr/bin/plenary --version
 env -i "PATH=$PATH" HOME=/var/lib/plenary PLENARY_DATA=/var/lib/plenary PLENARY_LISTEN=0.0.0.0:7420 chroot root /usr/bin/plenary serve \
     > served 2> serve.log &
