@@ -15,12 +15,14 @@ import { codex, settle } from './codex.js';
 /** @type {(() => Promise<void>)[]} */
 const ends = [];
 after(async () => { for (const end of ends) await end(); });
-/** One browser for all; its pages are signed in by links of their own. */
-const browser = openBrowser({ after: (/** @type {() => Promise<void>} */ end) => ends.push(end) });
+/** @type {ReturnType<typeof openBrowser> | undefined} */
+let opened;
+/** One browser for all, once it is needed; its pages are signed in by links of their own. */
+const browser = () => (opened ??= openBrowser({ after: (/** @type {() => Promise<void>} */ end) => ends.push(end) }));
 
 /** The console of the person, at the request that waits. @param {any} scene @param {string} title */
 async function inbox({ house, directory }, title) {
-  const page = await (await browser).context.newPage();
+  const page = await (await browser()).context.newPage();
   const [link] = /http\S+#link=\S+/.exec(await house.plenary(directory, 'console', '--owner', 'nick')) ?? [];
   await page.goto(link);
   await page.locator('.shell').waitFor();
@@ -39,7 +41,7 @@ async function tap({ house, directory }, title) {
   }
   assert.ok(waits, `nobody asks ${title}`);
   const [link] = /http\S+\/tap\/\w+/.exec(await house.plenary(directory, 'requests', 'link', waits.request_id)) ?? [];
-  const page = await (await browser).context.newPage();
+  const page = await (await browser()).context.newPage();
   await page.goto(link);
   await page.getByRole('heading', { name: title }).waitFor();
   return page;
