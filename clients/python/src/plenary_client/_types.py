@@ -3302,8 +3302,8 @@ RequestState: TypeAlias = "Literal['open', 'snoozed', 'answered', 'withdrawn', '
 
 class RequestedAction(TypedDict):
     """What an agent wants to do."""
-    args: JsonObject
-    """Its arguments."""
+    args: JsonObject | None
+    """Its arguments; `null` is none."""
     name: str
     """The tool's name."""
 
@@ -3311,8 +3311,8 @@ class RequestedAction(TypedDict):
 
 class RequestedActionSent(TypedDict):
     """What an agent wants to do."""
-    args: NotRequired[JsonObject]
-    """Its arguments."""
+    args: NotRequired[JsonObject | None]
+    """Its arguments; `null` is none."""
     name: str
     """The tool's name."""
 

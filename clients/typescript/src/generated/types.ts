@@ -3137,16 +3137,16 @@ export type RequestState = "open" | "snoozed" | "answered" | "withdrawn" | "expi
 
 /** What an agent wants to do. */
 export interface RequestedAction {
-  /** Its arguments. */
-  args: JsonObject;
+  /** Its arguments; `null` is none. */
+  args: JsonObject | null;
   /** The tool's name. */
   name: string;
 }
 
 /** What an agent wants to do. */
 export interface RequestedActionSent {
-  /** Its arguments. */
-  args?: JsonObject;
+  /** Its arguments; `null` is none. */
+  args?: JsonObject | null;
   /** The tool's name. */
   name: string;
 }
