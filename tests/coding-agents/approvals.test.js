@@ -117,18 +117,31 @@ for (const [name, { begin, step }] of Object.entries(AGENTS)) {
   }));
 }
 
-test('claude: edited in the page, it does what the person wrote', () => sceneOf('claude', async (one) => {
-  const session = claude(one.house, one.model, one.directory, { away: true });
-  one.model.plans({ call: 'Bash', with: { command: 'echo theirs > edited.txt', description: 'Write a file' } }, { say: 'Going on.' });
-  const ended = session.prompt('Write it');
-  const page = await inbox(one, 'Write a file');
-  await page.keyboard.press('e');
-  await page.getByRole('textbox', { name: 'command' }).fill('echo mine > edited.txt');
-  await page.keyboard.press('Control+Enter');
-  await ended;
-  assert.equal(readFileSync(join(one.directory, 'edited.txt'), 'utf8'), 'mine\n');
-  await session.close();
-}, '--approvals', '60'));
+/** How a person changes a command that Claude Code asks for. @type {Record<string, (scene: any, command: string) => Promise<void>>} */
+const EDITED = {
+  'in the page': async (one, command) => {
+    const page = await inbox(one, 'Write a file');
+    await page.keyboard.press('e');
+    await page.getByRole('textbox', { name: 'command' }).fill(command);
+    await page.keyboard.press('Control+Enter');
+  },
+  'by a one-tap link': async (one, command) => {
+    const page = await tap(one, 'Write a file');
+    await page.locator('textarea[name="arg.command"]').fill(command);
+    await page.getByRole('button', { name: 'Accept with these changes' }).click();
+  },
+};
+for (const [where, edits] of Object.entries(EDITED)) {
+  test(`claude: edited ${where}, it does what the person wrote`, () => sceneOf('claude', async (one) => {
+    const session = claude(one.house, one.model, one.directory, { away: true });
+    one.model.plans({ call: 'Bash', with: { command: 'echo theirs > edited.txt', description: 'Write a file' } }, { say: 'Going on.' });
+    const ended = session.prompt('Write it');
+    await edits(one, 'echo mine > edited.txt');
+    await ended;
+    assert.equal(readFileSync(join(one.directory, 'edited.txt'), 'utf8'), 'mine\n');
+    await session.close();
+  }, '--approvals', '60'));
+}
 
 test('codex: its arguments cannot be edited, and the page does not offer it', () => sceneOf('codex', async (one) => {
   settle(one.house, one.model, one.directory);
