@@ -14,7 +14,7 @@ use plenary_engine::Streams;
 use plenary_issuers::Issuers;
 use plenary_kernel::{Clock, OwnerName, Position, TimestampMs, Version};
 use plenary_log::{Fault, HighWater, Log, StreamName};
-use plenary_room::{Findable, Glancer, PassingTeller, Teller};
+use plenary_room::{EphemeralSource, Findable, Glancer, Teller};
 use ring::hmac;
 use tokio::sync::OnceCell;
 
@@ -33,8 +33,8 @@ pub(crate) struct Inner {
     /// Everything up to here was handed to the rooms.
     pub(crate) handed: HighWater,
     pub(crate) watchers: Watchers<String>,
-    /// Who waits for what passes, by owner.
-    pub(crate) passing: Watchers<String>,
+    /// Streams that follow ephemeral events, by owner.
+    pub(crate) ephemeral: Watchers<String>,
     /// What was counted today, by owner; under the empty name for the operator.
     pub(crate) days: Mutex<HashMap<String, Day>>,
     /// What challenges are made with.
@@ -48,8 +48,8 @@ pub(crate) struct Inner {
 pub struct RoomReaders {
     /// Who tells of events.
     pub tellers: Vec<Arc<dyn Teller>>,
-    /// Who tells of what passes and is in no log.
-    pub passing: Vec<Arc<dyn PassingTeller>>,
+    /// Sources of events that are in no log.
+    pub ephemeral: Vec<Arc<dyn EphemeralSource>>,
     /// Who knows of agents.
     pub glancers: Vec<Arc<dyn Glancer>>,
     /// Where things are found by their words.
@@ -62,9 +62,9 @@ impl std::fmt::Debug for RoomReaders {
     }
 }
 
-/// What those wait for who are told what passes for an owner.
-pub(crate) fn passing_stream(owner: &OwnerName) -> StreamName {
-    StreamName::new("console.passing", owner.as_str())
+/// The name under which streams wait for the ephemeral events of an owner.
+pub(crate) fn ephemeral_stream(owner: &OwnerName) -> StreamName {
+    StreamName::new("console.ephemeral", owner.as_str())
 }
 
 impl Console {
@@ -80,7 +80,7 @@ impl Console {
             audits,
             handed: HighWater::default(),
             watchers: Watchers::new(WATCHES_PER_OWNER_MAX),
-            passing: Watchers::new(WATCHES_PER_OWNER_MAX),
+            ephemeral: Watchers::new(WATCHES_PER_OWNER_MAX),
             days: Mutex::default(),
             challenge_key: OnceCell::new(),
             failures: Failures::default(),
@@ -94,9 +94,9 @@ impl Console {
     /// # Errors
     /// When the store fails.
     pub async fn begin(&self, around: RoomReaders) -> Result<(), Fault> {
-        for teller in &around.passing {
-            let watchers = self.0.passing.clone();
-            teller.on_passing(Box::new(move |owner| watchers.wake(&passing_stream(owner), Version(1))));
+        for source in &around.ephemeral {
+            let watchers = self.0.ephemeral.clone();
+            source.on_arrival(Box::new(move |owner| watchers.wake(&ephemeral_stream(owner), Version(1))));
         }
         let _ = self.0.around.set(around);
         self.0.handed.raise(self.0.log.head().await?);
@@ -121,8 +121,8 @@ impl Console {
     pub(crate) fn watchers(&self) -> &Watchers<String> {
         &self.0.watchers
     }
-    pub(crate) fn passing_watchers(&self) -> &Watchers<String> {
-        &self.0.passing
+    pub(crate) fn ephemeral_watchers(&self) -> &Watchers<String> {
+        &self.0.ephemeral
     }
     pub(crate) fn handed(&self) -> Position {
         self.0.handed.position()
@@ -136,9 +136,9 @@ impl Console {
         let is_its = |room: &&Arc<dyn Findable>| room.categories().contains(&stream.category());
         self.0.around.get()?.findables.iter().find(is_its)
     }
-    /// Who tells of what passes.
-    pub(crate) fn passing(&self) -> &[Arc<dyn PassingTeller>] {
-        self.0.around.get().map(|around| &*around.passing).unwrap_or_default()
+    /// The sources of ephemeral events.
+    pub(crate) fn ephemeral(&self) -> &[Arc<dyn EphemeralSource>] {
+        self.0.around.get().map(|around| &*around.ephemeral).unwrap_or_default()
     }
     /// Who knows of agents.
     pub(crate) fn glancers(&self) -> &[Arc<dyn Glancer>] {

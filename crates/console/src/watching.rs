@@ -14,7 +14,7 @@ use plenary_room::{BURST_OCTETS, Onlooker, OnlookerEvent, sse::Pieces, texts};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Console, limits::WATCH_DATA_BYTES_MAX, passing::PassingReader};
+use crate::{Console, ephemeral::EphemeralReader, limits::WATCH_DATA_BYTES_MAX};
 
 /// After how long without an event it is said how far the log is.
 const HEAD_EVERY: Duration = Duration::from_secs(5);
@@ -68,8 +68,8 @@ pub(crate) struct Watcher {
     /// Everything up to here was looked at.
     pub(crate) at: Position,
     pub(crate) watch: Watch<String>,
-    /// Of who also wants what is in no log.
-    pub(crate) passing: Option<PassingReader>,
+    /// Ephemeral events, for an owner that asks for them.
+    pub(crate) ephemeral: Option<EphemeralReader>,
     pub(crate) greeted: bool,
     pub(crate) spoke: Instant,
     pub(crate) size: PageSize,
@@ -88,8 +88,8 @@ impl Pieces for Watcher {
             if marks.closing.is_some() || (marks.recheck && !self.is_allowed().await?) {
                 return Ok(None);
             }
-            let passed = self.passed();
-            let (text, more) = self.look(passed).await?;
+            let text = self.ephemeral_text();
+            let (text, more) = self.look(text).await?;
             if !text.is_empty() {
                 // What was read may stand behind the end of the right to read.
                 let is_allowed = self.is_allowed().await?;
@@ -124,26 +124,27 @@ impl Watcher {
 
     /// Waits until there may be something to tell.
     async fn woken(&self) {
-        match &self.passing {
+        match &self.ephemeral {
             None => self.watch.mailbox().woken().await,
-            Some(passing) => tokio::select! {
+            Some(ephemeral) => tokio::select! {
                 () = self.watch.mailbox().woken() => {}
-                () = passing.mailbox().woken() => {}
+                () = ephemeral.mailbox().woken() => {}
             },
         }
     }
 
-    /// What passed meanwhile. It has no place in the log, so whoever resumes behind it goes on where the stream is.
-    fn passed(&mut self) -> String {
+    /// New ephemeral events. They have no place in the log, so their `id` is the place of the stream.
+    fn ephemeral_text(&mut self) -> String {
         let at = self.at.0;
-        let passing = self.passing.as_mut();
-        let events = passing.map(|passing| passing.read(&self.console, &self.wanted)).unwrap_or_default();
+        let ephemeral = self.ephemeral.as_mut();
+        let events =
+            ephemeral.map(|ephemeral| ephemeral.read(&self.console, &self.wanted)).unwrap_or_default();
         let mut text = String::new();
         events.iter().for_each(|json| text.push_str(&format!("id: {at}\ndata: {json}\n\n")));
         text
     }
 
-    /// Reads on: what is told behind a text, and whether there is more.
+    /// Appends the next events of the log to a text; also returns whether there are more.
     async fn look(&mut self, mut text: String) -> Result<(String, bool), Fault> {
         let (handed, before) = (self.console.handed(), self.at);
         if self.at >= handed {

@@ -3,7 +3,7 @@
 //! Must not know: how they are sent.
 
 use plenary_kernel::{OwnerName, SovereignHandle};
-use plenary_room::{OnlookerEvent, PassingEvent, PassingTeller, excerpt};
+use plenary_room::{EphemeralEvent, EphemeralSource, OnlookerEvent, excerpt};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,28 +11,28 @@ use crate::{
     frames::{Event, sent_by},
 };
 
-impl PassingTeller for Frames {
+impl EphemeralSource for Frames {
     fn room(&self) -> &'static str {
         "frames"
     }
 
-    fn retained(&self, owner: &OwnerName, after: u64) -> Vec<PassingEvent> {
+    fn retained(&self, owner: &OwnerName, after: u64) -> Vec<EphemeralEvent> {
         let Ok(handle) = format!("~{owner}").parse::<SovereignHandle>() else { return Vec::new() };
         let kept = |key: &str| self.0.lane.retained_by_anyone(key, after);
         let mut kept = [kept(handle.as_str()), kept(&sent_by(&handle))].concat();
-        // Both have the numbers of the one handle.
+        // One counter, that of the handle, numbers both.
         kept.sort_by_key(|(number, _)| *number);
         kept.into_iter().filter_map(|(_, event)| reported(handle.as_str(), &event)).collect()
     }
 
-    fn on_passing(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>) {
+    fn on_arrival(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>) {
         self.add_listener(move |handle: &SovereignHandle| wake(&crate::decide::owner_of(handle)));
     }
 }
 
 /// What a list needs of a frame. An agent of the owner may get it or sent it, so the owner may know of it; an agent reads its
 /// own stream.
-fn reported(handle: &str, event: &Event) -> Option<PassingEvent> {
+fn reported(handle: &str, event: &Event) -> Option<EphemeralEvent> {
     let frame: Value = serde_json::from_slice(&event.line).ok()?;
     let member = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default();
     let payload = frame.get("payload").map(Value::to_string).unwrap_or_default();
@@ -51,5 +51,5 @@ fn reported(handle: &str, event: &Event) -> Option<PassingEvent> {
         trace: None,
         audience: Box::new(|_| true),
     };
-    Some(PassingEvent { number: event.number, at: event.at, told })
+    Some(EphemeralEvent { number: event.number, at: event.at, told })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{Example, Mount, PassingTeller, RoomDescription, ServedRoom, Task};
+use plenary_room::{EphemeralSource, Example, Mount, RoomDescription, ServedRoom, Task};
 use serde_json::{Value, json};
 
 use crate::{Frames, operations, routes};
@@ -46,7 +46,7 @@ impl ServedRoom for Frames {
         Some(Arc::new(self.clone()))
     }
 
-    fn passing(&self) -> Option<Arc<dyn PassingTeller>> {
+    fn ephemeral(&self) -> Option<Arc<dyn EphemeralSource>> {
         Some(Arc::new(self.clone()))
     }
 

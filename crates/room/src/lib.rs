@@ -24,6 +24,6 @@ pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
 pub use served::{Example, Mount, RoomDescription, ServedRoom, Task, Turn};
 pub use sse::{BURST_OCTETS, KEEPALIVE_MS};
 pub use told::{
-    Audience, EXCERPT_CHARS_MAX, Onlooker, OnlookerEvent, PassingEvent, PassingTeller, Teller, excerpt,
+    Audience, EXCERPT_CHARS_MAX, EphemeralEvent, EphemeralSource, Onlooker, OnlookerEvent, Teller, excerpt,
 };
 pub use watching::{CannotWatch, Watch, Watchers};

@@ -12,7 +12,7 @@ use plenary_log::{Charge, Fault, StoredEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Findable, Glancer, NewsSource, PassingTeller, Teller};
+use crate::{EphemeralSource, Findable, Glancer, NewsSource, Teller};
 
 /// An operation's id, and a body that it takes.
 pub type Example = (&'static str, fn() -> Value);
@@ -127,8 +127,8 @@ pub trait ServedRoom: Send + Sync + 'static {
         None
     }
 
-    /// What it tells owners of what passes in it and is in no log.
-    fn passing(&self) -> Option<Arc<dyn PassingTeller>> {
+    /// Its ephemeral events, if it has some.
+    fn ephemeral(&self) -> Option<Arc<dyn EphemeralSource>> {
         None
     }
 

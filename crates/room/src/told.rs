@@ -82,27 +82,27 @@ pub trait Teller: Send + Sync + 'static {
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>>;
 }
 
-/// Something that happened and is in no log; a room keeps it for a while.
+/// An event that is in no log; its room keeps it for a while.
 #[derive(Debug)]
-pub struct PassingEvent {
-    /// Its number among those for its owner; it rises.
+pub struct EphemeralEvent {
+    /// Its number among the events of its owner. Numbers rise.
     pub number: u64,
     /// When it came.
     pub at: TimestampMs,
-    /// What is told of it.
+    /// Its content.
     pub told: OnlookerEvent,
 }
 
-/// Where owners are told of what passes from.
-pub trait PassingTeller: Send + Sync + 'static {
+/// A room with ephemeral events, which `/watch` reports to their owner.
+pub trait EphemeralSource: Send + Sync + 'static {
     /// The name of the room in the stream.
     fn room(&self) -> &'static str;
 
-    /// What is still kept for an owner behind a number, in its order.
-    fn retained(&self, owner: &OwnerName, after: u64) -> Vec<PassingEvent>;
+    /// The events of an owner after a number that the room still keeps, by number.
+    fn retained(&self, owner: &OwnerName, after: u64) -> Vec<EphemeralEvent>;
 
-    /// Calls this whenever something came for an owner, from now on; it must not wait.
-    fn on_passing(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>);
+    /// Registers a callback for each new event of an owner; it must not wait.
+    fn on_arrival(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>);
 }
 
 /// Longest excerpt of a text, in characters.

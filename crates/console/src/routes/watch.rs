@@ -18,9 +18,9 @@ use tokio::time::Instant;
 
 use super::{ConsoleRefusal, UNAUTHENTICATED};
 use crate::{
-    console::{ConsoleState, passing_stream},
+    console::{ConsoleState, ephemeral_stream},
+    ephemeral::EphemeralReader,
     limits::{WATCH_NAMES_MAX, WATCHES_PER_OWNER_MAX},
-    passing::PassingReader,
     watching::{WatchFilter, Watcher, everything, onlooker},
 };
 
@@ -107,11 +107,12 @@ async fn watch(
     let watch = console.watchers().watch(&everything(), who.clone(), payer.clone()).map_err(cannot)?;
     let onlooker = onlooker(&principal);
     let owner = onlooker.as_ref().and_then(Onlooker::owner).filter(|_| query.frames == Some(true)).cloned();
-    let passing = owner.map(|owner| {
-        let watch = console.passing_watchers().watch(&passing_stream(&owner), who, payer).map_err(cannot)?;
-        Ok::<_, Refusal>(PassingReader { owner, watch, after: Vec::new() })
+    let ephemeral = owner.map(|owner| {
+        let watch =
+            console.ephemeral_watchers().watch(&ephemeral_stream(&owner), who, payer).map_err(cannot)?;
+        Ok::<_, Refusal>(EphemeralReader { owner, watch, after: Vec::new() })
     });
-    let passing = passing.transpose()?;
+    let ephemeral = ephemeral.transpose()?;
     let (spoke, size) = (Instant::now(), PageSize::default());
     let watching = Watcher {
         console,
@@ -120,7 +121,7 @@ async fn watch(
         wanted,
         at: after,
         watch,
-        passing,
+        ephemeral,
         greeted: false,
         spoke,
         size,
@@ -168,8 +169,7 @@ fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
 
 /// The id of a trace, as the stream writes it.
 fn trace(text: Option<&str>) -> Result<Option<String>, Refusal> {
-    let is_id =
-        |id: &str| id.len() == 32 && id.bytes().all(|octet| matches!(octet, b'0'..=b'9' | b'a'..=b'f'));
+    let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match text {
         Some(id) if !is_id(id) => {
             let text = "trace must be the id of a trace: 32 hexadecimal digits, in lower case.";

@@ -179,8 +179,8 @@ impl Rooms {
         served.push(Arc::new(inbox));
         let tellers = served.iter().filter_map(|room| room.teller()).collect();
         let glancers = served.iter().filter_map(|room| room.glancer()).collect();
-        let passing = served.iter().filter_map(|room| room.passing()).collect();
-        let around = RoomReaders { tellers, passing, glancers, findables: found_in };
+        let ephemeral = served.iter().filter_map(|room| room.ephemeral()).collect();
+        let around = RoomReaders { tellers, ephemeral, glancers, findables: found_in };
         console.begin(around).await.context("reading where the log stands")?;
         Ok(Self { log, accounts, runs, console, a2a, presence, cursors, served })
     }

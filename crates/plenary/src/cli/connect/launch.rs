@@ -363,7 +363,7 @@ fn linked_home(
     linked_home::furnish(&own, &users, &json_of(planned)).map_err(|error| {
         Failure::local_with(
             format!("{} cannot get a home of links in {}: {error}", coding.title(), own.display()),
-            format!("remove that directory, or run `plenary connect {}` instead", coding.as_str()),
+            format!("check that you may write there, or run `plenary connect {}` instead", coding.as_str()),
         )
     })?;
     Ok(own)

@@ -85,7 +85,7 @@ pub(super) struct Event {
     pub(super) own_word: bool,
     /// Whether it takes context at the end of a turn as such, and not as an objection.
     pub(super) takes_context: bool,
-    /// Whether it is told as a matter of routine: nothing is summarised for sure, or the session goes on.
+    /// Whether the coding agent reports it at times when nothing was compacted, or the session goes on.
     pub(super) is_routine: bool,
     /// Whether the turn was broken off by a person or an error.
     pub(super) broken_off: bool,

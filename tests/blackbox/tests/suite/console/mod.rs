@@ -2,7 +2,7 @@
 //! Must not know: how sessions are kept.
 
 mod deciding;
-mod passing;
+mod ephemeral;
 mod passkeys;
 mod people;
 mod signing_in;

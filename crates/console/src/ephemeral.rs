@@ -1,10 +1,10 @@
-//! What one who watches is told of things that pass and are in no log: an owner, while they are kept.
+//! Ephemeral events in `/watch`, such as frames: in no log, and reported to an owner while their room keeps them.
 //! Must not know: how the connection is kept.
 
 use plenary_accounts::Watch;
 use plenary_hub::Mailbox;
 use plenary_kernel::OwnerName;
-use plenary_room::{PassingEvent, texts};
+use plenary_room::{EphemeralEvent, texts};
 use serde_json::Value;
 
 use crate::{
@@ -12,42 +12,46 @@ use crate::{
     watching::{WatchFilter, limited},
 };
 
-/// What an owner waits for.
-pub(crate) struct PassingReader {
+/// The position of one owner in the ephemeral events of each room.
+pub(crate) struct EphemeralReader {
     pub(crate) owner: OwnerName,
     pub(crate) watch: Watch<String>,
-    /// Of each teller the last number that was looked at.
+    /// The last number that was read, for each source; empty before the first look.
     pub(crate) after: Vec<u64>,
 }
 
-impl PassingReader {
+impl EphemeralReader {
     pub(crate) fn mailbox(&self) -> &Mailbox {
         self.watch.mailbox()
     }
 
-    /// What came since the last look and is wanted, each as it is reported.
+    /// The events since the last look that fit the filter, each as the stream writes it.
     pub(crate) fn read(&mut self, console: &Console, wanted: &WatchFilter) -> Vec<Value> {
-        let _ = self.watch.mailbox().take();
-        let tellers = console.passing();
-        self.after.resize(tellers.len(), 0);
+        let marks = self.watch.mailbox().take();
+        let is_first = self.after.is_empty();
+        if !is_first && marks.streams.is_empty() && !marks.recheck {
+            return Vec::new();
+        }
+        let sources = console.ephemeral();
+        self.after.resize(sources.len(), 0);
         let mut reported = Vec::new();
-        for (teller, after) in tellers.iter().zip(&mut self.after) {
-            let events = teller.retained(&self.owner, *after);
+        for (source, after) in sources.iter().zip(&mut self.after) {
+            let events = source.retained(&self.owner, *after);
             *after = events.last().map_or(*after, |last| last.number);
             let told = events.into_iter().filter(|event| is_wanted(wanted, event));
-            reported.extend(told.map(|event| shown(teller.room(), event)));
+            reported.extend(told.map(|event| shown(source.room(), event)));
         }
         reported
     }
 }
 
-fn is_wanted(wanted: &WatchFilter, event: &PassingEvent) -> bool {
+fn is_wanted(wanted: &WatchFilter, event: &EphemeralEvent) -> bool {
     let has_words = |query: &plenary_retrieval::Query| query.coverage(&texts(&event.told.data)) >= 1.0;
     wanted.has(&event.told) && wanted.query.as_ref().is_none_or(has_words)
 }
 
 /// As an event of the log, but without a place in it.
-fn shown(room: &str, PassingEvent { at, told, .. }: PassingEvent) -> Value {
+fn shown(room: &str, EphemeralEvent { at, told, .. }: EphemeralEvent) -> Value {
     serde_json::json!({
         "at": at.0,
         "room": room,
