@@ -2,7 +2,7 @@
 //! Must not know: the caller.
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, AskId, Class, Refusal, form::Form, text};
+use plenary_kernel::{AgentHandle, AskId, Class, Refusal, asking::effects, form::Form, text};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -69,6 +69,16 @@ impl NewRequest {
         if !self.kind.is_asked_by_agents() {
             let text = "`kind` must be `permission`, `question` or `hold`; only the server makes requests of other kinds.";
             return Err(bad("invalid_kind", text));
+        }
+        // Pages say what the server does with the answer: an agent may not make them say it of its own request.
+        if self
+            .source
+            .as_ref()
+            .is_some_and(|source| effects(self.kind.as_str(), Some(&source.room)).is_some())
+        {
+            let text =
+                "A `hold` of an agent may not have the `source.room` of a request that the server makes.";
+            return Err(bad("invalid_source", text));
         }
         let of_form = Allow { accept: false, edit: true, respond: false, ignore: true };
         let allow = self.allow.unwrap_or(if self.form.is_some() { of_form } else { Allow::default() });

@@ -47,6 +47,18 @@ async fn answer(owner: &Caller, request: &Value, answer: &str) {
     owner.post(&at(id(request), "/answer"), body).await.ok(200);
 }
 
+/// Pages say of what the server holds what an answer does. An agent's own request cannot look like it.
+#[tokio::test]
+async fn an_agent_cannot_ask_in_the_form_of_what_the_server_holds() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.one").await;
+    let asking = |room: &str| json!({"kind": "hold", "title": "Look", "on_behalf_of": "@acme.bot", "source": {"room": room, "id": "x"}});
+    for room in ["runs", "sessions"] {
+        agent.post("/requests", asking(room)).await.refused(400, "invalid_source");
+    }
+    agent.post("/requests", asking("mcp")).await.ok(201);
+}
+
 #[tokio::test]
 async fn a_run_that_a_stranger_asks_for_begins_when_a_person_accepts_it_over_a_crash() {
     let (mut server, owner, stranger) = holding().await;
