@@ -9,7 +9,7 @@ use std::{
 };
 
 use parking_lot::RwLock;
-use plenary_engine::{ExecuteError, LookedUp, Room, Streams};
+use plenary_engine::{ExecuteError, LookedUp, Room, Sealed, Streams, seal};
 use plenary_hub::{Observer, Presence};
 use plenary_kernel::{AgentHandle, Clock, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Condition, ExceededQuota, Fault, HighWater, Log, Order, StoredEvent};
@@ -186,82 +186,106 @@ impl Accounts {
     }
 
     /// An agent: at least everything that this process has committed of it.
-    pub async fn agent(&self, handle: &AgentHandle) -> Result<KnownAgent, Fault> {
-        Ok(self.look_agent_up(handle).await?.0)
+    pub fn agent<'a>(&'a self, handle: &'a AgentHandle) -> Sealed<'a, Result<KnownAgent, Fault>> {
+        seal(self.known_agent(handle))
+    }
+
+    /// The same within this crate, without an allocation.
+    pub(crate) async fn known_agent(&self, handle: &AgentHandle) -> Result<KnownAgent, Fault> {
+        let LookedUp { state, version, upon, .. } = self.0.agents.look_up(handle.as_str()).await?;
+        Ok(KnownAgent { handle: handle.clone(), state, version, upon })
     }
 
     /// The same, and whether the store had to be asked.
-    pub async fn look_agent_up(&self, handle: &AgentHandle) -> Result<(KnownAgent, bool), Fault> {
-        let LookedUp { state, version, upon, asked } = self.0.agents.look_up(handle.as_str()).await?;
-        Ok((KnownAgent { handle: handle.clone(), state, version, upon }, asked))
+    pub fn look_agent_up<'a>(
+        &'a self,
+        handle: &'a AgentHandle,
+    ) -> Sealed<'a, Result<(KnownAgent, bool), Fault>> {
+        seal(async move {
+            let LookedUp { state, version, upon, asked } = self.0.agents.look_up(handle.as_str()).await?;
+            Ok((KnownAgent { handle: handle.clone(), state, version, upon }, asked))
+        })
     }
 
     /// For an agent that was known without asking the store: asks it as if it were not. Where somebody is told no
     /// more than "not found", or the same whoever is there, an agent in memory then costs what no agent costs
     /// (ASP-18, ASP-19).
-    pub async fn ask_in_vain(&self, known: &KnownAgent) -> Result<(), Fault> {
-        self.0.agents.ask_in_vain(known.handle.as_str(), known.version).await
+    pub fn ask_in_vain<'a>(&'a self, known: &'a KnownAgent) -> Sealed<'a, Result<(), Fault>> {
+        seal(async move { self.0.agents.ask_in_vain(known.handle.as_str(), known.version).await })
     }
 
     /// The same as [`Accounts::agent`], and everything that other processes have committed.
-    pub async fn fresh_agent(&self, handle: &AgentHandle) -> Result<KnownAgent, Fault> {
-        let (state, version) = self.0.agents.fresh(handle.as_str()).await?;
-        Ok(KnownAgent { handle: handle.clone(), state, version, upon: None })
+    pub fn fresh_agent<'a>(&'a self, handle: &'a AgentHandle) -> Sealed<'a, Result<KnownAgent, Fault>> {
+        seal(async move {
+            let (state, version) = self.0.agents.fresh(handle.as_str()).await?;
+            Ok(KnownAgent { handle: handle.clone(), state, version, upon: None })
+        })
     }
 
     /// An owner: at least everything that this process has committed of it.
-    pub async fn owner(&self, owner: &OwnerName) -> Result<KnownOwner, Fault> {
-        let LookedUp { state, version, upon, .. } = self.0.owners.look_up(owner.as_str()).await?;
-        Ok(KnownOwner { owner: owner.clone(), state, version, upon })
+    pub fn owner<'a>(&'a self, owner: &'a OwnerName) -> Sealed<'a, Result<KnownOwner, Fault>> {
+        seal(async move {
+            let LookedUp { state, version, upon, .. } = self.0.owners.look_up(owner.as_str()).await?;
+            Ok(KnownOwner { owner: owner.clone(), state, version, upon })
+        })
     }
 
     /// The same, and everything that other processes have committed.
-    pub async fn fresh_owner(&self, owner: &OwnerName) -> Result<KnownOwner, Fault> {
-        let (state, version) = self.0.owners.fresh(owner.as_str()).await?;
-        Ok(KnownOwner { owner: owner.clone(), state, version, upon: None })
+    pub fn fresh_owner<'a>(&'a self, owner: &'a OwnerName) -> Sealed<'a, Result<KnownOwner, Fault>> {
+        seal(async move {
+            let (state, version) = self.0.owners.fresh(owner.as_str()).await?;
+            Ok(KnownOwner { owner: owner.clone(), state, version, upon: None })
+        })
     }
 
     /// Everyone who blocks an agent now, each with the place of the block on the blocker's stream.
-    pub async fn blockers(&self, blocked: &AgentHandle) -> Result<Vec<(AgentHandle, Version)>, Fault> {
-        let (prefix, mut after, mut blockers) = (format!("{blocked}/"), None::<String>, Vec::new());
-        loop {
-            let log = self.log();
-            let rows = log
-                .read_index(BLOCKED_BY, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                .await?;
-            for row in &rows {
-                let blocker: AgentHandle = row.key[prefix.len()..]
-                    .parse()
-                    .map_err(|_| Fault::Corrupt(format!("{} in {BLOCKED_BY}", row.key)))?;
-                // The state decides: the index keeps the rows of deleted blockers.
-                let known = self.agent(&blocker).await?;
-                if let Some(since) = known.state.blocks_since(blocked).filter(|_| known.state.is_live()) {
-                    blockers.push((blocker, since.version));
+    pub fn blockers<'a>(
+        &'a self,
+        blocked: &'a AgentHandle,
+    ) -> Sealed<'a, Result<Vec<(AgentHandle, Version)>, Fault>> {
+        seal(async move {
+            let (prefix, mut after, mut blockers) = (format!("{blocked}/"), None::<String>, Vec::new());
+            loop {
+                let log = self.log();
+                let rows = log
+                    .read_index(BLOCKED_BY, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                    .await?;
+                for row in &rows {
+                    let blocker: AgentHandle = row.key[prefix.len()..]
+                        .parse()
+                        .map_err(|_| Fault::Corrupt(format!("{} in {BLOCKED_BY}", row.key)))?;
+                    // The state decides: the index keeps the rows of deleted blockers.
+                    let known = self.agent(&blocker).await?;
+                    if let Some(since) = known.state.blocks_since(blocked).filter(|_| known.state.is_live()) {
+                        blockers.push((blocker, since.version));
+                    }
+                }
+                match rows.last() {
+                    Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                    _ => return Ok(blockers),
                 }
             }
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(blockers),
-            }
-        }
+        })
     }
 
     /// Makes an agent, and its owner when it is new.
-    pub async fn register_agent(&self, command: RegisterAgent) -> Result<KnownAgent, Failure> {
-        let handle = command.handle.clone();
-        let registering = RegisterWith { accounts: self, command };
-        let done = self.0.agents.execute(handle.as_str(), &registering, None).await;
-        self.reaches().changed();
-        let done = done?;
-        if done.reply.makes_owner {
-            self.catch_up(&self.0.owners, handle.owner()).await?;
-        }
-        Ok(self.agent(&handle).await?)
+    pub fn register_agent(&self, command: RegisterAgent) -> Sealed<'_, Result<KnownAgent, Failure>> {
+        seal(async move {
+            let handle = command.handle.clone();
+            let registering = RegisterWith { accounts: self, command };
+            let done = self.0.agents.execute(handle.as_str(), &registering, None).await;
+            self.reaches().changed();
+            let done = done?;
+            if done.reply.makes_owner {
+                self.catch_up(&self.0.owners, handle.owner()).await?;
+            }
+            Ok(self.agent(&handle).await?)
+        })
     }
 
     /// Changes an agent. Comes back when everything that follows from it has happened.
-    pub async fn edit_agent(&self, command: EditAgent) -> Result<KnownAgent, Failure> {
-        Ok(self.edited_agent(command).await?.0)
+    pub fn edit_agent(&self, command: EditAgent) -> Sealed<'_, Result<KnownAgent, Failure>> {
+        seal(async move { Ok(self.edited_agent(command).await?.0) })
     }
 
     /// The same, and the id of the token that was issued.
@@ -281,10 +305,12 @@ impl Accounts {
     }
 
     /// Gives an owner a token, and makes the owner when it is new.
-    pub async fn give_token(&self, command: &GiveToken) -> Result<(), Failure> {
-        let giving = GiveTokenWith { accounts: self, command };
-        self.0.owners.execute(command.owner.as_str(), &giving, None).await?;
-        Ok(())
+    pub fn give_token<'a>(&'a self, command: &'a GiveToken) -> Sealed<'a, Result<(), Failure>> {
+        seal(async move {
+            let giving = GiveTokenWith { accounts: self, command };
+            self.0.owners.execute(command.owner.as_str(), &giving, None).await?;
+            Ok(())
+        })
     }
 
     /// Takes note of a committed event, of this process or another.
@@ -306,27 +332,33 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn holds(&self, authority: &Authority, conditions: &mut Vec<Condition>) -> Result<bool, Fault> {
-        let Some(token) = &authority.token else {
-            return Ok(matches!(authority.by, Actor::Seed | Actor::Operator));
-        };
-        if token.is_person() && !self.person_holds(&authority.by, token, conditions).await? {
-            return Ok(false);
-        }
-        match &authority.by {
-            Actor::Operator => Ok(token.is_person() || self.operator().matches(token)),
-            Actor::Seed => Ok(true),
-            Actor::Owner(owner) => {
-                let owner = self.owner(owner).await?;
-                conditions.push(owner.condition());
-                Ok(owner.state.accepts_token(token))
+    pub fn holds<'a>(
+        &'a self,
+        authority: &'a Authority,
+        conditions: &'a mut Vec<Condition>,
+    ) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            let Some(token) = &authority.token else {
+                return Ok(matches!(authority.by, Actor::Seed | Actor::Operator));
+            };
+            if token.is_person() && !self.person_holds(&authority.by, token, conditions).await? {
+                return Ok(false);
             }
-            Actor::Agent(agent) => {
-                let agent = self.agent(agent).await?;
-                conditions.push(agent.condition());
-                Ok(agent.state.accepts_token(token))
+            match &authority.by {
+                Actor::Operator => Ok(token.is_person() || self.operator().matches(token)),
+                Actor::Seed => Ok(true),
+                Actor::Owner(owner) => {
+                    let owner = self.owner(owner).await?;
+                    conditions.push(owner.condition());
+                    Ok(owner.state.accepts_token(token))
+                }
+                Actor::Agent(agent) => {
+                    let agent = self.agent(agent).await?;
+                    conditions.push(agent.condition());
+                    Ok(agent.state.accepts_token(token))
+                }
             }
-        }
+        })
     }
 
     /// The same for a command on an agent's stream, whose lock is held now. Of agents only the stream's own acts
@@ -357,23 +389,29 @@ impl Accounts {
     }
 
     /// The live agents and people of an owner, or of everybody, by handle.
-    pub async fn agents_of(&self, owner: Option<&OwnerName>, max: usize) -> Result<Vec<KnownAgent>, Fault> {
-        let prefix = owner.map(|owner| format!("{owner}/")).unwrap_or_default();
-        let (mut agents, mut after) = (Vec::new(), None::<String>);
-        while agents.len() < max {
-            let asked = max - agents.len();
-            let rows =
-                self.log().read_index(AGENTS, &prefix, after.as_deref(), asked, Order::Ascending).await?;
-            for row in &rows {
-                let known = self.agent(&listed(&row.key)?).await?;
-                agents.extend(known.state.is_live().then_some(known));
+    pub fn agents_of<'a>(
+        &'a self,
+        owner: Option<&'a OwnerName>,
+        max: usize,
+    ) -> Sealed<'a, Result<Vec<KnownAgent>, Fault>> {
+        seal(async move {
+            let prefix = owner.map(|owner| format!("{owner}/")).unwrap_or_default();
+            let (mut agents, mut after) = (Vec::new(), None::<String>);
+            while agents.len() < max {
+                let asked = max - agents.len();
+                let rows =
+                    self.log().read_index(AGENTS, &prefix, after.as_deref(), asked, Order::Ascending).await?;
+                for row in &rows {
+                    let known = self.agent(&listed(&row.key)?).await?;
+                    agents.extend(known.state.is_live().then_some(known));
+                }
+                match rows.last() {
+                    Some(last) if rows.len() == asked => after = Some(last.key.clone()),
+                    _ => break,
+                }
             }
-            match rows.last() {
-                Some(last) if rows.len() == asked => after = Some(last.key.clone()),
-                _ => break,
-            }
-        }
-        Ok(agents)
+            Ok(agents)
+        })
     }
 
     /// Takes note of events that a command wrote beside its own stream, so that the next read sees them.

@@ -2,6 +2,7 @@
 //! state each time, so that a revoked token is invalid at once.
 //! Must not know: HTTP.
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{OwnerName, proof::Challenge};
 use plenary_log::{Fault, Order};
 use quick_cache::sync::Cache;
@@ -26,7 +27,11 @@ impl Default for Bearers {
 impl Accounts {
     /// The bearer of a token; `None` when nobody has it now. Unknown tokens are not remembered, and each costs
     /// the same: one look-up.
-    pub async fn authenticate(&self, token: &str) -> Result<Option<Principal>, Fault> {
+    pub fn authenticate<'a>(&'a self, token: &'a str) -> Sealed<'a, Result<Option<Principal>, Fault>> {
+        seal(self.authenticated(token))
+    }
+
+    pub(crate) async fn authenticated(&self, token: &str) -> Result<Option<Principal>, Fault> {
         let is_foreign = may_be_foreign(token);
         if token.is_empty() || token.len() > TOKEN_OCTETS_MAX && !is_foreign {
             return Ok(None);
@@ -47,45 +52,51 @@ impl Accounts {
     }
 
     /// Whether a principal's token is still the valid one.
-    pub async fn is_valid(&self, principal: &Principal) -> Result<bool, Fault> {
-        if principal.token.is_person() {
-            return self.person_is_there(principal).await;
-        }
-        match &principal.who {
-            TokenOwner::Operator => Ok(self.operator().matches(&principal.token)),
-            TokenOwner::Owner(_) | TokenOwner::Agent(_) => {
-                self.accepts(&principal.who, &principal.token).await
+    pub fn is_valid<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            if principal.token.is_person() {
+                return self.person_is_there(principal).await;
             }
-        }
+            match &principal.who {
+                TokenOwner::Operator => Ok(self.operator().matches(&principal.token)),
+                TokenOwner::Owner(_) | TokenOwner::Agent(_) => {
+                    self.accepts(&principal.who, &principal.token).await
+                }
+            }
+        })
     }
 
     /// The same, and on a store that several processes share also by what others have committed.
-    pub async fn is_valid_everywhere(&self, principal: &Principal) -> Result<bool, Fault> {
-        // A session of the console, and a token that is lent, were asked for freshly with the request.
-        if principal.token.lender().is_some() {
-            return self.person_is_there(principal).await;
-        }
-        if !self.log().shared() || principal.who == TokenOwner::Operator || principal.token.is_person() {
-            return Ok(true);
-        }
-        self.accepts_freshly(&principal.who, &principal.token).await
+    pub fn is_valid_everywhere<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            // A session of the console, and a token that is lent, were asked for freshly with the request.
+            if principal.token.lender().is_some() {
+                return self.person_is_there(principal).await;
+            }
+            if !self.log().shared() || principal.who == TokenOwner::Operator || principal.token.is_person() {
+                return Ok(true);
+            }
+            self.accepts_freshly(&principal.who, &principal.token).await
+        })
     }
 
     /// The answer to a challenge, where a token that is valid now has its key. Who does not know a digest of a token learns
     /// nothing by asking.
-    pub async fn prove(&self, challenge: &Challenge) -> Result<Option<String>, Fault> {
-        if !challenge.is_well_formed() {
-            return Ok(None);
-        }
-        if self.operator().hex().starts_with(&challenge.key) {
-            return Ok(self.operator().octets().map(|digest| challenge.answer(digest)));
-        }
-        let rows = self.log().read_index(TOKENS, &challenge.key, None, 1, Order::Ascending).await?;
-        let Some(digest) = rows.first().and_then(|row| TokenDigest::of_hex(&row.key)) else {
-            return Ok(None);
-        };
-        let is_valid = self.look_up(digest).await?.is_some();
-        Ok(digest.octets().filter(|_| is_valid).map(|digest| challenge.answer(digest)))
+    pub fn prove<'a>(&'a self, challenge: &'a Challenge) -> Sealed<'a, Result<Option<String>, Fault>> {
+        seal(async move {
+            if !challenge.is_well_formed() {
+                return Ok(None);
+            }
+            if self.operator().hex().starts_with(&challenge.key) {
+                return Ok(self.operator().octets().map(|digest| challenge.answer(digest)));
+            }
+            let rows = self.log().read_index(TOKENS, &challenge.key, None, 1, Order::Ascending).await?;
+            let Some(digest) = rows.first().and_then(|row| TokenDigest::of_hex(&row.key)) else {
+                return Ok(None);
+            };
+            let is_valid = self.look_up(digest).await?.is_some();
+            Ok(digest.octets().filter(|_| is_valid).map(|digest| challenge.answer(digest)))
+        })
     }
 
     /// The owner that a token is indexed for.
@@ -128,7 +139,7 @@ impl Accounts {
         Ok(match who {
             TokenOwner::Operator => false,
             TokenOwner::Owner(owner) => self.owner(owner).await?.state.accepts_token(digest),
-            TokenOwner::Agent(agent) => self.admits(&self.agent(agent).await?.state, digest),
+            TokenOwner::Agent(agent) => self.admits(&self.known_agent(agent).await?.state, digest),
         })
     }
 

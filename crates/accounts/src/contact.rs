@@ -11,7 +11,7 @@ pub(crate) mod listing;
 pub mod state;
 
 use bytes::Bytes;
-use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{AgentHandle, ContactId, EventId, OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent, Usage};
 
@@ -214,53 +214,63 @@ fn listing(by: &Actor, on: &AgentHandle, entry: &AgentHandle) -> (plenary_log::S
 impl Accounts {
     /// Asks another agent for contact. The answer is the same whether or not there is anybody to ask; asked again
     /// before it was answered, it is the same request.
-    pub async fn request_contact(
-        &self,
-        caller: &AgentCaller,
-        to: &AgentHandle,
+    pub fn request_contact<'a>(
+        &'a self,
+        caller: &'a AgentCaller,
+        to: &'a AgentHandle,
         message: Option<String>,
-    ) -> Result<ContactId, Failure> {
-        let from = &caller.handle;
-        let key = pending_key(from, to);
-        let rows = self.log().read_index(CONTACTS_PENDING, &key, None, 1, Order::Ascending).await?;
-        let id = match rows.first().filter(|row| row.key == key) {
-            Some(row) => std::str::from_utf8(&row.value)
-                .ok()
-                .and_then(|id| id.parse().ok())
-                .ok_or_else(|| Fault::Corrupt(format!("{key} in {CONTACTS_PENDING}")))?,
-            None => ContactId::mint(&self.clock().stamp(), 0),
-        };
-        let command = RequestContact {
-            authority: caller.authority(),
-            id: id.clone(),
-            from: from.clone(),
-            to: to.clone(),
-            message,
-        };
-        self.contacts().execute(id.as_str(), &RequestContactWith { accounts: self, command }, None).await?;
-        Ok(id)
+    ) -> Sealed<'a, Result<ContactId, Failure>> {
+        seal(async move {
+            let from = &caller.handle;
+            let key = pending_key(from, to);
+            let rows = self.log().read_index(CONTACTS_PENDING, &key, None, 1, Order::Ascending).await?;
+            let id = match rows.first().filter(|row| row.key == key) {
+                Some(row) => std::str::from_utf8(&row.value)
+                    .ok()
+                    .and_then(|id| id.parse().ok())
+                    .ok_or_else(|| Fault::Corrupt(format!("{key} in {CONTACTS_PENDING}")))?,
+                None => ContactId::mint(&self.clock().stamp(), 0),
+            };
+            let command = RequestContact {
+                authority: caller.authority(),
+                id: id.clone(),
+                from: from.clone(),
+                to: to.clone(),
+                message,
+            };
+            self.contacts()
+                .execute(id.as_str(), &RequestContactWith { accounts: self, command }, None)
+                .await?;
+            Ok(id)
+        })
     }
 
     /// Answers a request. Accepting puts each of the two on the other's allowlist, in one append.
-    pub async fn answer_contact(&self, command: AnswerContact) -> Result<(), Failure> {
-        let id = command.id.clone();
-        self.contacts().execute(id.as_str(), &AnswerContactWith { accounts: self, command }, None).await?;
-        let (state, _) = self.contacts().state(id.as_str()).await?;
-        if let Some((from, to)) = &state.pair {
-            self.catch_up(self.agents(), from.as_str()).await?;
-            self.catch_up(self.agents(), to.as_str()).await?;
-        }
-        Ok(())
+    pub fn answer_contact(&self, command: AnswerContact) -> Sealed<'_, Result<(), Failure>> {
+        seal(async move {
+            let id = command.id.clone();
+            self.contacts()
+                .execute(id.as_str(), &AnswerContactWith { accounts: self, command }, None)
+                .await?;
+            let (state, _) = self.contacts().state(id.as_str()).await?;
+            if let Some((from, to)) = &state.pair {
+                self.catch_up(self.agents(), from.as_str()).await?;
+                self.catch_up(self.agents(), to.as_str()).await?;
+            }
+            Ok(())
+        })
     }
 
     /// Whether a request waits for an answer, and the two are in each other's reach.
-    pub async fn awaits_answer(&self, request: &ContactId) -> Result<bool, Fault> {
-        let (state, _) = self.contacts().fresh(request.as_str()).await?;
-        let Some((from, to)) = state.pair.as_ref().filter(|_| state.answer.is_none()) else {
-            return Ok(false);
-        };
-        let (from, to) = (self.agent(from).await?, self.agent(to).await?);
-        Ok(from.state.is_live() && !blocked_between(&from, &to))
+    pub fn awaits_answer<'a>(&'a self, request: &'a ContactId) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            let (state, _) = self.contacts().fresh(request.as_str()).await?;
+            let Some((from, to)) = state.pair.as_ref().filter(|_| state.answer.is_none()) else {
+                return Ok(false);
+            };
+            let (from, to) = (self.agent(from).await?, self.agent(to).await?);
+            Ok(from.state.is_live() && !blocked_between(&from, &to))
+        })
     }
 
     async fn contact_facts(

@@ -4,6 +4,7 @@
 
 use std::{future::Future, pin::Pin};
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, RowOp};
 
@@ -64,34 +65,36 @@ impl Accounts {
 
     /// Finishes evictions that a crash or a fault left undone; says how many. Called at start and every few
     /// seconds. One that fails stays for the next time and does not keep the others from happening.
-    pub async fn sweep(&self) -> Result<usize, Fault> {
-        if self.consequences().is_none() {
-            return Ok(0);
-        }
-        let (mut after, mut finished, mut failed) = (None::<String>, 0, None);
-        loop {
-            let rows = self.log().read_rows(ROWS, after.as_deref(), READ_ROWS_MAX).await?;
-            for (name, _) in &rows {
-                let done = match Eviction::read(name) {
-                    Some(eviction) => self.evict(&eviction).await,
-                    None => Err(Fault::Corrupt(format!("{name} is no eviction"))),
-                };
-                match done {
-                    Ok(()) => finished += 1,
-                    Err(fault) => {
-                        tracing::warn!(%fault, row = %name, "an eviction waits for the next sweep");
-                        // What is damaged stays so, and holds no start up.
-                        if !matches!(fault, Fault::Corrupt(_)) {
-                            failed = Some(fault);
+    pub fn sweep(&self) -> Sealed<'_, Result<usize, Fault>> {
+        seal(async move {
+            if self.consequences().is_none() {
+                return Ok(0);
+            }
+            let (mut after, mut finished, mut failed) = (None::<String>, 0, None);
+            loop {
+                let rows = self.log().read_rows(ROWS, after.as_deref(), READ_ROWS_MAX).await?;
+                for (name, _) in &rows {
+                    let done = match Eviction::read(name) {
+                        Some(eviction) => self.evict(&eviction).await,
+                        None => Err(Fault::Corrupt(format!("{name} is no eviction"))),
+                    };
+                    match done {
+                        Ok(()) => finished += 1,
+                        Err(fault) => {
+                            tracing::warn!(%fault, row = %name, "an eviction waits for the next sweep");
+                            // What is damaged stays so, and holds no start up.
+                            if !matches!(fault, Fault::Corrupt(_)) {
+                                failed = Some(fault);
+                            }
                         }
                     }
                 }
+                match rows.last() {
+                    Some((last, _)) if rows.len() == READ_ROWS_MAX => after = Some(last.clone()),
+                    _ => return failed.map_or(Ok(finished), Err),
+                }
             }
-            match rows.last() {
-                Some((last, _)) if rows.len() == READ_ROWS_MAX => after = Some(last.clone()),
-                _ => return failed.map_or(Ok(finished), Err),
-            }
-        }
+        })
     }
 }
 

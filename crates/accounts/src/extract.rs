@@ -7,6 +7,7 @@ use axum::{
 };
 use http::{HeaderMap, header, request::Parts};
 use plenary_edge::{Allowance, Asker, OwnPage};
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Refusal};
 use plenary_room::{fault_refusal, house_error};
 use plenary_telemetry::{
@@ -44,28 +45,34 @@ pub enum Credentials {
 ///
 /// # Errors
 /// `Class::Unauthenticated`, so also for an `X-ASP-Agent` that names somebody else; what a fault is answered with.
-pub async fn identify(
-    parts: &Parts,
-    accounts: &Accounts,
+pub fn identify<'a>(
+    parts: &'a Parts,
+    accounts: &'a Accounts,
     credentials: Credentials,
-) -> Result<Principal, Refusal> {
-    let principal = presented(accounts, parts, credentials).await?;
-    identified(parts, accounts, principal).await
+) -> Sealed<'a, Result<Principal, Refusal>> {
+    seal(async move {
+        let principal = presented(accounts, parts, credentials).await?;
+        checked(parts, accounts, principal).await
+    })
 }
 
 /// The same for whoever was found otherwise, such as by a capability that stands for a token.
 ///
 /// # Errors
 /// As of [`identify`].
-pub async fn identified(
-    parts: &Parts,
-    accounts: &Accounts,
+pub fn identified<'a>(
+    parts: &'a Parts,
+    accounts: &'a Accounts,
     principal: Principal,
-) -> Result<Principal, Refusal> {
+) -> Sealed<'a, Result<Principal, Refusal>> {
+    seal(checked(parts, accounts, principal))
+}
+
+async fn checked(parts: &Parts, accounts: &Accounts, principal: Principal) -> Result<Principal, Refusal> {
     agrees(&principal, &parts.headers)?;
     still_valid(accounts, &principal).await?;
     accounts.is_within_scope(parts, &principal).await?;
-    admit(parts, Some(&principal)).await?;
+    admitted(parts, Some(&principal)).await?;
     Ok(principal)
 }
 
@@ -74,7 +81,11 @@ pub async fn identified(
 ///
 /// # Errors
 /// 429 or 503 `overloaded`.
-pub async fn admit(parts: &Parts, principal: Option<&Principal>) -> Result<(), Refusal> {
+pub fn admit<'a>(parts: &'a Parts, principal: Option<&'a Principal>) -> Sealed<'a, Result<(), Refusal>> {
+    seal(admitted(parts, principal))
+}
+
+async fn admitted(parts: &Parts, principal: Option<&Principal>) -> Result<(), Refusal> {
     if let Some(principal) = principal {
         note_caller(&principal.who);
     }
@@ -141,17 +152,23 @@ where
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        let accounts = Accounts::from_ref(state);
-        let principal = presented(&accounts, parts, Credentials::Header).await.map_err(house_error)?;
-        agrees(&principal, &parts.headers).map_err(house_error)?;
+        caller(parts, Accounts::from_ref(state)).await.map(Self).map_err(house_error)
+    }
+}
+
+/// The caller of every operation, in one place for all rooms.
+fn caller(parts: &Parts, accounts: Accounts) -> Sealed<'_, Result<Principal, Refusal>> {
+    seal(async move {
+        let principal = presented(&accounts, parts, Credentials::Header).await?;
+        agrees(&principal, &parts.headers)?;
         // What writes is checked again inside its append; what only reads has no append.
         if parts.method.is_safe() {
-            still_valid(&accounts, &principal).await.map_err(house_error)?;
+            still_valid(&accounts, &principal).await?;
         }
-        accounts.is_within_scope(parts, &principal).await.map_err(house_error)?;
-        admit(parts, Some(&principal)).await.map_err(house_error)?;
-        Ok(Self(principal))
-    }
+        accounts.is_within_scope(parts, &principal).await?;
+        admitted(parts, Some(&principal)).await?;
+        Ok(principal)
+    })
 }
 
 impl<S> FromRequestParts<S> for AgentCaller
@@ -239,19 +256,24 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
 ///
 /// # Errors
 /// 401 for a cookie that opens nothing, 403 `csrf`, what a fault is answered with.
-pub async fn signed_in(accounts: &Accounts, parts: &Parts) -> Result<Option<OpenSession>, Refusal> {
-    let Some(cookie) = cookie_of(&parts.headers) else { return Ok(None) };
-    let found = accounts.console_session(cookie).await.map_err(|fault| fault_refusal(&fault))?;
-    let open = found.ok_or_else(invalid_authorization)?;
-    if !parts.method.is_safe() {
-        let sent = parts.headers.get(CSRF).map(|sent| TokenDigest::of_bytes(sent.as_bytes()));
-        let is_ours = parts.extensions.get::<OwnPage>().is_some();
-        let expected = TokenDigest::of_bytes(csrf_of(cookie).as_bytes());
-        if !(is_ours && sent.is_some_and(|sent| sent.matches(&expected))) {
-            return Err(csrf());
+pub fn signed_in<'a>(
+    accounts: &'a Accounts,
+    parts: &'a Parts,
+) -> Sealed<'a, Result<Option<OpenSession>, Refusal>> {
+    seal(async move {
+        let Some(cookie) = cookie_of(&parts.headers) else { return Ok(None) };
+        let found = accounts.console_session(cookie).await.map_err(|fault| fault_refusal(&fault))?;
+        let open = found.ok_or_else(invalid_authorization)?;
+        if !parts.method.is_safe() {
+            let sent = parts.headers.get(CSRF).map(|sent| TokenDigest::of_bytes(sent.as_bytes()));
+            let is_ours = parts.extensions.get::<OwnPage>().is_some();
+            let expected = TokenDigest::of_bytes(csrf_of(cookie).as_bytes());
+            if !(is_ours && sent.is_some_and(|sent| sent.matches(&expected))) {
+                return Err(csrf());
+            }
         }
-    }
-    Ok(Some(open))
+        Ok(Some(open))
+    })
 }
 
 /// The bearer of a session: its owner or the operator, or the agent that `X-ASP-Agent` names among its own.
@@ -299,7 +321,7 @@ async fn as_person(accounts: &Accounts, parts: &Parts, principal: Principal) -> 
 }
 
 async fn by_token(accounts: &Accounts, token: &str) -> Result<Principal, Refusal> {
-    match accounts.authenticate(token).await {
+    match accounts.authenticated(token).await {
         Ok(Some(principal)) => Ok(principal),
         Ok(None) => Err(invalid_authorization()),
         Err(fault) => Err(fault_refusal(&fault)),

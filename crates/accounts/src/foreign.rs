@@ -5,6 +5,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use futures_util::future::BoxFuture;
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, TimestampMs, text};
 use plenary_log::Fault;
 
@@ -80,10 +81,12 @@ impl Accounts {
     /// # Errors
     /// `NotFound` where there is no such agent, `Revoked` where somebody ended what was given by the same word, `TooManyTokens`,
     /// `NoTokens`, what the store says.
-    pub async fn give_foreign(&self, admission: Admission) -> Result<(Token, IssuedToken), Failure> {
-        let token = Token::random(TokenKind::Scoped);
-        let issued = self.issue_foreign(token.digest(), admission).await?;
-        Ok((token, issued))
+    pub fn give_foreign(&self, admission: Admission) -> Sealed<'_, Result<(Token, IssuedToken), Failure>> {
+        seal(async move {
+            let token = Token::random(TokenKind::Scoped);
+            let issued = self.issue_foreign(token.digest(), admission).await?;
+            Ok((token, issued))
+        })
     }
 
     async fn issue_foreign(&self, token: TokenDigest, admission: Admission) -> Result<IssuedToken, Failure> {
@@ -108,31 +111,33 @@ impl Accounts {
     ///
     /// # Errors
     /// `ScopeExceeded`, `TooManyTokens`, `NotFound` where the bearer is no agent, what the store says.
-    pub async fn narrow(
-        &self,
-        principal: &Principal,
+    pub fn narrow<'a>(
+        &'a self,
+        principal: &'a Principal,
         scope: Scope,
         lasts_ms: u64,
-    ) -> Result<(Token, IssuedToken), Failure> {
-        let TokenOwner::Agent(handle) = &principal.who else { return Err(Rejection::NotFound.into()) };
-        let known = self.fresh_agent(handle).await?;
-        let parent = known.state.issued().of(&principal.token).and_then(|(_, issued)| issued.expires_at);
-        let ends = TimestampMs(self.now().0.saturating_add(lasts_ms));
-        let token = Token::random(TokenKind::Scoped);
-        let new = NewToken {
-            token: Some(token.digest()),
-            scope,
-            expires_at: Some(parent.map_or(ends, |parent| parent.min(ends))),
-            name: None,
-            client: None,
-            issuer: None,
-            word: None,
-        };
-        let authority = principal.clone().into();
-        let edit = AgentEdit::IssueToken(new);
-        let known = self.edit_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
-        let issued = known.state.issued().of(&token.digest()).map(|(_, issued)| issued.clone());
-        Ok((token, issued.ok_or(Rejection::NotFound)?))
+    ) -> Sealed<'a, Result<(Token, IssuedToken), Failure>> {
+        seal(async move {
+            let TokenOwner::Agent(handle) = &principal.who else { return Err(Rejection::NotFound.into()) };
+            let known = self.fresh_agent(handle).await?;
+            let parent = known.state.issued().of(&principal.token).and_then(|(_, issued)| issued.expires_at);
+            let ends = TimestampMs(self.now().0.saturating_add(lasts_ms));
+            let token = Token::random(TokenKind::Scoped);
+            let new = NewToken {
+                token: Some(token.digest()),
+                scope,
+                expires_at: Some(parent.map_or(ends, |parent| parent.min(ends))),
+                name: None,
+                client: None,
+                issuer: None,
+                word: None,
+            };
+            let authority = principal.clone().into();
+            let edit = AgentEdit::IssueToken(new);
+            let known = self.edit_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
+            let issued = known.state.issued().of(&token.digest()).map(|(_, issued)| issued.clone());
+            Ok((token, issued.ok_or(Rejection::NotFound)?))
+        })
     }
 
     /// The bearer of an issuer's token, which becomes one of its agent's tokens when it first comes.

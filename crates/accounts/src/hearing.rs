@@ -1,6 +1,7 @@
 //! Waits for commits of other processes on a shared store.
 //! Must not know: the content of events.
 
+use plenary_engine::{Sealed, seal};
 use plenary_log::Fault;
 
 use crate::{Accounts, limits::HEARING_WAIT};
@@ -8,9 +9,11 @@ use crate::{Accounts, limits::HEARING_WAIT};
 impl Accounts {
     /// Counts what is committed by now as heard: nothing of it is remembered here, so all of it will be read. For a
     /// process on a shared store, before it looks anything up.
-    pub async fn begin(&self) -> Result<(), Fault> {
-        self.heard().raise(self.log().head().await?);
-        Ok(())
+    pub fn begin(&self) -> Sealed<'_, Result<(), Fault>> {
+        seal(async move {
+            self.heard().raise(self.log().head().await?);
+            Ok(())
+        })
     }
 
     /// Waits until this process has taken note of everything that any process on its store has committed by now, so
@@ -18,14 +21,16 @@ impl Accounts {
     ///
     /// # Errors
     /// `Unavailable` when the events have not come within [`HEARING_WAIT`]: old trust is not acted upon.
-    pub async fn hear_others(&self) -> Result<(), Fault> {
-        if !self.log().shared() {
-            return Ok(());
-        }
-        let head = self.log().head().await?;
-        if self.heard().reached(head, HEARING_WAIT).await {
-            return Ok(());
-        }
-        Err(Fault::Unavailable("what other processes committed has not arrived".into()))
+    pub fn hear_others(&self) -> Sealed<'_, Result<(), Fault>> {
+        seal(async move {
+            if !self.log().shared() {
+                return Ok(());
+            }
+            let head = self.log().head().await?;
+            if self.heard().reached(head, HEARING_WAIT).await {
+                return Ok(());
+            }
+            Err(Fault::Unavailable("what other processes committed has not arrived".into()))
+        })
     }
 }

@@ -2,6 +2,7 @@
 //! Nobody holds such an agent's token unless its owner requests one.
 //! Must not know: how an agent runs, or what it does.
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_log::Fault;
 
@@ -77,34 +78,36 @@ impl Accounts {
     ///
     /// # Errors
     /// When an account can't be made, or the store fails.
-    pub async fn host(&self, agents: Vec<HostedAgent>) -> Result<(), NotHosted> {
-        for HostedAgent { handle, account } in &agents {
-            let Some((policy, allowlist)) = account.clone() else { continue };
-            let command = RegisterAgent {
-                authority: Authority::seed(),
-                handle: handle.clone(),
-                policy,
-                allowlist,
-                self_service: false,
-                // Nobody has seen it, and nobody will.
-                token: Token::random(TokenKind::Agent).digest(),
-                kind: AgentKind::Agent,
-                profile: ProfileChange::default(),
-            };
-            match self.register_agent(command).await {
-                Ok(_) => {
-                    tracing::info!(agent = %handle, "the account of a configured agent was created")
+    pub fn host(&self, agents: Vec<HostedAgent>) -> Sealed<'_, Result<(), NotHosted>> {
+        seal(async move {
+            for HostedAgent { handle, account } in &agents {
+                let Some((policy, allowlist)) = account.clone() else { continue };
+                let command = RegisterAgent {
+                    authority: Authority::seed(),
+                    handle: handle.clone(),
+                    policy,
+                    allowlist,
+                    self_service: false,
+                    // Nobody has seen it, and nobody will.
+                    token: Token::random(TokenKind::Agent).digest(),
+                    kind: AgentKind::Agent,
+                    profile: ProfileChange::default(),
+                };
+                match self.register_agent(command).await {
+                    Ok(_) => {
+                        tracing::info!(agent = %handle, "the account of a configured agent was created")
+                    }
+                    Err(Failure::Rejected(Rejection::AgentExists)) => {}
+                    Err(Failure::Rejected(rejection)) => {
+                        return Err(NotHosted::Rejected(handle.clone(), rejection));
+                    }
+                    Err(Failure::OverQuota(exceeded)) => return Err(exceeded.without_payer().into()),
+                    Err(Failure::Fault(fault)) => return Err(fault.into()),
                 }
-                Err(Failure::Rejected(Rejection::AgentExists)) => {}
-                Err(Failure::Rejected(rejection)) => {
-                    return Err(NotHosted::Rejected(handle.clone(), rejection));
-                }
-                Err(Failure::OverQuota(exceeded)) => return Err(exceeded.without_payer().into()),
-                Err(Failure::Fault(fault)) => return Err(fault.into()),
             }
-        }
-        agents.into_iter().for_each(|agent| self.hosts(agent.handle));
-        Ok(())
+            agents.into_iter().for_each(|agent| self.hosts(agent.handle));
+            Ok(())
+        })
     }
 
     /// This server runs the agent from now on.

@@ -8,7 +8,7 @@ pub mod event;
 pub mod state;
 
 use bytes::Bytes;
-use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
 
@@ -97,37 +97,47 @@ impl Command<OrgRoom> for EditOrgWith<'_> {
 
 impl Accounts {
     /// An organisation, with everything that any process has committed of it.
-    pub async fn organisation(&self, org: &OwnerName) -> Result<KnownOrg, Fault> {
-        let (state, version) = self.orgs().fresh(org.as_str()).await?;
-        Ok(KnownOrg { org: org.clone(), state, version })
+    pub fn organisation<'a>(&'a self, org: &'a OwnerName) -> Sealed<'a, Result<KnownOrg, Fault>> {
+        seal(async move {
+            let (state, version) = self.orgs().fresh(org.as_str()).await?;
+            Ok(KnownOrg { org: org.clone(), state, version })
+        })
     }
 
     /// The organisations that an owner is a member of.
-    pub async fn organisations_of(&self, member: &OwnerName) -> Result<Vec<OwnerName>, Fault> {
-        let (prefix, mut after, mut orgs) = (format!("{member}/"), None::<String>, Vec::new());
-        loop {
-            let log = self.log();
-            let rows =
-                log.read_index(MEMBER_OF, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            for row in &rows {
-                let org = row.key[prefix.len()..].parse();
-                orgs.push(org.map_err(|_| Fault::Corrupt(format!("{} in {MEMBER_OF}", row.key)))?);
+    pub fn organisations_of<'a>(
+        &'a self,
+        member: &'a OwnerName,
+    ) -> Sealed<'a, Result<Vec<OwnerName>, Fault>> {
+        seal(async move {
+            let (prefix, mut after, mut orgs) = (format!("{member}/"), None::<String>, Vec::new());
+            loop {
+                let log = self.log();
+                let rows = log
+                    .read_index(MEMBER_OF, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                    .await?;
+                for row in &rows {
+                    let org = row.key[prefix.len()..].parse();
+                    orgs.push(org.map_err(|_| Fault::Corrupt(format!("{} in {MEMBER_OF}", row.key)))?);
+                }
+                match rows.last() {
+                    Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                    _ => return Ok(orgs),
+                }
             }
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(orgs),
-            }
-        }
+        })
     }
 
     /// Changes an organisation; says whether it is new.
-    pub async fn edit_org(&self, command: EditOrg) -> Result<bool, Failure> {
-        let org = command.org.clone();
-        let editing = EditOrgWith { accounts: self, command };
-        let done = self.orgs().execute(org.as_str(), &editing, None).await?;
-        if done.reply.makes_owner {
-            self.catch_up(self.owners(), org.as_str()).await?;
-        }
-        Ok(done.reply.is_new)
+    pub fn edit_org(&self, command: EditOrg) -> Sealed<'_, Result<bool, Failure>> {
+        seal(async move {
+            let org = command.org.clone();
+            let editing = EditOrgWith { accounts: self, command };
+            let done = self.orgs().execute(org.as_str(), &editing, None).await?;
+            if done.reply.makes_owner {
+                self.catch_up(self.owners(), org.as_str()).await?;
+            }
+            Ok(done.reply.is_new)
+        })
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, OwnerName, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
 use quick_cache::sync::Cache;
@@ -44,12 +45,12 @@ impl Accounts {
     /// The agents of an owner that an agent may contact, in the order of their handles: at least as of everything
     /// that this process has committed, and of what others have as soon as their events arrive; for all that they
     /// have, wait with [`Accounts::hear_others`] before. Empty for an owner that there is not.
-    pub async fn reachable(
-        &self,
-        from: &AgentHandle,
-        owner: &OwnerName,
-    ) -> Result<Arc<[AgentHandle]>, Fault> {
-        self.remembered(Some(from), owner).await
+    pub fn reachable<'a>(
+        &'a self,
+        from: &'a AgentHandle,
+        owner: &'a OwnerName,
+    ) -> Sealed<'a, Result<Arc<[AgentHandle]>, Fault>> {
+        seal(async move { self.remembered(Some(from), owner).await })
     }
 
     /// The agents of an owner whose allowlists name somebody from another network, and that do not block it, in the order of
@@ -57,14 +58,20 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn listing(&self, from: &AgentHandle, owner: &OwnerName) -> Result<Arc<[AgentHandle]>, Fault> {
-        let mut agents = Vec::new();
-        for handle in self.remembered(None, owner).await?.iter() {
-            if lists_stranger(&self.agent(handle).await?.state, from) {
-                agents.push(handle.clone());
+    pub fn listing<'a>(
+        &'a self,
+        from: &'a AgentHandle,
+        owner: &'a OwnerName,
+    ) -> Sealed<'a, Result<Arc<[AgentHandle]>, Fault>> {
+        seal(async move {
+            let mut agents = Vec::new();
+            for handle in self.remembered(None, owner).await?.iter() {
+                if lists_stranger(&self.agent(handle).await?.state, from) {
+                    agents.push(handle.clone());
+                }
             }
-        }
-        Ok(agents.into())
+            Ok(agents.into())
+        })
     }
 
     /// The agents of an owner that an agent may contact, or that list anybody of another network.

@@ -9,6 +9,7 @@ use http::{Method, header, request::Parts};
 use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use plenary_edge::{OperationDoc, ScopeChallenge};
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::Refusal;
 use plenary_log::Fault;
 use plenary_room::fault_refusal;
@@ -69,7 +70,7 @@ impl Accounts {
     /// 403 `insufficient_scope`, 401 where the token is for another resource, what a fault is answered with.
     pub(crate) async fn is_within_scope(&self, parts: &Parts, principal: &Principal) -> Result<(), Refusal> {
         let TokenOwner::Agent(handle) = &principal.who else { return Ok(()) };
-        let known = self.agent(handle).await.map_err(|fault| fault_refusal(&fault))?;
+        let known = self.known_agent(handle).await.map_err(|fault| fault_refusal(&fault))?;
         let Some((_, token)) = known.state.issued().of(&principal.token) else { return Ok(()) };
         if let Some(resource) = known.state.issued().resource_of(token)
             && !is_for(resource, parts)
@@ -113,13 +114,15 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn scope_of(&self, principal: &Principal) -> Result<Option<Scope>, Fault> {
-        let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };
-        let known = self.agent(handle).await?;
-        if !known.state.accepts_token(&principal.token) {
-            return Ok(Some(Scope::default()));
-        }
-        Ok(known.state.issued().of(&principal.token).map(|(_, token)| token.scope.clone()))
+    pub fn scope_of<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Option<Scope>, Fault>> {
+        seal(async move {
+            let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };
+            let known = self.agent(handle).await?;
+            if !known.state.accepts_token(&principal.token) {
+                return Ok(Some(Scope::default()));
+            }
+            Ok(known.state.issued().of(&principal.token).map(|(_, token)| token.scope.clone()))
+        })
     }
 
     fn asks(&self, parts: &Parts) -> Option<OperationDemand> {

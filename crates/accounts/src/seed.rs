@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{
     AgentHandle, AllowEntry,
     json::{self, JsonFault},
@@ -143,30 +144,32 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
 
 impl Accounts {
     /// Makes the agents of a seed file that never were; they may configure themselves (wire.md D.1).
-    pub async fn apply_seed(&self, seed: &Seed) -> Result<SeedReport, SeedError> {
-        let mut seeded = SeedReport::default();
-        for agent in &seed.0 {
-            let command = RegisterAgent {
-                authority: Authority::seed(),
-                handle: agent.handle.clone(),
-                policy: agent.policy,
-                allowlist: agent.allowlist.clone(),
-                self_service: true,
-                token: agent.token,
-                kind: crate::AgentKind::Agent,
-                profile: agent.profile.clone(),
-            };
-            match self.register_agent(command).await {
-                Ok(_) => seeded.made += 1,
-                Err(Failure::Rejected(Rejection::AgentExists)) => seeded.known += 1,
-                Err(Failure::Rejected(rejection)) => {
-                    return Err(SeedError::Rejected { agent: agent.handle.clone(), rejection });
+    pub fn apply_seed<'a>(&'a self, seed: &'a Seed) -> Sealed<'a, Result<SeedReport, SeedError>> {
+        seal(async move {
+            let mut seeded = SeedReport::default();
+            for agent in &seed.0 {
+                let command = RegisterAgent {
+                    authority: Authority::seed(),
+                    handle: agent.handle.clone(),
+                    policy: agent.policy,
+                    allowlist: agent.allowlist.clone(),
+                    self_service: true,
+                    token: agent.token,
+                    kind: crate::AgentKind::Agent,
+                    profile: agent.profile.clone(),
+                };
+                match self.register_agent(command).await {
+                    Ok(_) => seeded.made += 1,
+                    Err(Failure::Rejected(Rejection::AgentExists)) => seeded.known += 1,
+                    Err(Failure::Rejected(rejection)) => {
+                        return Err(SeedError::Rejected { agent: agent.handle.clone(), rejection });
+                    }
+                    Err(Failure::OverQuota(exceeded)) => return Err(exceeded.without_payer().into()),
+                    Err(Failure::Fault(fault)) => return Err(fault.into()),
                 }
-                Err(Failure::OverQuota(exceeded)) => return Err(exceeded.without_payer().into()),
-                Err(Failure::Fault(fault)) => return Err(fault.into()),
             }
-        }
-        Ok(seeded)
+            Ok(seeded)
+        })
     }
 }
 

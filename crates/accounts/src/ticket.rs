@@ -3,6 +3,7 @@
 //! row uses it. Only digests are stored.
 //! Must not know: HTTP.
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::{Batch, Fault, Outcome, RowOp};
 use serde::{Deserialize, Serialize};
@@ -37,17 +38,19 @@ fn bearer_of(ticket: &str) -> Option<AgentHandle> {
 
 impl Accounts {
     /// A ticket for an agent. Past `TICKETS_PER_AGENT_MAX` unused ones its oldest is worthless.
-    pub async fn ticket(&self, caller: &AgentCaller) -> Result<String, Fault> {
-        let AgentCaller { handle, token } = caller;
-        let now = self.clock().now();
-        let mut changes = self.spare(handle, now).await?;
-        let ticket = format!("{PREFIX}{}.{}", random_hex(), &handle.as_str()[1..]);
-        let kept = StoredTicket { token: *token, until: TimestampMs(now.0 + TICKET_SECONDS * 1_000) };
-        let value = serde_json::to_vec(&kept).expect("a digest and a time can be written");
-        let name = format!("{}{}", rows(handle), TokenDigest::of(&ticket).hex());
-        changes.push(RowOp { name, expected: Some(0), value: Some(value.into()) });
-        self.log().append(Batch { rows: changes, ..Batch::default() }).await?;
-        Ok(ticket)
+    pub fn ticket<'a>(&'a self, caller: &'a AgentCaller) -> Sealed<'a, Result<String, Fault>> {
+        seal(async move {
+            let AgentCaller { handle, token } = caller;
+            let now = self.clock().now();
+            let mut changes = self.spare(handle, now).await?;
+            let ticket = format!("{PREFIX}{}.{}", random_hex(), &handle.as_str()[1..]);
+            let kept = StoredTicket { token: *token, until: TimestampMs(now.0 + TICKET_SECONDS * 1_000) };
+            let value = serde_json::to_vec(&kept).expect("a digest and a time can be written");
+            let name = format!("{}{}", rows(handle), TokenDigest::of(&ticket).hex());
+            changes.push(RowOp { name, expected: Some(0), value: Some(value.into()) });
+            self.log().append(Batch { rows: changes, ..Batch::default() }).await?;
+            Ok(ticket)
+        })
     }
 
     /// What has to go before an agent may have one more: what is too old, and the oldest of what is too many.
@@ -68,21 +71,23 @@ impl Accounts {
 
     /// Whose ticket it is; it is worthless afterwards. `None` when it is unknown, used, too old, or its token is
     /// no longer valid.
-    pub async fn redeem(&self, ticket: &str) -> Result<Option<Principal>, Fault> {
-        let Some(handle) = bearer_of(ticket).filter(|_| ticket.len() <= TOKEN_OCTETS_MAX) else {
-            return Ok(None);
-        };
-        let name = format!("{}{}", rows(&handle), TokenDigest::of(ticket).hex());
-        let Some(row) = self.log().read_row(&name).await? else { return Ok(None) };
-        let used = RowOp { name, expected: Some(row.revision), value: None };
-        let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await?;
-        // An unreadable ticket is worth nothing: it would have lasted 30 s.
-        let kept = serde_json::from_slice::<StoredTicket>(&row.value).ok();
-        let Some(kept) = kept.filter(|kept| self.clock().now() < kept.until) else { return Ok(None) };
-        if !matches!(outcome, Outcome::Appended(_)) {
-            return Ok(None);
-        }
-        let principal = Principal { who: TokenOwner::Agent(handle), token: kept.token };
-        Ok(self.is_valid(&principal).await?.then_some(principal))
+    pub fn redeem<'a>(&'a self, ticket: &'a str) -> Sealed<'a, Result<Option<Principal>, Fault>> {
+        seal(async move {
+            let Some(handle) = bearer_of(ticket).filter(|_| ticket.len() <= TOKEN_OCTETS_MAX) else {
+                return Ok(None);
+            };
+            let name = format!("{}{}", rows(&handle), TokenDigest::of(ticket).hex());
+            let Some(row) = self.log().read_row(&name).await? else { return Ok(None) };
+            let used = RowOp { name, expected: Some(row.revision), value: None };
+            let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await?;
+            // An unreadable ticket is worth nothing: it would have lasted 30 s.
+            let kept = serde_json::from_slice::<StoredTicket>(&row.value).ok();
+            let Some(kept) = kept.filter(|kept| self.clock().now() < kept.until) else { return Ok(None) };
+            if !matches!(outcome, Outcome::Appended(_)) {
+                return Ok(None);
+            }
+            let principal = Principal { who: TokenOwner::Agent(handle), token: kept.token };
+            Ok(self.is_valid(&principal).await?.then_some(principal))
+        })
     }
 }

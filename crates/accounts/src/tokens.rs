@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Order, RowOp};
 use quick_cache::sync::Cache;
@@ -37,39 +38,43 @@ impl Accounts {
     ///
     /// # Errors
     /// As for every edit of an agent.
-    pub async fn grant(
-        &self,
+    pub fn grant<'a>(
+        &'a self,
         authority: Authority,
-        handle: &AgentHandle,
+        handle: &'a AgentHandle,
         scope: Scope,
         client: GrantClient,
         pending_until: TimestampMs,
-    ) -> Result<String, Failure> {
-        let new = NewToken {
-            token: None,
-            scope,
-            expires_at: Some(pending_until),
-            name: Some(client.name.clone()),
-            client: Some(client),
-            issuer: None,
-            word: None,
-        };
-        let edit = AgentEdit::IssueToken(new);
-        let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
-        id.ok_or(Failure::Rejected(Rejection::GrantInvalid))
+    ) -> Sealed<'a, Result<String, Failure>> {
+        seal(async move {
+            let new = NewToken {
+                token: None,
+                scope,
+                expires_at: Some(pending_until),
+                name: Some(client.name.clone()),
+                client: Some(client),
+                issuer: None,
+                word: None,
+            };
+            let edit = AgentEdit::IssueToken(new);
+            let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
+            id.ok_or(Failure::Rejected(Rejection::GrantInvalid))
+        })
     }
 
     /// What a client does with its grant.
     ///
     /// # Errors
     /// `GrantInvalid`, `ScopeExceeded`, what the store says.
-    pub async fn edit_grant(
-        &self,
-        handle: &AgentHandle,
-        edit: &GrantEdit,
-    ) -> Result<(GrantOutcome, KnownAgent), Failure> {
-        let done = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
-        Ok((done.reply, self.agent(handle).await?))
+    pub fn edit_grant<'a>(
+        &'a self,
+        handle: &'a AgentHandle,
+        edit: &'a GrantEdit,
+    ) -> Sealed<'a, Result<(GrantOutcome, KnownAgent), Failure>> {
+        seal(async move {
+            let done = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
+            Ok((done.reply, self.agent(handle).await?))
+        })
     }
 
     /// The bearer as what outlasts its token: the grant, where the token is one that its client renews; else as it is. For
@@ -77,14 +82,16 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn lasting(&self, principal: &Principal) -> Result<Principal, Fault> {
-        let TokenOwner::Agent(handle) = &principal.who else { return Ok(principal.clone()) };
-        let known = self.agent(handle).await?;
-        let issued = known.state.issued();
-        let parent = issued.of(&principal.token).and_then(|(_, token)| token.parent.as_deref());
-        let grant = parent.filter(|id| issued.get(id).is_some_and(|parent| parent.client.is_some()));
-        let token = grant.and_then(TokenDigest::of_grant).unwrap_or(principal.token);
-        Ok(Principal { who: principal.who.clone(), token })
+    pub fn lasting<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Principal, Fault>> {
+        seal(async move {
+            let TokenOwner::Agent(handle) = &principal.who else { return Ok(principal.clone()) };
+            let known = self.agent(handle).await?;
+            let issued = known.state.issued();
+            let parent = issued.of(&principal.token).and_then(|(_, token)| token.parent.as_deref());
+            let grant = parent.filter(|id| issued.get(id).is_some_and(|parent| parent.client.is_some()));
+            let token = grant.and_then(TokenDigest::of_grant).unwrap_or(principal.token);
+            Ok(Principal { who: principal.who.clone(), token })
+        })
     }
 
     /// A name for what an agent's bearer acts with, for what outlasts its request: the id of a grant or of a token beside the
@@ -92,55 +99,63 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn token_name(&self, principal: &Principal) -> Result<Option<String>, Fault> {
-        let Principal { who: TokenOwner::Agent(handle), token } = self.lasting(principal).await? else {
-            return Ok(None);
-        };
-        let known = self.agent(&handle).await?;
-        let issued = known.state.issued().of(&token).map(|(id, _)| id.to_owned());
-        Ok(issued.or_else(|| token.octets().map(|_| format!("{OWN_TOKEN}{}", token.hex()))))
+    pub fn token_name<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Option<String>, Fault>> {
+        seal(async move {
+            let Principal { who: TokenOwner::Agent(handle), token } = self.lasting(principal).await? else {
+                return Ok(None);
+            };
+            let known = self.agent(&handle).await?;
+            let issued = known.state.issued().of(&token).map(|(id, _)| id.to_owned());
+            Ok(issued.or_else(|| token.octets().map(|_| format!("{OWN_TOKEN}{}", token.hex()))))
+        })
     }
 
     /// Whether what [`Accounts::token_name`] has named opens anything still.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn opens(&self, handle: &AgentHandle, name: &str) -> Result<bool, Fault> {
-        let known = self.fresh_agent(handle).await?;
-        if let Some(digest) = name.strip_prefix(OWN_TOKEN) {
-            return Ok(TokenDigest::of_hex(digest).is_some_and(|token| known.state.accepts_token(&token)));
-        }
-        let token = known.state.issued().get(name).filter(|token| token.is_open(self.clock().now()));
-        Ok(known.state.is_live() && token.is_some())
+    pub fn opens<'a>(&'a self, handle: &'a AgentHandle, name: &'a str) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            let known = self.fresh_agent(handle).await?;
+            if let Some(digest) = name.strip_prefix(OWN_TOKEN) {
+                return Ok(TokenDigest::of_hex(digest).is_some_and(|token| known.state.accepts_token(&token)));
+            }
+            let token = known.state.issued().get(name).filter(|token| token.is_open(self.clock().now()));
+            Ok(known.state.is_live() && token.is_some())
+        })
     }
 
     /// Whether the bearer is a client that can ask for a wider scope: of a person, or of an issuer.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn can_ask_for_more(&self, principal: &Principal) -> Result<bool, Fault> {
-        let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };
-        let known = self.agent(handle).await?;
-        let issued = known.state.issued();
-        let Some((_, token)) = issued.of(&principal.token) else { return Ok(false) };
-        let is_clients = |id: &str| issued.get(id).is_some_and(|parent| parent.client.is_some());
-        Ok(token.issuer.is_some() || token.parent.as_deref().is_some_and(is_clients))
+    pub fn can_ask_for_more<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };
+            let known = self.agent(handle).await?;
+            let issued = known.state.issued();
+            let Some((_, token)) = issued.of(&principal.token) else { return Ok(false) };
+            let is_clients = |id: &str| issued.get(id).is_some_and(|parent| parent.client.is_some());
+            Ok(token.issuer.is_some() || token.parent.as_deref().is_some_and(is_clients))
+        })
     }
 
     /// Takes away the tokens that have ended by themselves, so that what was opened with them ends too.
     ///
     /// # Errors
     /// When the store fails; the next call goes on.
-    pub async fn expire_tokens(&self) -> Result<(), Fault> {
-        let over = expiring_key(self.clock().now(), "");
-        let rows = self.log().read_index(EXPIRING, "", None, READ_ROWS_MAX, Order::Ascending).await?;
-        let over = rows.iter().take_while(|row| row.key < over);
-        let agents: BTreeSet<AgentHandle> =
-            over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
-        for agent in agents {
-            self.expire_tokens_of(&agent).await?;
-        }
-        Ok(())
+    pub fn expire_tokens(&self) -> Sealed<'_, Result<(), Fault>> {
+        seal(async move {
+            let over = expiring_key(self.clock().now(), "");
+            let rows = self.log().read_index(EXPIRING, "", None, READ_ROWS_MAX, Order::Ascending).await?;
+            let over = rows.iter().take_while(|row| row.key < over);
+            let agents: BTreeSet<AgentHandle> =
+                over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
+            for agent in agents {
+                self.expire_tokens_of(&agent).await?;
+            }
+            Ok(())
+        })
     }
 
     /// The same of one agent.

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use plenary_kernel::{OwnerName, Stamp, Version};
 use plenary_log::{Batch, Charge, Fault, KeyClaim, NewEvent, StreamName, Usage};
 
-use crate::{Command, Decision, KeyUse, Room};
+use crate::{Command, Decision, KeyUse, Room, SideEvents};
 
 /// What an event costs its payer, with what follows from it. `own` is its size.
 pub(crate) fn usage<R: Room>(event: &R::Event, own: Usage, follows: &[(StreamName, NewEvent)]) -> Usage {
@@ -15,19 +15,44 @@ pub(crate) fn usage<R: Room>(event: &R::Event, own: Usage, follows: &[(StreamNam
     })
 }
 
-/// The batch of a decision on the stream `id` at version `at`, without conditions.
-pub(crate) fn of<R: Room, C: Command<R>>(
-    (id, at): (&str, Version),
-    (stream, state): (&StreamName, &R::State),
+/// What a command decided, as far as its batch is made of it.
+pub(crate) struct Decided<'a, E> {
+    pub(crate) events: &'a [E],
+    pub(crate) beside: SideEvents,
+    pub(crate) claim: Option<KeyClaim>,
+}
+
+/// What a command decided on an event's room, without the types of the command itself.
+pub(crate) fn decided<'a, R: Room, C: Command<R>>(
     command: &C,
     key: Option<&KeyUse>,
-    decision: &Decision<R::Event, C::Reply>,
+    decision: &'a Decision<R::Event, C::Reply>,
     stamp: &Stamp,
-) -> Result<Batch, Fault> {
+) -> Result<Decided<'a, R::Event>, Fault> {
+    let claim = match key {
+        Some(key) => Some(claim(key, serde_json::to_vec(&decision.reply))?),
+        None => None,
+    };
+    Ok(Decided { events: &decision.events, beside: command.beside(decision, stamp), claim })
+}
+
+fn claim(key: &KeyUse, outcome: serde_json::Result<Vec<u8>>) -> Result<KeyClaim, Fault> {
+    let outcome = outcome.map_err(|error| Fault::Corrupt(format!("a reply can't be written: {error}")))?;
+    let KeyUse { scope, key, digest } = key.clone();
+    Ok(KeyClaim { scope, key, digest, outcome: Bytes::from(outcome) })
+}
+
+/// The batch of a decision on the stream `id` at version `at`, without conditions.
+pub(crate) fn of<R: Room>(
+    (id, at): (&str, Version),
+    (stream, state): (&StreamName, &R::State),
+    decided: Decided<'_, R::Event>,
+    stamp: &Stamp,
+) -> Batch {
     let mut batch = Batch { at: stamp.now, ..Batch::default() };
     let (mut version, mut follows) = (at, Vec::new());
     let mut charge = None::<Charge>;
-    for event in &decision.events {
+    for event in decided.events {
         version = version.next();
         let encoded = R::encode(event);
         let followed = R::follow(id, version, event);
@@ -45,8 +70,8 @@ pub(crate) fn of<R: Room, C: Command<R>>(
         batch.index.extend(R::index(id, event));
         batch.events.push((stream.clone(), encoded));
     }
-    let beside = command.beside(decision, stamp);
-    let is_fixed = decision.events.iter().any(|event| R::fixed_usage(event).is_some());
+    let Decided { events, beside, claim } = decided;
+    let is_fixed = events.iter().any(|event| R::fixed_usage(event).is_some());
     if let Some(charge) = charge.as_mut().filter(|_| !is_fixed) {
         charge.usage =
             beside.events.iter().map(|(_, event)| Usage::of(event)).fold(charge.usage, Usage::plus);
@@ -55,25 +80,15 @@ pub(crate) fn of<R: Room, C: Command<R>>(
     batch.events.extend(follows);
     batch.index.extend(beside.index);
     batch.rows.extend(beside.rows);
-    if let Some(key) = key {
-        let outcome = serde_json::to_vec(&decision.reply)
-            .map_err(|error| Fault::Corrupt(format!("a reply can't be written: {error}")))?;
-        let claim = KeyClaim {
-            scope: key.scope.clone(),
-            key: key.key.clone(),
-            digest: key.digest,
-            outcome: Bytes::from(outcome),
-        };
-        if let Some(charge) = &mut charge {
-            charge.usage = charge.usage.plus(Usage::of_key(&claim));
-        }
-        batch.key = Some(claim);
+    if let Some((charge, claim)) = charge.as_mut().zip(claim.as_ref()) {
+        charge.usage = charge.usage.plus(Usage::of_key(claim));
     }
+    batch.key = claim;
     // What is pledged comes first.
     if let Some(charge) = charge {
         batch.charges.insert(0, charge);
     }
-    Ok(batch)
+    batch
 }
 
 /// What its owner uses less.

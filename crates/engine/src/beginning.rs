@@ -55,7 +55,8 @@ impl<R: Room> Streams<R> {
         // Nothing would hold a refusal to what it rests on.
         let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };
         let place = (id, Version::ZERO);
-        let batch = batch::of::<R, C>(place, (&entry.stream, &state), command, key, &decision, &stamp)?;
+        let decided = batch::decided(command, key, &decision, &stamp)?;
+        let batch = batch::of::<R>(place, (&entry.stream, &state), decided, &stamp);
         let slot = if quota::must_look_up(self.log(), &batch) {
             drop(slot);
             quota::look_up(self.log(), &batch).await?;

@@ -9,7 +9,9 @@ mod entry;
 mod once;
 mod quota;
 mod recount;
+mod refusing;
 mod room;
+mod sealed;
 mod snapshot;
 pub mod stored;
 mod streams;
@@ -22,6 +24,7 @@ pub use once::{IdempotentRequest, of_request, secret_of_request};
 pub use quota::refusal as quota_refusal;
 pub use recount::{recount, usage_of};
 pub use room::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, NoFacts, Room, SideEvents};
+pub use sealed::{Sealed, seal};
 pub use streams::Streams;
 
 /// Most times that a command is decided again because somebody else wrote first; past it the command is

@@ -8,7 +8,7 @@ use plenary_kernel::Version;
 use plenary_log::{Batch, Fault, Log, RowOp, StreamName};
 use serde::{Deserialize, Serialize};
 
-use crate::Room;
+use crate::{Room, Sealed, seal};
 
 #[derive(Serialize)]
 struct StoredSnapshot<'a, S> {
@@ -30,27 +30,39 @@ fn row(stream: &StreamName) -> String {
 
 /// The newest usable snapshot, or the empty state.
 pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::State, Version), Fault> {
-    let kept = match log.read_row(&row(stream)).await {
-        Ok(Some(kept)) => kept,
-        Ok(None) => return Ok((R::State::default(), Version::ZERO)),
-        Err(fault @ Fault::Corrupt(_)) => {
-            tracing::error!(%fault, "a damaged snapshot is ignored");
-            return Ok((R::State::default(), Version::ZERO));
-        }
-        Err(fault) => return Err(fault),
-    };
-    match serde_json::from_slice::<FoundSnapshot<R::State>>(&kept.value) {
+    let Some(kept) = found(log, stream).await? else { return Ok((R::State::default(), Version::ZERO)) };
+    match serde_json::from_slice::<FoundSnapshot<R::State>>(&kept) {
         Ok(found) if found.form == R::SNAPSHOT_FORM => Ok((found.state, found.version)),
         _ => Ok((R::State::default(), Version::ZERO)),
     }
 }
 
+fn found<'a>(log: &'a Log, stream: &'a StreamName) -> Sealed<'a, Result<Option<Bytes>, Fault>> {
+    seal(async move {
+        match log.read_row(&row(stream)).await {
+            Ok(kept) => Ok(kept.map(|kept| kept.value)),
+            Err(fault @ Fault::Corrupt(_)) => {
+                tracing::error!(%fault, "a damaged snapshot is ignored");
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
+    })
+}
+
 /// Keeps a snapshot of a committed state, in a task of its own. Best effort.
 pub(crate) fn keep<R: Room>(log: &Log, stream: &StreamName, state: Arc<R::State>, version: Version) {
-    let (log, name) = (log.clone(), row(stream));
+    let write =
+        move || serde_json::to_vec(&StoredSnapshot { form: R::SNAPSHOT_FORM, version, state: &*state }).ok();
+    spawn(log.clone(), row(stream), Box::new(write));
+}
+
+/// A snapshot, once it is written out.
+type Written = Box<dyn FnOnce() -> Option<Vec<u8>> + Send>;
+
+fn spawn(log: Log, name: String, write: Written) {
     tokio::spawn(async move {
-        let kept = StoredSnapshot { form: R::SNAPSHOT_FORM, version, state: &*state };
-        let Ok(value) = serde_json::to_vec(&kept) else { return };
+        let Some(value) = write() else { return };
         let op = RowOp { name, expected: None, value: Some(Bytes::from(value)) };
         if let Err(fault) = log.append(Batch { rows: vec![op], ..Batch::default() }).await {
             tracing::debug!(%fault, "a snapshot was not kept");

@@ -5,16 +5,22 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use plenary_kernel::{Clock, Position, Stamp, Version};
-use plenary_log::{Batch, Chain, Condition, Fault, Log, Outcome, PageSize, StoredEvent, StreamName};
+use plenary_log::{
+    Batch, Condition, ExceededQuota, Fault, Log, Outcome, PageSize, Slot, StoredEvent, StreamName,
+};
 use quick_cache::sync::Cache;
+use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
     ATTEMPTS_MAX, Command, ExecuteError, Executed, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
-    batch,
+    Sealed, batch,
     entry::{Entry, LoadedState, LookedUp},
-    once, quota, snapshot,
+    once, quota,
+    refusing::refused,
+    seal, snapshot,
 };
 
 /// The streams of one room.
@@ -35,6 +41,29 @@ enum Attempt<T, J> {
     Done(Executed<T>),
     Error(ExecuteError<J>),
     Again,
+}
+
+/// The same, before it is told in the terms of the command.
+pub(crate) enum Ended {
+    /// The decision or the refusal stands, with the position of what was written last.
+    Stands(Option<Position>),
+    /// The key has this answer.
+    Earlier(Bytes),
+    KeyReused,
+    OverQuota(ExceededQuota),
+    Again,
+}
+
+/// What an attempt came to in which a command was decided like this.
+fn attempted<T: DeserializeOwned, J>(ended: Ended, decided: Result<T, J>) -> Result<Attempt<T, J>, Fault> {
+    Ok(match (ended, decided) {
+        (Ended::Stands(position), Ok(reply)) => Attempt::Done(Executed { reply, replayed: false, position }),
+        (Ended::Stands(_), Err(rejection)) => Attempt::Error(ExecuteError::Rejected(rejection)),
+        (Ended::Earlier(outcome), _) => Attempt::Done(replayed(&outcome)?),
+        (Ended::KeyReused, _) => Attempt::Error(ExecuteError::KeyReused),
+        (Ended::OverQuota(exceeded), _) => Attempt::Error(ExecuteError::OverQuota(exceeded)),
+        (Ended::Again, _) => Attempt::Again,
+    })
 }
 
 impl<R: Room> Streams<R> {
@@ -192,11 +221,10 @@ impl<R: Room> Streams<R> {
     ) -> Result<Attempt<C::Reply, C::Rejection>, Fault> {
         let slot = self.log.reserve().await?;
         let entry = self.entry(id);
-        let stream = &entry.stream;
         let mut guard = entry.loaded.lock().await;
         let loaded = self.load(&entry, &mut guard).await?;
         let Facts { value: facts, mut conditions } = command.facts(&loaded.state).await?;
-        conditions.push(Condition::at(stream.clone(), loaded.version));
+        conditions.push(Condition::at(entry.stream.clone(), loaded.version));
         let chain = loaded.chain.clone();
         let stamp = self.clock.stamp();
 
@@ -205,28 +233,46 @@ impl<R: Room> Streams<R> {
             Err(rejection) => {
                 let ahead = loaded.is_ahead();
                 drop(guard);
-                let error = ExecuteError::Rejected(rejection);
-                return self.refused(slot, (conditions, chain), ahead, key, error).await;
+                let ended = refused(&self.log, slot, (conditions, chain), ahead, key).await?;
+                return attempted(ended, Err(rejection));
             }
         };
         let place = (id, loaded.version);
-        let batch = batch::of::<R, C>(place, (stream, &loaded.state), command, key, &decision, &stamp)?;
+        let decided = batch::decided(command, key, &decision, &stamp)?;
+        let batch = batch::of::<R>(place, (&entry.stream, &loaded.state), decided, &stamp);
+        let batch = Batch { chain: Some(chain), conditions, ..batch };
+        let (may_exceed, decided) = (command.exceeds_quota(), (&*decision.events, &stamp));
+        let ended = self.submit((slot, &entry, guard), (batch, may_exceed), decided, key).await?;
+        attempted(ended, Ok(decision.reply))
+    }
+
+    /// Appends what was decided on a locked state, which evolves with it. It is the same for every command of a room.
+    async fn submit(
+        &self,
+        (slot, entry, mut guard): (Slot, &Entry<R::State>, Guard<'_, R>),
+        (batch, may_exceed): (Batch, bool),
+        (events, stamp): (&[R::Event], &Stamp),
+        key: Option<&KeyUse>,
+    ) -> Result<Ended, Fault> {
         if quota::must_look_up(&self.log, &batch) {
             drop((guard, slot));
             quota::look_up(&self.log, &batch).await?;
-            return Ok(Attempt::Again);
+            return Ok(Ended::Again);
         }
-        let pledged = match quota::pledge(&self.log, &batch, command.exceeds_quota()).await? {
+        let loaded = guard.as_mut().ok_or_else(gone)?;
+        let pledged = match quota::pledge(&self.log, &batch, may_exceed).await? {
             Ok(pledged) => pledged,
             Err(exceeded) => {
+                let seen = (batch.conditions, loaded.chain.clone());
                 let ahead = loaded.is_ahead();
                 drop(guard);
-                let error = ExecuteError::OverQuota(exceeded);
-                return self.refused(slot, (conditions, chain), ahead, key, error).await;
+                return Ok(match refused(&self.log, slot, seen, ahead, key).await? {
+                    Ended::Stands(_) => Ended::OverQuota(exceeded),
+                    ended => ended,
+                });
             }
         };
-        let batch = Batch { chain: Some(chain), conditions, ..batch };
-        let snapshot = evolve::<R>(loaded, &decision.events, &stamp);
+        let snapshot = evolve::<R>(loaded, events, stamp);
         let (version, confirmed) = (loaded.version, loaded.confirmed.clone());
         entry.mark_ahead(version);
         let writes = !batch.events.is_empty();
@@ -237,67 +283,14 @@ impl<R: Room> Streams<R> {
             Outcome::Appended(appended) => {
                 confirmed.fetch_max(version.0, Ordering::AcqRel);
                 if let Some(state) = snapshot {
-                    snapshot::keep::<R>(&self.log, stream, state, version);
+                    snapshot::keep::<R>(&self.log, &entry.stream, state, version);
                 }
-                let position = writes.then_some(appended.last);
-                Ok(Attempt::Done(Executed { reply: decision.reply, replayed: false, position }))
+                Ok(Ended::Stands(writes.then_some(appended.last)))
             }
-            Outcome::AlreadyDone { outcome } => Ok(Attempt::Done(replayed(&outcome)?)),
-            Outcome::KeyReused => Ok(Attempt::Error(ExecuteError::KeyReused)),
-            Outcome::Conflict { .. } | Outcome::RowConflict { .. } => Ok(Attempt::Again),
+            Outcome::AlreadyDone { outcome } => Ok(Ended::Earlier(outcome)),
+            Outcome::KeyReused => Ok(Ended::KeyReused),
+            Outcome::Conflict { .. } | Outcome::RowConflict { .. } => Ok(Ended::Again),
         }
-    }
-
-    /// An error in place of a batch, unless the key has an answer or what it was seen on does not hold.
-    async fn refused<T: serde::de::DeserializeOwned, J>(
-        &self,
-        slot: plenary_log::Slot,
-        (conditions, chain): (Vec<Condition>, Chain),
-        ahead: bool,
-        key: Option<&KeyUse>,
-        error: ExecuteError<J>,
-    ) -> Result<Attempt<T, J>, Fault> {
-        if let Some(done) = self.earlier_answer(key).await? {
-            return Ok(done);
-        }
-        // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile. The first
-        // use of the key may be among what waits.
-        if ahead || self.log.shared() || key.is_some() {
-            let holds = self.holds(slot, conditions, chain).await?;
-            if let Some(done) = self.earlier_answer(key).await? {
-                return Ok(done);
-            }
-            if !holds {
-                return Ok(Attempt::Again);
-            }
-        }
-        Ok(Attempt::Error(error))
-    }
-
-    /// The answer to an earlier use of the key, in whatever state things are now.
-    async fn earlier_answer<T: serde::de::DeserializeOwned, J>(
-        &self,
-        key: Option<&KeyUse>,
-    ) -> Result<Option<Attempt<T, J>>, Fault> {
-        let Some(key) = key else { return Ok(None) };
-        match self.log.read_key(&key.scope, &key.key).await? {
-            None => Ok(None),
-            Some(record) if record.digest == key.digest => {
-                Ok(Some(Attempt::Done(replayed(&record.outcome)?)))
-            }
-            Some(_) => Ok(Some(Attempt::Error(ExecuteError::KeyReused))),
-        }
-    }
-
-    /// Whether the conditions hold once everything queued before is on disk.
-    async fn holds(
-        &self,
-        slot: plenary_log::Slot,
-        conditions: Vec<Condition>,
-        chain: Chain,
-    ) -> Result<bool, Fault> {
-        let outcome = slot.submit(Batch { conditions, chain: Some(chain), ..Batch::default() }).await?;
-        Ok(matches!(outcome, Outcome::Appended(_)))
     }
 
     pub(crate) fn entry(&self, id: &str) -> Arc<Entry<R::State>> {
@@ -319,8 +312,19 @@ impl<R: Room> Streams<R> {
         guard: &'g mut Guard<'_, R>,
     ) -> Result<&'g mut LoadedState<R::State>, Fault> {
         if must_load(entry, guard.as_ref()) {
+            **guard = Some(self.loaded(entry, guard.take()).await?);
+        }
+        guard.as_mut().ok_or_else(gone)
+    }
+
+    /// The state as the store has it now, in place of the one that was in memory.
+    fn loaded<'a>(
+        &'a self,
+        entry: &'a Entry<R::State>,
+        had: Option<LoadedState<R::State>>,
+    ) -> Sealed<'a, Result<LoadedState<R::State>, Fault>> {
+        seal(async move {
             // What is on disk as it stands is only gone on with; what ran ahead is begun again.
-            let had = guard.take();
             let ran_ahead = had.as_ref().is_some_and(|loaded| !is_sound(loaded));
             let newest = entry.observed();
             let from =
@@ -336,9 +340,8 @@ impl<R: Room> Streams<R> {
             }
             entry.observe(fold.version);
             entry.mark_ahead(fold.version);
-            **guard = Some(fold);
-        }
-        guard.as_mut().ok_or_else(|| Fault::Corrupt("a state that was just loaded is gone".into()))
+            Ok(fold)
+        })
     }
 
     async fn snapshot(&self, stream: &StreamName) -> Result<LoadedState<R::State>, Fault> {
@@ -375,6 +378,11 @@ impl<R: Room> Streams<R> {
 /// The lock, where it becomes free within a few tries: nobody holds it for long.
 fn spin<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     (0..SPINS).find_map(|_| lock.try_lock().ok())
+}
+
+/// What cannot be.
+fn gone() -> Fault {
+    Fault::Corrupt("a state that was just loaded is gone".into())
 }
 
 /// Whether all of a state is known to be on disk.
@@ -416,7 +424,7 @@ pub(crate) fn evolve<R: Room>(
     Some(loaded.state.clone())
 }
 
-pub(crate) fn replayed<T: serde::de::DeserializeOwned>(outcome: &[u8]) -> Result<Executed<T>, Fault> {
+pub(crate) fn replayed<T: DeserializeOwned>(outcome: &[u8]) -> Result<Executed<T>, Fault> {
     let reply = serde_json::from_slice(outcome)
         .map_err(|error| Fault::Corrupt(format!("a kept answer can't be read: {error}")))?;
     Ok(Executed { reply, replayed: true, position: None::<Position> })

@@ -3,7 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
-use plenary_engine::Facts;
+use plenary_engine::{Facts, Sealed, seal};
 use plenary_kernel::{AgentHandle, MalformedText, OwnerName, TimestampMs};
 use plenary_log::{Condition, Fault};
 
@@ -103,64 +103,68 @@ impl Accounts {
     ///
     /// # Errors
     /// `Revoked` when the token that it is made with is no longer valid, what the store says.
-    pub async fn make_console_link(
-        &self,
-        by: &Principal,
-        keyring: &Keyring,
+    pub fn make_console_link<'a>(
+        &'a self,
+        by: &'a Principal,
+        keyring: &'a Keyring,
         role: ConsoleRole,
         person: Option<AgentHandle>,
-    ) -> Result<String, Failure> {
-        let through = match by.token.console() {
-            None => by.token,
-            // What a session hands on ends with what the session itself ends with.
-            Some(_) => {
-                let session = self.session_of(by).await?.ok_or(Rejection::Revoked)?.session;
-                // What is handed on would outlast the person's place at the issuer.
-                if session.at.is_some() {
-                    return Err(Rejection::SignedInAtIssuer.into());
+    ) -> Sealed<'a, Result<String, Failure>> {
+        seal(async move {
+            let through = match by.token.console() {
+                None => by.token,
+                // What a session hands on ends with what the session itself ends with.
+                Some(_) => {
+                    let session = self.session_of(by).await?.ok_or(Rejection::Revoked)?.session;
+                    // What is handed on would outlast the person's place at the issuer.
+                    if session.at.is_some() {
+                        return Err(Rejection::SignedInAtIssuer.into());
+                    }
+                    session.through
                 }
-                session.through
-            }
-        };
-        let secret = link_of(keyring);
-        let command = MakeLink {
-            by: Actor::from(by.who.clone()),
-            through,
-            link: TokenDigest::of(&secret),
-            role,
-            person,
-            lasts_ms: CONSOLE_LINK_MS_MAX,
-        };
-        let linking = KeyringCommand { accounts: self, command: &command };
-        self.keyrings().execute(&keyring.to_string(), &linking, None).await?;
-        Ok(secret)
+            };
+            let secret = link_of(keyring);
+            let command = MakeLink {
+                by: Actor::from(by.who.clone()),
+                through,
+                link: TokenDigest::of(&secret),
+                role,
+                person,
+                lasts_ms: CONSOLE_LINK_MS_MAX,
+            };
+            let linking = KeyringCommand { accounts: self, command: &command };
+            self.keyrings().execute(&keyring.to_string(), &linking, None).await?;
+            Ok(secret)
+        })
     }
 
     /// Uses a link: the session, and its cookie, which is shown this once.
     ///
     /// # Errors
     /// `LinkInvalid`, what the store says.
-    pub async fn sign_in(
-        &self,
-        link: &str,
+    pub fn sign_in<'a>(
+        &'a self,
+        link: &'a str,
         address: Option<String>,
         user_agent: Option<String>,
-    ) -> Result<(OpenSession, ConsoleCookie), Failure> {
-        let keyring = keyring_of_link(link).ok_or(Rejection::LinkInvalid)?;
-        let cookie = ConsoleCookie::random(&keyring);
-        let command = SignIn {
-            link: TokenDigest::of(link),
-            cookie: TokenDigest::of(cookie.expose()),
-            lasts_ms: CONSOLE_SESSION_MS_MAX,
-            address,
-            user_agent,
-        };
-        let id = keyring.to_string();
-        let signing_in = KeyringCommand { accounts: self, command: &command };
-        let done = self.keyrings().execute(&id, &signing_in, None).await?;
-        let (state, _) = self.keyrings().state(&id).await?;
-        let session = state.session(&done.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
-        Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+    ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
+        seal(async move {
+            let keyring = keyring_of_link(link).ok_or(Rejection::LinkInvalid)?;
+            let cookie = ConsoleCookie::random(&keyring);
+            let command = SignIn {
+                link: TokenDigest::of(link),
+                cookie: TokenDigest::of(cookie.expose()),
+                lasts_ms: CONSOLE_SESSION_MS_MAX,
+                address,
+                user_agent,
+            };
+            let id = keyring.to_string();
+            let signing_in = KeyringCommand { accounts: self, command: &command };
+            let done = self.keyrings().execute(&id, &signing_in, None).await?;
+            let (state, _) = self.keyrings().state(&id).await?;
+            let session = state.session(&done.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
+            Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+        })
     }
 
     /// Signs in a person whom an issuer vouches for and a rule admits: the session, and its cookie, which is shown this once.
@@ -168,80 +172,102 @@ impl Accounts {
     /// # Errors
     /// `NotFound` where there is no such owner, or `person` is none of its people; `Revoked` where no rule stands behind it;
     /// what the store says.
-    pub async fn sign_in_at_issuer(
-        &self,
-        keyring: &Keyring,
+    pub fn sign_in_at_issuer<'a>(
+        &'a self,
+        keyring: &'a Keyring,
         command: IssuerSignIn,
-    ) -> Result<(OpenSession, ConsoleCookie), Failure> {
-        let person = match (command.person.clone(), keyring.owner()) {
-            (Some(handle), _) => {
-                let known = self.fresh_agent(&handle).await?.state;
-                let is_person = known.is_live() && known.kind() == AgentKind::Person && keyring.has(&handle);
-                Some(is_person.then_some(handle).ok_or(Rejection::NotFound)?)
-            }
-            (None, Some(owner)) => {
-                if !self.fresh_owner(owner).await?.state.exists() {
-                    return Err(Rejection::NotFound.into());
+    ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
+        seal(async move {
+            let person = match (command.person.clone(), keyring.owner()) {
+                (Some(handle), _) => {
+                    let known = self.fresh_agent(&handle).await?.state;
+                    let is_person =
+                        known.is_live() && known.kind() == AgentKind::Person && keyring.has(&handle);
+                    Some(is_person.then_some(handle).ok_or(Rejection::NotFound)?)
                 }
-                self.default_person(owner).await?.map(|known| known.handle)
-            }
-            (None, None) => None,
-        };
-        let cookie = ConsoleCookie::random(keyring);
-        let command = IssuerSignIn { person, ..command };
-        let id = keyring.to_string();
-        let digest = TokenDigest::of(cookie.expose());
-        let command = IssuerSignInWith { sign_in: &command, cookie: digest };
-        let signing_in = KeyringCommand { accounts: self, command: &command };
-        let done = self.keyrings().execute(&id, &signing_in, None).await?;
-        let (state, _) = self.keyrings().state(&id).await?;
-        let session = state.session(&done.reply.session).cloned().ok_or(Rejection::NotFound)?;
-        Ok((OpenSession { keyring: keyring.clone(), id: done.reply.session, session }, cookie))
+                (None, Some(owner)) => {
+                    if !self.fresh_owner(owner).await?.state.exists() {
+                        return Err(Rejection::NotFound.into());
+                    }
+                    self.default_person(owner).await?.map(|known| known.handle)
+                }
+                (None, None) => None,
+            };
+            let cookie = ConsoleCookie::random(keyring);
+            let command = IssuerSignIn { person, ..command };
+            let id = keyring.to_string();
+            let digest = TokenDigest::of(cookie.expose());
+            let command = IssuerSignInWith { sign_in: &command, cookie: digest };
+            let signing_in = KeyringCommand { accounts: self, command: &command };
+            let done = self.keyrings().execute(&id, &signing_in, None).await?;
+            let (state, _) = self.keyrings().state(&id).await?;
+            let session = state.session(&done.reply.session).cloned().ok_or(Rejection::NotFound)?;
+            Ok((OpenSession { keyring: keyring.clone(), id: done.reply.session, session }, cookie))
+        })
     }
 
     /// The open session of a cookie.
-    pub async fn console_session(&self, cookie: &str) -> Result<Option<OpenSession>, Fault> {
-        let Some(keyring) = keyring_of_cookie(cookie) else { return Ok(None) };
-        let digest = TokenDigest::of(cookie);
-        let Some(octets) = digest.octets() else { return Ok(None) };
-        let open = self.open_session(keyring, octets).await?;
-        if let Some(open) = &open {
-            self.note_use(open).await;
-        }
-        Ok(open)
+    pub fn console_session<'a>(&'a self, cookie: &'a str) -> Sealed<'a, Result<Option<OpenSession>, Fault>> {
+        seal(async move {
+            let Some(keyring) = keyring_of_cookie(cookie) else { return Ok(None) };
+            let digest = TokenDigest::of(cookie);
+            let Some(octets) = digest.octets() else { return Ok(None) };
+            let open = self.open_session(keyring, octets).await?;
+            if let Some(open) = &open {
+                self.note_use(open).await;
+            }
+            Ok(open)
+        })
     }
 
     /// The sessions of an owner or the operator that are open now, the oldest first.
-    pub async fn console_sessions(&self, keyring: &Keyring) -> Result<Vec<OpenSession>, Fault> {
-        let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
-        let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
-        let mut open = Vec::new();
-        for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
-            if self.through_holds(keyring, &session.through).await? {
-                let (keyring, id) = (keyring.clone(), id.to_owned());
-                open.push(OpenSession { keyring, id, session: session.clone() });
+    pub fn console_sessions<'a>(
+        &'a self,
+        keyring: &'a Keyring,
+    ) -> Sealed<'a, Result<Vec<OpenSession>, Fault>> {
+        seal(async move {
+            let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+            let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
+            let mut open = Vec::new();
+            for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
+                if self.through_holds(keyring, &session.through).await? {
+                    let (keyring, id) = (keyring.clone(), id.to_owned());
+                    open.push(OpenSession { keyring, id, session: session.clone() });
+                }
             }
-        }
-        Ok(open)
+            Ok(open)
+        })
     }
 
     /// Ends a session; its streams end with it.
     ///
     /// # Errors
     /// `NotFound`, what the store says.
-    pub async fn sign_out(&self, by: &Principal, keyring: &Keyring, session: &str) -> Result<(), Failure> {
-        let command = SignOut { by: Actor::from(by.who.clone()), session: session.to_owned() };
-        let ending = KeyringCommand { accounts: self, command: &command };
-        self.keyrings().execute(&keyring.to_string(), &ending, None).await?;
-        Ok(())
+    pub fn sign_out<'a>(
+        &'a self,
+        by: &'a Principal,
+        keyring: &'a Keyring,
+        session: &'a str,
+    ) -> Sealed<'a, Result<(), Failure>> {
+        seal(async move {
+            let command = SignOut { by: Actor::from(by.who.clone()), session: session.to_owned() };
+            let ending = KeyringCommand { accounts: self, command: &command };
+            self.keyrings().execute(&keyring.to_string(), &ending, None).await?;
+            Ok(())
+        })
     }
 
     /// The session that a principal acts with, where it acts with one that is open.
-    pub async fn session_of(&self, principal: &Principal) -> Result<Option<OpenSession>, Fault> {
-        let Some((cookie, of_operator)) = principal.token.console() else { return Ok(None) };
-        let by = Actor::from(principal.who.clone());
-        let Some(keyring) = Keyring::of(&by, of_operator) else { return Ok(None) };
-        self.open_session(keyring, cookie).await
+    pub fn session_of<'a>(
+        &'a self,
+        principal: &'a Principal,
+    ) -> Sealed<'a, Result<Option<OpenSession>, Fault>> {
+        seal(async move {
+            let Some((cookie, of_operator)) = principal.token.console() else { return Ok(None) };
+            let by = Actor::from(principal.who.clone());
+            let Some(keyring) = Keyring::of(&by, of_operator) else { return Ok(None) };
+            self.open_session(keyring, cookie).await
+        })
     }
 
     /// Whether the session that a principal acts with is open, or the token that it is lent holds.
@@ -302,36 +328,38 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn person_holds(
-        &self,
-        by: &Actor,
-        token: &TokenDigest,
-        conditions: &mut Vec<Condition>,
-    ) -> Result<bool, Fault> {
-        if let Some((token, of_operator)) = token.lender() {
-            return match Keyring::of(by, of_operator) {
-                Some(Keyring::Operator) => Ok(self.operator().matches(&token)),
-                Some(Keyring::Owner(owner)) => {
-                    let owner = self.owner(&owner).await?;
-                    conditions.push(owner.condition());
-                    Ok(owner.state.accepts_token(&token))
-                }
-                None => Ok(false),
-            };
-        }
-        let Some((cookie, of_operator)) = token.console() else { return Ok(false) };
-        let Some(keyring) = Keyring::of(by, of_operator) else { return Ok(false) };
-        let id = keyring.to_string();
-        let found = self.keyrings().look_up(&id).await?;
-        let stream = ConsoleRoom::stream(&id);
-        conditions.push(Condition { stream, expected: found.version, upon: found.upon });
-        let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
-        match found.state.of_cookie(cookie) {
-            Some((_, session)) if session.is_open(now, idle) => {
-                self.through_holds(&keyring, &session.through).await
+    pub fn person_holds<'a>(
+        &'a self,
+        by: &'a Actor,
+        token: &'a TokenDigest,
+        conditions: &'a mut Vec<Condition>,
+    ) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            if let Some((token, of_operator)) = token.lender() {
+                return match Keyring::of(by, of_operator) {
+                    Some(Keyring::Operator) => Ok(self.operator().matches(&token)),
+                    Some(Keyring::Owner(owner)) => {
+                        let owner = self.owner(&owner).await?;
+                        conditions.push(owner.condition());
+                        Ok(owner.state.accepts_token(&token))
+                    }
+                    None => Ok(false),
+                };
             }
-            Some(_) | None => Ok(false),
-        }
+            let Some((cookie, of_operator)) = token.console() else { return Ok(false) };
+            let Some(keyring) = Keyring::of(by, of_operator) else { return Ok(false) };
+            let id = keyring.to_string();
+            let found = self.keyrings().look_up(&id).await?;
+            let stream = ConsoleRoom::stream(&id);
+            conditions.push(Condition { stream, expected: found.version, upon: found.upon });
+            let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
+            match found.state.of_cookie(cookie) {
+                Some((_, session)) if session.is_open(now, idle) => {
+                    self.through_holds(&keyring, &session.through).await
+                }
+                Some(_) | None => Ok(false),
+            }
+        })
     }
 
     /// Whether the token that a link is made or used with is valid now, with the condition that an append is held to.

@@ -2,6 +2,7 @@
 //! credentials, used once per challenge, listed, removed. A passkey ends with the token behind its session.
 //! Must not know: WebAuthn; the signature is verified before.
 
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, Order};
 
@@ -72,29 +73,31 @@ impl Accounts {
     ///
     /// # Errors
     /// `PasskeyExists`, `TooManyPasskeys`, `SignedInAtIssuer`, `PasskeyInvalid` when the challenge was used, what the store says.
-    pub async fn add_passkey(
-        &self,
-        by: &Principal,
-        open: &OpenSession,
+    pub fn add_passkey<'a>(
+        &'a self,
+        by: &'a Principal,
+        open: &'a OpenSession,
         new: NewPasskey,
-    ) -> Result<KnownPasskey, Failure> {
-        // It would outlast the person's place at the issuer.
-        if open.session.at.is_some() {
-            return Err(Rejection::SignedInAtIssuer.into());
-        }
-        let command = AddPasskey {
-            by: Actor::from(by.who.clone()),
-            through: open.session.through,
-            role: open.session.role,
-            person: open.session.person.clone(),
-            new,
-        };
-        let adding = KeyringCommand { accounts: self, command: &command };
-        let key = open.keyring.to_string();
-        let done = self.keyrings().execute(&key, &adding, None).await?;
-        let (state, _) = self.keyrings().state(&key).await?;
-        let passkey = state.passkey(&done.reply).cloned().ok_or(Rejection::NotFound)?;
-        Ok(KnownPasskey { keyring: open.keyring.clone(), id: done.reply, passkey, is_usable: true })
+    ) -> Sealed<'a, Result<KnownPasskey, Failure>> {
+        seal(async move {
+            // It would outlast the person's place at the issuer.
+            if open.session.at.is_some() {
+                return Err(Rejection::SignedInAtIssuer.into());
+            }
+            let command = AddPasskey {
+                by: Actor::from(by.who.clone()),
+                through: open.session.through,
+                role: open.session.role,
+                person: open.session.person.clone(),
+                new,
+            };
+            let adding = KeyringCommand { accounts: self, command: &command };
+            let key = open.keyring.to_string();
+            let done = self.keyrings().execute(&key, &adding, None).await?;
+            let (state, _) = self.keyrings().state(&key).await?;
+            let passkey = state.passkey(&done.reply).cloned().ok_or(Rejection::NotFound)?;
+            Ok(KnownPasskey { keyring: open.keyring.clone(), id: done.reply, passkey, is_usable: true })
+        })
     }
 
     /// The passkeys of a credential. An authenticator makes up its ids, so another owner may claim the same one: which it
@@ -102,67 +105,82 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn passkeys_of(&self, credential: &str) -> Result<Vec<KnownPasskey>, Fault> {
-        let prefix = row(credential, "");
-        let rows =
-            self.log().read_index(PASSKEYS, &prefix, None, PASSKEY_KEYRINGS_MAX, Order::Ascending).await?;
-        let mut found = Vec::new();
-        for row in rows {
-            let Ok(keyring) = row.key[prefix.len()..].parse::<Keyring>() else { continue };
-            let known = self.passkeys(&keyring).await?;
-            found.extend(known.into_iter().filter(|known| known.passkey.credential == credential));
-        }
-        Ok(found)
+    pub fn passkeys_of<'a>(&'a self, credential: &'a str) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
+        seal(async move {
+            let prefix = row(credential, "");
+            let rows = self
+                .log()
+                .read_index(PASSKEYS, &prefix, None, PASSKEY_KEYRINGS_MAX, Order::Ascending)
+                .await?;
+            let mut found = Vec::new();
+            for row in rows {
+                let Ok(keyring) = row.key[prefix.len()..].parse::<Keyring>() else { continue };
+                let known = self.passkeys(&keyring).await?;
+                found.extend(known.into_iter().filter(|known| known.passkey.credential == credential));
+            }
+            Ok(found)
+        })
     }
 
     /// The passkeys of an owner or the operator, the oldest first.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn passkeys(&self, keyring: &Keyring) -> Result<Vec<KnownPasskey>, Fault> {
-        let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
-        let mut known = Vec::new();
-        for (id, passkey) in state.passkeys() {
-            let is_usable = self.through_holds(keyring, &passkey.through).await?;
-            let (keyring, id, passkey) = (keyring.clone(), id.to_owned(), passkey.clone());
-            known.push(KnownPasskey { keyring, id, passkey, is_usable });
-        }
-        Ok(known)
+    pub fn passkeys<'a>(&'a self, keyring: &'a Keyring) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
+        seal(async move {
+            let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+            let mut known = Vec::new();
+            for (id, passkey) in state.passkeys() {
+                let is_usable = self.through_holds(keyring, &passkey.through).await?;
+                let (keyring, id, passkey) = (keyring.clone(), id.to_owned(), passkey.clone());
+                known.push(KnownPasskey { keyring, id, passkey, is_usable });
+            }
+            Ok(known)
+        })
     }
 
     /// Signs in with a passkey, whose signature was checked: the session, and its cookie, which is shown this once.
     ///
     /// # Errors
     /// `PasskeyInvalid`, what the store says.
-    pub async fn sign_in_by_passkey(
-        &self,
-        known: &KnownPasskey,
+    pub fn sign_in_by_passkey<'a>(
+        &'a self,
+        known: &'a KnownPasskey,
         used: PasskeyUse,
-    ) -> Result<(OpenSession, ConsoleCookie), Failure> {
-        let keyring = known.keyring.clone();
-        let cookie = ConsoleCookie::random(&keyring);
-        let command = PasskeySignIn {
-            passkey: known.id.clone(),
-            cookie: TokenDigest::of(cookie.expose()),
-            lasts_ms: CONSOLE_SESSION_MS_MAX,
-            used,
-        };
-        let id = keyring.to_string();
-        let signing_in = KeyringCommand { accounts: self, command: &command };
-        let done = self.keyrings().execute(&id, &signing_in, None).await?;
-        let (state, _) = self.keyrings().state(&id).await?;
-        let session = state.session(&done.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
-        Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+    ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
+        seal(async move {
+            let keyring = known.keyring.clone();
+            let cookie = ConsoleCookie::random(&keyring);
+            let command = PasskeySignIn {
+                passkey: known.id.clone(),
+                cookie: TokenDigest::of(cookie.expose()),
+                lasts_ms: CONSOLE_SESSION_MS_MAX,
+                used,
+            };
+            let id = keyring.to_string();
+            let signing_in = KeyringCommand { accounts: self, command: &command };
+            let done = self.keyrings().execute(&id, &signing_in, None).await?;
+            let (state, _) = self.keyrings().state(&id).await?;
+            let session = state.session(&done.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
+            Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+        })
     }
 
     /// Removes a passkey; the sessions that were begun with it end with it.
     ///
     /// # Errors
     /// `NotFound`, what the store says.
-    pub async fn remove_passkey(&self, by: &Principal, keyring: &Keyring, id: &str) -> Result<(), Failure> {
-        let command = RemovePasskey { by: Actor::from(by.who.clone()), passkey: id.to_owned() };
-        let removing = KeyringCommand { accounts: self, command: &command };
-        self.keyrings().execute(&keyring.to_string(), &removing, None).await?;
-        Ok(())
+    pub fn remove_passkey<'a>(
+        &'a self,
+        by: &'a Principal,
+        keyring: &'a Keyring,
+        id: &'a str,
+    ) -> Sealed<'a, Result<(), Failure>> {
+        seal(async move {
+            let command = RemovePasskey { by: Actor::from(by.who.clone()), passkey: id.to_owned() };
+            let removing = KeyringCommand { accounts: self, command: &command };
+            self.keyrings().execute(&keyring.to_string(), &removing, None).await?;
+            Ok(())
+        })
     }
 }

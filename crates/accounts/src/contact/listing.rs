@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use plenary_engine::Room as _;
+use plenary_engine::{Room as _, Sealed, seal};
 use plenary_kernel::{AgentHandle, ContactId, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
 
@@ -39,21 +39,26 @@ impl Accounts {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn contact_waiting(&self, id: &ContactId) -> Result<Option<ContactWaiting>, Fault> {
-        if !self.awaits_answer(id).await? {
-            return Ok(None);
-        }
-        let stream = ContactRoom::stream(id.as_str());
-        let Some(first) = self.log().read_stream(&stream, Version::ZERO, 1).await?.pop() else {
-            return Ok(None);
-        };
-        Ok(match ContactEvent::decode(&first)? {
-            ContactEvent::ContactRequested(asked) => {
-                Some(ContactWaiting { from: asked.from, to: asked.to, message: asked.message })
+    pub fn contact_waiting<'a>(
+        &'a self,
+        id: &'a ContactId,
+    ) -> Sealed<'a, Result<Option<ContactWaiting>, Fault>> {
+        seal(async move {
+            if !self.awaits_answer(id).await? {
+                return Ok(None);
             }
-            ContactEvent::ContactRepeated(_)
-            | ContactEvent::ContactAccepted(_)
-            | ContactEvent::ContactDeclined(_) => None,
+            let stream = ContactRoom::stream(id.as_str());
+            let Some(first) = self.log().read_stream(&stream, Version::ZERO, 1).await?.pop() else {
+                return Ok(None);
+            };
+            Ok(match ContactEvent::decode(&first)? {
+                ContactEvent::ContactRequested(asked) => {
+                    Some(ContactWaiting { from: asked.from, to: asked.to, message: asked.message })
+                }
+                ContactEvent::ContactRepeated(_)
+                | ContactEvent::ContactAccepted(_)
+                | ContactEvent::ContactDeclined(_) => None,
+            })
         })
     }
 

@@ -7,6 +7,7 @@ use axum::{
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use plenary_log::Order;
 
@@ -131,14 +132,16 @@ pub(super) async fn visible(
 ///
 /// # Errors
 /// 404, what a fault is answered with.
-pub async fn overseen(
-    accounts: &Accounts,
-    principal: &Principal,
-    handle: &str,
-) -> Result<AgentHandle, Refusal> {
-    let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
-    let known = visible(accounts, principal, &handle).await.map_err(|refused| refused.refusal)?;
-    Ok(known.handle)
+pub fn overseen<'a>(
+    accounts: &'a Accounts,
+    principal: &'a Principal,
+    handle: &'a str,
+) -> Sealed<'a, Result<AgentHandle, Refusal>> {
+    seal(async move {
+        let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
+        let known = visible(accounts, principal, &handle).await.map_err(|refused| refused.refusal)?;
+        Ok(known.handle)
+    })
 }
 
 /// Carries out an edit of the agent in the caller's name.

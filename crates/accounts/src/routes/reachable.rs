@@ -10,6 +10,7 @@ use axum::{
 };
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
@@ -142,17 +143,19 @@ impl ReachableQuery {
 ///
 /// # Errors
 /// For a query that can't be read, and what the store says.
-pub async fn reachable_by(
-    accounts: &Accounts,
-    me: &KnownAgent,
+pub fn reachable_by<'a>(
+    accounts: &'a Accounts,
+    me: &'a KnownAgent,
     query: ReachableQuery,
-) -> Result<(Vec<KnownAgent>, Option<String>), AccountRefusal> {
-    let ReachableFilter { query, prefix, limit, place } = query.wanted()?;
-    let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
-    let show = |known: &KnownAgent| may_contact(me, known).then(|| known.clone());
-    let most = (limit, AGENTS_LOOKED_AT_MAX);
-    let (agents, next) = look_through(accounts, &prefix, place, most, is_asked, show).await?;
-    Ok((agents, next.map(|place| place.to_string())))
+) -> Sealed<'a, Result<(Vec<KnownAgent>, Option<String>), AccountRefusal>> {
+    seal(async move {
+        let ReachableFilter { query, prefix, limit, place } = query.wanted()?;
+        let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
+        let show = |known: &KnownAgent| may_contact(me, known).then(|| known.clone());
+        let most = (limit, AGENTS_LOOKED_AT_MAX);
+        let (agents, next) = look_through(accounts, &prefix, place, most, is_asked, show).await?;
+        Ok((agents, next.map(|place| place.to_string())))
+    })
 }
 
 async fn reachable(

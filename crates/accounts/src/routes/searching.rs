@@ -7,6 +7,7 @@ use axum::{
 };
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{Class, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -71,18 +72,22 @@ pub(super) fn has(known: &KnownAgent, text: &str) -> bool {
 ///
 /// # Errors
 /// For a cursor that can't be read, and what the store says.
-pub async fn find_agents(
-    accounts: &Accounts,
+pub fn find_agents<'a>(
+    accounts: &'a Accounts,
     principal: Principal,
-    text: &str,
+    text: &'a str,
     (limit, looked_at_max): (usize, usize),
-    place: Option<&str>,
-) -> Result<(Vec<FoundAgent>, Option<String>), AccountRefusal> {
-    let place = cursor(place)?.unwrap_or_default();
-    let viewer = viewer(accounts, principal).await?;
-    let show = |known: &KnownAgent| (has(known, text) && viewer.sees(known)).then(|| FoundAgent::from(known));
-    let (agents, next) = look_through(accounts, "", place, (limit, looked_at_max), |_| true, show).await?;
-    Ok((agents, next.map(|place| place.to_string())))
+    place: Option<&'a str>,
+) -> Sealed<'a, Result<(Vec<FoundAgent>, Option<String>), AccountRefusal>> {
+    seal(async move {
+        let place = cursor(place)?.unwrap_or_default();
+        let viewer = viewer(accounts, principal).await?;
+        let show =
+            |known: &KnownAgent| (has(known, text) && viewer.sees(known)).then(|| FoundAgent::from(known));
+        let (agents, next) =
+            look_through(accounts, "", place, (limit, looked_at_max), |_| true, show).await?;
+        Ok((agents, next.map(|place| place.to_string())))
+    })
 }
 
 async fn search_agents(
