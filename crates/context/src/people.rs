@@ -2,6 +2,7 @@
 //! Must not know: how a person is asked.
 
 use plenary_accounts::{Actor, Authority};
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Fault, StreamName};
 use serde_json::Value;
@@ -56,55 +57,60 @@ impl Context {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn human_review(
-        &self,
-        stream: &StreamName,
-    ) -> Result<(Option<HumanReview>, Vec<Version>), Fault> {
-        let project = stream.id().split_once('/').map_or("", |(project, _)| project);
-        let state = self.project(project).await?;
-        let history = self.history(stream.id()).await?;
-        let Some(PackageEvent::PackageDeposited(deposited)) =
-            history.first().map(PackageEvent::decode).transpose()?
-        else {
-            return Ok((None, Vec::new()));
-        };
-        let (mut status, mut kind, mut by) = (deposited.status, deposited.review_type, deposited.by.clone());
-        let (mut note, mut since) = (None, history.first().map_or(Version::ZERO, |event| event.version));
-        let mut asked = if status == Status::AwaitingReview { vec![since] } else { Vec::new() };
-        for stored in history.iter().skip(1) {
-            let (PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)) =
-                PackageEvent::decode(stored)?
+    pub fn human_review<'a>(
+        &'a self,
+        stream: &'a StreamName,
+    ) -> Sealed<'a, Result<(Option<HumanReview>, Vec<Version>), Fault>> {
+        seal(async move {
+            let project = stream.id().split_once('/').map_or("", |(project, _)| project);
+            let state = self.project(project).await?;
+            let history = self.history(stream.id()).await?;
+            let Some(PackageEvent::PackageDeposited(deposited)) =
+                history.first().map(PackageEvent::decode).transpose()?
             else {
-                continue;
+                return Ok((None, Vec::new()));
             };
-            let PackageMoved { by: mover, status: to, review_type, note: why, .. } = moved;
-            if to != status || review_type != kind {
-                (status, kind, by, note, since) = (to, review_type, mover, why, stored.version);
-                if status == Status::AwaitingReview {
-                    asked.push(since);
+            let (mut status, mut kind, mut by) =
+                (deposited.status, deposited.review_type, deposited.by.clone());
+            let (mut note, mut since) = (None, history.first().map_or(Version::ZERO, |event| event.version));
+            let mut asked = if status == Status::AwaitingReview { vec![since] } else { Vec::new() };
+            for stored in history.iter().skip(1) {
+                let (PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)) =
+                    PackageEvent::decode(stored)?
+                else {
+                    continue;
+                };
+                let PackageMoved { by: mover, status: to, review_type, note: why, .. } = moved;
+                if to != status || review_type != kind {
+                    (status, kind, by, note, since) = (to, review_type, mover, why, stored.version);
+                    if status == Status::AwaitingReview {
+                        asked.push(since);
+                    }
                 }
             }
-        }
-        let owner = state.owner.as_ref();
-        let by = match by {
-            Actor::Agent(agent) if owner.is_some_and(|owner| owner.as_str() == agent.owner()) => agent,
-            Actor::Agent(_) | Actor::Owner(_) | Actor::Operator | Actor::Seed => return Ok((None, asked)),
-        };
-        if status != Status::AwaitingReview || kind != ReviewType::Human || state.archived_at.is_some() {
-            return Ok((None, asked));
-        }
-        let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
-        let member = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
-        let waits = HumanReview {
-            project_id: self.named_for(&Actor::Agent(by.clone()), project, &state).await?,
-            by,
-            since,
-            package_id: deposited.package_id,
-            title: member("title").unwrap_or_default(),
-            text: note.or_else(|| member("description")).unwrap_or_default(),
-            document: document(&said),
-        };
-        Ok((Some(waits), asked))
+            let owner = state.owner.as_ref();
+            let by = match by {
+                Actor::Agent(agent) if owner.is_some_and(|owner| owner.as_str() == agent.owner()) => agent,
+                Actor::Agent(_) | Actor::Owner(_) | Actor::Operator | Actor::Seed => {
+                    return Ok((None, asked));
+                }
+            };
+            if status != Status::AwaitingReview || kind != ReviewType::Human || state.archived_at.is_some() {
+                return Ok((None, asked));
+            }
+            let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
+            let member = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
+            let waits = HumanReview {
+                project_id: self.named_for(&Actor::Agent(by.clone()), project, &state).await?,
+                by,
+                since,
+                package_id: deposited.package_id,
+                title: member("title").unwrap_or_default(),
+                text: note.or_else(|| member("description")).unwrap_or_default(),
+                document: document(&said),
+            };
+            Ok((Some(waits), asked))
+        })
     }
 
     /// Reviews a package as a person has said who was asked by another room; what is not waiting any more stays as it is.

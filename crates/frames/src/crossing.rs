@@ -5,6 +5,7 @@
 use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, OwnerName, SovereignHandle, json};
 use plenary_log::Fault;
 use serde_json::Value;
@@ -138,45 +139,49 @@ impl Frames {
     ///
     /// # Errors
     /// [`NotReceived`]; some may have got it if the processes of this network could not all be told.
-    pub async fn receive(
-        &self,
-        arriving: &ArrivingFrame<'_>,
-        owners: &BTreeSet<OwnerName>,
-    ) -> Result<u64, NotReceived> {
-        let frame = checked(arriving).ok_or(NotReceived::Malformed)?;
-        let now = self.0.clock.now();
-        decide::timely(&frame, now, self.0.config.max_skew).map_err(|_| NotReceived::Malformed)?;
-        let sender = elsewhere(arriving.agent, arriving.peer).ok_or(NotReceived::Malformed)?;
-        let tool: ToolClass = arriving.tool.parse().map_err(|_| NotReceived::Malformed)?;
-        self.accounts().hear_others().await.map_err(|_| NotReceived::Failed)?;
-        // An owner of this network has that name since before names with `-at-` were refused: nobody else speaks under it.
-        let namesake = self.accounts().owner(&sender.owner_name()).await.map_err(|_| NotReceived::Failed)?;
-        if namesake.state.exists() {
-            return Err(NotReceived::Unauthorised);
-        }
-        let (mut count, mut is_admitted) = (0, false);
-        for owner in owners {
-            let listing = self.accounts().listing(&sender, owner).await.map_err(|_| NotReceived::Failed)?;
-            if listing.is_empty() {
-                continue;
+    pub fn receive<'a>(
+        &'a self,
+        arriving: &'a ArrivingFrame<'a>,
+        owners: &'a BTreeSet<OwnerName>,
+    ) -> Sealed<'a, Result<u64, NotReceived>> {
+        seal(async move {
+            let frame = checked(arriving).ok_or(NotReceived::Malformed)?;
+            let now = self.0.clock.now();
+            decide::timely(&frame, now, self.0.config.max_skew).map_err(|_| NotReceived::Malformed)?;
+            let sender = elsewhere(arriving.agent, arriving.peer).ok_or(NotReceived::Malformed)?;
+            let tool: ToolClass = arriving.tool.parse().map_err(|_| NotReceived::Malformed)?;
+            self.accounts().hear_others().await.map_err(|_| NotReceived::Failed)?;
+            // An owner of this network has that name since before names with `-at-` were refused: nobody else speaks under it.
+            let namesake =
+                self.accounts().owner(&sender.owner_name()).await.map_err(|_| NotReceived::Failed)?;
+            if namesake.state.exists() {
+                return Err(NotReceived::Unauthorised);
             }
-            is_admitted = true;
-            let recipient: SovereignHandle =
-                format!("~{owner}").parse().expect("an owner's name makes a handle");
-            let frame = renamed(&frame, &sender, &recipient).ok_or(NotReceived::Malformed)?;
-            let audience = Audience { sessions: Sessions::All, agents: Agents::Only(listing) };
-            let told = FrameSignal::Frame(Box::new(Envelope {
-                traits: Traits { kind: frame.kind, sender: frame.sender, tool: tool.clone(), org: None },
-                to: vec![(recipient.clone(), audience)],
-                except: None,
-                forget_at_ms: frame.forget_at_ms,
-                by: Some(sender.clone()),
-                line: frame.line,
-            }));
-            let told = self.ask(vec![counter(&recipient)], &told).await;
-            count += emitted(&told.map_err(|_| NotReceived::Failed)?);
-        }
-        if is_admitted { Ok(count) } else { Err(NotReceived::Unauthorised) }
+            let (mut count, mut is_admitted) = (0, false);
+            for owner in owners {
+                let listing =
+                    self.accounts().listing(&sender, owner).await.map_err(|_| NotReceived::Failed)?;
+                if listing.is_empty() {
+                    continue;
+                }
+                is_admitted = true;
+                let recipient: SovereignHandle =
+                    format!("~{owner}").parse().expect("an owner's name makes a handle");
+                let frame = renamed(&frame, &sender, &recipient).ok_or(NotReceived::Malformed)?;
+                let audience = Audience { sessions: Sessions::All, agents: Agents::Only(listing) };
+                let told = FrameSignal::Frame(Box::new(Envelope {
+                    traits: Traits { kind: frame.kind, sender: frame.sender, tool: tool.clone(), org: None },
+                    to: vec![(recipient.clone(), audience)],
+                    except: None,
+                    forget_at_ms: frame.forget_at_ms,
+                    by: Some(sender.clone()),
+                    line: frame.line,
+                }));
+                let told = self.ask(vec![counter(&recipient)], &told).await;
+                count += emitted(&told.map_err(|_| NotReceived::Failed)?);
+            }
+            if is_admitted { Ok(count) } else { Err(NotReceived::Unauthorised) }
+        })
     }
 }
 

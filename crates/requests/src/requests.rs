@@ -12,7 +12,7 @@ use std::{
 
 use plenary_accounts::{Accounts, Authority};
 use plenary_edge::Origin;
-use plenary_engine::{ExecuteError, Room as _, Streams};
+use plenary_engine::{ExecuteError, Room as _, Sealed, Streams, seal};
 use plenary_hub::Observer;
 use plenary_kernel::{AskId, Clock, OwnerName, RuleId, TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Log, StoredEvent};
@@ -105,12 +105,16 @@ impl Requests {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn give_up(&self, id: &AskId) -> Result<(), Fault> {
-        match self.withdraw(id, Source::Server).await {
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            Ok(())
-            | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
-        }
+    pub fn give_up<'a>(&'a self, id: &'a AskId) -> Sealed<'a, Result<(), Fault>> {
+        seal(async move {
+            match self.withdraw(id, Source::Server).await {
+                Err(ExecuteError::Fault(fault)) => Err(fault),
+                Ok(())
+                | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                    Ok(())
+                }
+            }
+        })
     }
 
     pub(crate) async fn answer(&self, id: &AskId, command: AnswerRequest) -> Result<(), NotDone> {

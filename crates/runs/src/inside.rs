@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use plenary_accounts::{Actor, Authority, HostedIdentity};
-use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _, recount};
+use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _, Sealed, recount, seal};
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
 use plenary_log::{Charge, ExceededQuota, Fault, PageSize, StoredEvent};
 
@@ -199,15 +199,18 @@ impl Runs {
     ///
     /// # Errors
     /// When the store fails, or there is none.
-    pub async fn thread_event(
+    pub fn thread_event(
         &self,
         thread: ThreadId,
         at: Version,
-    ) -> Result<(ThreadEvent, TimestampMs), Fault> {
-        let stored = self.log().read_stream(&stream(thread), Version(at.0.saturating_sub(1)), 1).await?;
-        let stored =
-            stored.first().ok_or_else(|| Fault::Corrupt(format!("nothing stands at {at} of {thread}")))?;
-        Ok((ThreadEvent::decode(stored)?, stored.at))
+    ) -> Sealed<'_, Result<(ThreadEvent, TimestampMs), Fault>> {
+        seal(async move {
+            let stored = self.log().read_stream(&stream(thread), Version(at.0.saturating_sub(1)), 1).await?;
+            let stored = stored
+                .first()
+                .ok_or_else(|| Fault::Corrupt(format!("nothing stands at {at} of {thread}")))?;
+            Ok((ThreadEvent::decode(stored)?, stored.at))
+        })
     }
 
     /// What a run that has ended made and said: its first artifacts, and its text up to the event that exceeds
@@ -215,33 +218,35 @@ impl Runs {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn output(
-        &self,
+    pub fn output<'a>(
+        &'a self,
         thread: ThreadId,
-        run: &RunState,
+        run: &'a RunState,
         artifacts_max: usize,
         text_bytes_max: usize,
-    ) -> Result<RunOutput, Fault> {
-        let (mut cursor, mut size, mut output) = (run.started, PageSize::default(), RunOutput::default());
-        let stream = stream(thread);
-        while cursor < run.ended {
-            let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
-            size.learn(&stored);
-            let Some(last) = stored.last() else { break };
-            cursor = last.version;
-            for stored in stored.iter().filter(|stored| stored.version < run.ended) {
-                if let ThreadEvent::EventEmitted(event) = ThreadEvent::decode(stored)?
-                    && event.run == run.id
-                {
-                    if event.kind == EventKind::TextOutput && output.text.len() <= text_bytes_max {
-                        output.text.push_str(&text_of(&event.members));
+    ) -> Sealed<'a, Result<RunOutput, Fault>> {
+        seal(async move {
+            let (mut cursor, mut size, mut output) = (run.started, PageSize::default(), RunOutput::default());
+            let stream = stream(thread);
+            while cursor < run.ended {
+                let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
+                size.learn(&stored);
+                let Some(last) = stored.last() else { break };
+                cursor = last.version;
+                for stored in stored.iter().filter(|stored| stored.version < run.ended) {
+                    if let ThreadEvent::EventEmitted(event) = ThreadEvent::decode(stored)?
+                        && event.run == run.id
+                    {
+                        if event.kind == EventKind::TextOutput && output.text.len() <= text_bytes_max {
+                            output.text.push_str(&text_of(&event.members));
+                        }
+                        output.artifacts.extend(event.artifact);
                     }
-                    output.artifacts.extend(event.artifact);
                 }
             }
-        }
-        output.artifacts.truncate(artifacts_max);
-        Ok(output)
+            output.artifacts.truncate(artifacts_max);
+            Ok(output)
+        })
     }
 
     /// An artifact's bytes, if they are within a limit and can be read.

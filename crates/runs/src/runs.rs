@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{AccountEvent, Accounts, Watchers, recheck};
 use plenary_blobs::Blobs;
 use plenary_edge::Metrics;
-use plenary_engine::{ExecuteError, Executed, KeyUse, Room, Streams};
+use plenary_engine::{ExecuteError, Executed, KeyUse, Room, Sealed, Streams, seal};
 use plenary_hub::{Cursors, Observer, Tail};
 use plenary_kernel::{Clock, Share, Version};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
@@ -292,21 +292,25 @@ impl Runs {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn settle_held(&self, thread: ThreadId, run: RunId, released: bool) -> Result<(), Fault> {
-        let command = SettleHeld { run, released, node: self.0.node.clone() };
-        match self.ask(thread, command, None).await {
-            Ok(done) => {
-                let state = self.fresh(thread).await?;
-                let started = done.reply.started.and_then(|run| state.run(run));
-                // It goes on in any case: it was accepted, by the server and by a person.
-                let share = started.and_then(|run| self.0.counted.run(&run.payer).ok());
-                self.follow(thread, done.reply, share);
-                Ok(())
+    pub fn settle_held(&self, thread: ThreadId, run: RunId, released: bool) -> Sealed<'_, Result<(), Fault>> {
+        seal(async move {
+            let command = SettleHeld { run, released, node: self.0.node.clone() };
+            match self.ask(thread, command, None).await {
+                Ok(done) => {
+                    let state = self.fresh(thread).await?;
+                    let started = done.reply.started.and_then(|run| state.run(run));
+                    // It goes on in any case: it was accepted, by the server and by a person.
+                    let share = started.and_then(|run| self.0.counted.run(&run.payer).ok());
+                    self.follow(thread, done.reply, share);
+                    Ok(())
+                }
+                Err(ExecuteError::Fault(fault)) => Err(fault),
+                // The room refuses itself nothing.
+                Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                    Ok(())
+                }
             }
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            // The room refuses itself nothing.
-            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
-        }
+        })
     }
 
     /// What was begun by a command is carried out here, with this share.

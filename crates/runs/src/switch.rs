@@ -7,6 +7,7 @@ use plenary_engine::{
     Command, Decision, ExecuteError, Facts, Room,
     stored::{read, unknown, written},
 };
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, NewEvent, Order, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -153,8 +154,8 @@ impl Runs {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn stopped(&self, agent: &str) -> Result<Option<Version>, Fault> {
-        Ok(self.0.switches.fresh(agent).await?.0.stopped)
+    pub fn stopped<'a>(&'a self, agent: &'a str) -> Sealed<'a, Result<Option<Version>, Fault>> {
+        seal(async move { Ok(self.0.switches.fresh(agent).await?.0.stopped) })
     }
 
     /// Stops or starts an agent. Active runs are canceled, waiting runs end.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::HostedIdentity;
-use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _};
+use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _, Sealed, seal};
 use plenary_kernel::{AgentHandle, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StoredEvent};
 use serde_json::{Map, Value};
@@ -96,12 +96,12 @@ impl Sessions {
     ///
     /// # Errors
     /// What anybody is refused with, or that the store fails.
-    pub async fn join(
-        &self,
-        id: &SessionId,
-        acting: &HostedIdentity,
-    ) -> Result<Executed<Okay>, ExecuteError<Rejection>> {
-        self.ask(id, JoinSession(caller(acting)), None).await
+    pub fn join<'a>(
+        &'a self,
+        id: &'a SessionId,
+        acting: &'a HostedIdentity,
+    ) -> Sealed<'a, Result<Executed<Okay>, ExecuteError<Rejection>>> {
+        seal(async move { self.ask(id, JoinSession(caller(acting)), None).await })
     }
 
     /// A person decided about an invitation of an agent that stands at a version and is held: the agent joins, or leaves.
@@ -109,34 +109,38 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn settle_invitation(
-        &self,
-        id: &SessionId,
-        agent: &AgentHandle,
+    pub fn settle_invitation<'a>(
+        &'a self,
+        id: &'a SessionId,
+        agent: &'a AgentHandle,
         at: Version,
         accepted: bool,
-    ) -> Result<(), Fault> {
-        let command = SettleInvitation { agent: agent.clone(), at, accepted };
-        match self.0.streams.execute(id.as_str(), &command, None).await {
-            // An owner that may store no more joins nowhere.
-            Ok(_) | Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            Err(ExecuteError::Rejected(never)) => match never {},
-        }
+    ) -> Sealed<'a, Result<(), Fault>> {
+        seal(async move {
+            let command = SettleInvitation { agent: agent.clone(), at, accepted };
+            match self.0.streams.execute(id.as_str(), &command, None).await {
+                // An owner that may store no more joins nowhere.
+                Ok(_) | Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
+                Err(ExecuteError::Fault(fault)) => Err(fault),
+                Err(ExecuteError::Rejected(never)) => match never {},
+            }
+        })
     }
 
     /// An agent that this server runs says something; with an equal key once.
     ///
     /// # Errors
     /// What anybody is refused with, or that the store fails.
-    pub async fn say(
-        &self,
-        id: &SessionId,
-        acting: &HostedIdentity,
-        message: &Message,
-        key: &KeyUse,
-    ) -> Result<Executed<MessageAccepted>, ExecuteError<Rejection>> {
-        self.ask(id, SendMessage { caller: caller(acting), draft: Ok(message.draft()) }, Some(key)).await
+    pub fn say<'a>(
+        &'a self,
+        id: &'a SessionId,
+        acting: &'a HostedIdentity,
+        message: &'a Message,
+        key: &'a KeyUse,
+    ) -> Sealed<'a, Result<Executed<MessageAccepted>, ExecuteError<Rejection>>> {
+        seal(async move {
+            self.ask(id, SendMessage { caller: caller(acting), draft: Ok(message.draft()) }, Some(key)).await
+        })
     }
 
     /// The last events of a session up to a version, oldest first.
@@ -154,21 +158,26 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn open_invitations(&self, handle: &AgentHandle) -> Result<Vec<SessionId>, Fault> {
-        let (mut after, mut open) = (None::<String>, Vec::new());
-        loop {
-            let ids = self.ids_of(handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
-            for id in &ids {
-                let (state, _) = self.0.streams.state(id).await?;
-                let invited = state.participant(handle).is_some_and(|p| p.standing == Standing::Invited);
-                if invited && state.phase == Phase::Active {
-                    open.extend(id.parse());
+    pub fn open_invitations<'a>(
+        &'a self,
+        handle: &'a AgentHandle,
+    ) -> Sealed<'a, Result<Vec<SessionId>, Fault>> {
+        seal(async move {
+            let (mut after, mut open) = (None::<String>, Vec::new());
+            loop {
+                let ids = self.ids_of(handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
+                for id in &ids {
+                    let (state, _) = self.0.streams.state(id).await?;
+                    let invited = state.participant(handle).is_some_and(|p| p.standing == Standing::Invited);
+                    if invited && state.phase == Phase::Active {
+                        open.extend(id.parse());
+                    }
                 }
+                if ids.len() < READ_ROWS_MAX {
+                    return Ok(open);
+                }
+                after = ids.into_iter().next_back();
             }
-            if ids.len() < READ_ROWS_MAX {
-                return Ok(open);
-            }
-            after = ids.into_iter().next_back();
-        }
+        })
     }
 }

@@ -3,6 +3,7 @@
 //! Must not know: any other mark of a recipient.
 
 use plenary_engine::Room as _;
+use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, PageSize, StoredEvent};
 
@@ -47,41 +48,50 @@ pub struct Recipient {
 
 impl Sessions {
     /// What became of a message; `None` when the caller may not read it, or it is not a message.
-    pub async fn receipt(
-        &self,
-        me: &AgentHandle,
-        id: &SessionId,
+    pub fn receipt<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        id: &'a SessionId,
         number: u64,
-    ) -> Result<Option<Receipt>, Fault> {
-        if number == 0 || number >= i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
-            return Ok(None);
-        }
-        let at = version(number);
-        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let may_read = state.participant(me).is_some_and(|participant| participant.may_read(at));
-        if !may_read || at > head {
-            return Ok(None);
-        }
-        let Some(event) = self.one(id, at).await? else { return Ok(None) };
-        let SessionEvent::MessageSent(sent) = SessionEvent::decode(&event)? else { return Ok(None) };
-        let mut recipients = Vec::new();
-        let seen = self.seen(me, id, &state).await?;
-        for (agent, participant) in &state.participants {
-            let is_concerned = participant.standing != Standing::Left || participant.may_read(at);
-            if *agent != sent.sender && is_concerned && seen.participant(agent).is_some() {
-                let place = self.place(id, &event, participant).await?;
-                let has_read = self.has_read(agent, id).await?.has(number);
-                let is_news = !is_history(participant, at);
-                let agent = agent.clone();
-                let has_left = participant.standing == Standing::Left;
-                recipients.push(Recipient { agent, place, has_left, is_news, has_read, answered_at: None });
+    ) -> Sealed<'a, Result<Option<Receipt>, Fault>> {
+        seal(async move {
+            if number == 0 || number >= i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
+                return Ok(None);
             }
-        }
-        // Who has left is told of no answer that it may not read.
-        let last =
-            state.participant(me).filter(|me| me.stay.is_none()).map_or(head, |me| me.frozen.min(head));
-        self.answers(id, at, last, &mut recipients).await?;
-        Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients }))
+            let at = version(number);
+            let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+            let may_read = state.participant(me).is_some_and(|participant| participant.may_read(at));
+            if !may_read || at > head {
+                return Ok(None);
+            }
+            let Some(event) = self.one(id, at).await? else { return Ok(None) };
+            let SessionEvent::MessageSent(sent) = SessionEvent::decode(&event)? else { return Ok(None) };
+            let mut recipients = Vec::new();
+            let seen = self.seen(me, id, &state).await?;
+            for (agent, participant) in &state.participants {
+                let is_concerned = participant.standing != Standing::Left || participant.may_read(at);
+                if *agent != sent.sender && is_concerned && seen.participant(agent).is_some() {
+                    let place = self.place(id, &event, participant).await?;
+                    let has_read = self.has_read(agent, id).await?.has(number);
+                    let is_news = !is_history(participant, at);
+                    let agent = agent.clone();
+                    let has_left = participant.standing == Standing::Left;
+                    recipients.push(Recipient {
+                        agent,
+                        place,
+                        has_left,
+                        is_news,
+                        has_read,
+                        answered_at: None,
+                    });
+                }
+            }
+            // Who has left is told of no answer that it may not read.
+            let last =
+                state.participant(me).filter(|me| me.stay.is_none()).map_or(head, |me| me.frozen.min(head));
+            self.answers(id, at, last, &mut recipients).await?;
+            Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients }))
+        })
     }
 
     async fn one(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {
