@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { acp } from './acp.js';
 import { INSTALLED } from './house.js';
+import { CORE } from './scene.js';
 
 const NODE = join(INSTALLED, 'node');
 const MODULES = join(INSTALLED, 'node_modules');
@@ -53,7 +54,8 @@ export const TOOLS = {
     editor: ['--acp'],
     start: (house, model, ...how) => ({
       program: join(MODULES, `@github/copilot-linux-${process.arch}/copilot`),
-      args: [...how, '--allow-all-tools', ...trusted(house, how), '--no-auto-update'],
+      // As `plenary copilot` starts it.
+      args: [...how, ...CORE.flatMap((tool) => ['--allow-tool', `plenary(${tool})`]), ...trusted(house, how), '--no-auto-update'],
       env: {
         COPILOT_PROVIDER_BASE_URL: model.url, COPILOT_PROVIDER_TYPE: 'anthropic', COPILOT_PROVIDER_API_KEY: 'none',
         COPILOT_MODEL: 'claude-sonnet-4.5', COPILOT_OFFLINE: 'true',

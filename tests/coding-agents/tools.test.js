@@ -4,8 +4,9 @@
 
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BINARY } from './house.js';
 import { sceneOf } from './scene.js';
 import { times } from './model.js';
 import { TOOLS, ask } from './tools.js';
@@ -45,3 +46,19 @@ for (const [name, tool] of Object.entries(TOOLS)) {
     assert.deepEqual(house.files(directory), { './': '' });
   }));
 }
+
+test('qwen: connect lets it approve the server, as its person would', () => sceneOf('qwen', async ({ house, model, directory }) => {
+  const { program, args: [script], env } = TOOLS.qwen.start(house, model);
+  const bin = house.directory('bin');
+  house.write(join(bin, 'qwen'), `#!/bin/sh\nexec ${program} ${script} "$@"\n`);
+  chmodSync(join(bin, 'qwen'), 0o755);
+  const approvals = () => JSON.parse(readFileSync(join(house.home, '.qwen/mcpApprovals.json'), 'utf8'));
+  const connected = await house.run(BINARY, ['connect', 'qwen'], { cwd: directory, env: { PATH: `${bin}:/usr/bin:/bin` } });
+  assert.equal(connected.code, 0, connected.err);
+  const ours = approvals();
+  assert.equal(ours[directory].plenary.status, 'approved');
+  const [own, ...args] = TOOLS.qwen.approve ?? [];
+  const approved = await house.run(own, args, { cwd: directory, env });
+  assert.equal(approved.code, 0, approved.err);
+  assert.deepEqual(approvals(), ours, 'the very same entry');
+}));

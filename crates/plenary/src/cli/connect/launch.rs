@@ -12,6 +12,7 @@ use std::{
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use plenary_kernel::AgentHandle;
+use plenary_mcp::tools::CORE;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -301,6 +302,11 @@ fn start(
             let servers =
                 if coding == CodingAgent::Amp { servers.clone() } else { json!({"mcpServers": servers}) };
             start.args.extend([flag.into(), servers.to_string().into()]);
+            if coding == CodingAgent::Copilot && !told.ask {
+                let allows =
+                    |tool: &&str| [OsString::from("--allow-tool"), format!("{SERVER}({tool})").into()];
+                start.args.extend(CORE.iter().flat_map(allows));
+            }
         }
         How::CommandFlag { flag, command } => {
             start.command = Some(command);

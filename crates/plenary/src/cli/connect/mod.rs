@@ -1,6 +1,7 @@
 //! `plenary connect` and `disconnect`: make a coding agent an agent of the network, through its settings.
 //! Must not know: how settings are written; the form of any one of them.
 
+mod approving;
 mod change;
 mod codex_trust;
 mod coding;
@@ -173,7 +174,8 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     said(context, &args, &agent, &changed, (ask, is_trusted))
 }
 
-/// Lets Codex trust the hooks that were written, so that nobody has to do it with `/hooks`; whether it does now.
+/// Lets Codex trust the hooks that were written, so that nobody has to do it with `/hooks`, and Qwen Code approve the server;
+/// whether it does now.
 async fn trust(
     context: &Context,
     coding: CodingAgent,
@@ -181,15 +183,19 @@ async fn trust(
     directory: &Path,
     planned: &[PlannedFile],
 ) -> Result<bool, Failure> {
+    let program = coding.tool().program;
+    if !launch::is_on_path(context, program) {
+        return Ok(false);
+    }
+    if coding == CodingAgent::Qwen {
+        return Ok(scope == Scope::User || approving::approve(program, directory).await);
+    }
     let places = Places { directory, around: &context.around };
     let file = coding.hooks_file(scope, &places).filter(|_| coding == CodingAgent::Codex);
-    let Some(file) = file.filter(|_| launch::is_on_path(context, coding.tool().program)) else {
-        return Ok(false);
-    };
+    let Some(file) = file else { return Ok(false) };
     let text = File::at(&file).read()?.unwrap_or_default();
     let written: Value = serde_json::from_str(&text).unwrap_or_default();
     let flags = launch::hook_flags(planned)?;
-    let program = coding.tool().program;
     let elsewhere = launch::state(context)?;
     match codex_trust::trust(program, &flags, (&file, &written["hooks"]), &elsewhere).await {
         Some(trusted) if !trusted.is_empty() => {
@@ -477,6 +483,11 @@ fn said(
         } else {
             "trust its hooks once with `/hooks`; until then it runs none of them"
         });
+    }
+    if args.coding == CodingAgent::Qwen && !is_trusted && !args.user && !args.identity_only {
+        context
+            .out
+            .note("approve the server once with `qwen mcp approve plenary`; until then it does not start it");
     }
     context
         .out

@@ -138,6 +138,8 @@ async fn each_is_told_in_the_way_that_it_has() {
     let (_, _, args) = started(&home, &directory, &["copilot", "-p", "x"]).await;
     let servers = json_of(behind(&args, "--additional-mcp-config"));
     assert_eq!(servers["mcpServers"]["plenary"]["type"], "local", "{servers}");
+    assert_eq!(behind(&args, "--allow-tool"), "plenary(ask)", "{args:?}");
+    assert_eq!(args.iter().filter(|arg| arg.as_str() == "--allow-tool").count(), 12, "{args:?}");
 
     let ran = home.run_in(&directory, &["antigravity"]).await;
     assert!(ran.code == 2 && ran.err.contains("`plenary connect antigravity`"), "{ran:?}");

@@ -125,8 +125,7 @@ pub(super) const QWEN: Tool = Tool {
     },
     asks_person: &[],
     reach: tested("0.24.4", reach(ALWAYS, NO, "qwen -p: as in a terminal")),
-    next: "approve the server once: `qwen mcp approve plenary`; where folders have to be trusted, trust this one: until then it \
-           runs no hook",
+    next: "where folders have to be trusted, trust this one: until then it runs no hook",
     switches: &[
         Switch {
             machine: Some("/etc/qwen-code/settings.json"),
