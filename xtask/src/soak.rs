@@ -1,7 +1,9 @@
 //! The soak command: coding agents with every known fault against the real binary, for as long as it is told.
 //! Must not know: which faults there are.
 
-use anyhow::Result;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
 
 use crate::{console, process, workspace};
 
@@ -11,23 +13,31 @@ const TEST: &str = "hook::soak";
 /// How long.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many steps the coding agents take together; the suite takes 120
-    #[arg(long, default_value_t = 3_000)]
-    steps: u32,
+    /// How many messages are sent to the coding agents; the suite sends about 300
+    #[arg(long, default_value_t = 20_000)]
+    sends: u32,
     /// The seed that a failing run printed
     #[arg(long)]
     seed: Option<u64>,
+    /// The binary to soak [default: one is built in the profile of the tests]
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
 }
 
 /// Builds the binary and the suite, and runs the test.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
-    process::run(&mut process::cargo(root, &["build", "--workspace", "--bin", "plenary"]))?;
-    let binary = workspace::metadata(root)?.target_directory.join("debug/plenary");
+    let binary = match &args.binary {
+        Some(binary) => binary.canonicalize().with_context(|| format!("{} is absent", binary.display()))?,
+        None => {
+            process::run(&mut process::cargo(root, &["build", "--workspace", "--bin", "plenary"]))?;
+            workspace::metadata(root)?.target_directory.join("debug/plenary")
+        }
+    };
     let watch = console::begin("soak");
     let test = ["test", "--workspace", "--test", "suite", "--", TEST, "--nocapture", "--test-threads=1"];
     let mut command = process::cargo(root, &test);
-    command.env("PLENARY_BIN", binary).env("PLENARY_TEST_SOAK_STEPS", args.steps.to_string());
+    command.env("PLENARY_BIN", binary).env("PLENARY_TEST_SOAK_SENDS", args.sends.to_string());
     if let Some(seed) = args.seed {
         command.env("PLENARY_TEST_SEED", seed.to_string());
     }

@@ -25,6 +25,10 @@ const FAULTS: [&str; 7] = ["none", "closed", "killed", "idle", "compacting", "fu
 const SESSIONS: usize = 3;
 /// Messages that come at once, at most.
 const BURST: usize = 9;
+/// The same for one burst in four of a long soak: more than an answer holds.
+const BACKLOG: usize = 80;
+/// A soak that is told how many messages it sends tells its figures this often.
+const FIGURES_EVERY: u64 = 10_000;
 /// How long whoever was killed may be missed: the server finds out within a minute.
 const WITHIN: Duration = Duration::from_secs(100);
 
@@ -257,6 +261,37 @@ impl Soak {
         self.known.read.insert(number);
     }
 
+    /// One step of everybody.
+    async fn step(&mut self, length: &Length) {
+        if self.dice.percent(4) {
+            self.attend().await;
+        }
+        if self.dice.percent(5) {
+            self.read_on().await;
+        }
+        if self.dice.percent(50) {
+            // Some come alone, and some while others are still unread.
+            for _ in 0..length.burst(&mut self.dice) {
+                self.send().await;
+            }
+        }
+        if self.open.len() < SESSIONS {
+            let fault = FAULTS[usize::try_from(self.begun).expect("small") % FAULTS.len()];
+            self.begin(fault).await;
+        } else {
+            let at = self.dice.below(SESSIONS);
+            // One that idles makes room in the end.
+            let is_over = self.goes_on(at).await || self.open[at].fault == "idle" && self.dice.percent(10);
+            if is_over {
+                self.open.swap_remove(at);
+            }
+        }
+        if self.known.sent > 0 {
+            let number = 1 + self.dice.next() % self.known.sent;
+            self.check(number).await;
+        }
+    }
+
     /// What the server says of one message is true.
     async fn check(&mut self, number: u64) {
         let (place, sequence) = &self.known.sent_at[usize::try_from(number).expect("small") - 1];
@@ -286,14 +321,13 @@ impl Soak {
 }
 
 impl Soak {
-    /// Prints what happened, and panics where anything was lost, doubled or false.
+    /// Prints what happened.
     #[expect(clippy::print_stderr, reason = "the figures of the soak")]
-    fn report(&self) {
+    fn tell(&self, when: &str, missing: &str) {
         let known = &self.known;
-        let lost = known.sent - known.in_context.len() as u64;
         eprintln!(
-            "soak: {} messages, {} of them cut, {} hooks, {} sessions {:?}, {} changes of attention, {} states checked: \
-             {} false, {lost} lost, {} twice, {} disturbed",
+            "soak, {when}: {} messages, {} of them cut, {} hooks, {} sessions {:?}, {} changes of attention, {} states checked: \
+             {} false, {} {missing}, {} twice, {} disturbed",
             known.sent,
             known.cut.len(),
             known.hooks,
@@ -302,18 +336,50 @@ impl Soak {
             known.closings,
             known.checked,
             known.false_shown.len(),
+            known.sent - known.in_context.len() as u64,
             known.twice.len(),
             known.disturbed.len(),
         );
+    }
+
+    /// Prints what happened, and panics where anything was lost, doubled or false.
+    fn report(&self) {
+        self.tell("at the end", "lost");
+        let known = &self.known;
+        let lost = known.sent - known.in_context.len() as u64;
         assert!(!known.cut.is_empty() || known.sent < 9, "some messages are longer than an answer");
         assert_eq!((&known.false_shown, lost, &known.twice), (&Vec::new(), 0, &Vec::new()));
         assert_eq!(known.disturbed, Vec::<String>::new());
     }
 }
 
-fn steps() -> usize {
-    let told = std::env::var("PLENARY_TEST_SOAK_STEPS").ok();
-    told.map_or_else(|| rounds(120, 40), |steps| steps.parse().expect("a number"))
+/// How long it goes on.
+enum Length {
+    Steps(usize),
+    Sends(u64),
+}
+
+impl Length {
+    fn choose() -> Self {
+        let told = |name: &str| std::env::var(name).ok().map(|told| told.parse().expect("a number"));
+        match told("PLENARY_TEST_SOAK_SENDS") {
+            Some(sends) => Self::Sends(sends),
+            None => Self::Steps(rounds(120, 40)),
+        }
+    }
+
+    /// How many messages come at once.
+    fn burst(&self, dice: &mut Dice) -> usize {
+        let most = if matches!(self, Self::Sends(_)) && dice.percent(25) { BACKLOG } else { BURST };
+        1 + dice.below(most)
+    }
+
+    fn is_over(&self, step: usize, sent: u64) -> bool {
+        match self {
+            Self::Steps(steps) => step == *steps,
+            Self::Sends(sends) => sent >= *sends,
+        }
+    }
 }
 
 #[tokio::test]
@@ -329,33 +395,16 @@ async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_fa
     let (dice, closed) = (Dice::new(seed.0), false);
     let apart = BTreeMap::new();
     let mut soak = Soak { home, coding, sender, agent, closed, talk, apart, dice, known, open, begun: 0 };
-    for _ in 0..steps() {
-        if soak.dice.percent(4) {
-            soak.attend().await;
+    let length = Length::choose();
+    let mut told = 0;
+    for step in 0.. {
+        if length.is_over(step, soak.known.sent) {
+            break;
         }
-        if soak.dice.percent(5) {
-            soak.read_on().await;
-        }
-        if soak.dice.percent(50) {
-            // Some come alone, and some while others are still unread.
-            for _ in 0..=soak.dice.below(BURST) {
-                soak.send().await;
-            }
-        }
-        if soak.open.len() < SESSIONS {
-            let fault = FAULTS[usize::try_from(soak.begun).expect("small") % FAULTS.len()];
-            soak.begin(fault).await;
-        } else {
-            let at = soak.dice.below(SESSIONS);
-            // One that idles makes room in the end.
-            let is_over = soak.goes_on(at).await || soak.open[at].fault == "idle" && soak.dice.percent(10);
-            if is_over {
-                soak.open.swap_remove(at);
-            }
-        }
-        if soak.known.sent > 0 {
-            let number = 1 + soak.dice.next() % soak.known.sent;
-            soak.check(number).await;
+        soak.step(&length).await;
+        if soak.known.sent / FIGURES_EVERY > told {
+            told = soak.known.sent / FIGURES_EVERY;
+            soak.tell("so far", "not in a context yet");
         }
     }
     // Whoever is still there is killed, and one that works has the rest.
