@@ -16,7 +16,7 @@ pub const EXACT_VECTORS_MAX: usize = 100_000;
 const CELL_VECTORS_MAX: usize = 1_024;
 /// Of more vectors a search compares those of the nearest cells: at least as many as of the largest exact one, and of very
 /// many at least one in so many.
-const COMPARED_SHARE: usize = 48;
+const COMPARED_SHARE: usize = 12;
 /// A cell takes memory for so many vectors at once.
 const CELL_STEP: usize = 64;
 /// How often the two halves of a divided cell are settled.

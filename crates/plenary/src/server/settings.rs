@@ -342,11 +342,10 @@ impl Settings {
         let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref())?;
         let has_others = database.is_some() || cluster.is_some();
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;
-        let (around, toolbox) = around(&file.runs);
-        let quotas = file.quota.context();
+        let ((around, toolbox), quotas) = (around(&file.runs), file.quota.context());
         let public_url = args.public_url.clone().or(file.public_url);
-        let (tables, authorization) = (file.issuers, file.oauth.issuer);
-        let issuers = ConfiguredIssuers::read(tables, authorization, public_url.as_deref(), &source)?;
+        let url = public_url.as_deref();
+        let issuers = ConfiguredIssuers::read(file.issuers, file.oauth.issuer, url, &source)?;
         let settings = Self {
             blobs,
             listen,
