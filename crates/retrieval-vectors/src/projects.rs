@@ -141,12 +141,12 @@ impl Projects {
             JournalEntry::Delete(id) => self.remove(&id),
             JournalEntry::Put(entry) => {
                 self.remove(&entry.id);
-                self.add(entry);
+                self.add(&entry);
             }
         }
     }
 
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: &Entry) {
         let number = match self.numbers.get(entry.project.as_str()) {
             Some(number) => *number,
             None => {
@@ -160,7 +160,7 @@ impl Projects {
         };
         let Some(project) = self.projects.get_mut(&number) else { return };
         let id: Arc<str> = entry.id.as_str().into();
-        let nr = project.add(&entry, id.clone(), self.sizes);
+        let nr = project.add(entry, id.clone(), self.sizes);
         self.octets += project.octets_of(nr);
         self.places.insert(id, (number, nr));
     }

@@ -144,7 +144,7 @@ impl Vectors {
                     JournalEntry::Put(entry) if is_full && !entry.codes.is_empty() => {
                         JournalEntry::Put(Entry { codes: Vec::new(), digest: NO_DIGEST, ..entry })
                     }
-                    change => change,
+                    change @ (JournalEntry::Put(_) | JournalEntry::Delete(_)) => change,
                 });
                 let some: Vec<_> = some.collect();
                 held.is_partial |= some.iter().any(is_left_out);
