@@ -87,6 +87,7 @@ impl DenseLists {
 
     /// Keeps a list; those that were used longest ago give way.
     pub(crate) fn keep(&mut self, key: Key, list: Arc<Dense>) {
+        self.clock += 1;
         self.octets += list.often.len();
         if let Some((old, _)) = self.kept.insert(key, (list, self.clock)) {
             self.octets -= old.often.len();
