@@ -86,6 +86,7 @@ pub(crate) struct Bench {
     plenary: PathBuf,
     scratch: PathBuf,
     postgres: Option<String>,
+    model: Option<String>,
     disk: Disk,
     stores: usize,
     /// The store with many sessions, once it is built.
@@ -99,8 +100,8 @@ impl Bench {
         let scratch = scratch.canonicalize()?;
         let disk = Disk::of(&scratch)?;
         let plenary = args.plenary.canonicalize().context("there is no such server binary")?;
-        let postgres = args.postgres.clone();
-        Ok(Self { sizes: Sizes::of(args), plenary, scratch, postgres, disk, stores: 0, grown: None })
+        let (sizes, postgres, model) = (Sizes::of(args), args.postgres.clone(), args.model.clone());
+        Ok(Self { sizes, plenary, scratch, postgres, model, disk, stores: 0, grown: None })
     }
 
     /// The server's binary.
@@ -127,13 +128,24 @@ impl Bench {
 
     /// The server on this store.
     pub(crate) fn server_on(&self, store: &Store) -> Result<Listening> {
-        Listening::server(&self.plenary, &self.scratch, store, &[])
+        Listening::server(&self.plenary, &self.scratch, store, &[], &[])
     }
 
     /// The server, on an empty SQLite store, with further arguments.
     pub(crate) fn server_with(&mut self, args: &[&str]) -> Result<Listening> {
         let store = Store::Directory(self.fresh());
-        Listening::server(&self.plenary, &self.scratch, &store, args)
+        Listening::server(&self.plenary, &self.scratch, &store, args, &[])
+    }
+
+    /// The server, on an empty SQLite store, with these variables in its environment.
+    pub(crate) fn server_in(&mut self, variables: &[(&str, &str)]) -> Result<Listening> {
+        let store = Store::Directory(self.fresh());
+        Listening::server(&self.plenary, &self.scratch, &store, &[], variables)
+    }
+
+    /// The directory of an embedding model, if there is one.
+    pub(crate) fn model(&self) -> Option<String> {
+        self.model.clone()
     }
 
     /// A bare limit.

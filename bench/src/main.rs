@@ -45,6 +45,9 @@ pub(crate) struct RunArgs {
     /// A PostgreSQL superuser's URL; without it the figures on PostgreSQL are left out
     #[arg(long = "postgresql")]
     postgres: Option<String>,
+    /// A sentence-transformers directory; without it the figures of a model are left out
+    #[arg(long)]
+    model: Option<String>,
     /// Small sizes and short windows: does everything work?
     #[arg(long)]
     quick: bool,

@@ -41,8 +41,14 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Starts the server on a store, with further arguments.
-    pub(crate) fn server(plenary: &Path, scratch: &Path, store: &Store, args: &[&str]) -> Result<Self> {
+    /// Starts the server on a store, with further arguments and variables.
+    pub(crate) fn server(
+        plenary: &Path,
+        scratch: &Path,
+        store: &Store,
+        args: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
         let mut command = Command::new(plenary);
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("PLENARY_")) {
@@ -55,6 +61,7 @@ impl Listening {
             Store::Postgres(url) => command.arg("--database").arg(url),
         };
         command.env("PLENARY_OPERATOR_TOKEN", OPERATOR).env("PLENARY_LOG", "warn");
+        command.envs(variables.iter().copied());
         Self::start(command, scratch, "server")
     }
 

@@ -49,9 +49,9 @@ impl Args {
         !self.quick && !self.dry && self.only.is_empty()
     }
 
-    /// Whether a figure that needs a server of its own is among them.
-    fn needs_servers(&self) -> bool {
-        self.only.is_empty() || self.only.iter().any(|id| id == "P11")
+    /// Whether a figure is among them.
+    fn has(&self, figure: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|id| id == figure)
     }
 }
 
@@ -69,11 +69,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     command.arg("run").arg("--plenary").arg(binary(&target, "plenary")?).arg("--scratch").arg(&target);
     command.args(["--command", &args.command()]);
     let mut servers = Vec::new();
-    if args.needs_servers() {
-        for server in needs::SERVERS.iter().filter(|server| server.measured) {
+    for server in needs::SERVERS {
+        if let Some((_, flag)) = server.measured.filter(|(figure, _)| args.has(figure)) {
             (server.ensure)().with_context(|| format!("{} cannot be had", server.name))?;
             let running = (server.start)().with_context(|| format!("{} did not start", server.name))?;
-            command.arg(format!("--{}", server.name.to_lowercase())).arg(&running.url);
+            command.arg(flag).arg(&running.url);
             servers.push(running);
         }
     }
@@ -109,17 +109,17 @@ mod tests {
 
     #[test]
     fn nothing_is_started_that_no_figure_needs() {
-        let measured: Vec<_> = needs::SERVERS.iter().filter(|server| server.measured).collect();
-        assert_eq!(measured.iter().map(|server| server.name).collect::<Vec<_>>(), ["PostgreSQL"]);
+        let measured: Vec<_> = needs::SERVERS.iter().filter_map(|server| server.measured).collect();
+        assert_eq!(measured, [("P11", "--postgresql"), ("P20", "--model")]);
     }
 
     #[test]
     fn only_the_whole_measurement_is_kept() {
         let whole = Args { quick: false, full: false, only: Vec::new(), dry: false };
-        assert!(whole.is_whole() && whole.needs_servers());
+        assert!(whole.is_whole() && whole.has("P11"));
         assert_eq!(whole.command(), "cargo xtask bench");
         let part = Args { quick: true, only: vec!["P1".to_owned(), "P4".to_owned()], ..whole };
-        assert!(!part.is_whole() && !part.needs_servers());
+        assert!(!part.is_whole() && !part.has("P11") && part.has("P4"));
         assert_eq!(part.command(), "cargo xtask bench --quick --only P1,P4");
     }
 }

@@ -45,11 +45,11 @@ pub(super) async fn deposits(bench: &mut Bench) -> Result<Vec<Row>> {
     Ok(vec![row])
 }
 
-pub(super) async fn finding(bench: &mut Bench) -> Result<Vec<Row>> {
+pub(super) async fn finding(bench: &mut Bench, count: u64) -> Result<Vec<Row>> {
     let server = bench.server()?;
     let at = server.address();
     let token = author(at).await?;
-    let waited = deposit_all(bench, at, &token).await?;
+    let waited = deposit_all(count, at, &token).await?;
     let relevant = |nth| relevant(nth, &token);
     let latest = |_: u64| of("packages?mode=latest", &token);
     let orient = |_: u64| of("orient?window_days=36500", &token);
@@ -58,20 +58,30 @@ pub(super) async fn finding(bench: &mut Bench) -> Result<Vec<Row>> {
         ("mode=latest", &latest, 5_000.0, Some(5_000.0)),
         ("orient", &orient, 5_000.0, Some(5_000.0)),
     ];
-    measured(bench, at, &ways, waited).await
+    measured((bench, count), at, &ways, waited).await
 }
 
-/// The same by words and meaning. The vectors mean nothing, but there are as many as of real ones.
-pub(super) async fn finding_meaning(bench: &mut Bench) -> Result<Vec<Row>> {
+/// The same by words and meaning. The vectors mean nothing, but there are as many as of real ones, and they lie as close
+/// together as those of texts on some thousand topics.
+pub(super) async fn finding_meaning(bench: &mut Bench, count: u64) -> Result<Vec<Row>> {
     let model = bench.limit(&["embeddings"])?;
     let source = format!("openai:http://{}/v1?model=bench", model.address());
     let server = bench.server_with(&["--embeddings", &source])?;
     let at = server.address();
     let token = author(at).await?;
-    let waited = deposit_all(bench, at, &token).await?;
+    let waited = deposit_all(count, at, &token).await?;
     let relevant = |nth| relevant(nth, &token);
-    let ways: [Asked<'_>; 1] = [("mode=relevant, hybrid, 8 vectors a package", &relevant, 25_000.0, None)];
-    measured(bench, at, &ways, waited).await
+    let lexical = |nth| words_alone(nth, &token);
+    let ways: [Asked<'_>; 2] = [
+        ("mode=relevant, hybrid, 8 vectors a package", &relevant, 25_000.0, Some(60_000.0)),
+        ("the same with ranking=lexical", &lexical, 25_000.0, Some(60_000.0)),
+    ];
+    let mut rows = measured((bench, count), at, &ways, waited).await?;
+    let memory = Series(vec![server.resident_kib()? as f64 / 1_024.0]);
+    let what = format!("memory of that server, with {count} packages");
+    let note = String::new();
+    rows.push(Row { id: "P13", what, unit: Unit::Mib, figure: memory, limit: None, goal: Goal::None, note });
+    Ok(rows)
 }
 
 /// The token of the agent whose packages they are.
@@ -84,13 +94,37 @@ fn of(path: &str, token: &str) -> Vec<u8> {
 }
 
 fn relevant(nth: u64, token: &str) -> Vec<u8> {
-    let words = Drawn::of(!nth).words(1 + usize::try_from(nth % 6).unwrap_or(0));
-    of(&format!("packages?mode=relevant&query={}", words.replace(' ', "+")), token)
+    of(&format!("packages?mode=relevant&query={}", query(nth)), token)
+}
+
+fn words_alone(nth: u64, token: &str) -> Vec<u8> {
+    of(&format!("packages?mode=relevant&ranking=lexical&query={}", query(nth)), token)
+}
+
+fn query(nth: u64) -> String {
+    Drawn::of(!nth).words(1 + usize::try_from(nth % 6).unwrap_or(0)).replace(' ', "+")
+}
+
+/// Deposits so many packages; for how many seconds it is waited until all have their vectors.
+pub(super) async fn embedded(at: SocketAddr, count: u64) -> Result<f64> {
+    let token = author(at).await?;
+    let begin = now_ns();
+    deposit_all(count, at, &token).await?;
+    Ok(between(begin, now_ns()).as_secs_f64())
+}
+
+/// Waits until what was said is found.
+pub(super) async fn everything_indexed(at: SocketAddr) -> Result<()> {
+    loop {
+        let body = one(at, &request("GET", "/search?q=nothing-of-it&limit=1", OPERATOR, b"")).await?;
+        if serde_json::from_slice::<Value>(&body)?["complete"] == true {
+            return Ok(());
+        }
+    }
 }
 
 /// Deposits all packages; for how many seconds it is waited until they are found.
-async fn deposit_all(bench: &Bench, at: SocketAddr, token: &str) -> Result<f64> {
-    let count = bench.sizes.packages;
+async fn deposit_all(count: u64, at: SocketAddr, token: &str) -> Result<f64> {
     console::say(&format!("    depositing {count} packages"));
     let mut made = 0;
     while made < count {
@@ -105,8 +139,13 @@ async fn deposit_all(bench: &Bench, at: SocketAddr, token: &str) -> Result<f64> 
 /// A request, and what half and nearly all of its answers may take, in microseconds.
 type Asked<'a> = (&'a str, Way<'a>, f64, Option<f64>);
 
-async fn measured(bench: &Bench, at: SocketAddr, ways: &[Asked<'_>], waited: f64) -> Result<Vec<Row>> {
-    let (mut rows, count) = (Vec::new(), bench.sizes.packages);
+async fn measured(
+    (bench, count): (&Bench, u64),
+    at: SocketAddr,
+    ways: &[Asked<'_>],
+    waited: f64,
+) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
     for &(what, way, p50_max, p99_max) in ways {
         let (mut p50, mut p99) = (Series::default(), Series::default());
         for round in 0..bench.sizes.rounds as u64 {

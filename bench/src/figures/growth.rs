@@ -121,5 +121,8 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
         goal: Goal::AtMost(2_000.0),
         note: String::new(),
     };
-    Ok(vec![send, start])
+    big.kill()?;
+    let mut rows = vec![send, start];
+    rows.extend(super::first::measure(bench, &grown).await?);
+    Ok(rows)
 }

@@ -12,14 +12,17 @@ use crate::{
     report::{Row, Table},
 };
 
+mod channels;
 mod context;
 mod fanout;
+mod first;
 mod frames;
 mod growth;
 mod hook;
 mod idle;
 mod latency;
 mod limits;
+mod model;
 mod postgres;
 mod reconnect;
 mod replay;
@@ -32,9 +35,11 @@ pub(crate) use growth::Grown;
 
 /// Every figure; `limits` are the bare ones that no other shows.
 const FIGURES: &[&str] = &[
-    "limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P15", "P16",
-    "P17", "P18", "P19",
+    "limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", MILLION,
+    "P14", "P15", "P16", "P17", "P18", "P19", "P20",
 ];
+/// P13 over ten times as many packages, which takes so long that it is measured by name alone.
+const MILLION: &str = "P13-million";
 
 /// Measures what was asked for.
 pub(crate) async fn measure(args: &RunArgs) -> Result<Table> {
@@ -48,7 +53,7 @@ pub(crate) async fn measure(args: &RunArgs) -> Result<Table> {
     table.facts.push(("fdatasync of 4 KiB alone", format!("{rate:.0}/s")));
     let counted = if bench.counts_flushes() { "counted by the kernel" } else { "not counted here" };
     table.facts.push(("flushes of the disk", counted.to_owned()));
-    for id in FIGURES.iter().filter(|id| args.only.is_empty() || args.only.iter().any(|only| only == *id)) {
+    for id in FIGURES.iter().filter(|id| is_asked(args, id)) {
         let watch = Instant::now();
         let rows = figure(id, &mut bench, &mut table).await.with_context(|| format!("{id} failed"))?;
         for row in &rows {
@@ -59,6 +64,10 @@ pub(crate) async fn measure(args: &RunArgs) -> Result<Table> {
     }
     table.remarks.push(format!("the run took {:.0} s", begin.elapsed().as_secs_f64()));
     Ok(table)
+}
+
+fn is_asked(args: &RunArgs, id: &str) -> bool {
+    (args.only.is_empty() && id != MILLION) || args.only.iter().any(|only| only == id)
 }
 
 async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Row>> {
@@ -81,15 +90,25 @@ async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Ro
         "P11" => Box::pin(postgres::measure(bench, table)).await,
         "P12" => Box::pin(context::deposits(bench)).await,
         "P13" => {
-            let mut rows = Box::pin(context::finding(bench)).await?;
-            rows.extend(Box::pin(context::finding_meaning(bench)).await?);
+            let count = bench.sizes.packages;
+            let mut rows = Box::pin(context::finding(bench, count)).await?;
+            rows.extend(Box::pin(context::finding_meaning(bench, count)).await?);
             Ok(rows)
         }
+        MILLION => Box::pin(context::finding_meaning(bench, 10 * bench.sizes.packages)).await,
+        "P14" => Box::pin(channels::measure(bench)).await,
         "P15" => Box::pin(runs::measure(bench)).await,
         "P16" => Box::pin(tools::measure(bench)).await,
         "P17" => Box::pin(hook::measure(bench)).await,
         "P18" => Box::pin(slow::measure(bench)).await,
         "P19" => Box::pin(send::p19(bench)).await,
+        "P20" => match bench.model() {
+            Some(model) => Box::pin(model::measure(bench, &model)).await,
+            None => {
+                table.remarks.push("P20 was left out: no model was named".to_owned());
+                Ok(Vec::new())
+            }
+        },
         _ => bail!("no figure {id}"),
     }
 }

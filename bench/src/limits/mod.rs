@@ -9,6 +9,7 @@ use clap::Subcommand;
 use crate::console;
 
 mod axumws;
+mod collector;
 mod echo;
 mod embeddings;
 mod fan;
@@ -36,6 +37,8 @@ pub(crate) enum Limit {
     },
     /// The OpenAI form of embeddings, vectors that mean nothing
     Embeddings,
+    /// Takes spans
+    Collector,
     /// Raw TCP, one write for so many messages and receiver
     Fan {
         /// How many receivers there will be
@@ -71,6 +74,7 @@ pub(crate) fn run(limit: Limit) -> Result<()> {
         Limit::Sqlwal { data } => runtime()?.block_on(sqlwal::serve(data)),
         Limit::Pgwal { url } => runtime()?.block_on(pgwal::serve(&url)),
         Limit::Embeddings => runtime()?.block_on(embeddings::serve()),
+        Limit::Collector => runtime()?.block_on(collector::serve()),
         Limit::Fan { receivers, batch, octets } => runtime()?.block_on(fan::serve(receivers, batch, octets)),
         Limit::Axumws => runtime()?.block_on(axumws::serve()),
         Limit::Replay { data, rows, octets } => replay::serve(&data, rows, octets),

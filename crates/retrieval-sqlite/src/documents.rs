@@ -1,19 +1,68 @@
-//! The in-memory data of each document, which a search needs for every match. Sixteen bytes each.
+//! What a search needs of each document of a project, as it is in memory: thirteen bytes each, read when the project is
+//! searched for the first time, and given back where many others were searched since.
 //! Must not know: words, the file.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::RwLock;
 use plenary_kernel::Position;
 use plenary_retrieval::{Extent, Scope};
 
-/// All documents.
+/// What the projects in memory may take together, in bytes. A larger one is there alone.
+pub(crate) const PROJECTS_OCTETS_MAX: usize = 64 << 20;
+/// What a project takes beside its documents.
+const PROJECT_OCTETS: usize = 256;
+/// What a document takes.
+const ENTRY_OCTETS: usize = 13;
+
+/// What holds for the index as a whole; the file has it too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// How many writes there were: two states of the file with the same number are the same.
+    pub(crate) writes: i64,
+    pub(crate) cursor: Position,
+    pub(crate) live: u64,
+    /// The lengths of all documents together.
+    pub(crate) length: u64,
+}
+
+impl Head {
+    pub(crate) fn extent(self) -> Extent {
+        Extent { cursor: self.cursor, documents: self.live }
+    }
+
+    /// How long a document usually is.
+    #[expect(clippy::cast_precision_loss, reason = "seven digits of a mean are enough")]
+    pub(crate) fn usual_length(self) -> f32 {
+        (self.length / self.live.max(1)).max(1) as f32
+    }
+
+    pub(crate) fn add(&mut self, entry: Entry) {
+        self.live += 1;
+        self.length += u64::from(entry.length);
+    }
+
+    pub(crate) fn take(&mut self, entry: Entry) {
+        self.live = self.live.saturating_sub(1);
+        self.length = self.length.saturating_sub(u64::from(entry.length));
+    }
+}
+
+/// The head and the projects that are in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
-    pub(crate) projects: HashMap<String, Project>,
-    pub(crate) cursor: Position,
-    live: u64,
-    /// The lengths of all documents together.
-    length: u64,
+    pub(crate) head: Head,
+    held: HashMap<String, Held>,
+    octets: usize,
+    /// Rises with every use.
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    project: Arc<RwLock<Project>>,
+    used: u64,
+    octets: usize,
 }
 
 /// The documents of a project, by their numbers in it. A number is never given twice.
@@ -21,22 +70,22 @@ pub(crate) struct Documents {
 pub(crate) struct Project {
     /// What the file calls it.
     pub(crate) key: i64,
-    entries: Vec<Entry>,
+    lengths: Vec<u32>,
+    created_at_ms: Vec<i64>,
+    drafts: Vec<bool>,
     live: u64,
 }
 
 /// A document, or what was one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) created_at_ms: i64,
     /// How many words it has, weighted; 0 for one that was deleted or replaced.
-    length: u32,
-    is_draft: bool,
+    pub(crate) length: u32,
+    pub(crate) is_draft: bool,
 }
 
 impl Entry {
-    const GONE: Self = Self { created_at_ms: 0, length: 0, is_draft: false };
-
     pub(crate) fn new(created_at_ms: i64, length: u32, is_draft: bool) -> Self {
         // A document without words is one too.
         Self { created_at_ms, length: length.max(1), is_draft }
@@ -49,20 +98,11 @@ impl Entry {
     pub(crate) fn is_in(self, scope: &Scope) -> bool {
         self.is_live() && scope.has_time(self.created_at_ms) && !(scope.without_drafts && self.is_draft)
     }
-
-    pub(crate) fn length(self) -> u32 {
-        self.length
-    }
-
-    pub(crate) fn is_draft(self) -> bool {
-        self.is_draft
-    }
 }
 
 impl Project {
-    /// The number that the next document gets.
-    pub(crate) fn next(&self) -> u32 {
-        u32::try_from(self.entries.len()).unwrap_or(u32::MAX)
+    pub(crate) fn new(key: i64) -> Self {
+        Self { key, ..Self::default() }
     }
 
     /// How many documents there are.
@@ -70,63 +110,102 @@ impl Project {
         self.live
     }
 
-    pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
+    /// How many words each document has, by its number; 0 of one that is gone.
+    pub(crate) fn lengths(&self) -> &[u32] {
+        &self.lengths
     }
 
-    pub(crate) fn is_live(&self, nr: u32) -> bool {
-        usize::try_from(nr).ok().and_then(|nr| self.entries.get(nr)).is_some_and(|entry| entry.is_live())
+    pub(crate) fn created_at_ms(&self, nr: usize) -> i64 {
+        self.created_at_ms.get(nr).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn entry(&self, nr: usize) -> Entry {
+        let length = self.lengths.get(nr).copied().unwrap_or_default();
+        let is_draft = self.drafts.get(nr).copied().unwrap_or_default();
+        Entry { created_at_ms: self.created_at_ms(nr), length, is_draft }
+    }
+
+    /// A document is what it is from now on, or gone.
+    pub(crate) fn set(&mut self, nr: u32, entry: Entry) {
+        let nr = usize::try_from(nr).unwrap_or(usize::MAX);
+        if self.lengths.len() <= nr {
+            self.lengths.resize(nr + 1, 0);
+            self.created_at_ms.resize(nr + 1, 0);
+            self.drafts.resize(nr + 1, false);
+        }
+        self.live = self.live.saturating_sub(u64::from(self.lengths[nr] > 0)) + u64::from(entry.is_live());
+        (self.lengths[nr], self.created_at_ms[nr], self.drafts[nr]) =
+            (entry.length, entry.created_at_ms, entry.is_draft);
+    }
+
+    fn octets(&self) -> usize {
+        PROJECT_OCTETS + ENTRY_OCTETS * self.lengths.capacity()
     }
 }
 
 impl Documents {
-    pub(crate) fn extent(&self) -> Extent {
-        Extent { cursor: self.cursor, documents: self.live }
+    /// Of an index of which nothing is in memory yet.
+    pub(crate) fn new(head: Head) -> Self {
+        Self { head, ..Self::default() }
     }
 
-    /// How long a document usually is.
-    #[expect(clippy::cast_precision_loss, reason = "seven digits of a mean are enough")]
-    pub(crate) fn usual_length(&self) -> f32 {
-        (self.length / self.live.max(1)).max(1) as f32
+    /// A project, if it is in memory.
+    pub(crate) fn held(&mut self, name: &str) -> Option<Arc<RwLock<Project>>> {
+        self.clock += 1;
+        let held = self.held.get_mut(name)?;
+        held.used = self.clock;
+        Some(held.project.clone())
     }
 
-    /// A project, begun where there is none.
-    pub(crate) fn project(&mut self, name: &str, key: i64) -> &mut Project {
-        let begun = || Project { key, ..Project::default() };
-        self.projects.entry(name.to_owned()).or_insert_with(begun)
-    }
-
-    /// A document is there from now on.
-    pub(crate) fn put(&mut self, project: &str, key: i64, nr: u32, entry: Entry) {
-        let project = self.project(project, key);
-        let nr = usize::try_from(nr).unwrap_or(usize::MAX);
-        if project.entries.len() <= nr {
-            project.entries.resize(nr + 1, Entry::GONE);
+    /// Takes in a project as the file had it after so many writes. It is kept only where no later one could be missing in
+    /// it.
+    pub(crate) fn keep(&mut self, name: &str, project: Project, writes: i64) -> Arc<RwLock<Project>> {
+        if let Some(held) = self.held(name) {
+            return held;
         }
-        project.entries[nr] = entry;
-        project.live += 1;
-        self.live += 1;
-        self.length += u64::from(entry.length);
-    }
-
-    /// A document is not there any more.
-    pub(crate) fn remove(&mut self, project: &str, nr: u32) {
-        let Some(project) = self.projects.get_mut(project) else { return };
-        let nr = usize::try_from(nr).unwrap_or(usize::MAX);
-        let Some(entry) = project.entries.get_mut(nr).filter(|entry| entry.is_live()) else { return };
-        self.length -= u64::from(entry.length);
-        *entry = Entry::GONE;
-        project.live -= 1;
-        self.live -= 1;
-    }
-
-    /// Numbers up to this one were given once.
-    pub(crate) fn reserve(&mut self, project: &str, key: i64, next: u32) {
-        let project = self.project(project, key);
-        let next = usize::try_from(next).unwrap_or(usize::MAX);
-        if project.entries.len() < next {
-            project.entries.resize(next, Entry::GONE);
+        let octets = project.octets();
+        let project = Arc::new(RwLock::new(project));
+        if writes == self.head.writes {
+            let held = Held { project: project.clone(), used: self.clock, octets };
+            self.held.insert(name.to_owned(), held);
+            self.octets += octets;
+            self.make_room(name);
         }
+        project
+    }
+
+    /// Changes a project, if it is in memory.
+    pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(&mut Project)) {
+        let Some(held) = self.held.get_mut(name) else { return };
+        let mut project = held.project.write();
+        change(&mut project);
+        self.octets = self.octets - held.octets + project.octets();
+        held.octets = project.octets();
+    }
+
+    /// Gives back what was used longest ago, until half the room is free.
+    fn make_room(&mut self, but: &str) {
+        if self.octets <= PROJECTS_OCTETS_MAX {
+            return;
+        }
+        let mut others: Vec<(u64, String)> = self
+            .held
+            .iter()
+            .filter(|(name, _)| *name != but)
+            .map(|(name, held)| (held.used, name.clone()))
+            .collect();
+        others.sort_unstable();
+        for (_, name) in others {
+            if self.octets <= PROJECTS_OCTETS_MAX / 2 {
+                break;
+            }
+            self.octets -= self.held.remove(&name).map_or(0, |held| held.octets);
+        }
+    }
+
+    /// As of an empty index.
+    pub(crate) fn clear(&mut self, writes: i64) {
+        *self = Self { head: Head { writes, ..Head::default() }, clock: self.clock, ..Self::default() };
     }
 }
 
@@ -134,21 +213,58 @@ impl Documents {
 mod tests {
     use super::*;
 
+    fn project(count: u32) -> Project {
+        let mut project = Project::new(1);
+        (0..count).for_each(|nr| project.set(nr, Entry::new(5, 10, false)));
+        project
+    }
+
     #[test]
-    fn numbers_are_not_given_twice_and_what_is_gone_does_not_count() {
+    fn what_is_gone_does_not_count() {
+        let mut project = project(2);
+        project.set(1, Entry::new(6, 30, true));
+        assert_eq!((project.live(), project.entry(1)), (2, Entry::new(6, 30, true)));
+        project.set(1, Entry::default());
+        project.set(1, Entry::default());
+        assert_eq!((project.live(), project.lengths()), (1, &[10, 0][..]));
+        assert!(!project.entry(1).is_live() && !project.entry(7).is_live());
+        let mut head = Head::default();
+        head.add(Entry::new(0, 10, false));
+        head.add(Entry::new(0, 30, false));
+        assert_eq!(head.usual_length(), 20.0);
+        head.take(Entry::new(0, 30, false));
+        assert_eq!((head.extent().documents, head.usual_length()), (1, 10.0));
+    }
+
+    #[test]
+    fn a_project_of_an_older_state_is_used_but_not_kept() {
         let mut documents = Documents::default();
-        documents.put("p", 1, 0, Entry::new(5, 10, false));
-        documents.put("p", 1, 1, Entry::new(6, 30, true));
-        assert_eq!(documents.usual_length(), 20.0);
-        documents.remove("p", 1);
-        documents.remove("p", 1);
-        documents.remove("q", 0);
-        assert_eq!((documents.extent().documents, documents.usual_length()), (1, 10.0));
-        let project = &documents.projects["p"];
-        assert_eq!((project.next(), project.live()), (2, 1));
-        assert!(project.is_live(0) && !project.is_live(1) && !project.is_live(2));
-        documents.reserve("p", 1, 7);
-        assert_eq!(documents.projects["p"].next(), 7);
+        documents.head.writes = 3;
+        assert_eq!(documents.keep("p", project(1), 2).read().live(), 1);
+        assert!(documents.held("p").is_none());
+        documents.keep("p", project(2), 3);
+        documents.change("p", |project| project.set(7, Entry::new(0, 1, false)));
+        assert_eq!(documents.held("p").unwrap().read().live(), 3);
+        assert_eq!(documents.keep("p", project(1), 3).read().live(), 3, "what is there stays");
+        documents.clear(4);
+        assert!(documents.held("p").is_none() && documents.octets == 0);
+    }
+
+    #[test]
+    fn past_their_memory_the_projects_that_were_used_longest_ago_are_given_back() {
+        let mut documents = Documents::default();
+        let count = u32::try_from(PROJECTS_OCTETS_MAX / ENTRY_OCTETS / 4).unwrap();
+        for name in ["a", "b", "c"] {
+            let mut project = Project::new(1);
+            project.set(count - 1, Entry::new(0, 1, false));
+            documents.keep(name, project, 0);
+        }
+        documents.held("a");
+        let mut project = Project::new(1);
+        project.set(2 * count, Entry::new(0, 1, false));
+        documents.keep("d", project, 0);
+        assert!(documents.octets <= PROJECTS_OCTETS_MAX);
+        assert!(documents.held("b").is_none() && documents.held("d").is_some());
     }
 
     #[test]
@@ -157,6 +273,6 @@ mod tests {
         let since = |since_ms| Scope { since_ms: Some(since_ms), ..Scope::default() };
         assert!(draft.is_in(&Scope::default()) && draft.is_in(&since(5)) && !draft.is_in(&since(6)));
         assert!(!draft.is_in(&Scope { without_drafts: true, ..Scope::default() }));
-        assert!(!Entry::GONE.is_in(&Scope::default()));
+        assert!(!Entry::default().is_in(&Scope::default()));
     }
 }

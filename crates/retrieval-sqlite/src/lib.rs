@@ -1,8 +1,10 @@
 //! The word index of a data directory, or of one process in memory: posting lists in a separate SQLite file. One
-//! low-priority thread writes it; searches run concurrently (docs/decisions/0020).
+//! low-priority thread writes it; searches run concurrently (docs/decisions/0020, 0026).
 //! Must not know: the content of documents.
 
+mod dense;
 mod documents;
+mod entries;
 mod lists;
 mod merging;
 mod opening;
@@ -32,7 +34,7 @@ pub struct SqliteIndex {
 }
 
 /// The index in a directory, which is made where it is not. One that is damaged or of another form is thrown away, and
-/// the log says so. Reads the whole index once; blocks.
+/// the log says so. Reads little of it, whatever its size; blocks.
 ///
 /// # Errors
 /// When the directory can be neither read nor made anew.
@@ -67,6 +69,20 @@ impl SqliteIndex {
         self.jobs.send(job(to)).await.map_err(|_| unavailable("the writing thread has ended"))?;
         answer.await.unwrap_or_else(|_| Err(unavailable("the write was given up")))
     }
+
+    /// Looks into the index. Where that meets damage, the thread that writes begins it anew.
+    async fn looking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shelf) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let shelf = self.shelf.clone();
+        let done = beside(move || work(&shelf).map_err(unavailable)).await;
+        if done.is_err() && self.shelf.is_damaged() {
+            // A queue that is full has a write in it, which begins with that.
+            let _is_told = self.jobs.try_send(Job::Renew);
+        }
+        done
+    }
 }
 
 /// Runs what blocks where it may.
@@ -78,12 +94,12 @@ async fn beside<T: Send + 'static>(
 
 impl Index for SqliteIndex {
     fn leads(&self) -> Answer<'_, bool> {
-        // A data directory belongs to one process.
-        Box::pin(async { Ok(true) })
+        // A data directory belongs to one process. Who follows the log is to look again where a damaged index has begun anew.
+        Box::pin(async { Ok(!self.shelf.was_renewed()) })
     }
 
     fn extent(&self) -> Answer<'_, Extent> {
-        Box::pin(async { Ok(self.shelf.documents.read().extent()) })
+        Box::pin(async { Ok(self.shelf.documents.lock().head.extent()) })
     }
 
     fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, PutOutcome> {
@@ -95,13 +111,13 @@ impl Index for SqliteIndex {
     }
 
     fn search<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<Hit>> {
-        let (query, scope, shelf) = (query.clone(), scope.clone(), self.shelf.clone());
-        Box::pin(beside(move || searching::search(&shelf, &query, &scope, limit).map_err(unavailable)))
+        let (query, scope) = (query.clone(), scope.clone());
+        Box::pin(self.looking(move |shelf| searching::search(shelf, &query, &scope, limit)))
     }
 
     fn common<'a>(&'a self, query: &'a Query, scope: &'a Scope) -> Answer<'a, Vec<String>> {
-        let (query, scope, shelf) = (query.clone(), scope.clone(), self.shelf.clone());
-        Box::pin(beside(move || searching::common(&shelf, &query, &scope).map_err(unavailable)))
+        let (query, scope) = (query.clone(), scope.clone());
+        Box::pin(self.looking(move |shelf| searching::common(shelf, &query, &scope)))
     }
 
     fn close(&self) -> Answer<'_, ()> {

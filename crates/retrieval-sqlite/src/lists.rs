@@ -81,8 +81,8 @@ impl Bm25 {
         Self { rarity, fixed: K1 * (1.0 - B), by_length: K1 * B / usual_length }
     }
 
-    /// What the word adds to a document's score; above 0.
-    #[inline]
+    /// What the word adds to a document's score; above 0 where it stands there.
+    #[inline(always)]
     #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
     pub(crate) fn score(self, often: u32, length: u32) -> f32 {
         let often = often as f32;

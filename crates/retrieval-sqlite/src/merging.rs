@@ -6,7 +6,11 @@ use std::collections::HashMap;
 
 use rusqlite::{Result, Row, Rows, Transaction};
 
-use crate::{documents::Project, lists::List, shelf::Shelf};
+use crate::{
+    entries::{self, Block},
+    lists::List,
+    shelf::Shelf,
+};
 
 /// So many runs of a level become one.
 const RUNS_OF_LEVEL_MAX: usize = 8;
@@ -18,6 +22,12 @@ pub(crate) fn begin(transaction: &Transaction<'_>, level: i64) -> Result<i64> {
     transaction
         .prepare_cached("INSERT INTO run(nr, level) SELECT ifnull(max(nr), 0) + 1, ? FROM run")?
         .insert([level])
+}
+
+/// A run has documents of a project.
+pub(crate) fn hold(transaction: &Transaction<'_>, project: i64, run: i64) -> Result<()> {
+    transaction.prepare_cached("INSERT OR IGNORE INTO held VALUES(?, ?)")?.execute((project, run))?;
+    Ok(())
 }
 
 /// Writes lists in the order of the file.
@@ -43,8 +53,46 @@ pub(crate) fn merge(shelf: &Shelf) -> Result<()> {
             return Ok(());
         }
         transaction.commit()?;
+        shelf.lists.lock().forget(&runs);
     }
     Ok(())
+}
+
+/// Which documents of a project are there still, read block by block.
+#[derive(Default)]
+struct Living {
+    project: Option<i64>,
+    blocks: HashMap<i64, Block>,
+}
+
+impl Living {
+    fn of(&mut self, project: i64) {
+        *self = Self { project: Some(project), blocks: HashMap::new() };
+    }
+
+    /// What is left of a list.
+    fn left(
+        &mut self,
+        transaction: &Transaction<'_>,
+        project: i64,
+        list: &List,
+        all: &mut List,
+    ) -> Result<()> {
+        let mut failed = None;
+        list.each(|nr, often| {
+            let (at, within) = entries::place(project, nr);
+            if failed.is_none() && !self.blocks.contains_key(&at) {
+                match Block::read(transaction, at) {
+                    Ok(block) => drop(self.blocks.insert(at, block)),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            if self.blocks.get(&at).is_some_and(|block| block.get(within).is_live()) {
+                all.push(nr, often);
+            }
+        });
+        failed.map_or(Ok(()), Err)
+    }
 }
 
 /// The lowest level that has too many runs, and these, the oldest first.
@@ -90,11 +138,8 @@ fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]
         head.step()?;
         heads.push(head);
     }
-    let documents = shelf.documents.read();
-    let projects: HashMap<i64, &Project> =
-        documents.projects.values().map(|project| (project.key, project)).collect();
     let into = begin(transaction, level + 1)?;
-    let (mut ready, mut bytes) = (Vec::<(i64, String, List)>::new(), 0);
+    let (mut ready, mut bytes, mut living) = (Vec::<(i64, String, List)>::new(), 0, Living::default());
     loop {
         let first = heads
             .iter()
@@ -114,16 +159,20 @@ fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]
         if shelf.is_closing() {
             return Ok(false);
         }
+        if living.project != Some(project) {
+            living.of(project);
+            let mut gone = transaction.prepare_cached("DELETE FROM held WHERE project = ? AND run = ?")?;
+            for run in runs {
+                gone.execute((project, run))?;
+            }
+            hold(transaction, project, into)?;
+        }
         let mut all = List::default();
         for head in &mut heads {
             if head.next.as_ref().is_some_and(|(of, at, _)| *of == project && *at == word)
                 && let Some((_, _, list)) = head.step()?
             {
-                list.each(|nr, often| {
-                    if projects.get(&project).is_some_and(|project| project.is_live(nr)) {
-                        all.push(nr, often);
-                    }
-                });
+                living.left(transaction, project, &list, &mut all)?;
             }
         }
         if all.count > 0 {

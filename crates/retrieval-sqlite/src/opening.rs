@@ -8,22 +8,20 @@ use std::{
     path::Path,
 };
 
-use plenary_kernel::Position;
 use plenary_retrieval::Fault;
 use rusqlite::{Connection, OpenFlags, Result};
 
-use crate::{
-    documents::{Documents, Entry},
-    shelf::Shelf,
-    unavailable,
-};
+use crate::{documents::Head, entries, shelf::Shelf, unavailable};
 
 /// The index in its directory. Form 1 was another format, in files of other names.
 const FILE: &str = "words.sqlite";
 /// `PLNS`: the file belongs to this program.
 const APPLICATION_ID: i64 = 0x504c_4e53;
-/// The form of the index: words, tables and the bytes of lists. Another one is thrown away and built again.
-const FORM: i64 = 2;
+/// The form of the index: words, tables, and the bytes of lists and entries. Another one is thrown away and built again.
+const FORM: i64 = 3;
+/// A file up to this size is checked when it is opened. What is damaged in a larger one is noticed where it is read: a start
+/// does not depend on how much there is.
+const CHECKED_OCTETS_MAX: u64 = 4 << 20;
 /// Size of a page, in bytes.
 const PAGE_BYTES: u32 = 8_192;
 /// Page cache of the connection that writes and of one that reads, in KiB.
@@ -32,17 +30,19 @@ const READER_CACHE_KIB: i64 = 4 * 1_024;
 /// The file of the write-ahead log is cut down to this when it starts over, in bytes.
 const WAL_KEPT_BYTES: i64 = 16 << 20;
 
-/// `next` is the number of a project's next document. A run holds the words of documents that were written together or
-/// merged: a later run of a level has higher numbers. `count` is how many documents `list` names.
+/// `next` is the number of a project's next document; `entries` says of each of its documents what a search needs, in blocks.
+/// A run holds the words of documents that were written together or merged: a later run of a level has higher numbers.
+/// `count` is how many documents `list` names, and `held` says which runs have documents of a project.
 const TABLES: &str = "
-CREATE TABLE head(cursor INTEGER NOT NULL) STRICT;
-INSERT INTO head VALUES(0);
+CREATE TABLE head(writes INTEGER NOT NULL, cursor INTEGER NOT NULL, live INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;
+INSERT INTO head VALUES(0, 0, 0, 0);
 CREATE TABLE project(key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, next INTEGER NOT NULL) STRICT;
 CREATE TABLE document(
-    project INTEGER NOT NULL, nr INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, created_at_ms INTEGER NOT NULL,
-    length INTEGER NOT NULL, is_draft INTEGER NOT NULL, PRIMARY KEY(project, nr)
+    project INTEGER NOT NULL, nr INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, PRIMARY KEY(project, nr)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE entries(at INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 CREATE TABLE run(nr INTEGER PRIMARY KEY, level INTEGER NOT NULL) STRICT;
+CREATE TABLE held(project INTEGER NOT NULL, run INTEGER NOT NULL, PRIMARY KEY(project, run)) STRICT, WITHOUT ROWID;
 CREATE TABLE list(
     run INTEGER NOT NULL, project INTEGER NOT NULL, word TEXT NOT NULL, count INTEGER NOT NULL, list BLOB NOT NULL,
     PRIMARY KEY(run, project, word)
@@ -55,18 +55,24 @@ pub(crate) fn in_directory(directory: &Path) -> Result<Shelf, Fault> {
     let is_empty = fs::read_dir(directory).map_err(unavailable)?.next().is_none();
     if !is_empty {
         match existing(&file) {
-            Ok((writer, documents)) => return Ok(Shelf::new(writer, documents, Some(file))),
+            Ok((writer, head)) => return Ok(Shelf::new(writer, head, Some(file))),
             Err(why) => {
                 tracing::warn!(why, directory = %directory.display(), "the search index cannot be used and is rebuilt from the log");
             }
         }
-        fs::remove_dir_all(directory).map_err(unavailable)?;
-        make(directory).map_err(unavailable)?;
     }
+    let writer = anew(&file)?;
+    Ok(Shelf::new(writer, Head::default(), Some(file)))
+}
+
+/// An empty index in place of whatever is in the file's directory.
+pub(crate) fn anew(file: &Path) -> Result<Connection, Fault> {
+    let directory = file.parent().ok_or_else(|| unavailable("the index has no directory"))?;
+    fs::remove_dir_all(directory).map_err(unavailable)?;
+    make(directory).map_err(unavailable)?;
     // For its owner alone, and so are the files that SQLite puts beside it.
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file).map_err(unavailable)?;
-    let writer = Connection::open(&file).and_then(begun).map_err(unavailable)?;
-    Ok(Shelf::new(writer, Documents::default(), Some(file)))
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(unavailable)?;
+    Connection::open(file).and_then(begun).map_err(unavailable)
 }
 
 /// For its owner alone: it holds the words of what was deposited.
@@ -75,7 +81,7 @@ fn make(directory: &Path) -> io::Result<()> {
 }
 
 pub(crate) fn in_memory() -> Result<Shelf> {
-    Ok(Shelf::new(begun(Connection::open_in_memory()?)?, Documents::default(), None))
+    Ok(Shelf::new(begun(Connection::open_in_memory()?)?, Head::default(), None))
 }
 
 fn begun(mut connection: Connection) -> Result<Connection> {
@@ -109,7 +115,7 @@ fn open(file: &Path, mode: OpenFlags) -> Result<Connection> {
 }
 
 /// The index of a directory, or why it can't be used.
-fn existing(file: &Path) -> Result<(Connection, Documents), String> {
+fn existing(file: &Path) -> Result<(Connection, Head), String> {
     if !file.exists() {
         return Err("it is of another form".to_owned());
     }
@@ -121,29 +127,13 @@ fn existing(file: &Path) -> Result<(Connection, Documents), String> {
         return Err(format!("it is of form {form}"));
     }
     settle(&connection, WRITER_CACHE_KIB).map_err(said)?;
-    let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(said)?;
-    if sound != "ok" {
-        return Err(format!("it is damaged: {sound}"));
-    }
-    let documents = load(&connection).map_err(said)?;
-    Ok((connection, documents))
-}
-
-fn load(connection: &Connection) -> Result<Documents> {
-    let mut documents = Documents::default();
-    let cursor: i64 = connection.query_row("SELECT cursor FROM head", [], |row| row.get(0))?;
-    documents.cursor = Position(u64::try_from(cursor).unwrap_or(0));
-    let mut names = connection.prepare("SELECT key, name, next FROM project")?;
-    let mut entries = connection
-        .prepare("SELECT nr, created_at_ms, length, is_draft FROM document WHERE project = ? ORDER BY nr")?;
-    let mut projects = names.query([])?;
-    while let Some(project) = projects.next()? {
-        let (key, name, next) = (project.get(0)?, project.get::<_, String>(1)?, project.get(2)?);
-        documents.reserve(&name, key, next);
-        let mut rows = entries.query([key])?;
-        while let Some(row) = rows.next()? {
-            documents.put(&name, key, row.get(0)?, Entry::new(row.get(1)?, row.get(2)?, row.get(3)?));
+    if fs::metadata(file).is_ok_and(|file| file.len() <= CHECKED_OCTETS_MAX) {
+        let sound: String =
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(said)?;
+        if sound != "ok" {
+            return Err(format!("it is damaged: {sound}"));
         }
     }
-    Ok(documents)
+    let head = entries::head(&connection).map_err(said)?;
+    Ok((connection, head))
 }

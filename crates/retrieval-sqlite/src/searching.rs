@@ -4,13 +4,17 @@
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, HashMap},
+    sync::Arc,
 };
 
+use parking_lot::RwLock;
 use plenary_retrieval::{COMMON_DOCUMENTS_MIN, COMMON_SHARE, HITS_MAX, Hit, Query, Scope};
 use rusqlite::{Connection, OptionalExtension as _, Result};
 
 use crate::{
-    documents::{Documents, Project},
+    dense::Dense,
+    documents::Project,
+    entries,
     lists::{Bm25, List},
     shelf::Shelf,
 };
@@ -22,10 +26,25 @@ const LEEWAY: usize = 64;
 /// project and number.
 type Candidate = (u32, i64, i64, u32);
 
-/// The lists of a query's words in a project.
+/// Documents that have a word, of one run.
+enum Postings {
+    Listed(List),
+    Dense(Arc<Dense>),
+}
+
+impl Postings {
+    fn count(&self) -> u64 {
+        u64::from(match self {
+            Self::Listed(list) => list.count,
+            Self::Dense(list) => list.count,
+        })
+    }
+}
+
+/// The lists of a query's words in a project, by the words that it has.
 struct QueryLists {
-    project: String,
-    words: Vec<(String, Vec<List>)>,
+    project: Arc<RwLock<Project>>,
+    words: Vec<Vec<Postings>>,
 }
 
 pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) -> Result<Vec<Hit>> {
@@ -34,8 +53,13 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
         return Ok(Vec::new());
     }
     shelf.read(|connection| {
-        let found = lists(connection, shelf, query, scope)?;
-        let best = best(&shelf.documents.read(), &found, scope, limit + LEEWAY);
+        let head = entries::head(connection)?;
+        let mut found = Vec::new();
+        for (project, key) in projects(connection, shelf, scope, head.writes)? {
+            let words = lists(connection, shelf, query, key)?;
+            found.push(QueryLists { project, words });
+        }
+        let best = best(&found, scope, (limit + LEEWAY, head.usual_length()));
         let mut id = connection.prepare_cached("SELECT id FROM document WHERE project = ? AND nr = ?")?;
         let mut hits = Vec::with_capacity(best.len());
         for (score, at, project, nr) in best {
@@ -53,68 +77,106 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
 
 /// Words of the query that nearly all documents of the scope's projects have. What is gone and not merged yet counts too.
 pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<String>> {
-    let found = shelf.read(|connection| lists(connection, shelf, query, scope))?;
-    let documents = shelf.documents.read();
-    let all: u64 =
-        found.iter().filter_map(|found| documents.projects.get(&found.project)).map(Project::live).sum();
-    if all < COMMON_DOCUMENTS_MIN {
-        return Ok(Vec::new());
-    }
-    let mut having = HashMap::<&str, u64>::new();
-    for (word, lists) in found.iter().flat_map(|found| &found.words) {
-        *having.entry(word).or_default() += lists.iter().map(|list| u64::from(list.count)).sum::<u64>();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
-    let is_common = |having: u64| having as f64 >= COMMON_SHARE * all as f64;
-    Ok(having.into_iter().filter(|(_, having)| is_common(*having)).map(|(word, _)| word.to_owned()).collect())
-}
-
-/// Of every run, for a document stands in one of them.
-fn lists(connection: &Connection, shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<QueryLists>> {
-    let keys: Vec<(String, i64)> = {
-        let documents = shelf.documents.read();
-        let known =
-            scope.projects.iter().filter_map(|name| Some((name.clone(), documents.projects.get(name)?.key)));
-        known.collect()
-    };
-    let mut runs = connection.prepare_cached("SELECT nr FROM run")?;
-    let runs: Vec<i64> = runs.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
-    let mut list = connection
-        .prepare_cached("SELECT count, list FROM list WHERE run = ? AND project = ? AND word = ?")?;
-    let mut found = Vec::with_capacity(keys.len());
-    for (project, key) in keys {
-        let mut words = Vec::new();
-        for word in query.words() {
-            let mut lists = Vec::new();
-            for run in &runs {
-                let read = |row: &rusqlite::Row<'_>| Ok(List::read(row.get(0)?, row.get(1)?));
-                lists.extend(list.query_row((run, key, word), read).optional()?);
-            }
-            if !lists.is_empty() {
-                words.push((word.clone(), lists));
+    shelf.read(|connection| {
+        let head = entries::head(connection)?;
+        let projects = projects(connection, shelf, scope, head.writes)?;
+        let all: u64 = projects.iter().map(|(project, _)| project.read().live()).sum();
+        if all < COMMON_DOCUMENTS_MIN {
+            return Ok(Vec::new());
+        }
+        // The counts stand before the lists, which are not read.
+        let mut count = connection.prepare_cached(
+            "SELECT ifnull(sum(count), 0) FROM held, list
+             WHERE held.project = ?1 AND list.run = held.run AND list.project = ?1 AND list.word = ?2",
+        )?;
+        let mut having = HashMap::<&str, u64>::new();
+        for (_, key) in &projects {
+            for word in query.words() {
+                let some: i64 = count.query_row((key, word), |row| row.get(0))?;
+                *having.entry(word).or_default() += u64::try_from(some).unwrap_or_default();
             }
         }
-        found.push(QueryLists { project, words });
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
+        let is_common = |having: u64| having as f64 >= COMMON_SHARE * all as f64;
+        let common = having.into_iter().filter(|(_, having)| is_common(*having));
+        Ok(common.map(|(word, _)| word.to_owned()).collect())
+    })
+}
+
+/// Those of the scope that there are, and what the file calls them.
+fn projects(
+    connection: &Connection,
+    shelf: &Shelf,
+    scope: &Scope,
+    writes: i64,
+) -> Result<Vec<(Arc<RwLock<Project>>, i64)>> {
+    let mut found = Vec::with_capacity(scope.projects.len());
+    for name in &scope.projects {
+        if let Some(project) = shelf.project(connection, name, writes)? {
+            let key = project.read().key;
+            found.push((project, key));
+        }
     }
     Ok(found)
 }
 
+/// Of every run that has documents of the project, for a document stands in one of them.
+fn lists(connection: &Connection, shelf: &Shelf, query: &Query, project: i64) -> Result<Vec<Vec<Postings>>> {
+    let mut runs = connection.prepare_cached("SELECT run FROM held WHERE project = ?")?;
+    let runs: Vec<i64> = runs.query_map([project], |row| row.get(0))?.collect::<Result<_>>()?;
+    let mut list = connection
+        .prepare_cached("SELECT count, list FROM list WHERE run = ? AND project = ? AND word = ?")?;
+    let mut words = Vec::new();
+    for word in query.words() {
+        let mut found = Vec::new();
+        for run in &runs {
+            let key = (*run, project, word.clone());
+            let kept = shelf.lists.lock().get(&key);
+            if let Some(kept) = kept {
+                found.push(Postings::Dense(kept));
+                continue;
+            }
+            let read = |row: &rusqlite::Row<'_>| Ok(List::read(row.get(0)?, row.get(1)?));
+            let Some(list) = list.query_row((run, project, word), read).optional()? else { continue };
+            found.push(match Dense::of(&list).map(Arc::new) {
+                Some(dense) => {
+                    shelf.lists.lock().keep(key, dense.clone());
+                    Postings::Dense(dense)
+                }
+                None => Postings::Listed(list),
+            });
+        }
+        if !found.is_empty() {
+            words.push(found);
+        }
+    }
+    Ok(words)
+}
+
 /// What is counted is counted within the scope alone; only the usual length of a text is that of all.
-fn best(documents: &Documents, found: &[QueryLists], scope: &Scope, most: usize) -> Vec<Candidate> {
-    let projects = || found.iter().filter_map(|found| Some((found, documents.projects.get(&found.project)?)));
-    let all = projects().map(|(_, project)| project.live()).sum();
-    let usual_length = documents.usual_length();
+fn best(found: &[QueryLists], scope: &Scope, (most, usual_length): (usize, f32)) -> Vec<Candidate> {
+    let all = found.iter().map(|found| found.project.read().live()).sum();
     let mut best = BinaryHeap::<Reverse<Candidate>>::with_capacity(most + 1);
-    for (found, project) in projects().filter(|(found, _)| !found.words.is_empty()) {
-        let scores = scores(project, &found.words, all, usual_length);
-        for ((nr, score), entry) in (0..).zip(scores).zip(project.entries()) {
-            let is_better =
-                |than: &Reverse<Candidate>| (score.to_bits(), entry.created_at_ms) >= (than.0.0, than.0.1);
-            if score > 0.0 && (best.len() < most || best.peek().is_some_and(is_better)) && entry.is_in(scope)
-            {
-                best.push(Reverse((score.to_bits(), entry.created_at_ms, project.key, nr)));
+    for found in found.iter().filter(|found| !found.words.is_empty()) {
+        let project = found.project.read();
+        // The least bits of a score that may be among the best.
+        let mut least = 1;
+        for (nr, score) in scores(&project, &found.words, all, usual_length).into_iter().enumerate() {
+            let bits = score.to_bits();
+            if bits < least {
+                continue;
+            }
+            let entry = project.entry(nr);
+            let is_full = best.len() >= most;
+            let is_better = |than: &Reverse<Candidate>| (bits, entry.created_at_ms) >= (than.0.0, than.0.1);
+            if entry.is_in(scope) && (!is_full || best.peek().is_some_and(is_better)) {
+                let nr = u32::try_from(nr).unwrap_or(u32::MAX);
+                best.push(Reverse((bits, entry.created_at_ms, project.key, nr)));
                 if best.len() > most {
                     best.pop();
+                }
+                if best.len() == most {
+                    least = best.peek().map_or(1, |worst| worst.0.0.max(1));
                 }
             }
         }
@@ -122,21 +184,23 @@ fn best(documents: &Documents, found: &[QueryLists], scope: &Scope, most: usize)
     best.into_iter().map(|Reverse(candidate)| candidate).collect()
 }
 
-/// The score of each document of a project, by its number.
-fn scores(project: &Project, words: &[(String, Vec<List>)], all: u64, usual_length: f32) -> Vec<f32> {
-    let entries = project.entries();
-    let mut scores = vec![0.0_f32; entries.len()];
-    for (_, lists) in words {
-        let having = lists.iter().map(|list| u64::from(list.count)).sum();
-        let bm25 = Bm25::new(having, all, usual_length);
+/// The score of each document of a project, by its number; never below 0.
+fn scores(project: &Project, words: &[Vec<Postings>], all: u64, usual_length: f32) -> Vec<f32> {
+    let lengths = project.lengths();
+    let mut scores = vec![0.0_f32; lengths.len()];
+    for lists in words {
+        let bm25 = Bm25::new(lists.iter().map(Postings::count).sum(), all, usual_length);
         for list in lists {
-            list.each(|nr, often| {
-                let nr = usize::try_from(nr).unwrap_or(usize::MAX);
-                // What is newer than the documents in memory is found another time.
-                if let (Some(score), Some(entry)) = (scores.get_mut(nr), entries.get(nr)) {
-                    *score += bm25.score(often, entry.length());
-                }
-            });
+            match list {
+                Postings::Dense(list) => list.add(bm25, lengths, &mut scores),
+                Postings::Listed(list) => list.each(|nr, often| {
+                    let nr = usize::try_from(nr).unwrap_or(usize::MAX);
+                    // What is newer than the documents in memory is found another time.
+                    if let (Some(score), Some(length)) = (scores.get_mut(nr), lengths.get(nr)) {
+                        *score += bm25.score(often, *length);
+                    }
+                }),
+            }
         }
     }
     scores

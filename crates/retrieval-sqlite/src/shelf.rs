@@ -1,15 +1,23 @@
-//! The shared state of searches and the writing thread: the file's connections, and the documents in memory.
+//! The shared state of searches and the writing thread: the file's connections, and what is in memory of it.
 //! Must not know: words.
 
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use parking_lot::{Mutex, RwLock};
-use rusqlite::{Connection, Result};
+use plenary_retrieval::Fault;
+use rusqlite::{Connection, ErrorCode, Result};
 
-use crate::{documents::Documents, opening};
+use crate::{
+    dense::DenseLists,
+    documents::{Documents, Head, Project},
+    entries, opening,
+};
 
 /// Connections for searches that are kept open; past it one is opened and closed again.
 const READERS_KEPT: usize = 8;
@@ -18,36 +26,110 @@ const READERS_KEPT: usize = 8;
 pub(crate) struct Shelf {
     /// The one that writes. In memory searches use it too, for nobody else can see what it holds.
     pub(crate) writer: Mutex<Connection>,
-    pub(crate) documents: RwLock<Documents>,
+    pub(crate) documents: Mutex<Documents>,
+    pub(crate) lists: Mutex<DenseLists>,
     file: Option<PathBuf>,
-    readers: Mutex<Vec<Connection>>,
+    readers: Mutex<Readers>,
     is_closing: AtomicBool,
+    /// Something was read that can't be right.
+    is_damaged: AtomicBool,
+    /// It was begun anew, and nobody was told yet.
+    is_new: AtomicBool,
+}
+
+/// Open connections to one file; those to the file before it are closed.
+#[derive(Default)]
+struct Readers {
+    generation: u64,
+    kept: Vec<Connection>,
 }
 
 impl Shelf {
-    pub(crate) fn new(writer: Connection, documents: Documents, file: Option<PathBuf>) -> Self {
+    pub(crate) fn new(writer: Connection, head: Head, file: Option<PathBuf>) -> Self {
         Self {
             writer: Mutex::new(writer),
-            documents: RwLock::new(documents),
+            documents: Mutex::new(Documents::new(head)),
+            lists: Mutex::default(),
             file,
             readers: Mutex::default(),
             is_closing: AtomicBool::new(false),
+            is_damaged: AtomicBool::new(false),
+            is_new: AtomicBool::new(false),
         }
     }
 
     /// Runs a read on one state of the file.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let Some(file) = &self.file else { return work(&self.writer.lock()) };
-        let kept = self.readers.lock().pop();
-        let mut connection = kept.map_or_else(|| opening::reader(file), Ok)?;
-        let transaction = connection.transaction()?;
-        let done = work(&transaction)?;
-        transaction.finish()?;
-        let mut readers = self.readers.lock();
-        if readers.len() < READERS_KEPT {
-            readers.push(connection);
+        self.noting(|| {
+            let Some(file) = &self.file else { return work(&self.writer.lock()) };
+            let (generation, kept) = {
+                let mut readers = self.readers.lock();
+                (readers.generation, readers.kept.pop())
+            };
+            let mut connection = kept.map_or_else(|| opening::reader(file), Ok)?;
+            let transaction = connection.transaction()?;
+            let done = work(&transaction)?;
+            transaction.finish()?;
+            let mut readers = self.readers.lock();
+            if readers.generation == generation && readers.kept.len() < READERS_KEPT {
+                readers.kept.push(connection);
+            }
+            Ok(done)
+        })
+    }
+
+    /// Takes note where the file turns out to be damaged.
+    pub(crate) fn noting<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let done = work();
+        if let Err(error) = &done
+            && matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        {
+            self.is_damaged.store(true, Ordering::Relaxed);
         }
-        Ok(done)
+        done
+    }
+
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Begins anew in place of a damaged file. In memory nothing is damaged.
+    pub(crate) fn renew(&self) -> Result<(), Fault> {
+        let Some(file) = &self.file else { return Ok(()) };
+        tracing::warn!(file = %file.display(), "the search index is damaged and is rebuilt from the log");
+        let mut writer = self.writer.lock();
+        let writes = self.documents.lock().head.writes;
+        *writer = opening::anew(file)?;
+        {
+            let mut readers = self.readers.lock();
+            *readers = Readers { generation: readers.generation + 1, kept: Vec::new() };
+        }
+        self.documents.lock().clear(writes + 1);
+        self.lists.lock().clear();
+        self.is_damaged.store(false, Ordering::Relaxed);
+        self.is_new.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether it was begun anew since this was asked last.
+    pub(crate) fn was_renewed(&self) -> bool {
+        self.is_new.swap(false, Ordering::Relaxed)
+    }
+
+    /// A project of this name, as it is in memory or in the file, whose state `connection` sees; none of none.
+    pub(crate) fn project(
+        &self,
+        connection: &Connection,
+        name: &str,
+        writes: i64,
+    ) -> Result<Option<Arc<RwLock<Project>>>> {
+        let held = self.documents.lock().held(name);
+        if held.is_some() {
+            return Ok(held);
+        }
+        let Some((key, _)) = entries::named(connection, name)? else { return Ok(None) };
+        let project = entries::project(connection, key)?;
+        Ok(Some(self.documents.lock().keep(name, project, writes)))
     }
 
     pub(crate) fn close(&self) {

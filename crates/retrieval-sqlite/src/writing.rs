@@ -2,7 +2,7 @@
 //! Must not know: how an index is searched.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, btree_map::Entry as MapEntry},
     sync::Arc,
 };
 
@@ -12,7 +12,8 @@ use rusqlite::{OptionalExtension as _, Result, Transaction};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    documents::{Documents, Entry},
+    documents::{Entry, Head},
+    entries::{self, Block},
     lists::List,
     merging,
     shelf::Shelf,
@@ -34,6 +35,8 @@ pub(crate) enum Job {
     Clear {
         reply: oneshot::Sender<Result<(), Fault>>,
     },
+    /// A search has met damage.
+    Renew,
     Close {
         reply: oneshot::Sender<Result<(), Fault>>,
     },
@@ -44,18 +47,20 @@ pub(crate) struct Writer {
     shelf: Arc<Shelf>,
 }
 
-/// What a write changes of the documents in memory, once it is in the file.
-enum Effect {
-    Put { project: String, key: i64, nr: u32, entry: Entry },
-    Remove { project: String, nr: u32 },
+/// What a write changes of a document in memory, once it is in the file.
+struct Effect {
+    project: String,
+    nr: u32,
+    entry: Entry,
 }
 
 /// The documents of one write.
 struct Batch<'a> {
     transaction: &'a Transaction<'a>,
-    documents: &'a Documents,
+    head: Head,
     /// Of each project that gets documents its key and the number of its next one.
     next: HashMap<String, (i64, u32)>,
+    blocks: BTreeMap<i64, Block>,
     lists: HashMap<i64, HashMap<String, List>>,
     effects: Vec<Effect>,
 }
@@ -69,10 +74,17 @@ impl Writer {
     pub(crate) fn run(self, mut jobs: mpsc::Receiver<Job>) {
         step_back();
         while let Some(job) = jobs.blocking_recv() {
+            if self.shelf.is_damaged()
+                && let Err(error) = self.shelf.renew()
+            {
+                tracing::error!(%error, "the damaged search index cannot be begun anew");
+            }
             match job {
+                Job::Renew => {}
                 Job::Put { changes, from, to, reply } => {
-                    let _nobody_waits = reply.send(self.put(&changes, from, to).map_err(unavailable));
-                    if let Err(error) = merging::merge(&self.shelf) {
+                    let put = self.shelf.noting(|| self.put(&changes, from, to));
+                    let _nobody_waits = reply.send(put.map_err(unavailable));
+                    if let Err(error) = self.shelf.noting(|| merging::merge(&self.shelf)) {
                         tracing::warn!(%error, "parts of the search index could not be merged; it is tried again");
                     }
                 }
@@ -90,45 +102,44 @@ impl Writer {
     fn put(&self, changes: &[Change], from: Position, to: Position) -> Result<PutOutcome> {
         let mut writer = self.shelf.writer.lock();
         let transaction = writer.transaction()?;
-        // Only this thread writes to them, so that nothing is held up while they are read here.
-        let effects = {
-            let documents = self.shelf.documents.read();
-            if documents.cursor != from {
-                return Ok(PutOutcome::Moved(documents.cursor));
-            }
-            let mut batch = Batch {
-                transaction: &transaction,
-                documents: &documents,
-                next: HashMap::new(),
-                lists: HashMap::new(),
-                effects: Vec::new(),
-            };
-            for change in last_of_each(changes) {
-                batch.take(change)?;
-            }
-            batch.written()?
-        };
-        transaction.execute("UPDATE head SET cursor = ?", [stored(to)])?;
-        transaction.commit()?;
-        let mut documents = self.shelf.documents.write();
-        for effect in effects {
-            match effect {
-                Effect::Put { project, key, nr, entry } => documents.put(&project, key, nr, entry),
-                Effect::Remove { project, nr } => documents.remove(&project, nr),
-            }
+        // Only this thread changes it.
+        let head = self.shelf.documents.lock().head;
+        if head.cursor != from {
+            return Ok(PutOutcome::Moved(head.cursor));
         }
-        documents.cursor = to;
+        let mut batch = Batch {
+            transaction: &transaction,
+            head: Head { writes: head.writes + 1, cursor: to, ..head },
+            next: HashMap::new(),
+            blocks: BTreeMap::new(),
+            lists: HashMap::new(),
+            effects: Vec::new(),
+        };
+        for change in last_of_each(changes) {
+            batch.take(change)?;
+        }
+        let (head, effects) = batch.written()?;
+        transaction.commit()?;
+        let mut documents = self.shelf.documents.lock();
+        for Effect { project, nr, entry } in effects {
+            documents.change(&project, |project| project.set(nr, entry));
+        }
+        documents.head = head;
         Ok(PutOutcome::Done)
     }
 
     fn clear(&self) -> Result<()> {
         let mut writer = self.shelf.writer.lock();
+        let writes = self.shelf.documents.lock().head.writes + 1;
         let transaction = writer.transaction()?;
         transaction.execute_batch(
-            "DELETE FROM list; DELETE FROM run; DELETE FROM document; DELETE FROM project; UPDATE head SET cursor = 0;",
+            "DELETE FROM list; DELETE FROM held; DELETE FROM run; DELETE FROM entries; DELETE FROM document;
+             DELETE FROM project;",
         )?;
+        entries::set_head(&transaction, Head { writes, ..Head::default() })?;
         transaction.commit()?;
-        *self.shelf.documents.write() = Documents::default();
+        self.shelf.documents.lock().clear(writes);
+        self.shelf.lists.lock().clear();
         Ok(())
     }
 }
@@ -144,18 +155,19 @@ fn last_of_each(changes: &[Change]) -> impl Iterator<Item = &Change> {
         .map(|(_, change)| change)
 }
 
-fn stored(position: Position) -> i64 {
-    i64::try_from(position.0).unwrap_or(i64::MAX)
-}
-
 impl Batch<'_> {
     fn take(&mut self, change: &Change) -> Result<()> {
         let mut old = self.transaction.prepare_cached(
-            "DELETE FROM document WHERE id = ? RETURNING (SELECT name FROM project WHERE key = project), nr",
+            "DELETE FROM document WHERE id = ?
+             RETURNING project, (SELECT name FROM project WHERE key = project), nr",
         )?;
-        let old: Option<(String, u32)> =
-            old.query_row([change.id()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        self.effects.extend(old.map(|(project, nr)| Effect::Remove { project, nr }));
+        let old: Option<(i64, String, u32)> =
+            old.query_row([change.id()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        if let Some((key, project, nr)) = old {
+            let gone = self.set(key, nr, Entry::default())?;
+            self.head.take(gone);
+            self.effects.push(Effect { project, nr, entry: Entry::default() });
+        }
         match change {
             Change::Put(document) => self.put(document),
             Change::Delete(_) => Ok(()),
@@ -167,21 +179,32 @@ impl Batch<'_> {
         let lexemes = Lexemes::of(document);
         let length = u32::try_from(lexemes.length()).unwrap_or(u32::MAX);
         let entry = Entry::new(document.created_at_ms, length, document.is_draft);
-        self.transaction.prepare_cached("INSERT INTO document VALUES(?, ?, ?, ?, ?, ?)")?.execute((
+        self.transaction.prepare_cached("INSERT INTO document VALUES(?, ?, ?)")?.execute((
             key,
             nr,
             &document.id,
-            entry.created_at_ms,
-            entry.length(),
-            entry.is_draft(),
         ))?;
+        self.set(key, nr, entry)?;
+        self.head.add(entry);
         let lists = self.lists.entry(key).or_default();
         for word in lexemes.words {
             let often = word.weighted();
             lists.entry(word.text).or_default().push(nr, often);
         }
-        self.effects.push(Effect::Put { project: document.project.clone(), key, nr, entry });
+        self.effects.push(Effect { project: document.project.clone(), nr, entry });
         Ok(())
+    }
+
+    /// Sets the entry of a document; the one before it.
+    fn set(&mut self, key: i64, nr: u32, entry: Entry) -> Result<Entry> {
+        let (at, within) = entries::place(key, nr);
+        let block = match self.blocks.entry(at) {
+            MapEntry::Occupied(known) => known.into_mut(),
+            MapEntry::Vacant(place) => place.insert(Block::read(self.transaction, at)?),
+        };
+        let before = block.get(within);
+        block.set(within, entry);
+        Ok(before)
     }
 
     /// The key of a project, and the number of its next document.
@@ -190,8 +213,8 @@ impl Batch<'_> {
             *next += 1;
             return Ok((*key, *next - 1));
         }
-        let (key, nr) = match self.documents.projects.get(project) {
-            Some(known) => (known.key, known.next()),
+        let (key, nr) = match entries::named(self.transaction, project)? {
+            Some(known) => known,
             None => {
                 let mut new =
                     self.transaction.prepare_cached("INSERT INTO project(name, next) VALUES(?, 0)")?;
@@ -202,17 +225,22 @@ impl Batch<'_> {
         Ok((key, nr))
     }
 
-    /// A run of all words, in the order in which the file keeps them.
-    fn written(self) -> Result<Vec<Effect>> {
+    /// Writes the rest: blocks and counts, and a run of all words in the order in which the file keeps them.
+    fn written(self) -> Result<(Head, Vec<Effect>)> {
+        for (at, block) in &self.blocks {
+            block.write(self.transaction, *at)?;
+        }
         for (key, next) in self.next.values() {
             self.transaction
                 .prepare_cached("UPDATE project SET next = ? WHERE key = ?")?
                 .execute((next, key))?;
         }
+        entries::set_head(self.transaction, self.head)?;
         if !self.lists.is_empty() {
             let run = merging::begin(self.transaction, 0)?;
             for (project, lists) in self.lists.into_iter().collect::<BTreeMap<_, _>>() {
                 let lists: BTreeMap<_, _> = lists.into_iter().collect();
+                merging::hold(self.transaction, project, run)?;
                 merging::write(
                     self.transaction,
                     run,
@@ -220,7 +248,7 @@ impl Batch<'_> {
                 )?;
             }
         }
-        Ok(self.effects)
+        Ok((self.head, self.effects))
     }
 }
 

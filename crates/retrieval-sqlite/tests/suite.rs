@@ -106,6 +106,56 @@ fn an_index_that_cannot_be_used_is_thrown_away() {
 }
 
 #[test]
+fn damage_that_a_search_meets_makes_the_index_begin_anew() {
+    plenary_retrieval::conformance::run(async {
+        let place = Directory::fresh().await;
+        let file = written(&place).await.join(FILE);
+        let index = place.open().await;
+        let open = fs::OpenOptions::new().write(true).open(&file).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&open, &[0xff; 90], 8_192).unwrap();
+        let query = Query::read("login").unwrap();
+        assert!(index.search(&query, &Scope::project("p"), 9).await.is_err());
+        // Who follows the log is told once that it is to look again.
+        while index.leads().await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+        assert!(index.leads().await.unwrap());
+        assert_eq!(index.extent().await.unwrap(), Extent::default());
+        let put = |from| index.put(vec![body("b", "login")], Position(from), Position(8));
+        assert_eq!(put(7).await.unwrap(), PutOutcome::Moved(Position(0)));
+        assert_eq!(put(0).await.unwrap(), PutOutcome::Done);
+        assert_eq!(found(&*index, "login").await, ["b"]);
+        index.close().await.unwrap();
+        assert_eq!(extent(&place).await, Extent { cursor: Position(8), documents: 1 });
+    });
+}
+
+/// A word in so many documents that its list is kept in memory, and one that few of them have.
+#[test]
+fn a_word_that_very_many_documents_have_is_found_in_them_all_the_same() {
+    plenary_retrieval::conformance::run(async {
+        let place = Directory::fresh().await;
+        let index = place.open().await;
+        let text = |nr: u32| if nr % 5_000 == 7 { "login fails rarely" } else { "login works" };
+        let all: Vec<_> = (0..17_000).map(|nr| body(&format!("{nr:05}"), text(nr))).collect();
+        assert_eq!(index.put(all, Position(0), Position(1)).await.unwrap(), PutOutcome::Done);
+        let (both, scope) = (Query::read("login rarely").unwrap(), Scope::project("p"));
+        for _again in 0..2 {
+            let hits = index.search(&both, &scope, 5).await.unwrap();
+            let ids: Vec<_> = hits.iter().map(|hit| hit.id.as_str()).collect();
+            assert_eq!(ids[..4], ["00007", "05007", "10007", "15007"]);
+            assert!(hits[3].score > hits[4].score && hits[4].score > 0.0);
+            assert_eq!(index.common(&both, &scope).await.unwrap(), ["login"]);
+        }
+        let gone = vec![Change::Delete("00007".to_owned())];
+        assert_eq!(index.put(gone, Position(1), Position(2)).await.unwrap(), PutOutcome::Done);
+        assert_eq!(found(&*index, "rarely").await, ["05007", "10007", "15007"]);
+        assert_eq!(index.search(&both, &scope, 1).await.unwrap()[0].id, "05007");
+        index.close().await.unwrap();
+    });
+}
+
+#[test]
 fn the_files_of_the_first_form_are_removed() {
     plenary_retrieval::conformance::run(async {
         let place = Directory::fresh().await;

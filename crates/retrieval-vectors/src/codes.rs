@@ -28,14 +28,6 @@ impl Code {
     }
 }
 
-/// The nearest code of an owner; none yet where the score is 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Best {
-    pub(crate) score: f32,
-    /// Which of all codes.
-    pub(crate) at: usize,
-}
-
 /// What codes are compared with; finer than they are.
 #[derive(Debug)]
 pub(crate) struct Probe {
@@ -51,28 +43,22 @@ impl Probe {
         Self { parts, scale }
     }
 
-    /// Raises the score of each owner to that of its nearest code. `codes` stand one behind the other, one for each
-    /// scale and owner; `best` begins with the owner `first`.
-    pub(crate) fn raise(
-        &self,
-        codes: &[i8],
-        scales: &[f32],
-        (owners, first): (&[u32], u32),
-        best: &mut [Best],
-    ) {
+    /// Of a code, which is compared with others.
+    pub(crate) fn of_code(parts: &[i8], scale: f32) -> Self {
+        Self { parts: parts.iter().copied().map(i16::from).collect(), scale }
+    }
+
+    /// Adds the product with each code to `scores`. `codes` stand one behind the other, one for each scale.
+    pub(crate) fn score(&self, codes: &[i8], scales: &[f32], scores: &mut Vec<f32>) {
+        scores.reserve(scales.len());
         Arch::new().dispatch(
             #[inline(always)]
             || {
-                let codes = codes.chunks_exact(self.parts.len());
-                for (at, ((code, scale), owner)) in codes.zip(scales).zip(owners).enumerate() {
+                for (code, scale) in codes.chunks_exact(self.parts.len().max(1)).zip(scales) {
                     let sum: i32 =
                         self.parts.iter().zip(code).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
                     #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
-                    let score = sum as f32 * (scale * self.scale);
-                    let place = usize::try_from(owner - first).ok().and_then(|owner| best.get_mut(owner));
-                    if let Some(best) = place.filter(|best| best.score < score) {
-                        *best = Best { score, at };
-                    }
+                    scores.push(sum as f32 * (scale * self.scale));
                 }
             },
         );
@@ -91,9 +77,9 @@ mod tests {
     use super::*;
 
     fn score(query: &[f32], vector: &[f32]) -> f32 {
-        let (code, mut best) = (Code::of(vector), [Best { score: f32::MIN, at: 0 }]);
-        Probe::of(query).raise(&code.parts, &[code.scale], (&[0], 0), &mut best);
-        best[0].score
+        let (code, mut scores) = (Code::of(vector), Vec::new());
+        Probe::of(query).score(&code.parts, &[code.scale], &mut scores);
+        scores[0]
     }
 
     fn unit(seed: &[f32]) -> Vec<f32> {

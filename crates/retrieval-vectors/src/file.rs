@@ -17,13 +17,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     kept::{JournalEntry, number, read_number, take, text},
-    shelf::{News, Shelf},
+    shelf::{Changes, News, Shelf},
 };
 
 /// The first bytes of the file; the number is the version of all that follows.
 const MAGIC: &[u8] = b"plenary vectors 1\n";
 /// So many bytes of batches are read at once.
-const PAGE_OCTETS: u64 = 4 << 20;
+const PAGE_OCTETS: u64 = 2 << 20;
 /// A batch that says to be longer is damage.
 const BATCH_OCTETS_MAX: usize = 1 << 30;
 /// What is gone may take as much as what counts, and this.
@@ -190,16 +190,21 @@ impl Open {
         Ok(self.end)
     }
 
-    fn rewrite(&mut self, all: &[JournalEntry], cursor: Position) -> io::Result<Mark> {
+    fn rewrite(&mut self, mut all: Changes, cursor: Position) -> io::Result<Mark> {
         let path = self.path.with_extension("new");
         let mut file = private().truncate(true).open(&path)?;
         file.write_all(&self.head)?;
         let mut place = self.head.len() as u64;
         // Only the last batch says how far the whole of it is.
-        let batches = all.chunks(REWRITE_CHANGES).map(|changes| framed(changes, Position::ZERO));
-        for framed in batches.chain([framed(&[], cursor)]) {
+        loop {
+            let changes: Vec<_> = all.by_ref().take(REWRITE_CHANGES).collect();
+            let is_last = changes.is_empty();
+            let framed = framed(&changes, if is_last { cursor } else { Position::ZERO });
             file.write_all(&framed)?;
             place += framed.len() as u64;
+            if is_last {
+                break;
+            }
         }
         file.sync_all()?;
         std::fs::rename(&path, &self.path)?;
@@ -232,8 +237,8 @@ impl Shelf for FileShelf {
         open.end.place > 2 * octets as u64 + SLACK_OCTETS
     }
 
-    fn rewrite(&self, all: Vec<JournalEntry>, cursor: Position) -> Answer<'_, Mark> {
-        self.with(move |open| open.rewrite(&all, cursor))
+    fn rewrite(&self, all: Changes, cursor: Position) -> Answer<'_, Mark> {
+        self.with(move |open| open.rewrite(all, cursor))
     }
 }
 

@@ -1,21 +1,25 @@
-//! An index of documents by meaning: one vector for each part of a document. All vectors are in memory, every search
-//! compares all of them, and they are stored for restarts. It knows documents and models.
+//! An index of documents by meaning: one vector for each part of a document. All vectors are in memory; a search compares
+//! all of a small project and the nearest cells of a large one; and they are stored for restarts. It knows documents and
+//! models.
 //! Must not know: any protocol, any engine or database.
 
+mod cells;
 mod codes;
 mod file;
-mod flat;
 mod health;
 mod kept;
 mod memory;
+mod projects;
 mod shared;
 mod shelf;
+mod tree;
 mod vectors;
 
+pub use cells::EXACT_VECTORS_MAX;
 pub use codes::Code;
 pub use file::FileShelf;
 pub use kept::{Entry, JournalEntry};
 pub use memory::MemoryShelf;
 pub use shared::SharedShelf;
-pub use shelf::{News, Shelf};
+pub use shelf::{Changes, News, Shelf};
 pub use vectors::{QUERY_TIME_MAX, VECTORS_OCTETS_MAX, Vectors};

@@ -7,7 +7,7 @@ use plenary_retrieval::{Answer, Mark};
 
 use crate::{
     kept::JournalEntry,
-    shelf::{News, Shelf},
+    shelf::{Changes, News, Shelf},
 };
 
 /// Where it stands; the codes are in the index alone.
@@ -59,7 +59,7 @@ impl Shelf for MemoryShelf {
         false
     }
 
-    fn rewrite(&self, _all: Vec<JournalEntry>, _cursor: Position) -> Answer<'_, Mark> {
+    fn rewrite(&self, _all: Changes, _cursor: Position) -> Answer<'_, Mark> {
         self.with(|(mark, _)| *mark)
     }
 }

@@ -8,7 +8,7 @@ use plenary_retrieval::{Additions, Answer, Archive, ArchivedDocument, Mark};
 
 use crate::{
     kept::JournalEntry,
-    shelf::{News, Shelf},
+    shelf::{Changes, News, Shelf},
 };
 
 /// A shelf in an archive.
@@ -63,7 +63,7 @@ impl Shelf for SharedShelf {
         false
     }
 
-    fn rewrite(&self, _all: Vec<JournalEntry>, _cursor: Position) -> Answer<'_, Mark> {
+    fn rewrite(&self, _all: Changes, _cursor: Position) -> Answer<'_, Mark> {
         Box::pin(async { Ok(self.0.additions(Mark::default()).await?.mark) })
     }
 }

@@ -21,6 +21,9 @@ pub struct News {
     pub more: bool,
 }
 
+/// Changes that are made while they are written, so that they are not in memory a second time.
+pub type Changes = Box<dyn Iterator<Item = JournalEntry> + Send>;
+
 /// A keeper of codes, made by one model. Several processes may share one.
 pub trait Shelf: Send + Sync + 'static {
     /// Whether this process is the one that writes.
@@ -35,5 +38,5 @@ pub trait Shelf: Send + Sync + 'static {
     /// bytes.
     fn is_crowded(&self, octets: usize) -> bool;
     /// Writes it anew, with these changes only.
-    fn rewrite(&self, all: Vec<JournalEntry>, cursor: Position) -> Answer<'_, Mark>;
+    fn rewrite(&self, all: Changes, cursor: Position) -> Answer<'_, Mark>;
 }

@@ -1,5 +1,5 @@
-//! The index: changed documents get vectors, which go to the storage and into memory, and a query is compared with
-//! all of them.
+//! The index: changed documents get vectors, which go to the storage and into memory, where a query is compared with
+//! them.
 //! Must not know: where the storage is, how a model works.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -16,16 +16,18 @@ use tokio::time::timeout;
 
 use crate::{
     codes::{Code, DIMENSION_MAX, Probe},
-    flat::Flat,
     health::Health,
     kept::{Entry, JournalEntry},
+    projects::Projects,
     shelf::{News, Shelf},
 };
 
 /// How long a query waits for its vector.
 pub const QUERY_TIME_MAX: Duration = Duration::from_secs(1);
-/// What the vectors of a process may take; documents past it are found by their words alone.
+/// What the vectors of a process may take where nothing else is set; documents past it are found by their words alone.
 pub const VECTORS_OCTETS_MAX: usize = 4 << 30;
+/// Changes that are taken into memory at once; searches go on between.
+const APPLIED_AT_ONCE: usize = 32;
 /// Parts that are given to the model at once.
 const BATCH: usize = 16;
 /// What the vector of a passage takes from each of the two beside it: a short turn of a conversation is also found by what it
@@ -46,10 +48,12 @@ pub struct Vectors {
 
 #[derive(Debug, Default)]
 struct ProjectVectors {
-    flat: Flat,
+    projects: Projects,
     mark: Mark,
     cursor: Position,
     dimension: Option<usize>,
+    /// Whether the shelf has vectors that had no room in memory.
+    is_partial: bool,
 }
 
 impl ProjectVectors {
@@ -58,20 +62,21 @@ impl ProjectVectors {
             if let JournalEntry::Put(Entry { codes, .. }) = &change {
                 self.dimension = codes.first().map(|code| code.parts.len()).or(self.dimension);
             }
-            self.flat.apply(change);
+            self.projects.apply(change);
         }
     }
 }
 
 impl Vectors {
-    /// An index of what the shelf keeps; nothing is read yet.
+    /// An index of what the shelf keeps, within [`VECTORS_OCTETS_MAX`]; nothing is read yet.
     #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>) -> Self {
         Self::bounded(embedder, shelf, VECTORS_OCTETS_MAX)
     }
 
     /// The same within other bounds.
-    fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, octets_max: usize) -> Self {
+    #[must_use]
+    pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, octets_max: usize) -> Self {
         Self {
             embedder,
             shelf,
@@ -116,17 +121,37 @@ impl Vectors {
         loop {
             let mark = self.read(|held| held.mark);
             let News { changes, mark, cursor, anew, more } = self.shelf.news(mark).await?;
-            self.write(|held| {
-                if anew {
-                    *held = ProjectVectors::default();
-                }
-                held.apply(changes);
-                (held.mark, held.cursor) = (mark, cursor);
-            });
+            if anew {
+                self.write(|held| *held = ProjectVectors::default());
+            }
+            self.take_in(changes).await?;
+            self.write(|held| (held.mark, held.cursor) = (mark, cursor));
             if !more {
                 return Ok(());
             }
         }
+    }
+
+    /// Takes changes into memory. What the shelf has past the limit is left there.
+    async fn take_in(&self, changes: Vec<JournalEntry>) -> Result<(), Fault> {
+        let (held, octets_max) = (self.held.clone(), self.octets_max);
+        let work = tokio::task::spawn_blocking(move || {
+            let mut changes = changes.into_iter().peekable();
+            while changes.peek().is_some() {
+                let mut held = held.write();
+                let is_full = held.projects.octets() >= octets_max;
+                let some = changes.by_ref().take(APPLIED_AT_ONCE).map(|change| match change {
+                    JournalEntry::Put(entry) if is_full && !entry.codes.is_empty() => {
+                        JournalEntry::Put(Entry { codes: Vec::new(), digest: NO_DIGEST, ..entry })
+                    }
+                    change @ (JournalEntry::Put(_) | JournalEntry::Delete(_)) => change,
+                });
+                let some: Vec<_> = some.collect();
+                held.is_partial |= some.iter().any(is_left_out);
+                held.apply(some);
+            }
+        });
+        work.await.map_err(|_| Fault::Unavailable("taking in vectors broke off".into()))
     }
 
     /// The changes with their vectors. A document whose parts are as they were keeps those it has.
@@ -147,8 +172,8 @@ impl Vectors {
             let (parts, passages) = if self.has_room() { texts_of(&document) } else { Default::default() };
             let digest = digest(&parts);
             let known = self.read(|held| {
-                let same = held.flat.digest(&id) == Some(digest);
-                same.then(|| held.flat.entry(&id)).flatten()
+                let same = held.projects.digest(&id) == Some(digest);
+                same.then(|| held.projects.entry(&id)).flatten()
             });
             let known = known.map(|entry| entry.codes);
             if known.is_none() {
@@ -175,10 +200,11 @@ impl Vectors {
     }
 
     fn has_room(&self) -> bool {
-        let has_room = self.read(|held| held.flat.octets()) < self.octets_max;
+        let has_room = self.read(|held| held.projects.octets()) < self.octets_max;
         let mut full = self.full.lock();
         if !has_room && !*full {
             tracing::warn!(
+                octets_max = self.octets_max,
                 "the vectors have reached their memory limit; further documents are found only by words"
             );
         }
@@ -212,23 +238,23 @@ impl Vectors {
             self.catch_up().await?;
             return Ok(PutOutcome::Moved(self.read(|held| held.cursor)));
         };
-        self.write(|held| {
-            held.apply(kept);
-            (held.mark, held.cursor) = (mark, to);
-        });
+        self.take_in(kept).await?;
+        self.write(|held| (held.mark, held.cursor) = (mark, to));
         self.tidy(to).await?;
         Ok(PutOutcome::Done)
     }
 
     /// Writes the shelf anew where most of it is gone.
     async fn tidy(&self, cursor: Position) -> Result<(), Fault> {
-        if !self.shelf.is_crowded(self.read(|held| held.flat.octets())) {
+        let (octets, is_partial) = self.read(|held| (held.projects.octets(), held.is_partial));
+        if is_partial || !self.shelf.is_crowded(octets) {
             return Ok(());
         }
-        let all = self.read(|held| {
-            held.flat.ids().filter_map(|id| held.flat.entry(id)).map(JournalEntry::Put).collect()
-        });
-        let mark = self.shelf.rewrite(all, cursor).await?;
+        let ids: Vec<String> = self.read(|held| held.projects.ids().map(str::to_owned).collect());
+        let held = self.held.clone();
+        let all =
+            ids.into_iter().filter_map(move |id| held.read().projects.entry(&id)).map(JournalEntry::Put);
+        let mark = self.shelf.rewrite(Box::new(all), cursor).await?;
         self.write(|held| held.mark = mark);
         Ok(())
     }
@@ -271,11 +297,18 @@ impl Vectors {
             let held = held.read();
             let wanted = vectors.first().filter(|vector| held.dimension == Some(vector.len()));
             wanted.map_or_else(Vec::new, |vector| {
-                held.flat.search(&Probe::of(vector), &scope, limit.min(HITS_MAX))
+                held.projects.search(&Probe::of(vector), &scope, limit.min(HITS_MAX))
             })
         });
         work.await.map_err(|_| Fault::Unavailable("the search broke off".into()))
     }
+}
+
+/// Of a document whose vectors are not in memory, so that it is not taken for one that has none.
+const NO_DIGEST: u64 = 0;
+
+fn is_left_out(change: &JournalEntry) -> bool {
+    matches!(change, JournalEntry::Put(Entry { digest: NO_DIGEST, .. }))
 }
 
 /// The parts of a document, and how many of the last ones are passages of its body.
@@ -335,7 +368,7 @@ impl Index for Vectors {
         Box::pin(async {
             let _turn = self.order.lock().await;
             self.catch_up().await?;
-            Ok(self.read(|held| Extent { cursor: held.cursor, documents: held.flat.documents() as u64 }))
+            Ok(self.read(|held| Extent { cursor: held.cursor, documents: held.projects.documents() as u64 }))
         })
     }
 

@@ -58,6 +58,9 @@ pub fn session_of(stream: &StreamName) -> Option<SessionId> {
     (stream.category() == SessionRoom::CATEGORY).then(|| stream.id().parse().ok()).flatten()
 }
 
+/// Rows of an index that are read to see how close together the sessions stand that are looked for.
+const ROWS_AT_FIRST: usize = 16;
+
 impl Sessions {
     /// The sessions of an agent that have events past a position, but for those that strangers offer. `None` when it has
     /// too many to look at each: then they are looked for part by part.
@@ -90,18 +93,19 @@ impl Sessions {
         Ok(found)
     }
 
-    /// Which of these sessions, in order, an index has as an agent's. A read of the index answers for as many as it passes.
+    /// Which of these sessions, in order, an index has as an agent's. A read of the index answers for as many as it passes; it
+    /// is short while it passes few, so that the agent's other sessions, however many, are not read.
     pub(crate) async fn own_of(
         &self,
         index: &str,
         me: &AgentHandle,
         ids: &[&str],
     ) -> Result<BTreeSet<String>, Fault> {
-        let (mut own, mut rest) = (BTreeSet::new(), ids);
+        let (mut own, mut rest, mut reading) = (BTreeSet::new(), ids, ROWS_AT_FIRST);
         while let Some(first) = rest.first() {
             // Just before the first: reads go on behind a key.
             let before = &first[..first.len().saturating_sub(1)];
-            let max = READ_ROWS_MAX.min(rest.len() + 1);
+            let max = reading.min(rest.len() + 1).clamp(2, READ_ROWS_MAX);
             let rows = self.ids(index, me, Some(before), Order::Ascending, max).await?;
             let passed = match rows.last() {
                 Some(last) if rows.len() == max => rest.partition_point(|id| *id <= last.as_str()).max(1),
@@ -109,6 +113,7 @@ impl Sessions {
             };
             own.extend(rows.into_iter().filter(|id| rest[..passed].binary_search(&id.as_str()).is_ok()));
             rest = &rest[passed..];
+            reading = if passed * 4 > max { max * 4 } else { (max / 4).max(2) };
         }
         Ok(own)
     }

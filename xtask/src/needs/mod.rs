@@ -35,26 +35,31 @@ pub(crate) struct Server {
     pub(crate) ensure: fn() -> Result<()>,
     /// Starts a private instance of it.
     pub(crate) start: fn() -> Result<Running>,
-    /// Whether the bench measures with it too.
-    pub(crate) measured: bool,
+    /// The figure that the bench measures with it, and how the bench is told of it.
+    pub(crate) measured: Option<(&'static str, &'static str)>,
 }
 
 /// Every server.
 pub(crate) const SERVERS: &[Server] = &[
-    Server { name: "PostgreSQL", ensure: postgres::ensure, start: postgres::start, measured: true },
-    Server { name: "Phoenix", ensure: phoenix::ensure, start: phoenix::start, measured: false },
-    Server { name: "embedding model", ensure: model::ensure, start: model::start, measured: false },
-    Server { name: "moto", ensure: moto::ensure, start: moto::start, measured: false },
-    Server { name: "NATS", ensure: nats::ensure, start: nats::start, measured: false },
-    Server { name: "MCP in Python", ensure: mcp_python::ensure, start: mcp_python::start, measured: false },
-    Server { name: "MCP in Node", ensure: mcp_node::ensure, start: mcp_node::start, measured: false },
-    Server { name: "OpenID provider", ensure: openid::ensure, start: openid::start, measured: false },
     Server {
-        name: "schemathesis",
-        ensure: schemathesis::ensure,
-        start: schemathesis::start,
-        measured: false,
+        name: "PostgreSQL",
+        ensure: postgres::ensure,
+        start: postgres::start,
+        measured: Some(("P11", "--postgresql")),
     },
+    Server { name: "Phoenix", ensure: phoenix::ensure, start: phoenix::start, measured: None },
+    Server {
+        name: "embedding model",
+        ensure: model::ensure,
+        start: model::start,
+        measured: Some(("P20", "--model")),
+    },
+    Server { name: "moto", ensure: moto::ensure, start: moto::start, measured: None },
+    Server { name: "NATS", ensure: nats::ensure, start: nats::start, measured: None },
+    Server { name: "MCP in Python", ensure: mcp_python::ensure, start: mcp_python::start, measured: None },
+    Server { name: "MCP in Node", ensure: mcp_node::ensure, start: mcp_node::start, measured: None },
+    Server { name: "OpenID provider", ensure: openid::ensure, start: openid::start, measured: None },
+    Server { name: "schemathesis", ensure: schemathesis::ensure, start: schemathesis::start, measured: None },
 ];
 
 /// The variables under which tests find their servers.

@@ -90,6 +90,8 @@ pub(crate) struct Settings {
     pub(crate) context: plenary_context::Config,
     /// The model that packages are found by in their meaning; absent for words alone.
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
+    /// What its vectors may take in memory, in bytes.
+    pub(crate) vectors_octets_max: usize,
     /// The agents that it runs.
     pub(crate) agents: Agents,
     /// Who of them attaches itself.
@@ -158,11 +160,13 @@ struct MetricsTable {
 #[serde(deny_unknown_fields, default)]
 struct SearchTable {
     everything: bool,
+    /// Memory for the vectors of a model.
+    vectors_bytes_max: usize,
 }
 
 impl Default for SearchTable {
     fn default() -> Self {
-        Self { everything: true }
+        Self { everything: true, vectors_bytes_max: plenary_retrieval_vectors::VECTORS_OCTETS_MAX }
     }
 }
 
@@ -299,6 +303,7 @@ impl Settings {
             a2a: plenary_a2a::Settings::default(),
             context: plenary_context::Config::default(),
             embeddings: None,
+            vectors_octets_max: plenary_retrieval_vectors::VECTORS_OCTETS_MAX,
             agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
             attaching: around.attaching,
             toolbox,
@@ -337,11 +342,10 @@ impl Settings {
         let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref())?;
         let has_others = database.is_some() || cluster.is_some();
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;
-        let (around, toolbox) = around(&file.runs);
-        let quotas = file.quota.context();
+        let ((around, toolbox), quotas) = (around(&file.runs), file.quota.context());
         let public_url = args.public_url.clone().or(file.public_url);
-        let (tables, authorization) = (file.issuers, file.oauth.issuer);
-        let issuers = ConfiguredIssuers::read(tables, authorization, public_url.as_deref(), &source)?;
+        let url = public_url.as_deref();
+        let issuers = ConfiguredIssuers::read(file.issuers, file.oauth.issuer, url, &source)?;
         let settings = Self {
             blobs,
             listen,
@@ -370,6 +374,7 @@ impl Settings {
             a2a: plenary_a2a::Settings { agent: file.a2a.agent },
             context: file.context.config(file.blob_octets_max, quotas),
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
+            vectors_octets_max: file.search.vectors_bytes_max,
             agents: agents(&file.runs, &file.agents, &around)?,
             attaching: around.attaching,
             toolbox,

@@ -72,7 +72,7 @@ async fn a_file_that_was_written_anew_says_the_same() {
         shelf.put(vec![put("a")], Position(nth), Position(nth + 1)).await.unwrap().unwrap();
     }
     let kept: Vec<_> = (0..REWRITE_CHANGES + 1).map(|nth| put(&nth.to_string())).collect();
-    let mark = shelf.rewrite(kept.clone(), Position(9)).await.unwrap();
+    let mark = shelf.rewrite(Box::new(kept.clone().into_iter()), Position(9)).await.unwrap();
     assert_eq!(all(&shelf).await, (kept.clone(), Position(9)));
     assert!(shelf.news(mark).await.unwrap().changes.is_empty());
     shelf.put(vec![put("b")], Position(9), Position(10)).await.unwrap().unwrap();

@@ -189,6 +189,28 @@ async fn past_its_memory_documents_have_no_vectors_and_the_index_goes_on() {
     assert_eq!(index.extent().await, Ok(Extent { cursor: Position(2), documents: 2 }));
 }
 
+#[tokio::test]
+async fn what_has_no_room_stays_in_the_file_and_comes_back_with_more_of_it() {
+    let place = OnFile::fresh().await;
+    let index = place.vectors(Words::new());
+    let count = 2 * APPLIED_AT_ONCE as u64;
+    let documents = (0..count).map(|nth| document(&nth.to_string(), "red", "apples")).collect();
+    index.put(documents, Position(0), Position(1)).await.unwrap();
+    drop(index);
+    let shelf = FileShelf::open(&place.0.path().join("vectors"), "words").unwrap();
+    let index = Vectors::bounded(Words::new(), Box::new(shelf), 1);
+    assert_eq!(index.extent().await.unwrap().documents, count);
+    let all = |index: Vectors| async move {
+        let hits = index.search(&Query::read("apples").unwrap(), &Scope::project("p"), HITS_MAX).await;
+        hits.unwrap().len()
+    };
+    index.put(vec![document("new", "red", "apples")], Position(1), Position(2)).await.unwrap();
+    assert_eq!(all(index).await, APPLIED_AT_ONCE, "the rest is in the file alone");
+    let index = place.vectors(Words::new());
+    assert_eq!(index.extent().await.unwrap().documents, count + 1);
+    assert_eq!(all(index).await, 2 * APPLIED_AT_ONCE);
+}
+
 #[test]
 fn texts_are_compared_without_being_kept() {
     conformance::run(async {

@@ -1,0 +1,165 @@
+//! Lists of common words as they are in memory: one byte for each document of a stretch, which says how often the word
+//! stands there. They are compared much faster than they are read, so those used last are kept.
+//! Must not know: the file.
+
+use std::{collections::HashMap, sync::Arc};
+
+use pulp::Arch;
+
+use crate::lists::{Bm25, List};
+
+/// What lists in memory may take together, in bytes.
+pub(crate) const LISTS_OCTETS_MAX: usize = 64 << 20;
+/// Fewer documents are as fast without.
+const COUNT_MIN: u32 = 16_384;
+/// A list has at least one of so many documents of its stretch.
+const SPARSENESS_MAX: u32 = 16;
+
+/// How often a word stands in each document of a stretch. More than 255 count as that: a score hardly rises there.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Dense {
+    /// How many documents have the word.
+    pub(crate) count: u32,
+    first: usize,
+    often: Vec<u8>,
+}
+
+impl Dense {
+    /// Of a list that is long enough.
+    pub(crate) fn of(list: &List) -> Option<Self> {
+        if list.count < COUNT_MIN {
+            return None;
+        }
+        let (mut first, mut last) = (None, 0);
+        list.each(|nr, _| {
+            first.get_or_insert(nr);
+            last = nr;
+        });
+        let first = first?;
+        let span = last.checked_sub(first)?;
+        if span / SPARSENESS_MAX > list.count {
+            return None;
+        }
+        let mut often = vec![0; usize::try_from(span).ok()? + 1];
+        list.each(|nr, count| {
+            let place = nr.checked_sub(first).and_then(|nr| usize::try_from(nr).ok());
+            if let Some(often) = place.and_then(|place| often.get_mut(place)) {
+                *often = u8::try_from(count).unwrap_or(u8::MAX);
+            }
+        });
+        Some(Self { count: list.count, first: usize::try_from(first).ok()?, often })
+    }
+
+    /// Adds what the word counts to the score of each document.
+    pub(crate) fn add(&self, bm25: Bm25, lengths: &[u32], scores: &mut [f32]) {
+        let (Some(scores), Some(lengths)) = (scores.get_mut(self.first..), lengths.get(self.first..)) else {
+            return;
+        };
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for ((score, length), often) in scores.iter_mut().zip(lengths).zip(&self.often) {
+                    *score += bm25.score(u32::from(*often), *length);
+                }
+            },
+        );
+    }
+}
+
+/// Run, project and word of a list; the bytes of a run never change.
+type Key = (i64, i64, String);
+
+/// Lists that were used lately.
+#[derive(Debug, Default)]
+pub(crate) struct DenseLists {
+    kept: HashMap<Key, (Arc<Dense>, u64)>,
+    octets: usize,
+    clock: u64,
+}
+
+impl DenseLists {
+    pub(crate) fn get(&mut self, key: &Key) -> Option<Arc<Dense>> {
+        self.clock += 1;
+        let (list, used) = self.kept.get_mut(key)?;
+        *used = self.clock;
+        Some(list.clone())
+    }
+
+    /// Keeps a list; those that were used longest ago give way.
+    pub(crate) fn keep(&mut self, key: Key, list: Arc<Dense>) {
+        self.clock += 1;
+        self.octets += list.often.len();
+        if let Some((old, _)) = self.kept.insert(key, (list, self.clock)) {
+            self.octets -= old.often.len();
+        }
+        while self.octets > LISTS_OCTETS_MAX {
+            let oldest = self.kept.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
+            let Some((gone, _)) = oldest.and_then(|key| self.kept.remove(&key)) else { return };
+            self.octets -= gone.often.len();
+        }
+    }
+
+    /// Forgets runs that are gone.
+    pub(crate) fn forget(&mut self, runs: &[i64]) {
+        self.kept.retain(|(run, _, _), (list, _)| {
+            let stays = !runs.contains(run);
+            self.octets -= if stays { 0 } else { list.often.len() };
+            stays
+        });
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(count: u32, distance: u32) -> List {
+        let mut list = List::default();
+        (0..count).for_each(|nth| list.push(7 + nth * distance, 1 + nth % 300));
+        list
+    }
+
+    #[test]
+    fn a_list_scores_as_it_does_without() {
+        let list = list(COUNT_MIN, 3);
+        let dense = Dense::of(&list).unwrap();
+        let lengths: Vec<u32> = (0..3 * COUNT_MIN + 9).map(|nr| 20 + nr % 70).collect();
+        let bm25 = Bm25::new(u64::from(COUNT_MIN), u64::from(3 * COUNT_MIN), 50.0);
+        let mut found = vec![0.0; lengths.len()];
+        dense.add(bm25, &lengths, &mut found);
+        let mut wanted = vec![0.0_f32; lengths.len()];
+        list.each(|nr, often| {
+            let nr = usize::try_from(nr).unwrap();
+            wanted[nr] += bm25.score(often.min(255), lengths[nr]);
+        });
+        let differs = found.iter().zip(&wanted).any(|(found, wanted)| (found - wanted).abs() > 1e-6);
+        assert!(!differs);
+        dense.add(bm25, &[], &mut []);
+    }
+
+    #[test]
+    fn short_and_sparse_lists_stay_as_they_are() {
+        assert_eq!(Dense::of(&list(COUNT_MIN - 1, 1)), None);
+        assert_eq!(Dense::of(&list(COUNT_MIN, SPARSENESS_MAX + 2)), None);
+    }
+
+    #[test]
+    fn past_their_memory_the_lists_that_were_used_longest_ago_give_way() {
+        let mut lists = DenseLists::default();
+        let third = || Arc::new(Dense { count: 1, first: 0, often: vec![1; LISTS_OCTETS_MAX / 3] });
+        let key = |run| (run, 1, "word".to_owned());
+        for run in 1..=3 {
+            lists.keep(key(run), third());
+        }
+        lists.get(&key(1));
+        lists.keep(key(4), third());
+        assert!(lists.get(&key(2)).is_none() && lists.get(&key(1)).is_some() && lists.get(&key(4)).is_some());
+        assert!(lists.octets <= LISTS_OCTETS_MAX);
+        lists.forget(&[1, 3]);
+        assert!(lists.get(&key(1)).is_none() && lists.octets == LISTS_OCTETS_MAX / 3);
+    }
+}

@@ -1,0 +1,331 @@
+//! The codes of a project in cells of codes that are near each other. A cell that has become large is divided in two, so
+//! they grow with what is added, in the same way each time. A search looks into the nearest cells; into all while there
+//! are few codes. Pure.
+//! Must not know: documents, models, files.
+
+use std::cmp::Ordering;
+
+use crate::{
+    codes::{Code, Probe},
+    tree::Tree,
+};
+
+/// Up to so many vectors every search compares all of them.
+pub const EXACT_VECTORS_MAX: usize = 100_000;
+/// Most vectors of a cell.
+const CELL_VECTORS_MAX: usize = 1_024;
+/// Of more vectors a search compares those of the nearest cells: at least as many as of the largest exact one, and of very
+/// many at least one in so many.
+const COMPARED_SHARE: usize = 12;
+/// A cell takes memory for so many vectors at once.
+const CELL_STEP: usize = 64;
+/// How often the two halves of a divided cell are settled.
+const ROUNDS: usize = 5;
+/// A half with fewer than one in so many of a cell is too small; then both get as many.
+const HALF_SHARE: usize = 8;
+
+/// The sizes that decide how much a search looks at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) exact: usize,
+    pub(crate) cell: usize,
+    pub(crate) share: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { exact: EXACT_VECTORS_MAX, cell: CELL_VECTORS_MAX, share: COMPARED_SHARE }
+    }
+}
+
+/// Whose a code is: which document of the project, and which part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) document: u32,
+    pub(crate) part: u16,
+}
+
+/// Where a code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    cell: u32,
+    slot: u32,
+}
+
+/// A code that a search has compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Compared {
+    pub(crate) score: f32,
+    pub(crate) owner: Owner,
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    codes: Vec<i8>,
+    scales: Vec<f32>,
+    owners: Vec<Owner>,
+}
+
+/// All cells of a project.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    sizes: Sizes,
+    dimension: usize,
+    cells: Vec<Cell>,
+    tree: Tree,
+    count: usize,
+}
+
+/// Who is told that a code stands somewhere else.
+pub(crate) type Moved<'a> = &'a mut dyn FnMut(Owner, Place);
+
+impl Cell {
+    fn push(&mut self, code: &[i8], scale: f32, owner: Owner) {
+        if self.scales.len() == self.scales.capacity() {
+            self.codes.reserve_exact(CELL_STEP * code.len());
+            self.scales.reserve_exact(CELL_STEP);
+            self.owners.reserve_exact(CELL_STEP);
+        }
+        self.codes.extend_from_slice(code);
+        self.scales.push(scale);
+        self.owners.push(owner);
+    }
+
+    fn code(&self, slot: usize, dimension: usize) -> &[i8] {
+        self.codes.get(slot * dimension..(slot + 1) * dimension).unwrap_or_default()
+    }
+}
+
+fn number(of: usize) -> u32 {
+    u32::try_from(of).unwrap_or(u32::MAX)
+}
+
+fn index(of: u32) -> usize {
+    usize::try_from(of).unwrap_or(usize::MAX)
+}
+
+impl Cells {
+    pub(crate) fn new(dimension: usize, sizes: Sizes) -> Self {
+        Self { sizes, dimension, cells: vec![Cell::default()], tree: Tree::new(dimension), count: 0 }
+    }
+
+    /// How many codes there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Whether a search for some of so many codes compares all of them.
+    pub(crate) fn is_exact(&self, wanted: usize) -> bool {
+        wanted <= self.sizes.exact
+    }
+
+    /// Adds a code to the nearest cell. Others may move.
+    pub(crate) fn add(&mut self, code: &Code, owner: Owner, moved: Moved<'_>) {
+        self.count += 1;
+        let mut homeless = vec![Homeless { parts: code.parts.clone(), scale: code.scale, owner }];
+        // Each division leaves smaller cells, so there is an end.
+        while let Some(Homeless { parts, scale, owner }) = homeless.pop() {
+            let (at, _) = self.tree.nearest(&Probe::of_code(&parts, scale));
+            let Some(cell) = self.cells.get_mut(index(at)) else { return };
+            moved(owner, Place { cell: at, slot: number(cell.scales.len()) });
+            cell.push(&parts, scale, owner);
+            if cell.scales.len() > self.sizes.cell {
+                homeless.extend(self.divide(at, moved));
+            }
+        }
+    }
+
+    /// Takes a code out. The last one of its cell takes its place.
+    pub(crate) fn remove(&mut self, place: Place, moved: Moved<'_>) {
+        let (dimension, slot) = (self.dimension, index(place.slot));
+        let Some(cell) = self.cells.get_mut(index(place.cell)) else { return };
+        let Some(last) = cell.scales.len().checked_sub(1).filter(|last| slot <= *last) else { return };
+        cell.codes.copy_within(last * dimension.., slot * dimension);
+        cell.codes.truncate(last * dimension);
+        cell.scales.swap_remove(slot);
+        cell.owners.swap_remove(slot);
+        self.count -= 1;
+        if let Some(owner) = cell.owners.get(slot) {
+            moved(*owner, place);
+        }
+    }
+
+    /// The code at a place.
+    pub(crate) fn code(&self, place: Place) -> Option<Code> {
+        let cell = self.cells.get(index(place.cell))?;
+        let scale = *cell.scales.get(index(place.slot))?;
+        Some(Code { parts: cell.code(index(place.slot), self.dimension).to_vec(), scale })
+    }
+
+    /// Compares the codes at some places.
+    pub(crate) fn compare(
+        &self,
+        probe: &Probe,
+        places: impl Iterator<Item = Place>,
+        compared: &mut Vec<Compared>,
+    ) {
+        let mut score = Vec::with_capacity(1);
+        for place in places {
+            let Some(cell) = self.cells.get(index(place.cell)) else { continue };
+            let slot = index(place.slot);
+            let (Some(scale), Some(owner)) = (cell.scales.get(slot), cell.owners.get(slot)) else { continue };
+            score.clear();
+            probe.score(cell.code(slot, self.dimension), &[*scale], &mut score);
+            compared.extend(score.iter().map(|score| Compared { score: *score, owner: *owner }));
+        }
+    }
+
+    /// The cells that a search looks into, the nearest first, and how many codes they have. `wanted` of the codes may be
+    /// hits at all.
+    pub(crate) fn near(&self, probe: &Probe, wanted: usize) -> (Vec<usize>, usize) {
+        let Sizes { exact, share, .. } = self.sizes;
+        if self.count <= exact || wanted == 0 {
+            return ((0..self.cells.len()).collect(), self.count);
+        }
+        // Where few of all may be hits, those are farther away.
+        self.nearest(probe, exact.max(self.count / share.max(1)).saturating_mul(self.count / wanted))
+    }
+
+    /// The nearest cells that have at least so many codes, and how many they have.
+    pub(crate) fn nearest(&self, probe: &Probe, room: usize) -> (Vec<usize>, usize) {
+        let (mut found, mut count) = (Vec::new(), 0);
+        for cell in self.tree.nearest_first(probe) {
+            if count >= room {
+                break;
+            }
+            let cell = index(cell);
+            count += self.cells.get(cell).map_or(0, |cell| cell.scales.len());
+            found.push(cell);
+        }
+        (found, count)
+    }
+
+    /// Compares all codes of some cells; those above 0.
+    pub(crate) fn compare_cells(&self, probe: &Probe, cells: &[usize]) -> Vec<Compared> {
+        let (mut compared, mut scores) = (Vec::new(), Vec::new());
+        for cell in cells.iter().filter_map(|cell| self.cells.get(*cell)) {
+            scores.clear();
+            probe.score(&cell.codes, &cell.scales, &mut scores);
+            let of_cell = scores.iter().zip(&cell.owners).filter(|(score, _)| **score > 0.0);
+            compared.extend(of_cell.map(|(score, owner)| Compared { score: *score, owner: *owner }));
+        }
+        compared
+    }
+
+    /// Divides a cell in two; codes of it that are nearer to another cell.
+    fn divide(&mut self, at: u32, moved: Moved<'_>) -> Vec<Homeless> {
+        let Some(cell) = self.cells.get_mut(index(at)) else { return Vec::new() };
+        let cell = std::mem::take(cell);
+        let (sides, centres) = halves(&cell, self.dimension);
+        let other = number(self.cells.len());
+        self.cells.push(Cell::default());
+        self.tree.divide(at, other, &centres);
+        let mut homeless = Vec::new();
+        for (slot, is_other) in sides.iter().enumerate() {
+            let to = if *is_other { other } else { at };
+            let (owner, scale, code) =
+                (cell.owners[slot], cell.scales[slot], cell.code(slot, self.dimension));
+            let probe = Probe::of_code(code, scale);
+            let (nearest, nearness) = self.tree.nearest(&probe);
+            if nearest != at && nearest != other && nearness > self.tree.nearness(&probe, to) {
+                homeless.push(Homeless { parts: code.to_vec(), scale, owner });
+                continue;
+            }
+            let into = &mut self.cells[index(to)];
+            moved(owner, Place { cell: to, slot: number(into.scales.len()) });
+            into.push(code, scale, owner);
+        }
+        homeless
+    }
+}
+
+/// A code that is to be put into a cell.
+struct Homeless {
+    parts: Vec<i8>,
+    scale: f32,
+    owner: Owner,
+}
+
+/// On which side each code of a cell is, and the centres of the two sides.
+fn halves(cell: &Cell, dimension: usize) -> (Vec<bool>, [Vec<f32>; 2]) {
+    let middle = centre(cell, dimension, |_| true);
+    let first = farthest(cell, dimension, &Probe::of(&middle));
+    let second = farthest(cell, dimension, &first);
+    let mut sides = sides(cell, [&first, &second]);
+    let mut centres = centres(cell, dimension, &sides);
+    for _ in 1..ROUNDS {
+        sides = self::sides(cell, [&Probe::of(&centres[0]), &Probe::of(&centres[1])]);
+        centres = self::centres(cell, dimension, &sides);
+    }
+    (sides, centres)
+}
+
+/// The code that is least like a probe.
+fn farthest(cell: &Cell, dimension: usize, from: &Probe) -> Probe {
+    let mut scores = Vec::new();
+    from.score(&cell.codes, &cell.scales, &mut scores);
+    let least = scores.iter().enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(slot, _)| slot);
+    Probe::of_code(cell.code(least, dimension), cell.scales.get(least).copied().unwrap_or_default())
+}
+
+fn sides(cell: &Cell, [one, other]: [&Probe; 2]) -> Vec<bool> {
+    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    one.score(&cell.codes, &cell.scales, &mut ones);
+    other.score(&cell.codes, &cell.scales, &mut others);
+    let leaning: Vec<f32> = ones.iter().zip(&others).map(|(one, other)| other - one).collect();
+    let count = leaning.iter().filter(|leaning| **leaning > 0.0).count();
+    let least = leaning.len() / HALF_SHARE;
+    if (least..=leaning.len() - least).contains(&count) {
+        return leaning.iter().map(|leaning| *leaning > 0.0).collect();
+    }
+    // As with many copies of one text: half of them there, half here.
+    let mut order: Vec<usize> = (0..leaning.len()).collect();
+    order.sort_by(|a, b| leaning[*a].total_cmp(&leaning[*b]));
+    let mut sides = vec![false; leaning.len()];
+    order[leaning.len() / 2..].iter().for_each(|slot| sides[*slot] = true);
+    sides
+}
+
+fn centres(cell: &Cell, dimension: usize, sides: &[bool]) -> [Vec<f32>; 2] {
+    [false, true].map(|wanted| centre(cell, dimension, |slot| sides[slot] == wanted))
+}
+
+/// The direction of the sum of some codes.
+fn centre(cell: &Cell, dimension: usize, takes: impl Fn(usize) -> bool) -> Vec<f32> {
+    let mut sum = vec![0.0_f32; dimension];
+    let codes = cell.codes.chunks_exact(dimension).zip(&cell.scales).enumerate();
+    for (_, (code, scale)) in codes.filter(|(slot, _)| takes(*slot)) {
+        for (sum, part) in sum.iter_mut().zip(code) {
+            *sum += f32::from(*part) * scale;
+        }
+    }
+    let length = sum.iter().map(|part| part * part).sum::<f32>().sqrt();
+    if length > 0.0 {
+        sum.iter_mut().for_each(|part| *part /= length);
+    }
+    sum
+}
+
+/// The nearer first; of two that are as near the one whose owner stands first.
+pub(crate) fn nearer(left: &Compared, right: &Compared) -> Ordering {
+    let owner = |compared: &Compared| (compared.owner.document, compared.owner.part);
+    right.score.total_cmp(&left.score).then_with(|| owner(left).cmp(&owner(right)))
+}
+
+#[cfg(test)]
+impl Cells {
+    /// What the codes take, and the tree of their cells.
+    pub(crate) fn taken(&self) -> usize {
+        let of = |cell: &Cell| {
+            cell.codes.capacity() + 4 * cell.scales.capacity() + size_of::<Owner>() * cell.owners.capacity()
+        };
+        self.cells.iter().map(of).sum::<usize>() + 2 * self.cells.len() * (self.dimension + 32)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,359 @@
+//! All documents in memory, by project, with their codes in cells, and the search over them on several cores if there is
+//! much to compare.
+//! Must not know: models, files.
+
+use std::{
+    cmp::Ordering,
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    thread,
+};
+
+use plenary_retrieval::{PartHit, Scope};
+
+use crate::{
+    cells::{Cells, Compared, Owner, Place, Sizes, nearer},
+    codes::Probe,
+    kept::{Entry, JournalEntry},
+};
+
+/// From so many bytes of codes on, a search is worth a thread for each core.
+const PARALLEL_OCTETS_MIN: usize = 16 << 20;
+/// Most threads of a search: the memory gives no more than some cores read.
+const THREADS_MAX: usize = 4;
+/// The best codes that are looked at for each hit that is wanted, for a document has several.
+const CODES_PER_HIT: usize = 8;
+
+/// What a vector takes beside its components, and a document beside its vectors and its id, in bytes.
+const VECTOR_OCTETS: usize = 24;
+const DOCUMENT_OCTETS: usize = 192;
+
+/// What vectors of so many components take, without their documents.
+#[must_use]
+pub(crate) fn vectors_octets(count: usize, dimension: usize) -> usize {
+    count * (dimension + VECTOR_OCTETS)
+}
+
+/// The documents of all projects.
+#[derive(Debug, Default)]
+pub(crate) struct Projects {
+    sizes: Sizes,
+    numbers: HashMap<Arc<str>, u32>,
+    projects: HashMap<u32, Project>,
+    /// The project of each document, and which of its documents it is.
+    places: HashMap<Arc<str>, (u32, u32)>,
+    /// How many projects there ever were.
+    begun: u32,
+    octets: usize,
+}
+
+#[derive(Debug)]
+struct Project {
+    name: Arc<str>,
+    /// None while no document has vectors.
+    cells: Option<Cells>,
+    documents: Documents,
+}
+
+/// Documents by their numbers; that of one that is gone is given again.
+#[derive(Debug, Default)]
+struct Documents {
+    held: Vec<Option<Held>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Held {
+    id: Arc<str>,
+    created_at_ms: i64,
+    is_draft: bool,
+    digest: u64,
+    /// Where the code of each part is.
+    places: Box<[Place]>,
+}
+
+impl Held {
+    fn is_in(&self, scope: &Scope) -> bool {
+        scope.has_time(self.created_at_ms) && !(scope.without_drafts && self.is_draft)
+    }
+}
+
+impl Documents {
+    fn get(&self, nr: u32) -> Option<&Held> {
+        usize::try_from(nr).ok().and_then(|nr| self.held.get(nr))?.as_ref()
+    }
+
+    fn add(&mut self, held: Held) -> u32 {
+        if let Some(nr) = self.free.pop() {
+            if let Some(place) = usize::try_from(nr).ok().and_then(|nr| self.held.get_mut(nr)) {
+                *place = Some(held);
+            }
+            return nr;
+        }
+        self.held.push(Some(held));
+        u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    fn remove(&mut self, nr: u32) {
+        let held = usize::try_from(nr).ok().and_then(|nr| self.held.get_mut(nr));
+        if held.and_then(Option::take).is_some() {
+            self.free.push(nr);
+        }
+    }
+
+    /// The code of a part stands there from now on.
+    fn moved(&mut self, owner: Owner, to: Place) {
+        let held = usize::try_from(owner.document).ok().and_then(|nr| self.held.get_mut(nr));
+        let place =
+            held.and_then(Option::as_mut).and_then(|held| held.places.get_mut(usize::from(owner.part)));
+        if let Some(place) = place {
+            *place = to;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.held.len() == self.free.len()
+    }
+
+    fn living(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter().flatten()
+    }
+}
+
+impl Projects {
+    pub(crate) fn documents(&self) -> usize {
+        self.places.len()
+    }
+
+    /// How many vectors there are.
+    #[cfg(test)]
+    pub(crate) fn vectors(&self) -> usize {
+        self.projects.values().filter_map(|project| project.cells.as_ref()).map(Cells::count).sum()
+    }
+
+    /// What all of it takes.
+    pub(crate) fn octets(&self) -> usize {
+        self.octets
+    }
+
+    pub(crate) fn apply(&mut self, change: JournalEntry) {
+        match change {
+            JournalEntry::Delete(id) => self.remove(&id),
+            JournalEntry::Put(entry) => {
+                self.remove(&entry.id);
+                self.add(&entry);
+            }
+        }
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        let number = match self.numbers.get(entry.project.as_str()) {
+            Some(number) => *number,
+            None => {
+                let name: Arc<str> = entry.project.as_str().into();
+                self.begun += 1;
+                self.numbers.insert(name.clone(), self.begun);
+                let project = Project { name, cells: None, documents: Documents::default() };
+                self.projects.insert(self.begun, project);
+                self.begun
+            }
+        };
+        let Some(project) = self.projects.get_mut(&number) else { return };
+        let id: Arc<str> = entry.id.as_str().into();
+        let nr = project.add(entry, id.clone(), self.sizes);
+        self.octets += project.octets_of(nr);
+        self.places.insert(id, (number, nr));
+    }
+
+    fn remove(&mut self, id: &str) {
+        let Some((number, nr)) = self.places.remove(id) else { return };
+        let Some(project) = self.projects.get_mut(&number) else { return };
+        self.octets -= project.octets_of(nr);
+        project.remove(nr);
+        if project.documents.is_empty() {
+            let name = project.name.clone();
+            self.projects.remove(&number);
+            self.numbers.remove(&name);
+        }
+    }
+
+    fn held(&self, id: &str) -> Option<(&Project, u32, &Held)> {
+        let (number, nr) = self.places.get(id)?;
+        let project = self.projects.get(number)?;
+        Some((project, *nr, project.documents.get(*nr)?))
+    }
+
+    /// The document as it is held.
+    pub(crate) fn entry(&self, id: &str) -> Option<Entry> {
+        let (project, _, held) = self.held(id)?;
+        let code = |place: &Place| project.cells.as_ref()?.code(*place);
+        Some(Entry {
+            id: id.to_owned(),
+            project: project.name.to_string(),
+            created_at_ms: held.created_at_ms,
+            is_draft: held.is_draft,
+            digest: held.digest,
+            codes: held.places.iter().filter_map(code).collect(),
+        })
+    }
+
+    /// What the parts of a document were when it got its vectors.
+    pub(crate) fn digest(&self, id: &str) -> Option<u64> {
+        self.held(id).map(|(_, _, held)| held.digest)
+    }
+
+    /// The ids of all documents.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.places.keys().map(|id| &**id)
+    }
+
+    /// The documents of a scope with the nearest codes; of two that are as near the newer one.
+    pub(crate) fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<PartHit> {
+        let mut found = Vec::new();
+        for name in &scope.projects {
+            let project = self.numbers.get(name.as_str()).and_then(|number| self.projects.get(number));
+            found.extend(project.map(|project| project.search(probe, scope, limit)).unwrap_or_default());
+            keep_best(&mut found, limit);
+        }
+        found.sort_unstable_by(newer);
+        let hit = |(compared, held): (Compared, &Held)| PartHit {
+            id: held.id.to_string(),
+            part: usize::from(compared.owner.part),
+            score: f64::from(compared.score.min(1.0)),
+        };
+        found.into_iter().map(hit).collect()
+    }
+}
+
+impl Project {
+    /// Adds a document; its number.
+    fn add(&mut self, entry: &Entry, id: Arc<str>, sizes: Sizes) -> u32 {
+        let known = self.cells.as_ref().map(Cells::dimension);
+        let dimension = known.or(entry.codes.first().map(|code| code.parts.len()));
+        // Those of another size can't be compared.
+        let fits =
+            entry.codes.iter().all(|code| Some(code.parts.len()) == dimension && !code.parts.is_empty());
+        let codes = if fits { entry.codes.as_slice() } else { &[] };
+        let places = vec![Place::default(); codes.len()].into_boxed_slice();
+        let Entry { created_at_ms, is_draft, digest, .. } = *entry;
+        let nr = self.documents.add(Held { id, created_at_ms, is_draft, digest, places });
+        let documents = &mut self.documents;
+        for (part, code) in (0..).zip(codes) {
+            let cells = self.cells.get_or_insert_with(|| Cells::new(code.parts.len(), sizes));
+            let owner = Owner { document: nr, part };
+            cells.add(code, owner, &mut |owner, place| documents.moved(owner, place));
+        }
+        nr
+    }
+
+    fn remove(&mut self, nr: u32) {
+        for part in 0..self.documents.get(nr).map_or(0, |held| held.places.len()) {
+            // One before it may have moved it.
+            let Some(place) = self.documents.get(nr).and_then(|held| held.places.get(part).copied()) else {
+                continue;
+            };
+            let documents = &mut self.documents;
+            if let Some(cells) = &mut self.cells {
+                cells.remove(place, &mut |owner, place| documents.moved(owner, place));
+            }
+        }
+        self.documents.remove(nr);
+    }
+
+    /// What a document takes.
+    fn octets_of(&self, nr: u32) -> usize {
+        let Some(held) = self.documents.get(nr) else { return 0 };
+        let dimension = self.cells.as_ref().map_or(0, Cells::dimension);
+        vectors_octets(held.places.len(), dimension) + held.id.len() + DOCUMENT_OCTETS
+    }
+
+    /// The documents of a scope with the nearest codes, in no order.
+    fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<(Compared, &Held)> {
+        let Some(cells) = &self.cells else { return Vec::new() };
+        let is_narrow = scope.since_ms.is_some() || scope.until_ms.is_some() || scope.without_drafts;
+        let mut wanted = cells.count();
+        if is_narrow && !cells.is_exact(wanted) {
+            wanted =
+                self.documents.living().filter(|held| held.is_in(scope)).map(|held| held.places.len()).sum();
+        }
+        if cells.is_exact(wanted) && !cells.is_exact(cells.count()) {
+            let places = self.documents.living().filter(|held| held.is_in(scope));
+            let mut compared = Vec::with_capacity(wanted);
+            cells.compare(probe, places.flat_map(|held| held.places.iter().copied()), &mut compared);
+            return self.best(compared, scope, limit);
+        }
+        let (near, count) = cells.near(probe, wanted);
+        self.best(compare(cells, probe, &near, threads(count * cells.dimension())), scope, limit)
+    }
+
+    /// The best code of each of the best documents.
+    fn best(&self, mut compared: Vec<Compared>, scope: &Scope, limit: usize) -> Vec<(Compared, &Held)> {
+        let mut looked_at = limit.saturating_mul(CODES_PER_HIT).max(1);
+        loop {
+            let is_all = looked_at >= compared.len();
+            if !is_all {
+                compared.select_nth_unstable_by(looked_at, nearer);
+            }
+            let some = compared.get(..looked_at).unwrap_or(&compared);
+            let mut best = HashMap::<u32, (Compared, &Held)>::with_capacity(limit);
+            for compared in some.iter().filter(|compared| compared.score > 0.0) {
+                if let Some((known, _)) = best.get_mut(&compared.owner.document) {
+                    if nearer(compared, known) == Ordering::Less {
+                        *known = *compared;
+                    }
+                    continue;
+                }
+                let held = self.documents.get(compared.owner.document);
+                if let Some(held) = held.filter(|held| held.is_in(scope)) {
+                    best.insert(compared.owner.document, (*compared, held));
+                }
+            }
+            // No document outside has a better code than those that were looked at.
+            if is_all || best.len() >= limit {
+                return best.into_values().collect();
+            }
+            looked_at = looked_at.saturating_mul(4);
+        }
+    }
+}
+
+fn newer((left, left_held): &(Compared, &Held), (right, right_held): &(Compared, &Held)) -> Ordering {
+    let newer = || right_held.created_at_ms.cmp(&left_held.created_at_ms);
+    right.score.total_cmp(&left.score).then_with(newer).then_with(|| left_held.id.cmp(&right_held.id))
+}
+
+fn keep_best(found: &mut Vec<(Compared, &Held)>, limit: usize) {
+    if found.len() > limit {
+        if limit > 0 {
+            found.select_nth_unstable_by(limit - 1, newer);
+        }
+        found.truncate(limit);
+    }
+}
+
+/// How many threads look at so many bytes.
+fn threads(octets: usize) -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
+    if octets < PARALLEL_OCTETS_MIN { 1 } else { cores.min(THREADS_MAX) }
+}
+
+/// Compares the codes of some cells.
+fn compare(cells: &Cells, probe: &Probe, near: &[usize], threads: usize) -> Vec<Compared> {
+    let some = near.len().div_ceil(threads).max(1);
+    if near.len() <= some {
+        return cells.compare_cells(probe, near);
+    }
+    thread::scope(|scope| {
+        let (first, others) = near.split_at(some);
+        let others: Vec<_> =
+            others.chunks(some).map(|near| scope.spawn(move || cells.compare_cells(probe, near))).collect();
+        let mut compared = cells.compare_cells(probe, first);
+        // A thread that panicked has compared nothing; the panic was reported.
+        others.into_iter().filter_map(|other| other.join().ok()).for_each(|other| compared.extend(other));
+        compared
+    })
+}
+
+#[cfg(test)]
+mod tests;
