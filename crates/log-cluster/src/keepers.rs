@@ -1,4 +1,4 @@
-//! Which other nodes keep the log, and up to which record: what an acknowledgement waits for. Pure.
+//! Which other nodes keep the log, and up to which record: what an acknowledgement waits for.
 //! Must not know: how that is learnt.
 
 use std::{collections::HashMap, time::Duration};

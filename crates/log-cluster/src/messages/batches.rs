@@ -238,7 +238,7 @@ mod tests {
     fn a_chain_stays_one_and_stays_broken() {
         let [whole, broken] = ["a", "b"].map(|id| Chain::new(StreamName::new("t.t", id)));
         broken.break_off();
-        let sent = [batch(Some(whole.clone()), Some(broken.clone())), batch(Some(whole), None)];
+        let sent = [batch(Some(whole.clone()), Some(broken)), batch(Some(whole), None)];
         let (stored, chains) = written(&sent);
         assert_eq!(chains.len(), 2);
         let read = read(stored, chains).expect("they are batches");

@@ -9,22 +9,37 @@ use http::Request;
 use http_body_util::Full;
 use plenary_outward::{Pool, client_config, within};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 /// How long a server is asked.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// How long a server may take to start, and how often it is asked meanwhile.
+const START_MAX: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_millis(250);
 /// Most bytes of its answer.
 const OCTETS_MAX: usize = 1 << 20;
 
 /// Refuses servers that do not flush; one that does not answer is passed over, as it may be the one that is down.
 pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
     for monitor in monitors {
-        match asked(monitor).await {
+        match started(monitor).await {
             Ok(varz) => refuse_unflushed(monitor, &varz)?,
             Err(error) => tracing::warn!(monitor, "it is not known whether a NATS server flushes: {error:#}"),
         }
     }
     Ok(())
+}
+
+/// What a server says of itself; one that is starting says nothing of its streams at first.
+async fn started(monitor: &str) -> anyhow::Result<Value> {
+    let until = Instant::now() + START_MAX;
+    loop {
+        let varz = asked(monitor).await?;
+        if varz["jetstream"]["config"].is_object() || Instant::now() >= until {
+            return Ok(varz);
+        }
+        sleep(AGAIN).await;
+    }
 }
 
 async fn asked(monitor: &str) -> anyhow::Result<Value> {

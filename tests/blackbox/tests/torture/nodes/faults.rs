@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use blackbox::strike_after;
 use rustix::process::Signal;
-use tokio::time::sleep;
 
 use super::{
     machines::{Machines, Program},
@@ -54,8 +54,8 @@ pub(super) enum Fault {
 /// All of them, the most likely first.
 pub(super) const FAULTS: &[Fault] = &[
     Fault::KillPen,
-    Fault::PausePen,
     Fault::CutPen,
+    Fault::PausePen,
     Fault::KillLeader,
     Fault::PauseLeader,
     Fault::CutLeader,
@@ -89,7 +89,7 @@ impl Fault {
             Self::KillPen => {
                 let pen = machines.pen().await;
                 machines.kill(Program::Node, pen);
-                sleep(PAUSE).await;
+                strike_after(PAUSE).await;
             }
             Self::PausePen => pause(machines, Program::Node, machines.pen().await, PAUSE).await,
             Self::PauseLeader => pause(machines, Program::Nats, machines.leader().await, LONG_PAUSE).await,
@@ -103,18 +103,18 @@ impl Fault {
                 if self == Self::CutPair {
                     machines.place.cut(other(pen), pen);
                 }
-                sleep(CUT).await;
+                strike_after(CUT).await;
             }
             Self::KillLeader => {
                 let leader = machines.leader().await;
                 machines.kill(Program::Nats, leader);
-                sleep(CUT).await;
+                strike_after(CUT).await;
             }
             Self::KillBoth => {
                 let (pen, leader) = (machines.pen().await, machines.leader().await);
                 machines.kill(Program::Node, pen);
                 machines.kill(Program::Nats, leader);
-                sleep(CUT).await;
+                strike_after(CUT).await;
             }
             Self::KillAll => kill_all(machines),
             Self::Slow => {
@@ -123,7 +123,7 @@ impl Fault {
                         machines.place.slow(from, to, SLOW_KILOBYTES);
                     }
                 }
-                sleep(CUT).await;
+                strike_after(CUT).await;
             }
             Self::PowerOfPen => {
                 let pen = machines.pen().await;
@@ -135,19 +135,19 @@ impl Fault {
                 machines.kill(Program::Node, node);
                 damage(&[machines.data(node).join("plenary.db")], self == Self::FlipReplica);
                 machines.run(Program::Node, node);
-                sleep(PAUSE).await;
+                strike_after(PAUSE).await;
             }
             Self::FlipJournal | Self::ShortenJournal => {
                 let leader = machines.leader().await;
                 machines.kill(Program::Nats, leader);
                 damage(&blocks(&machines.store(leader)), self == Self::FlipJournal);
                 machines.run(Program::Nats, leader);
-                sleep(PAUSE).await;
+                strike_after(PAUSE).await;
             }
             Self::FullDisk => {
                 let pen = machines.pen().await;
                 machines.disks[pen].fill();
-                sleep(CUT).await;
+                strike_after(CUT).await;
                 machines.disks[pen].clear();
             }
         }
@@ -157,7 +157,7 @@ impl Fault {
 
 async fn pause(machines: &Machines, program: Program, nth: usize, time: Duration) {
     machines.signal(program, nth, Signal::STOP);
-    sleep(time).await;
+    strike_after(time).await;
     machines.signal(program, nth, Signal::CONT);
 }
 
@@ -171,7 +171,7 @@ async fn cut(machines: &Machines, nth: usize, from: bool, to: bool) {
             machines.place.cut(other, nth);
         }
     }
-    sleep(CUT).await;
+    strike_after(CUT).await;
 }
 
 fn kill_all(machines: &mut Machines) {
@@ -191,7 +191,7 @@ async fn power_cut(machines: &mut Machines, of: &[usize]) {
             machines.disks[*nth].power_is_back();
         }
     }
-    sleep(PAUSE).await;
+    strike_after(PAUSE).await;
 }
 
 /// Files below a directory whose names end like those of a stream's blocks.

@@ -24,8 +24,8 @@ const FIGURES: &str = "PLENARY_TORTURE_FIGURES";
 /// The number of the first round, so that a run can go on with the faults behind it.
 const FIRST: &str = "PLENARY_TORTURE_FIRST";
 
-/// Rounds of the short form: a kill of the node that writes, a pause of it past its replacement, and a cut.
-const SHORT: usize = 3;
+/// Rounds of the short form: a kill of the node that writes, and a cut of its machine. They take less than a minute.
+const SHORT: usize = 2;
 
 fn number(name: &str) -> Option<usize> {
     env::var(name).ok()?.parse().ok()

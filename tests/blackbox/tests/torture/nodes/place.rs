@@ -65,10 +65,11 @@ impl Place {
         format!("{}.{}", self.net, nth + 1)
     }
 
-    /// A command that runs on that machine.
+    /// A command that runs on that machine. It shares everything but the network, so that no namespace of its own holds a
+    /// disk whose power was cut.
     pub(super) fn on(&self, nth: usize, program: &std::path::Path) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.namespace(nth)]).arg(program).stdin(Stdio::null());
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", self.namespace(nth))).arg(program).stdin(Stdio::null());
         command
     }
 

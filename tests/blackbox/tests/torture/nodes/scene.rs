@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use blackbox::{Connection, Response, assert_gapless, eventually_within, render};
+use blackbox::{Connection, Response, assert_gapless, eventually_within, render, strike_after};
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::{
     faults::Fault,
-    machines::{BACK_MAX, Machines, OPERATOR},
+    machines::{BACK_MAX, Machines, OPERATOR, Program},
     place::COUNT,
 };
 
@@ -84,7 +84,7 @@ impl Client {
                 return answer;
             }
             assert!(begun.elapsed() < BACK_MAX, "nobody answers {method} {path}");
-            sleep(Duration::from_millis(30)).await;
+            strike_after(Duration::from_millis(30)).await;
         }
     }
 }
@@ -175,6 +175,23 @@ impl Scene {
         }
     }
 
+    async fn is_damaged(&self, nth: usize, session: &str) -> bool {
+        let mut reader = Client { nodes: vec![self.nodes[nth]], at: 0, ..self.writers[0].clone() };
+        let mut after = 0;
+        loop {
+            let path = format!("/sessions/{session}/events?after_sequence={after}&limit={PAGE}");
+            let Some(answer) = reader.tried("GET", &path, None).await else { return false };
+            if answer.status >= 500 {
+                return true;
+            }
+            let read = answer.ok(200)["events"].as_array().map_or(0, Vec::len);
+            if read == 0 {
+                return false;
+            }
+            after += read;
+        }
+    }
+
     async fn session(&mut self) -> String {
         let others: Vec<_> = self.writers[1..].iter().map(|writer| json!(writer.handle)).collect();
         let opened =
@@ -208,6 +225,12 @@ impl Scene {
     async fn check(&self, machines: &mut Machines, shared: &Shared, acked: &[Vec<Acked>]) -> usize {
         let mut first: Option<Vec<Value>> = None;
         for nth in 0..COUNT {
+            // A node that finds its file damaged says so once, and its next start builds the file again.
+            if self.is_damaged(nth, &shared.session).await {
+                machines.kill(Program::Node, nth);
+                machines.run(Program::Node, nth);
+                machines.serves(nth).await;
+            }
             let log = eventually_within(BACK_MAX, &format!("node {nth} reads the session"), async || {
                 let mut reader = Client { nodes: vec![self.nodes[nth]], at: 0, ..self.writers[0].clone() };
                 history(&mut reader, &shared.session).await
@@ -252,13 +275,13 @@ async fn writes(
             }
             shared.unanswered.fetch_add(1, Ordering::SeqCst);
             assert!(begun.elapsed() < BACK_MAX, "{content} is never acknowledged");
-            sleep(Duration::from_millis(30)).await;
+            strike_after(Duration::from_millis(30)).await;
         };
         let sequence = answer["sequence"].as_i64().expect("a sequence");
         acked.push(Acked { content, id: answer["message_id"].clone(), sequence });
         times.push(Instant::now());
         shared.acknowledged[nth].fetch_add(1, Ordering::SeqCst);
-        sleep(Duration::from_millis(15)).await;
+        strike_after(Duration::from_millis(15)).await;
     }
     (acked, times)
 }
@@ -274,7 +297,7 @@ async fn follows(mut client: Client, shared: Arc<Shared>) {
             assert_gapless(events, last + 1);
             last += i64::try_from(events.len()).expect("few");
         }
-        sleep(Duration::from_millis(40)).await;
+        strike_after(Duration::from_millis(40)).await;
     }
 }
 
@@ -338,13 +361,13 @@ impl Blocking {
                         assert!(answer.status == 404 || !must_refuse, "a block is outrun: {answer}");
                         refused += usize::from(must_refuse);
                     }
-                    sleep(Duration::from_millis(60)).await;
+                    strike_after(Duration::from_millis(60)).await;
                 }
                 refused
             })
         });
         let inviters: Vec<_> = inviters.collect();
-        sleep(Duration::from_millis(2_500)).await;
+        strike_after(Duration::from_millis(2_500)).await;
         let path = format!("/_admin/agents/{alice}/blocks");
         let blocked = operator.asked("POST", &path, Some(&json!({ "handle": bob.handle }))).await;
         assert!(blocked.status == 201 || blocked.status == 200, "{blocked}");
