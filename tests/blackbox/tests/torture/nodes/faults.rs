@@ -149,6 +149,8 @@ impl Fault {
                 machines.disks[pen].fill();
                 strike_after(CUT).await;
                 machines.disks[pen].clear();
+                // A NATS server whose disk was full serves no stream until it is started again.
+                machines.kill(Program::Nats, pen);
             }
         }
         mend(machines).await;

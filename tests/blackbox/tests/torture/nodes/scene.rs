@@ -57,7 +57,7 @@ impl Client {
         format!("Bearer {}", self.token)
     }
 
-    /// One try; `None` if there was no answer, or 503.
+    /// One try; `None` if there was no answer, or 503 or 507.
     async fn tried(&mut self, method: &str, path: &str, body: Option<&Value>) -> Option<Response> {
         let bearer = self.headers();
         let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
@@ -68,7 +68,8 @@ impl Client {
             connection.round_trip(&asked).await
         };
         match timeout(TRY_MAX, asking).await {
-            Ok(Ok(answer)) if answer.status != 503 => Some(answer),
+            // Not now, or no room here.
+            Ok(Ok(answer)) if !matches!(answer.status, 503 | 507) => Some(answer),
             Ok(Ok(_) | Err(_)) | Err(_) => {
                 self.at = (self.at + 1) % self.nodes.len();
                 None
