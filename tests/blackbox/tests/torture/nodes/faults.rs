@@ -117,14 +117,7 @@ impl Fault {
                 strike_after(CUT).await;
             }
             Self::KillAll => kill_all(machines),
-            Self::Slow => {
-                for from in 0..COUNT {
-                    for to in (0..COUNT).filter(|to| *to != from) {
-                        machines.place.slow(from, to, SLOW_KILOBYTES);
-                    }
-                }
-                strike_after(CUT).await;
-            }
+            Self::Slow => slow(machines).await,
             Self::PowerOfPen => {
                 let pen = machines.pen().await;
                 power_cut(machines, &[pen]).await;
@@ -171,6 +164,16 @@ async fn cut(machines: &Machines, nth: usize, from: bool, to: bool) {
         }
         if to {
             machines.place.cut(other, nth);
+        }
+    }
+    strike_after(CUT).await;
+}
+
+/// All links are slow.
+async fn slow(machines: &Machines) {
+    for from in 0..COUNT {
+        for to in (0..COUNT).filter(|to| *to != from) {
+            machines.place.slow(from, to, SLOW_KILOBYTES);
         }
     }
     strike_after(CUT).await;
