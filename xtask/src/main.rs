@@ -15,6 +15,7 @@ mod process;
 mod soak;
 mod suite;
 mod tidy;
+mod torture;
 mod workspace;
 
 /// Checks, tests and measures Plenary.
@@ -41,6 +42,8 @@ enum Task {
     Test(suite::Args),
     /// Check the rules that the compiler does not know
     Tidy(tidy::Args),
+    /// Break three nodes and three NATS servers in every way, for long
+    Torture(torture::Args),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Task::Soak(args) => soak::run(&args),
         Task::Test(args) => suite::run(&args),
         Task::Tidy(args) => tidy::run(&args),
+        Task::Torture(args) => torture::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 //! Must not know: the content of a record.
 
 mod fit;
+mod peers;
 
 use std::{fmt::Display, time::Duration};
 
@@ -25,6 +26,7 @@ use crate::{
 };
 
 pub use fit::{Unfit, VERSION_MIN};
+pub use peers::Subjects;
 
 /// Replicas of a stream; with [`Options::dev`] one is enough.
 pub const REPLICAS: usize = 3;
@@ -126,8 +128,11 @@ impl Nats {
         let client = loop {
             let connecting = ConnectOptions::new()
                 .name("plenary")
+                // A node knows what it says itself.
+                .no_echo()
                 .connection_timeout(ANSWER_MAX)
-                .ping_interval(Duration::from_secs(5))
+                // A server that does not answer three of them is left for another.
+                .ping_interval(Duration::from_secs(2))
                 .reconnect_delay_callback(|tries| Duration::from_millis((20 << tries.min(5)).min(500)))
                 .subscription_capacity(HINTS_WAITING_MAX);
             match connecting.connect(&addresses[..]).await {
@@ -304,11 +309,17 @@ impl JetStream {
         let wanted = after + 1..=last.min(after.saturating_add(max));
         let mut coming = stream::iter(wanted).map(|sequence| self.one(sequence)).buffered(READS_AT_ONCE);
         let (mut records, mut octets) = (Vec::new(), 0);
-        while octets < READ_OCTETS_MAX
-            && let Some(record) = coming.try_next().await?
-        {
-            octets += record.body.len();
-            records.push(record);
+        while octets < READ_OCTETS_MAX {
+            match coming.try_next().await {
+                Ok(Some(record)) => {
+                    octets += record.body.len();
+                    records.push(record);
+                }
+                Ok(None) => break,
+                // What stands before it is good for something.
+                Err(_) if !records.is_empty() => break,
+                Err(error) => return Err(error),
+            }
         }
         Ok(records)
     }
@@ -352,5 +363,12 @@ impl Journal for JetStream {
     }
     fn hints(&self) -> Answer<'_, Result<Hints, ReadError>> {
         Box::pin(self.listen())
+    }
+    fn mistrust(&self) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let subject = format!("$JS.API.STREAM.LEADER.STEPDOWN.{}", self.stream.cached_info().config.name);
+            let asked = timeout(ANSWER_MAX, self.client.request(subject, Bytes::new())).await;
+            tracing::warn!(was_answered = matches!(asked, Ok(Ok(_))), "another NATS server is asked to lead");
+        })
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod jetstream;
 pub mod memory;
+pub mod peers;
 mod settle;
 
 use std::{
@@ -103,6 +104,11 @@ pub trait Journal: Send + Sync + 'static {
     fn extent(&self) -> Answer<'_, Result<Extent, ReadError>>;
     /// Hints of what is published from now on, by this process or another; some may be lost or come twice.
     fn hints(&self) -> Answer<'_, Result<Hints, ReadError>>;
+    /// Asks that another replica leads: this one lacks a record that was published, or gives another one. It may be that
+    /// none of them can.
+    fn mistrust(&self) -> Answer<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Hints as they come.

@@ -10,6 +10,7 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     ANSWER_MAX, Answer, Extent, Hint, HintSender, Hints, Journal, PublishError, READ_OCTETS_MAX,
     READ_RECORDS_MAX, RECORD_OCTETS_MAX, ReadError, Record, hint_channel,
+    peers::{Address, MessageSender, Messages, NodeId, Peers, message_channel},
 };
 
 /// What is to go wrong.
@@ -25,6 +26,10 @@ pub enum Rig {
     Stall(bool),
     /// No hint is given until it is called off.
     Mute(bool),
+    /// The next messages between nodes are lost.
+    LoseMessages(usize),
+    /// No message passes between nodes until it is called off.
+    Deaf(bool),
 }
 
 /// A journal in memory. Clones are the same journal.
@@ -45,6 +50,9 @@ struct State {
     publications_to_lose: usize,
     conflicts: usize,
     is_mute: bool,
+    nodes: Vec<(NodeId, MessageSender)>,
+    messages_to_lose: usize,
+    is_deaf: bool,
 }
 
 impl Memory {
@@ -65,6 +73,8 @@ impl Memory {
                 self.0.stalled.send_replace(is_stalled);
             }
             Rig::Mute(is_mute) => state.is_mute = is_mute,
+            Rig::LoseMessages(count) => state.messages_to_lose = count,
+            Rig::Deaf(is_deaf) => state.is_deaf = is_deaf,
         }
     }
 
@@ -163,5 +173,23 @@ impl Journal for Memory {
         let (to, hints) = hint_channel();
         self.0.state.lock().hints.push(to);
         Box::pin(std::future::ready(Ok(hints)))
+    }
+}
+
+impl Peers for Memory {
+    fn send(&self, to: Address, body: Bytes) -> Answer<'_, ()> {
+        let mut state = self.0.state.lock();
+        if !state.is_deaf && !counted_down(&mut state.messages_to_lose) {
+            state.nodes.retain(|(node, sender)| {
+                let is_meant = matches!(to, Address::All) || to == Address::One(*node);
+                !is_meant || sender.send(body.clone())
+            });
+        }
+        Box::pin(std::future::ready(()))
+    }
+    fn listen(&self, node: NodeId) -> Answer<'_, Result<Messages, ReadError>> {
+        let (to, messages) = message_channel();
+        self.0.state.lock().nodes.push((node, to));
+        Box::pin(std::future::ready(Ok(messages)))
     }
 }

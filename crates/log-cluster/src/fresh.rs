@@ -1,12 +1,15 @@
 //! Reads that are as fresh as the journal: before a read, the node applies all records that the journal has at that
 //! time. Concurrent reads share one request to the journal. A disconnected node reads its own file as it is.
+//! A file that turns out to be damaged is marked, so that the next start builds it again.
 //! Must not know: how records are applied.
 
-use std::{sync::Arc, time::Duration};
+use std::{fs, future::Future, path::PathBuf, sync::Arc, time::Duration};
 
 use plenary_journal::{Journal, ReadError};
 use plenary_kernel::{Position, Version};
-use plenary_log::{IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage};
+use plenary_log::{
+    Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
+};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, timeout},
@@ -21,6 +24,8 @@ const CUT_OFF: Duration = Duration::from_secs(2);
 pub(crate) struct Fresh {
     pub(crate) inner: Arc<dyn Reads>,
     ask: mpsc::Sender<oneshot::Sender<()>>,
+    /// The file that says that the replica is damaged.
+    mark: PathBuf,
 }
 
 /// What lets reads through.
@@ -33,10 +38,34 @@ pub(crate) struct Gate {
 
 impl Fresh {
     /// Reads of a replica through a gate, whose task is begun.
-    pub(crate) fn new(inner: Arc<dyn Reads>, gate: Gate) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Reads>, gate: Gate, mark: PathBuf) -> Self {
         let (ask, asked) = mpsc::channel(READS_WAITING_MAX);
         tokio::spawn(gate.keep(asked));
-        Self { inner, ask }
+        Self { inner, ask, mark }
+    }
+
+    /// Reads once the file is as fresh as the journal. A file that turns out to be damaged is marked.
+    fn read<'a, T: 'a>(&'a self, read: impl Future<Output = Result<T, Fault>> + Send + 'a) -> Read<'a, T> {
+        Box::pin(async move {
+            self.ready().await;
+            let answer = read.await;
+            if let Err(Fault::Corrupt(why)) = &answer {
+                self.damaged(why);
+            }
+            answer
+        })
+    }
+
+    fn damaged(&self, why: &str) {
+        if self.mark.exists() {
+            return;
+        }
+        let marked = fs::write(&self.mark, why);
+        tracing::error!(
+            why,
+            is_marked = marked.is_ok(),
+            "this node's file is damaged; its next start builds it again"
+        );
     }
 
     async fn ready(&self) {
@@ -89,16 +118,10 @@ impl Reads for Fresh {
         after: Version,
         max: usize,
     ) -> Read<'a, Vec<StoredEvent>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.read_stream(stream, after, max).await
-        })
+        self.read(async move { self.inner.read_stream(stream, after, max).await })
     }
     fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.read_log(after, max).await
-        })
+        self.read(async move { self.inner.read_log(after, max).await })
     }
     fn read_index<'a>(
         &'a self,
@@ -108,16 +131,10 @@ impl Reads for Fresh {
         max: usize,
         order: Order,
     ) -> Read<'a, Vec<IndexRow>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.read_index(name, prefix, after, max, order).await
-        })
+        self.read(async move { self.inner.read_index(name, prefix, after, max, order).await })
     }
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.read_row(name).await
-        })
+        self.read(async move { self.inner.read_row(name).await })
     }
     fn read_rows<'a>(
         &'a self,
@@ -125,22 +142,13 @@ impl Reads for Fresh {
         after: Option<&'a str>,
         max: usize,
     ) -> Read<'a, Vec<(String, Row)>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.read_rows(prefix, after, max).await
-        })
+        self.read(async move { self.inner.read_rows(prefix, after, max).await })
     }
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.read_key(scope, key).await
-        })
+        self.read(async move { self.inner.read_key(scope, key).await })
     }
     fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.read_usage(account).await
-        })
+        self.read(async move { self.inner.read_usage(account).await })
     }
     fn streams_between<'a>(
         &'a self,
@@ -148,21 +156,12 @@ impl Reads for Fresh {
         after: Position,
         until: Position,
     ) -> Read<'a, Vec<StreamNews>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.streams_between(category, after, until).await
-        })
+        self.read(async move { self.inner.streams_between(category, after, until).await })
     }
     fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.streams_after(streams, after).await
-        })
+        self.read(async move { self.inner.streams_after(streams, after).await })
     }
     fn head(&self) -> Read<'_, Position> {
-        Box::pin(async move {
-            self.ready().await;
-            self.inner.head().await
-        })
+        self.read(async move { self.inner.head().await })
     }
 }

@@ -1,19 +1,29 @@
-//! The log of several nodes: each node keeps the whole log in its own SQLite file and decides appends on it; a shared
-//! journal orders the records. An append is acknowledged when the journal and this node's file have it on disk.
+//! The log of several nodes: each node keeps the whole log in its own SQLite file; a shared journal orders the records.
+//! One node at a time has the pen: it decides the appends of all on its file. An append is acknowledged when the journal
+//! and the file of a node other than the writing one have it on disk, as long as there is one.
 //! Must not know: any protocol, or the transport of the journal.
 
+mod begin;
+mod forms;
 mod fresh;
+mod keepers;
+mod messages;
 mod names;
 mod node;
 mod open;
+mod others;
+mod pens;
 mod record;
 mod signals;
 mod verify;
 
 use std::{sync::Arc, time::Duration};
 
-use plenary_journal::Journal;
+use plenary_journal::{Journal, peers::Peers};
 
+pub use begin::{BeginError, Begun, begin};
+pub use keepers::Keep;
+pub use messages::{Beat, take_the_pen};
 pub use node::SETTLE_MAX;
 pub use open::{OpenError, open};
 pub use plenary_log_sqlite::StoreClose;
@@ -27,11 +37,17 @@ pub struct Journals {
     pub log: Arc<dyn Journal>,
     /// That of signals, which forgets.
     pub signals: Arc<dyn Journal>,
+    /// The way between the nodes that use the log's.
+    pub peers: Arc<dyn Peers>,
 }
 
 /// How a node works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// What its operator calls it.
+    pub name: String,
+    /// Who must keep a record before it is acknowledged.
+    pub keep: Keep,
     /// How its file is kept.
     pub sqlite: plenary_log_sqlite::Options,
     /// How often it looks for records that nobody told it of.
@@ -43,6 +59,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            name: String::new(),
+            keep: Keep::default(),
             sqlite: plenary_log_sqlite::Options::default(),
             poll: Duration::from_millis(500),
             fresh_wait: Duration::from_millis(1_000),

@@ -1,11 +1,12 @@
-//! The names of indexes in records: a few are known at compile time, others are interned permanently.
+//! The names of indexes and the kinds of events in records and messages: they are interned permanently, as the log wants
+//! names of the program.
 
 use std::collections::HashSet;
 
 use parking_lot::Mutex;
 
 /// Most names; a journal that has more is not ours.
-const NAMES_MAX: usize = 1_024;
+const NAMES_MAX: usize = 4_096;
 
 /// The name, kept for as long as the process lives; `None` past the limit.
 pub(crate) fn known_for_good(name: &str) -> Option<&'static str> {

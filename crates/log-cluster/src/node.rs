@@ -1,39 +1,70 @@
-//! One node's task: it decides groups of appends on its own replica, publishes each as the next record, and applies the
-//! records of all nodes in order. Must not know: the rules of an append, which are `plenary_log::plan`.
+//! One node's task: it applies the records of all nodes in order. While it has the pen it decides groups of appends on
+//! its own file, its own and those of other nodes, and publishes each group as the next record; otherwise it hands its
+//! appends to the node that has the pen.
+//! Must not know: the rules of an append, which are `plenary_log::plan`.
 
-use std::{sync::Arc, time::Duration};
+mod asking;
+mod following;
+mod writing;
 
-use bytes::Bytes;
-use plenary_journal::{Hint, Hints, Journal, READ_RECORDS_MAX, Record, Settlement, settle};
-use plenary_log::{Batch, Fault, Feeder, Job, Jobs, Outcome, PlanResult, Reply, Writes};
-use plenary_log_sqlite::{Link, Replica};
-use tokio::{
-    sync::watch,
-    time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at},
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
 };
 
-use crate::record::{self, Damage};
+use plenary_journal::{
+    Hints, Journal,
+    peers::{NodeId, Peers},
+};
+use plenary_log::{Batch, Fault, Feeder, Job, Jobs, PlanResult, Reply};
+use plenary_log_sqlite::{Link, Replica};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+    time::{Instant, MissedTickBehavior, interval, timeout},
+};
+
+use self::asking::Asked;
+use crate::{
+    messages::Said,
+    others::{Held, Standing},
+    pens::{Pens, Whose},
+};
 
 /// How long a record that nobody answers is published and looked up again; then the appends' outcomes are unknown. The
 /// journal elects a new leader within that time.
 pub const SETTLE_MAX: Duration = Duration::from_secs(12);
 /// How long a journal that did not answer of late is asked whether it is back, before an append is refused.
 const BACK_MAX: Duration = Duration::from_secs(1);
-/// A node that applied another's record so lately is not the only one that writes.
-const AMONG_OTHERS: Duration = Duration::from_millis(100);
-/// How long one that was first waits for the others then.
-const TURN: Duration = Duration::from_millis(3);
 /// Most bytes of one group, but for a single batch that is larger: one entry of the journal's consensus.
 const GROUP_OCTETS_MAX: usize = 256 << 10;
 /// Most records that are applied at once.
 const APPLIED_AT_ONCE_MAX: usize = 64;
+/// How often a node that waits for the pen looks after it.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often another replica of the journal is asked to lead, until one gives the next record as it was written; and how
+/// long that is waited for each time.
+pub(crate) const MISTRUSTED_MAX: usize = 6;
+pub(crate) const MISTRUST_PAUSE: Duration = Duration::from_secs(1);
+/// How long a node that ends waits for the acknowledgements of others.
+const END_MAX: Duration = Duration::from_secs(3);
 
 /// Everything that the task owns.
 pub(crate) struct Node {
+    pub(crate) me: NodeId,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) peers: Arc<dyn Peers>,
     pub(crate) replica: Replica,
     pub(crate) feeder: Feeder,
     pub(crate) hints: Hints,
+    /// What other nodes say.
+    pub(crate) said: mpsc::Receiver<Said>,
+    /// Where acknowledgements wait for another keeper.
+    pub(crate) held: mpsc::Sender<Held>,
+    /// What the others are told of this node.
+    pub(crate) standing: watch::Sender<Standing>,
+    pub(crate) others: JoinHandle<()>,
     /// The last record that is applied.
     pub(crate) last: Link,
     /// Tells readers how far that is.
@@ -43,10 +74,46 @@ pub(crate) struct Node {
     pub(crate) poll: Duration,
     /// Whether the last publication was not answered.
     pub(crate) is_cut_off: bool,
-    /// When a record of another node was last applied.
-    pub(crate) others: Option<Instant>,
-    /// Whether the last record is of this node.
-    pub(crate) was_first: bool,
+    /// How often another replica of the journal was asked to lead, as one was damaged.
+    pub(crate) mistrusted: usize,
+    pub(crate) pens: Pens,
+    pub(crate) waiting: Waiting,
+}
+
+/// What waits for the pen, here or elsewhere.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// What is to be decided, in order.
+    units: VecDeque<Unit>,
+    /// What this node has asked the node with the pen.
+    asked: Option<Asked>,
+    /// The number of its last request.
+    serial: u64,
+    /// The number of the last request that each node made of this one, while it has the pen.
+    taken: HashMap<NodeId, u64>,
+}
+
+/// Batches that are decided and answered together.
+struct Unit {
+    batches: Vec<Batch>,
+    octets: usize,
+    /// When its outcome counts as unknown.
+    until: Instant,
+    whose: Owner,
+}
+
+/// Who waits for a unit.
+enum Owner {
+    /// Appenders of this process.
+    Own(Vec<Reply>),
+    /// Another node, with the number of its request.
+    Node(NodeId, u64),
+}
+
+impl Unit {
+    fn is_own(&self) -> bool {
+        matches!(self.whose, Owner::Own(_))
+    }
 }
 
 /// What has ended the node.
@@ -63,26 +130,39 @@ impl Node {
     pub(crate) async fn run(mut self, mut jobs: Jobs) {
         let mut poll = interval(self.poll);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut taken, mut is_well) = (Vec::new(), true);
-        loop {
-            let step = tokio::select! {
+        let mut look = interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut is_well, mut is_open) = (true, true);
+        while is_open || self.has_own() {
+            let mut taken = Vec::new();
+            let heard = tokio::select! {
                 biased;
                 Some(hint) = self.hints.next() => self.hinted(hint).await,
+                Some(said) = self.said.recv() => self.heard(said).await,
                 Ok(()) = self.wanted.changed() => {
                     let wanted = *self.wanted.borrow_and_update();
                     if wanted > self.last.sequence { self.catch_up().await } else { Ok(()) }
                 }
-                () = jobs.take(&mut taken) => {
-                    if taken.is_empty() {
-                        return;
-                    }
-                    self.append(std::mem::take(&mut taken)).await
+                () = jobs.take(&mut taken), if is_open && !self.has_own() => {
+                    is_open = !taken.is_empty();
+                    Ok(())
                 }
+                () = std::future::ready(()), if self.can_write() => Ok(()),
+                _ = look.tick(), if self.has_own() => Ok(()),
                 _ = poll.tick() => {
                     let caught_up = self.catch_up().await;
                     poll.reset();
                     caught_up
                 }
+            };
+            let step = match heard {
+                Ok(()) => self.gather(&mut jobs, &mut taken, &mut is_open).await,
+                trouble => trouble,
+            };
+            self.enqueue(taken);
+            let step = match step {
+                Ok(()) => self.work().await,
+                trouble => trouble,
             };
             match step {
                 Ok(()) => is_well = true,
@@ -94,234 +174,100 @@ impl Node {
                 Err(Trouble::Ending(NodeFault(fault))) => return self.feeder.fail(fault),
             }
         }
+        drop((self.held, self.standing));
+        let _ = timeout(END_MAX, self.others).await;
     }
 
-    /// Applies what hints brought, or reads what they say is there.
-    async fn hinted(&mut self, first: Hint) -> Result<(), Trouble> {
-        let mut hints = vec![first];
-        while hints.len() < APPLIED_AT_ONCE_MAX
-            && let Some(hint) = self.hints.try_next()
-        {
-            hints.push(hint);
+    /// Takes what waits already, so that it goes into one group: requests of other nodes, and this one's own.
+    async fn gather(
+        &mut self,
+        jobs: &mut Jobs,
+        taken: &mut Vec<Job>,
+        is_open: &mut bool,
+    ) -> Result<(), Trouble> {
+        while let Ok(said) = self.said.try_recv() {
+            self.heard(said).await?;
         }
-        let mut bodies = Vec::with_capacity(hints.len());
-        let mut must_look = false;
-        for Hint { sequence, body } in hints {
-            let next = self.last.sequence + bodies.len() as u64 + 1;
-            match body {
-                Some(body) if sequence == next => bodies.push(body),
-                _ if sequence >= next => must_look = true,
-                _ => {}
+        if *is_open && taken.is_empty() && !self.has_own() {
+            tokio::select! {
+                biased;
+                () = jobs.take(taken) => *is_open = !taken.is_empty(),
+                () = std::future::ready(()) => {}
             }
-        }
-        match self.take_in(&bodies).await? {
-            Ok(()) => {}
-            // Whoever hints may be wrong: the journal has the last word.
-            Err(damage) => {
-                tracing::warn!(%damage, "a hint was wrong");
-                must_look = true;
-            }
-        }
-        if must_look { self.catch_up().await } else { Ok(()) }
-    }
-
-    /// Reads and applies what the journal has.
-    async fn catch_up(&mut self) -> Result<(), Trouble> {
-        loop {
-            let records = self.journal.read(self.last.sequence, READ_RECORDS_MAX).await;
-            let records = records.map_err(|error| Trouble::Passing(Fault::Unavailable(error.to_string())))?;
-            if records.is_empty() {
-                return Ok(());
-            }
-            for records in records.chunks(APPLIED_AT_ONCE_MAX) {
-                self.follow(records).await?;
-            }
-        }
-    }
-
-    /// Applies the next records of the journal.
-    async fn follow(&mut self, records: &[Record]) -> Result<(), Trouble> {
-        let bodies: Vec<_> = records.iter().map(|record| record.body.clone()).collect();
-        match self.take_in(&bodies).await? {
-            Ok(()) => Ok(()),
-            Err(damage) => Err(Trouble::Ending(NodeFault(Fault::Corrupt(format!("the journal: {damage}"))))),
-        }
-    }
-
-    /// Applies what hints wait, behind a record that somebody else published.
-    async fn take_hints(&mut self) -> Result<(), Trouble> {
-        while let Some(hint) = self.hints.try_next() {
-            self.hinted(hint).await?;
         }
         Ok(())
     }
 
-    /// Applies the records that follow, as far as they do.
-    async fn take_in(&mut self, bodies: &[Bytes]) -> Result<Result<(), Damage>, Trouble> {
-        let (mut writes, mut links) = (Writes::default(), Vec::new());
-        let mut last = self.last;
-        let mut damaged = Ok(());
-        for body in bodies {
-            let (next, link) = match record::read(body, &last) {
-                Ok(read) => read,
-                Err(damage) => {
-                    damaged = Err(damage);
-                    break;
-                }
-            };
-            if let Some(apart) = record::join(&mut writes, next) {
-                self.apply(std::mem::replace(&mut writes, apart), std::mem::take(&mut links)).await?;
-            }
-            links.push(link);
-            last = link;
-        }
-        if !links.is_empty() {
-            (self.others, self.was_first) = (Some(Instant::now()), false);
-        }
-        self.apply(writes, links).await?;
-        Ok(damaged)
+    /// Whether appends of this process wait for an outcome.
+    fn has_own(&self) -> bool {
+        self.waiting.asked.is_some() || self.waiting.units.iter().any(Unit::is_own)
     }
 
-    async fn apply(&mut self, writes: Writes, links: Vec<Link>) -> Result<(), Trouble> {
-        let Some(last) = links.last().copied() else { return Ok(()) };
-        match self.replica.apply(writes, links).await {
-            Ok(events) => {
-                self.last = last;
-                self.applied.send_replace(last.sequence);
-                self.feeder.publish(events).await;
-                Ok(())
-            }
-            Err(fault @ Fault::OutcomeUnknown(_)) => Err(Trouble::Ending(NodeFault(fault))),
-            Err(fault) => Err(Trouble::Passing(fault)),
-        }
+    /// Whether there is something to decide here.
+    fn can_write(&self) -> bool {
+        self.pens.ours().is_some() && !self.waiting.units.is_empty()
     }
 
-    async fn append(&mut self, jobs: Vec<Job>) -> Result<(), Trouble> {
-        let mut waiting = jobs.into_iter().peekable();
-        while waiting.peek().is_some() {
-            let mut left = GROUP_OCTETS_MAX;
-            let (mut batches, mut replies) = (Vec::new(), Vec::new());
+    /// Puts jobs in the queue, in units of a group's size.
+    fn enqueue(&mut self, jobs: Vec<Job>) {
+        let until = Instant::now() + SETTLE_MAX;
+        let mut jobs = jobs.into_iter().peekable();
+        while jobs.peek().is_some() {
+            let (mut batches, mut replies, mut octets) = (Vec::new(), Vec::new(), 0);
             while let Some(Job { batch, reply }) =
-                waiting.next_if(|job| batches.is_empty() || job.batch.octets() <= left)
+                jobs.next_if(|job| batches.is_empty() || octets + job.batch.octets() <= GROUP_OCTETS_MAX)
             {
-                left = left.saturating_sub(batch.octets());
+                octets += batch.octets();
                 batches.push(batch);
                 replies.push(reply);
             }
-            let (answer, trouble) = match self.group(batches).await {
-                Ok(answer) => (answer, Ok(())),
-                Err(Trouble::Passing(fault)) => (Err(fault.clone()), Err(Trouble::Passing(fault))),
-                Err(Trouble::Ending(NodeFault(fault))) => {
-                    (Err(Fault::OutcomeUnknown(fault.to_string())), Err(Trouble::Ending(NodeFault(fault))))
-                }
-            };
-            answered(replies, answer);
-            match trouble {
-                Err(ending @ Trouble::Ending(_)) => return Err(ending),
-                Err(passing) if waiting.peek().is_none() => return Err(passing),
-                Ok(()) | Err(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Leaves the others a turn: whoever has just been first knows the last record first, and would be again.
-    async fn gives_way(&mut self) -> Result<(), Trouble> {
-        let is_among_others = self.others.is_some_and(|heard| heard.elapsed() < AMONG_OTHERS);
-        if self.was_first && is_among_others {
-            let turn = sleep(TURN);
-            tokio::pin!(turn);
-            tokio::select! {
-                () = &mut turn => {}
-                Some(hint) = self.hints.next() => self.hinted(hint).await?,
-            }
-        }
-        self.take_hints().await
-    }
-
-    /// Decides a group, publishes it and applies it; decides it anew behind whatever came first.
-    async fn group(&mut self, batches: Vec<Batch>) -> Result<Result<Vec<PlanResult>, Fault>, Trouble> {
-        self.gives_way().await?;
-        let until = Instant::now() + SETTLE_MAX;
-        if self.is_cut_off {
-            self.is_back().await?;
-        }
-        loop {
-            let (writes, outcomes) = match self.replica.decide(batches.clone()).await {
-                Ok(decided) => decided,
-                Err(fault) => return Ok(Err(fault)),
-            };
-            if writes.is_empty() {
-                if outcomes.iter().all(is_final) || self.is_at_the_end(until).await? {
-                    return Ok(Ok(outcomes));
-                }
-                self.catch_up().await?;
-                continue;
-            }
-            let body = record::written(&writes, &self.last, nonce()?);
-            match settle(&*self.journal, self.last.sequence, &body, until).await {
-                Settlement::Ours => {
-                    let link = Link {
-                        sequence: self.last.sequence + 1,
-                        hash: record::hash(&body),
-                        position: writes.events.last().map_or(self.last.position, |event| event.position),
-                    };
-                    // It is in the journal: what could not be applied now is read from there.
-                    return match self.apply(writes, vec![link]).await {
-                        Ok(()) => {
-                            self.was_first = true;
-                            Ok(Ok(outcomes))
-                        }
-                        Err(Trouble::Passing(fault)) => Ok(Err(Fault::OutcomeUnknown(fault.to_string()))),
-                        Err(ending) => Err(ending),
-                    };
-                }
-                Settlement::Others(first) => {
-                    self.follow(&[first]).await?;
-                    self.take_hints().await?;
-                }
-                Settlement::Unknown(why) => {
-                    self.is_cut_off = true;
-                    return Ok(Err(Fault::OutcomeUnknown(why)));
-                }
-                Settlement::TooLarge(size) => {
-                    return Ok(Err(Fault::Full(format!(
-                        "an append of {size} bytes is too large for the journal"
-                    ))));
-                }
-            }
+            self.waiting.units.push_back(Unit { batches, octets, until, whose: Owner::Own(replies) });
         }
     }
 
-    /// Whether this node has all that the journal has, which a refusal must be decided on.
-    async fn is_at_the_end(&self, until: Instant) -> Result<bool, Trouble> {
-        let extent = timeout_at(until, self.journal.extent()).await;
-        match extent {
-            Ok(Ok(extent)) => Ok(extent.last <= self.last.sequence),
-            Ok(Err(error)) => Err(Trouble::Passing(Fault::Unavailable(error.to_string()))),
-            Err(_) => Err(Trouble::Passing(Fault::Unavailable("the journal does not answer".into()))),
+    /// Does what is to be done now about what waits.
+    async fn work(&mut self) -> Result<(), Trouble> {
+        let now = Instant::now();
+        self.expire(now);
+        if let Whose::Ours(epoch) = self.pens.whose(now) {
+            return if self.waiting.units.is_empty() { Ok(()) } else { self.group(epoch).await };
+        }
+        // Other nodes ask whoever has the pen, as soon as they know.
+        self.waiting.units.retain(Unit::is_own);
+        self.waiting.taken.clear();
+        if !self.has_own() {
+            return Ok(());
+        }
+        match self.pens.whose(now) {
+            Whose::Theirs(pen) => self.ask(pen, now).await,
+            Whose::Nobody => self.take_pen().await,
+            Whose::Ours(_) | Whose::Unsure => Ok(()),
         }
     }
 
-    /// Nothing is published to a journal that does not answer.
-    async fn is_back(&mut self) -> Result<(), Trouble> {
-        match timeout(BACK_MAX, self.journal.extent()).await {
-            Ok(Ok(_)) => {
-                self.is_cut_off = false;
-                self.catch_up().await
+    /// Takes in what another node said.
+    async fn heard(&mut self, said: Said) -> Result<(), Trouble> {
+        match said {
+            Said::Beat(beat) => {
+                match beat.pen() {
+                    Some(pen) if !beat.leaves => self.pens.heard(pen, Instant::now()),
+                    _ => self.pens.gone(beat.node, (!beat.leaves).then_some(beat.epoch)),
+                }
+                Ok(())
             }
-            Ok(Err(error)) => Err(Trouble::Passing(Fault::Unavailable(error.to_string()))),
-            Err(_) => Err(Trouble::Passing(Fault::Unavailable("the journal does not answer".into()))),
+            Said::Request(request) => {
+                self.requested(request);
+                Ok(())
+            }
+            Said::Answer(answer) => self.answered(answer).await,
+            Said::Take if self.pens.ours().is_none() => self.take_pen().await,
+            Said::Take => Ok(()),
         }
     }
 }
 
-/// Whether no later record can change it. A claimed key stays claimed.
-fn is_final(decided: &PlanResult) -> bool {
-    matches!(decided, Ok(Outcome::AlreadyDone { .. } | Outcome::KeyReused))
-}
-
-fn answered(replies: Vec<Reply>, answer: Result<Vec<PlanResult>, Fault>) {
+/// Sends each its outcome.
+fn reply(replies: Vec<Reply>, answer: Result<Vec<PlanResult>, Fault>) {
     match answer {
         Ok(outcomes) => {
             for (reply, outcome) in replies.into_iter().zip(outcomes) {
@@ -333,13 +279,5 @@ fn answered(replies: Vec<Reply>, answer: Result<Vec<PlanResult>, Fault>) {
                 let _ = reply.send(Err(fault.clone()));
             }
         }
-    }
-}
-
-fn nonce() -> Result<[u8; 16], Trouble> {
-    let mut nonce = [0; 16];
-    match getrandom::fill(&mut nonce) {
-        Ok(()) => Ok(nonce),
-        Err(error) => Err(Trouble::Passing(Fault::Unavailable(error.to_string()))),
     }
 }

@@ -3,12 +3,14 @@
 //! Must not know: how records are decided.
 
 use std::{
+    fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use plenary_journal::{Extent, Journal, READ_RECORDS_MAX, ReadError};
+use plenary_journal::{Extent, Journal, READ_RECORDS_MAX, ReadError, Record, peers::NodeId};
 use plenary_log::{Fault, OpenedLog, Writes, channel};
 use plenary_log_sqlite::{Link, RepairError, Replica, StoreClose, open_replica, set_replica_aside};
 use tokio::{
@@ -19,7 +21,9 @@ use tokio::{
 use crate::{
     Journals, Options,
     fresh::{Fresh, Gate},
-    node::Node,
+    node::{MISTRUST_PAUSE, MISTRUSTED_MAX, Node, Waiting},
+    others::{Lines, Others, Standing},
+    pens::Pens,
     record::{self, BEGINNING, Damage, hash},
     signals,
 };
@@ -28,6 +32,10 @@ use crate::{
 const JOURNAL_MAX: Duration = Duration::from_secs(15);
 /// How long it waits between two looks.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How long a new node waits for another to say that it has the pen.
+const PEN_KNOWN: Duration = Duration::from_millis(150);
+/// The file in a node's directory that says that its replica was found to be damaged.
+const MARK: &str = "replica.damaged";
 /// So many records later it is said how far a replica has come.
 const SAY_EVERY: u64 = 50_000;
 
@@ -80,58 +88,94 @@ pub async fn open(
     let journal = journals.log.clone();
     // What is published while the node catches up is hinted already.
     let hints = journal.hints().await?;
-    let (replica, closing) = sound(directory, options, &*journal).await?;
+    let me = node_id()?;
+    let messages = journals.peers.listen(me).await?;
+    let (replica, closing) = sound(directory, &options, &*journal).await?;
     let last = caught_up(&replica, &*journal).await?;
     let (applied, applied_rx) = watch::channel(last.sequence);
     let (wanted, wanted_rx) = watch::channel(last.sequence);
     let gate = Gate { journal: journal.clone(), applied: applied_rx, wanted, wait: options.fresh_wait };
-    let reads = Arc::new(Fresh::new(replica.reads(), gate));
+    let reads = Arc::new(Fresh::new(replica.reads(), gate, directory.join(MARK)));
     let signals = signals::join(journals.signals).await;
     let (channel, jobs, feeder) = channel();
+    let standing = Standing { applied: last.sequence, ..Standing::default() };
+    let (others, Lines { said, held, standing }) =
+        Others::new(me, options.name, journals.peers.clone(), messages, options.keep, standing);
     let node = Node {
+        me,
         journal,
+        peers: journals.peers,
         replica,
         feeder,
         hints,
+        said,
+        held,
+        standing,
+        others: tokio::spawn(others.run()),
         last,
         applied,
         wanted: wanted_rx,
         poll: options.poll,
         is_cut_off: false,
-        others: None,
-        was_first: false,
+        mistrusted: 0,
+        pens: Pens::new(me, Instant::now() + PEN_KNOWN),
+        waiting: Waiting::default(),
     };
     tokio::spawn(node.run(jobs));
     Ok((channel.open_with(reads, signals, true), closing))
 }
 
+/// A node unlike every other; never 0, which in a record is nobody.
+fn node_id() -> Result<NodeId, OpenError> {
+    let mut id = [0; 8];
+    getrandom::fill(&mut id).map_err(|_| OpenError::BrokenOff)?;
+    Ok(NodeId(u64::from_le_bytes(id).max(1)))
+}
+
 /// A replica whose last record is the journal's, or an empty one.
 async fn sound(
     directory: &Path,
-    options: Options,
+    options: &Options,
     journal: &dyn Journal,
 ) -> Result<(Replica, StoreClose), OpenError> {
     let why = match opened(directory, options).await {
-        Ok((replica, closing)) => match fits(&replica, journal).await? {
+        Ok((replica, closing)) => match unfit(&replica, directory, journal).await? {
             None => return Ok((replica, closing)),
             Some(why) => {
                 drop(replica);
                 closing.wait().await;
-                why.to_owned()
+                why
             }
         },
         Err(OpenError::Replica(plenary_log_sqlite::OpenError::Corrupt(why))) => why,
         Err(error) => return Err(error),
     };
     let moved: PathBuf = set_replica_aside(directory)?;
+    match fs::remove_file(directory.join(MARK)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(RepairError::Io(error).into()),
+        Ok(()) | Err(_) => {}
+    }
     tracing::error!(why, aside = %moved.display(), "this node's file was wrong; it is built again from the journal");
     opened(directory, options).await
 }
 
-async fn opened(directory: &Path, options: Options) -> Result<(Replica, StoreClose), OpenError> {
-    let directory = directory.to_owned();
-    let opening = move || open_replica(&directory, options.sqlite);
+async fn opened(directory: &Path, options: &Options) -> Result<(Replica, StoreClose), OpenError> {
+    let (directory, sqlite) = (directory.to_owned(), options.sqlite);
+    let opening = move || open_replica(&directory, sqlite);
     Ok(tokio::task::spawn_blocking(opening).await.map_err(|_| OpenError::BrokenOff)??)
+}
+
+/// What is wrong with a replica: what its end tells, or what reading it told before. One that has more than the journal is
+/// left alone, whatever else is wrong with it.
+async fn unfit(
+    replica: &Replica,
+    directory: &Path,
+    journal: &dyn Journal,
+) -> Result<Option<String>, OpenError> {
+    if let Some(why) = fits(replica, journal).await? {
+        return Ok(Some(why.to_owned()));
+    }
+    Ok(fs::read_to_string(directory.join(MARK)).ok())
 }
 
 /// What is wrong with a replica, as far as its end tells.
@@ -169,6 +213,7 @@ async fn fits(replica: &Replica, journal: &dyn Journal) -> Result<Option<&'stati
 async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, OpenError> {
     let mut last = replica.last();
     let (mut said, mut until) = (last.sequence, Instant::now() + JOURNAL_MAX);
+    let mut mistrusted = 0;
     loop {
         let records = match journal.read(last.sequence, READ_RECORDS_MAX).await {
             Ok(records) => {
@@ -176,7 +221,10 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
                 until = Instant::now() + JOURNAL_MAX;
                 records
             }
-            Err(_) if Instant::now() < until => {
+            Err(error) if Instant::now() < until => {
+                if matches!(error, ReadError::Hole(_)) {
+                    journal.mistrust().await;
+                }
                 sleep(AGAIN).await;
                 continue;
             }
@@ -185,19 +233,46 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
         if records.is_empty() {
             return Ok(last);
         }
-        let (mut writes, mut links) = (Writes::default(), Vec::new());
-        for record in records {
-            let (next, link) = record::read(&record.body, &last)?;
-            if let Some(apart) = record::join(&mut writes, next) {
-                replica.apply(std::mem::replace(&mut writes, apart), std::mem::take(&mut links)).await?;
+        match followed(replica, &records, &mut last).await {
+            Ok(()) => mistrusted = 0,
+            Err(OpenError::Damage(damage)) if mistrusted < MISTRUSTED_MAX => {
+                tracing::warn!(%damage, "a replica of the journal is damaged");
+                mistrusted += 1;
+                journal.mistrust().await;
+                sleep(MISTRUST_PAUSE).await;
             }
-            links.push(link);
-            last = link;
+            Err(error) => return Err(error),
         }
-        replica.apply(writes, links).await?;
         if last.sequence - said >= SAY_EVERY {
             said = last.sequence;
             tracing::info!(record = said, "this node's file follows the journal");
         }
     }
+}
+
+/// Applies the records that follow, as far as they do.
+async fn followed(replica: &Replica, records: &[Record], last: &mut Link) -> Result<(), OpenError> {
+    let (mut writes, mut links) = (Writes::default(), Vec::new());
+    let mut damaged = Ok(());
+    let mut end = *last;
+    for record in records {
+        let (next, link, _) = match record::read(&record.body, &end) {
+            Ok(read) => read,
+            Err(damage) => {
+                damaged = Err(damage.into());
+                break;
+            }
+        };
+        if let Some(apart) = record::join(&mut writes, next) {
+            replica.apply(std::mem::replace(&mut writes, apart), std::mem::take(&mut links)).await?;
+            *last = end;
+        }
+        links.push(link);
+        end = link;
+    }
+    if !links.is_empty() {
+        replica.apply(writes, links).await?;
+        *last = end;
+    }
+    damaged
 }

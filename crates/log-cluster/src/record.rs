@@ -5,13 +5,17 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use plenary_journal::peers::NodeId;
 use plenary_kernel::{Position, TimestampMs, Version};
-use plenary_log::{Change, IndexOp, KeyClaim, Row, StoredEvent, StreamName, Writes};
+use plenary_log::{Change, Row, StoredEvent, StreamName, Writes};
 use plenary_log_sqlite::Link;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
-use crate::names::known_for_good;
+use crate::{
+    forms::{StoredIndex, StoredKey, StoredOutcomes},
+    pens::Pen,
+};
 
 /// The form of records that this release writes, and the only one that it reads.
 const FORM: u32 = 1;
@@ -58,6 +62,45 @@ struct StoredRecord {
     keys: Vec<StoredKey>,
     #[prost(message, repeated, tag = "9")]
     charges: Vec<StoredCharge>,
+    /// Which node wrote it. Absent in records of releases without a pen.
+    #[prost(fixed64, tag = "10")]
+    node: u64,
+    /// The number of the record with which that node took the pen; 0 in that record itself.
+    #[prost(uint64, tag = "11")]
+    epoch: u64,
+    #[prost(message, repeated, tag = "12")]
+    answers: Vec<StoredAnswer>,
+}
+
+/// What came of the batches that another node asked for.
+#[derive(Clone, PartialEq, Message)]
+struct StoredAnswer {
+    #[prost(fixed64, tag = "1")]
+    node: u64,
+    #[prost(uint64, tag = "2")]
+    serial: u64,
+    #[prost(message, optional, tag = "3")]
+    outcomes: Option<StoredOutcomes>,
+}
+
+/// What a record says beside what it writes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Notes {
+    /// Who wrote it; absent in records of releases without a pen.
+    pub(crate) pen: Option<Pen>,
+    /// What came of the batches of other nodes.
+    pub(crate) answers: Vec<Recorded>,
+}
+
+/// What came of the batches that a node has asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Recorded {
+    /// Which node.
+    pub(crate) node: NodeId,
+    /// The number of its request.
+    pub(crate) serial: u64,
+    /// What came of them.
+    pub(crate) outcomes: StoredOutcomes,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -79,17 +122,6 @@ struct StoredEventForm {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct StoredIndex {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(string, tag = "2")]
-    key: String,
-    /// Absent: the key goes.
-    #[prost(bytes = "bytes", optional, tag = "3")]
-    value: Option<Bytes>,
-}
-
-#[derive(Clone, PartialEq, Message)]
 struct StoredRow {
     #[prost(string, tag = "1")]
     name: String,
@@ -98,18 +130,6 @@ struct StoredRow {
     /// Absent: the row goes.
     #[prost(bytes = "bytes", optional, tag = "3")]
     value: Option<Bytes>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct StoredKey {
-    #[prost(string, tag = "1")]
-    scope: String,
-    #[prost(string, tag = "2")]
-    key: String,
-    #[prost(bytes = "bytes", tag = "3")]
-    digest: Bytes,
-    #[prost(bytes = "bytes", tag = "4")]
-    outcome: Bytes,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -123,7 +143,7 @@ struct StoredCharge {
 }
 
 /// The bytes of the record that follows `last` and writes this.
-pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16]) -> Bytes {
+pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16], notes: &Notes) -> Bytes {
     let event = |event: &StoredEvent| StoredEventForm {
         stream: event.stream.as_str().to_owned(),
         version: event.version.0,
@@ -133,29 +153,20 @@ pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16]) -> Bytes {
         envelope: event.envelope.clone(),
         payload: event.payload.clone(),
     };
-    let index = |op: &IndexOp| match op {
-        IndexOp::Put { name, key, value } => {
-            StoredIndex { name: (*name).to_owned(), key: key.clone(), value: Some(value.clone()) }
-        }
-        IndexOp::Delete { name, key } => {
-            StoredIndex { name: (*name).to_owned(), key: key.clone(), value: None }
-        }
-    };
     let row = |(name, row): (&String, &Option<Row>)| StoredRow {
         name: name.clone(),
         revision: row.as_ref().map_or(0, |row| row.revision),
         value: row.as_ref().map(|row| row.value.clone()),
     };
-    let key = |claim: &KeyClaim| StoredKey {
-        scope: claim.scope.clone(),
-        key: claim.key.clone(),
-        digest: Bytes::copy_from_slice(&claim.digest),
-        outcome: claim.outcome.clone(),
-    };
     let charge = |(account, change): (&String, &Change)| StoredCharge {
         account: account.clone(),
         bytes: change.bytes,
         events: change.events,
+    };
+    let answer = |recorded: &Recorded| StoredAnswer {
+        node: recorded.node.0,
+        serial: recorded.serial,
+        outcomes: Some(recorded.outcomes.clone()),
     };
     let stored = StoredRecord {
         form: FORM,
@@ -163,16 +174,19 @@ pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16]) -> Bytes {
         nonce: Bytes::copy_from_slice(&nonce),
         head: last.position.0,
         events: writes.events.iter().map(event).collect(),
-        index: writes.index.iter().map(index).collect(),
+        index: writes.index.iter().map(StoredIndex::of).collect(),
         rows: writes.rows.iter().map(row).collect(),
-        keys: writes.keys.iter().map(key).collect(),
+        keys: writes.keys.iter().map(StoredKey::of).collect(),
         charges: writes.charges.iter().map(charge).collect(),
+        node: notes.pen.map_or(0, |pen| pen.node.0),
+        epoch: notes.pen.map_or(0, |pen| pen.epoch),
+        answers: notes.answers.iter().map(answer).collect(),
     };
     stored.encode_to_vec().into()
 }
 
 /// What a record writes, if it follows `last`, and its own link.
-pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link), Damage> {
+pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link, Notes), Damage> {
     let sequence = last.sequence + 1;
     let unreadable = |why: &str| Damage::Unreadable(sequence, why.to_owned());
     let stored = StoredRecord::decode(body.clone()).map_err(|error| unreadable(&error.to_string()))?;
@@ -197,20 +211,10 @@ pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link), Damage> 
             payload: event.payload,
         });
     }
-    let mut index = Vec::with_capacity(stored.index.len());
-    for StoredIndex { name, key, value } in stored.index {
-        let name = known_for_good(&name).ok_or_else(|| unreadable("too many indexes"))?;
-        index.push(match value {
-            Some(value) => IndexOp::Put { name, key, value },
-            None => IndexOp::Delete { name, key },
-        });
-    }
+    let index =
+        stored.index.into_iter().map(StoredIndex::read).collect::<Result<_, _>>().map_err(unreadable)?;
     let row = |StoredRow { name, revision, value }| (name, value.map(|value| Row { revision, value }));
-    let mut keys = Vec::with_capacity(stored.keys.len());
-    for StoredKey { scope, key, digest, outcome } in stored.keys {
-        let digest = digest[..].try_into().map_err(|_| unreadable("the digest of a key"))?;
-        keys.push(KeyClaim { scope, key, digest, outcome });
-    }
+    let keys = stored.keys.into_iter().map(StoredKey::read).collect::<Result<_, _>>().map_err(unreadable)?;
     let charge = |StoredCharge { account, bytes, events }| (account, Change { bytes, events });
     let writes = Writes {
         events,
@@ -219,7 +223,19 @@ pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link), Damage> 
         keys,
         charges: stored.charges.into_iter().map(charge).collect(),
     };
-    Ok((writes, Link { sequence, hash: hash(body), position }))
+    let recorded = |StoredAnswer { node, serial, outcomes }| Recorded {
+        node: NodeId(node),
+        serial,
+        outcomes: outcomes.unwrap_or_default(),
+    };
+    let notes = Notes {
+        pen: (stored.node != 0).then_some(Pen {
+            node: NodeId(stored.node),
+            epoch: if stored.epoch == 0 { sequence } else { stored.epoch },
+        }),
+        answers: stored.answers.into_iter().map(recorded).collect(),
+    };
+    Ok((writes, Link { sequence, hash: hash(body), position }, notes))
 }
 
 /// Puts what the next record writes behind what is there already, if that comes to the same as one after the other;
@@ -251,6 +267,8 @@ pub(crate) const BEGINNING: Link = Link { sequence: 0, hash: [0; 32], position: 
 
 #[cfg(test)]
 mod tests {
+    use plenary_log::{IndexOp, KeyClaim};
+
     use super::*;
 
     fn writes() -> Writes {
@@ -284,8 +302,8 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let body = written(&writes(), &LAST, [1; 16]);
-        let (read, link) = read(&body, &LAST).expect("it follows");
+        let body = written(&writes(), &LAST, [1; 16], &Notes::default());
+        let (read, link, _) = read(&body, &LAST).expect("it follows");
         let expected = writes();
         assert_eq!(read.events, expected.events);
         assert_eq!(read.index, expected.index);
@@ -294,7 +312,7 @@ mod tests {
         assert_eq!(read.charges, expected.charges);
         assert_eq!(link, Link { sequence: 7, hash: hash(&body), position: Position(8) });
         let deleted = Writes { rows: HashMap::from([("r".to_owned(), None)]), ..Writes::default() };
-        let body = written(&deleted, &LAST, [1; 16]);
+        let body = written(&deleted, &LAST, [1; 16], &Notes::default());
         assert_eq!(super::read(&body, &LAST).expect("it follows").0.rows, deleted.rows);
     }
 
@@ -302,14 +320,30 @@ mod tests {
     fn the_form_of_a_record_is_frozen() {
         let mut alone = writes();
         (alone.index, alone.rows, alone.keys, alone.charges) = Default::default();
-        let body = written(&alone, &LAST, [1; 16]);
+        let body = written(&alone, &LAST, [1; 16], &Notes::default());
         let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, GOLDEN);
     }
 
     #[test]
+    fn a_record_says_who_wrote_it_and_what_was_answered() {
+        let outcomes = StoredOutcomes::of(&[Ok(plenary_log::Outcome::KeyReused)]);
+        let answers = vec![Recorded { node: NodeId(3), serial: 9, outcomes }];
+        let pen = Some(Pen { node: NodeId(2), epoch: 5 });
+        let notes = Notes { pen, answers };
+        let body = written(&writes(), &LAST, [1; 16], &notes);
+        assert_eq!(read(&body, &LAST).expect("it follows").2, notes);
+        let taking = Notes { pen: Some(Pen { node: NodeId(2), epoch: 0 }), answers: Vec::new() };
+        let body = written(&Writes::default(), &LAST, [1; 16], &taking);
+        let (writes, link, notes) = read(&body, &LAST).expect("it follows");
+        assert!(writes.is_empty());
+        assert_eq!((link.sequence, link.position), (7, Position(7)));
+        assert_eq!(notes.pen, Some(Pen { node: NodeId(2), epoch: 7 }), "its number is the epoch");
+    }
+
+    #[test]
     fn a_record_follows_only_what_it_was_written_behind() {
-        let body = written(&writes(), &LAST, [1; 16]);
+        let body = written(&writes(), &LAST, [1; 16], &Notes::default());
         for other in [Link { hash: [8; 32], ..LAST }, Link { position: Position(6), ..LAST }] {
             assert_eq!(read(&body, &other).err(), Some(Damage::Unchained(7)));
         }

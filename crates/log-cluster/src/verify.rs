@@ -57,7 +57,7 @@ pub async fn verify(journal: &dyn Journal, directory: &Path) -> Result<Compariso
         let mut known = links.into_iter().peekable();
         for found in records {
             let link = match record::read(&found.body, &last) {
-                Ok((_, link)) => link,
+                Ok((_, link, _)) => link,
                 Err(damage) => {
                     verified.findings.push(damage.to_string());
                     return Ok(verified);

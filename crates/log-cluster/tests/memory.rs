@@ -57,7 +57,11 @@ impl<M: Manner> conformance::Store for Cluster<M> {
             self.log.rig(Rig::LosePublications(2));
             self.log.rig(Rig::Conflict(2));
         }
-        let journals = Journals { log: Arc::new(self.log.clone()), signals: Arc::new(self.signals.clone()) };
+        let journals = Journals {
+            log: Arc::new(self.log.clone()),
+            signals: Arc::new(self.signals.clone()),
+            peers: Arc::new(self.log.clone()),
+        };
         let options = Options { poll: Duration::from_millis(20), ..Options::default() };
         let (opened, closing) = open(&self.replica(), journals, options).await.expect("the node starts");
         self.closing.lock().expect("no panic held it").push(closing);

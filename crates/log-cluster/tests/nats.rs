@@ -96,7 +96,8 @@ impl conformance::Store for OnNats {
         let nats = self.server.connect(true).await.expect("the server answers");
         let log = nats.journal("log", Retention::Forever).await.expect("the journal opens");
         let signals = nats.journal("signals", Retention::Shortly).await.expect("the journal opens");
-        let journals = Journals { log: Arc::new(log), signals: Arc::new(signals) };
+        let peers = Arc::new(nats.peers("log"));
+        let journals = Journals { log: Arc::new(log), signals: Arc::new(signals), peers };
         let opened = open(&self.replica(), journals, Options::default()).await;
         let (opened, closing) = opened.expect("the node starts");
         self.closing.lock().expect("no panic held it").push(closing);

@@ -24,7 +24,11 @@ struct Node {
 }
 
 async fn try_node(directory: &Path, journal: &Memory) -> Result<Node, OpenError> {
-    let journals = Journals { log: Arc::new(journal.clone()), signals: Arc::new(Memory::new()) };
+    let journals = Journals {
+        log: Arc::new(journal.clone()),
+        signals: Arc::new(Memory::new()),
+        peers: Arc::new(journal.clone()),
+    };
     let options = Options {
         poll: Duration::from_millis(50),
         fresh_wait: Duration::from_millis(100),
@@ -86,7 +90,7 @@ async fn a_lost_acknowledgement_is_written_once() {
         assert_appended(node.says(text).await);
     }
     assert_eq!(node.said().await, ["a", "b", "c"]);
-    assert_eq!(bodies(&journal).await, 3);
+    assert_eq!(bodies(&journal).await, 4, "one took the pen");
     node.close().await;
 }
 
@@ -124,7 +128,7 @@ async fn a_replica_that_is_short_or_gone_follows_the_journal() {
     assert_eq!(first.said().await, ["a", "b"]);
     first.close().await;
     let verified = verify(&journal, &one).await.expect("both can be read");
-    assert_eq!((verified.records, verified.replicated, verified.findings.len()), (2, 2, 0));
+    assert_eq!((verified.records, verified.replicated, verified.findings.len()), (4, 4, 0));
     second.close().await;
 }
 
@@ -136,13 +140,13 @@ async fn a_journal_that_lost_its_end_is_refused() {
         assert_appended(started.says(text).await);
     }
     started.close().await;
-    journal.cut(2);
+    journal.cut(3);
     tokio::time::pause();
     let refused = try_node(directory.path(), &journal).await.err();
-    assert!(matches!(refused, Some(OpenError::JournalShort { journal: 2, replica: 3 })), "{refused:?}");
+    assert!(matches!(refused, Some(OpenError::JournalShort { journal: 3, replica: 4 })), "{refused:?}");
     let verified = verify(&journal, directory.path()).await.expect("both can be read");
-    assert_eq!((verified.records, verified.replicated), (2, 2));
-    assert_eq!(verified.findings, ["the replica has record 3, and the journal ends at 2"]);
+    assert_eq!((verified.records, verified.replicated), (3, 3));
+    assert_eq!(verified.findings, ["the replica has record 4, and the journal ends at 3"]);
 }
 
 #[tokio::test]
@@ -199,7 +203,8 @@ async fn a_new_node_that_reads_for_long_outlives_each_time_the_journal_is_away()
     writer.close().await;
     tokio::time::pause();
     let slow = Slow { journal: journal.clone(), reads: AtomicUsize::new(0) };
-    let journals = Journals { log: Arc::new(slow), signals: Arc::new(Memory::new()) };
+    let journals =
+        Journals { log: Arc::new(slow), signals: Arc::new(Memory::new()), peers: Arc::new(journal.clone()) };
     let (opened, _closing) = open(new.path(), journals, Options::default()).await.expect("the node starts");
     tokio::time::resume();
     let events = opened.log.read_stream(&stream(), Version::ZERO, 100).await.expect("read");

@@ -8,6 +8,7 @@ mod checks;
 mod commit;
 mod error;
 mod events;
+mod export;
 mod gathered;
 mod news;
 mod pool;
@@ -28,6 +29,7 @@ use tokio::sync::oneshot;
 pub use audit::{add_digests, audit, audit_with, recount};
 pub use commit::Link;
 pub use error::OpenError;
+pub use export::{Export, copy, export, leave};
 pub use replica::{RepairError, Replica, open_replica, replica_links, set_replica_aside};
 
 /// The database, within the data directory.

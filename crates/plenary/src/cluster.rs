@@ -1,8 +1,10 @@
 //! `plenary cluster`: commands for the operator of several nodes: a configuration for the NATS servers, the state of
-//! their journals, and a comparison of a node's replica with the journal. Nothing here changes anything.
+//! their journals and of the nodes, a comparison of a node's replica with the journal, and the ways into a cluster and out
+//! of it.
 //! Must not know: the content of a log.
 
 mod nats_conf;
+mod nodes;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -11,7 +13,7 @@ use clap::{Args, Subcommand};
 use plenary_journal::jetstream::{Health, Nats, Options, Retention};
 use serde_json::json;
 
-use self::nats_conf::NatsConfArgs;
+use self::{nats_conf::NatsConfArgs, nodes::Nodes};
 use crate::{
     logs,
     out::{Out, clean},
@@ -36,10 +38,17 @@ pub(crate) struct ClusterArgs {
 pub(crate) enum Command {
     /// Print a configuration for one of three NATS servers
     NatsConf(NatsConfArgs),
-    /// Show the state of the journals on the NATS servers; exits with 1 if a replica lags or is unreachable
+    /// Show the state of the journals on the NATS servers, and the nodes; exits with 1 if a replica lags or is unreachable, or
+    /// if only one node keeps the log
     Status(Servers),
     /// Read the whole journal and compare this node's replica with it; exits with 1 if they differ
     Verify(VerifyArgs),
+    /// Have another node take the pen from this one, so that it can be stopped without a pause
+    Drain(DrainArgs),
+    /// Write the store of a stopped server to an empty journal, so that its log goes on as that of a cluster
+    Begin(BeginArgs),
+    /// Make the replica of a stopped node a store of its own, which a server without --cluster goes on with
+    Leave(LeaveArgs),
 }
 
 /// Which servers.
@@ -63,13 +72,46 @@ pub(crate) struct VerifyArgs {
     data: Option<PathBuf>,
 }
 
+/// Which node.
+#[derive(Args)]
+pub(crate) struct DrainArgs {
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    /// Its name, as `plenary cluster status` shows it
+    #[arg(long, value_name = "NAME")]
+    node: String,
+}
+
+/// What becomes the beginning of a cluster's log.
+#[derive(Args)]
+pub(crate) struct BeginArgs {
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    /// Accept a single NATS server; if it is lost, the network is lost; for trials
+    #[arg(long = "cluster-dev", env = "PLENARY_CLUSTER_DEV")]
+    dev: bool,
+    /// Directory of the store [default: the XDG data directory]
+    #[arg(long, env = "PLENARY_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// Whose replica.
+#[derive(Args)]
+pub(crate) struct LeaveArgs {
+    /// Directory of the node's replica [default: the XDG data directory]
+    #[arg(long, env = "PLENARY_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
 impl ClusterArgs {
     /// The servers' URLs as they were given, which may have a password in them.
     pub(crate) fn servers(&self) -> &Option<String> {
         match &self.command {
-            Command::NatsConf(_) => &None,
+            Command::NatsConf(_) | Command::Leave(_) => &None,
             Command::Status(servers) => &servers.cluster,
             Command::Verify(args) => &args.servers.cluster,
+            Command::Drain(args) => &args.servers.cluster,
+            Command::Begin(args) => &args.servers.cluster,
         }
     }
 }
@@ -81,6 +123,9 @@ pub(crate) fn run(args: &ClusterArgs, out: &Out) -> ExitCode {
         Command::NatsConf(args) => nats_conf::print(args, out).map(|()| true),
         Command::Status(servers) => block_on(status(servers, out)),
         Command::Verify(args) => block_on(verify(args, out)),
+        Command::Drain(args) => block_on(drain(args, out)),
+        Command::Begin(args) => block_on(begin(args, out)),
+        Command::Leave(args) => leave(args, out).map(|()| true),
     };
     match answered {
         Ok(true) => ExitCode::SUCCESS,
@@ -97,11 +142,15 @@ fn block_on(work: impl Future<Output = anyhow::Result<bool>>) -> anyhow::Result<
 }
 
 async fn connect(servers: &Servers) -> anyhow::Result<Nats> {
+    // What is only looked at may have one replica.
+    connect_as(servers, true).await
+}
+
+async fn connect_as(servers: &Servers, dev: bool) -> anyhow::Result<Nats> {
     let named = servers.cluster.clone().or_else(|| secrets::variable(CLUSTER));
     let named = named.context("say which NATS servers with --cluster nats://A,nats://B,nats://C")?;
     let network = servers.cluster_network.clone().unwrap_or_else(|| NETWORK.to_owned());
-    // What is only looked at may have one replica.
-    Ok(Nats::connect(&named, Options { network, dev: true, start_wait: WAIT }).await?)
+    Ok(Nats::connect(&named, Options { network, dev, start_wait: WAIT }).await?)
 }
 
 async fn status(servers: &Servers, out: &Out) -> anyhow::Result<bool> {
@@ -118,14 +167,20 @@ async fn status(servers: &Servers, out: &Out) -> anyhow::Result<bool> {
             continue;
         };
         is_well &= health.leader.is_some() && health.others.iter().all(|(_, is_current)| *is_current);
-        out.line(&if out.is_json() { as_json(name, &health).to_string() } else { in_words(name, &health) })?;
+        let nodes = if name == LOG { Some(nodes::heard(&nats).await?) } else { None };
+        is_well &= nodes.as_ref().is_none_or(|nodes| !nodes.is_alone());
+        out.line(&if out.is_json() {
+            as_json(name, &health, nodes.as_ref()).to_string()
+        } else {
+            in_words(name, &health, nodes.as_ref())
+        })?;
     }
     Ok(is_well)
 }
 
-fn as_json(name: &str, health: &Health) -> serde_json::Value {
+fn as_json(name: &str, health: &Health, nodes: Option<&Nodes>) -> serde_json::Value {
     let replicas = health.others.iter().map(|(name, current)| json!({"server": name, "current": current}));
-    json!({
+    let mut shown = json!({
         "journal": name,
         "exists": true,
         "stream": health.stream,
@@ -134,25 +189,77 @@ fn as_json(name: &str, health: &Health) -> serde_json::Value {
         "bytes": health.octets,
         "leader": health.leader,
         "replicas": replicas.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(nodes) = nodes {
+        shown["nodes"] = nodes.as_json();
+    }
+    shown
 }
 
-fn in_words(name: &str, health: &Health) -> String {
+fn in_words(name: &str, health: &Health, nodes: Option<&Nodes>) -> String {
     let leader = health.leader.as_deref().unwrap_or("nobody");
     let other = |(name, is_current): &(String, bool)| {
         format!(", {} {}", clean(name), if *is_current { "follows" } else { "LAGS OR IS AWAY" })
     };
     let others: String = health.others.iter().map(other).collect();
     let (last, bytes) = (health.extent.last, health.octets);
-    format!("{name}: {last} records, {bytes} bytes; {} leads{others}", clean(leader))
+    let nodes = nodes.map(Nodes::in_words).unwrap_or_default();
+    format!("{name}: {last} records, {bytes} bytes; {} leads{others}{nodes}", clean(leader))
+}
+
+fn directory_of(data: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
+    match data {
+        Some(directory) => Ok(directory.clone()),
+        None => paths::default_data_dir(&|name| std::env::var(name).ok())
+            .context("there is no home directory; say where the replica is with --data DIR"),
+    }
+}
+
+async fn begin(args: &BeginArgs, out: &Out) -> anyhow::Result<bool> {
+    let directory = directory_of(args.data.as_ref())?;
+    let nats = connect_as(&args.servers, args.dev).await?;
+    let journal = nats.journal(LOG, Retention::Forever).await?;
+    let begun = plenary_log_cluster::begin(&journal, &directory).await?;
+    let (records, head, aside) = (begun.records, begun.head.0, begun.aside.display().to_string());
+    out.line(&if out.is_json() {
+        json!({"records": records, "head": head, "aside": aside}).to_string()
+    } else {
+        format!("{records} records with {head} events are in the journal; the store is now {aside}. Start the nodes")
+    })?;
+    Ok(true)
+}
+
+async fn drain(args: &DrainArgs, out: &Out) -> anyhow::Result<bool> {
+    let nats = connect(&args.servers).await?;
+    let name = clean(&args.node);
+    let taken = nodes::drain(&nats, &args.node).await?;
+    out.line(&if out.is_json() {
+        json!({"node": args.node, "pen": taken}).to_string()
+    } else {
+        match taken {
+            Some(other) => format!("{} has the pen now; {name} can be stopped", clean(&other)),
+            None => format!("{name} does not have the pen; it can be stopped"),
+        }
+    })?;
+    Ok(true)
+}
+
+fn leave(args: &LeaveArgs, out: &Out) -> anyhow::Result<()> {
+    let directory = directory_of(args.data.as_ref())?;
+    let link = plenary_log_sqlite::leave(&directory)?;
+    anyhow::ensure!(link.sequence > 0, "{} is no replica of a cluster's log", directory.display());
+    let (sequence, head) = (link.sequence, link.position.0);
+    Ok(out.line(&if out.is_json() {
+        json!({"record": sequence, "head": head}).to_string()
+    } else {
+        format!(
+            "a store of its own, as of record {sequence} with {head} events; it can't become a replica again"
+        )
+    })?)
 }
 
 async fn verify(args: &VerifyArgs, out: &Out) -> anyhow::Result<bool> {
-    let directory = match &args.data {
-        Some(directory) => directory.clone(),
-        None => paths::default_data_dir(&|name| std::env::var(name).ok())
-            .context("there is no home directory; say where the replica is with --data DIR")?,
-    };
+    let directory = directory_of(args.data.as_ref())?;
     let nats = connect(&args.servers).await?;
     anyhow::ensure!(
         nats.health(LOG, Retention::Forever).await?.is_some(),

@@ -7,6 +7,7 @@ mod cluster;
 mod demo;
 mod fsck;
 mod guide;
+mod log_copy;
 mod logs;
 mod out;
 mod paths;
@@ -43,6 +44,8 @@ enum Cli {
     Fsck(fsck::FsckArgs),
     /// Set up and check a network of several nodes
     Cluster(cluster::ClusterArgs),
+    /// Copy a store
+    Log(log_copy::LogArgs),
     /// Play a conversation of two agents on a temporary server
     Demo(demo::DemoArgs),
     #[command(flatten)]
@@ -57,7 +60,7 @@ impl Cli {
             Self::Serve(args) => (&args.database, &args.cluster, &args.embeddings),
             Self::Fsck(args) => (&args.database, &None, &None),
             Self::Cluster(args) => (&None, args.servers(), &None),
-            Self::Demo(_) | Self::Client(_) => return Ok(()),
+            Self::Log(_) | Self::Demo(_) | Self::Client(_) => return Ok(()),
         };
         let flags = [
             Flag::secret("--database", serve::DATABASE, database.as_deref()),
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
         Cli::Fsck(args) => fsck::run(&args, &out),
         Cli::Cluster(args) => cluster::run(&args, &out),
+        Cli::Log(args) => finish(&out, log_copy::run(&args, &out)),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
         Cli::Client(command) => cli::run(global, command, out),
     }

@@ -12,7 +12,7 @@ use crate::{
     logs::{self, LogFormat},
     out::Out,
     secrets,
-    server::{Listen, OperatorToken, Server, Settings, Whereabouts},
+    server::{Keepers, Listen, OperatorToken, Server, Settings, Whereabouts},
 };
 
 /// The variable with the URL of the database, which may have a password in it.
@@ -45,6 +45,15 @@ pub(crate) struct ServeArgs {
     /// Accept a single NATS server; if it is lost, the network is lost; for trials
     #[arg(long, env = "PLENARY_CLUSTER_DEV")]
     pub cluster_dev: bool,
+    /// Name of this node in `plenary cluster status` [default: the address it listens on]
+    #[arg(long, env = "PLENARY_CLUSTER_NODE", value_name = "NAME")]
+    pub cluster_node: Option<String>,
+    /// Who must have an append on disk besides the NATS servers before it is acknowledged [default: two]
+    #[arg(long, env = "PLENARY_CLUSTER_KEEPERS", value_name = "WHO")]
+    pub cluster_keepers: Option<Keepers>,
+    /// Monitoring addresses of the NATS servers, http://A:8222,http://B:8222: servers that do not flush each write are refused
+    #[arg(long, env = "PLENARY_CLUSTER_MONITOR", value_name = "URLS")]
+    pub cluster_monitor: Option<String>,
     /// Where the contents of deliverables are stored: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables
     /// [default: `blobs` in --data; with --database or --cluster they are not stored]
     #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]

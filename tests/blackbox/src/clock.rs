@@ -47,7 +47,13 @@ impl ShiftedClock {
 
     /// From its next start on, the server's clock is this far ahead.
     pub fn set_ahead(&self, server: &mut Server, seconds: i64) {
-        server.set_env("LD_PRELOAD", &self.library.display().to_string());
-        server.set_env("TEST_CLOCK_AHEAD_S", &seconds.to_string());
+        for (name, value) in self.ahead(seconds) {
+            server.set_env(name, &value);
+        }
+    }
+
+    /// The variables of a process whose clock is this far ahead.
+    pub fn ahead(&self, seconds: i64) -> [(&'static str, String); 2] {
+        [("LD_PRELOAD", self.library.display().to_string()), ("TEST_CLOCK_AHEAD_S", seconds.to_string())]
     }
 }

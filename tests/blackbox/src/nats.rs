@@ -19,6 +19,7 @@ pub struct NatsServers {
 #[derive(Debug)]
 struct NatsServer {
     port: u16,
+    monitor: u16,
     conf: PathBuf,
     child: Option<Child>,
 }
@@ -27,15 +28,20 @@ impl NatsServers {
     /// Starts three. `None` only in a quick run, which has no servers; else the binary that `PLENARY_TEST_NATS` names
     /// must be there.
     pub async fn three() -> Option<Self> {
-        Self::start(3).await
+        Self::start(3, "always").await
     }
 
     /// Starts one, which is no cluster.
     pub async fn one() -> Option<Self> {
-        Self::start(1).await
+        Self::start(1, "always").await
     }
 
-    async fn start(count: usize) -> Option<Self> {
+    /// Starts one that flushes now and then, which is its default.
+    pub async fn one_that_does_not_flush() -> Option<Self> {
+        Self::start(1, "2m").await
+    }
+
+    async fn start(count: usize, flushes: &str) -> Option<Self> {
         let named = std::env::var("PLENARY_TEST_NATS").ok().filter(|path| !path.is_empty());
         let is_quick = std::env::var("PLENARY_TEST_QUICK").is_ok_and(|value| value == "1");
         if named.is_none() && is_quick {
@@ -43,10 +49,12 @@ impl NatsServers {
         }
         let binary = named.expect("PLENARY_TEST_NATS names a nats-server: `cargo xtask test` installs one");
         let dir = TempDir::new();
-        let ports: Vec<[u16; 2]> = free_ports(2 * count).chunks(2).map(|pair| [pair[0], pair[1]]).collect();
-        let servers = ports.iter().enumerate().map(|(nth, [port, route])| {
-            let others = ports.iter().filter(|[other, _]| other != port);
-            let routes: Vec<_> = others.map(|[_, route]| format!("\"nats://127.0.0.1:{route}\"")).collect();
+        let ports: Vec<[u16; 3]> =
+            free_ports(3 * count).chunks(3).map(|ports| [ports[0], ports[1], ports[2]]).collect();
+        let servers = ports.iter().enumerate().map(|(nth, [port, route, monitor])| {
+            let others = ports.iter().filter(|[other, ..]| other != port);
+            let routes: Vec<_> =
+                others.map(|[_, route, _]| format!("\"nats://127.0.0.1:{route}\"")).collect();
             let routes = routes.join(", ");
             let store = dir.path().join(format!("nats-{nth}"));
             let cluster = if count == 1 {
@@ -56,11 +64,12 @@ impl NatsServers {
             };
             let text = format!(
                 "server_name: n{nth}\nlisten: \"127.0.0.1:{port}\"\nmax_payload: 8388608\n\
-                 jetstream {{ store_dir: {store:?}, sync_interval: always }}\n{cluster}"
+                 http: \"127.0.0.1:{monitor}\"\n\
+                 jetstream {{ store_dir: {store:?}, sync_interval: {flushes:?} }}\n{cluster}"
             );
             let conf = dir.path().join(format!("nats-{nth}.conf"));
             std::fs::write(&conf, text).expect("the configuration can be written");
-            NatsServer { port: *port, conf, child: None }
+            NatsServer { port: *port, monitor: *monitor, conf, child: None }
         });
         let servers = servers.collect();
         let mut all = Self { binary: binary.into(), servers, dir };
@@ -75,6 +84,11 @@ impl NatsServers {
         let urls: Vec<_> =
             self.servers.iter().map(|server| format!("nats://127.0.0.1:{}", server.port)).collect();
         urls.join(",")
+    }
+
+    /// Where the first of them says how it is configured.
+    pub fn monitor(&self) -> String {
+        format!("http://127.0.0.1:{}", self.servers[0].monitor)
     }
 
     /// Starts one that was killed, on its own data, and waits until it takes connections.

@@ -25,6 +25,7 @@ pub struct Builder {
     config: Option<String>,
     own_operator_token: bool,
     tls: bool,
+    data: Option<PathBuf>,
     args: Vec<String>,
     env: Vec<(String, String)>,
 }
@@ -104,7 +105,7 @@ impl Builder {
     /// Starts it and waits until it listens.
     pub async fn start(self) -> Server {
         let dir = TempDir::new();
-        let data = dir.path().join("data");
+        let data = self.data.unwrap_or_else(|| dir.path().join("data"));
         let mut args: Vec<OsString> = vec!["serve".into(), "--listen".into(), "127.0.0.1:0".into()];
         args.extend(["--grace".into(), self.grace.unwrap_or_else(|| "30s".to_owned()).into()]);
         match self.database {
@@ -158,6 +159,11 @@ impl Server {
     /// A server on SQLite with a grace of 30 s.
     pub async fn start() -> Self {
         Builder::default().start().await
+    }
+
+    /// A server on a store that is there already.
+    pub async fn on(data: &str) -> Self {
+        Builder { data: Some(data.into()), ..Builder::default() }.start().await
     }
 
     /// Another way to start one.

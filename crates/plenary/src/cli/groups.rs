@@ -60,7 +60,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         title: "For programs",
-        commands: &["mcp", "acp", "hook", "teach", "completions", "fsck", "cluster"],
+        commands: &["mcp", "acp", "hook", "teach", "completions", "fsck", "cluster", "log"],
         example: "plenary completions bash",
     },
 ];

@@ -1,10 +1,13 @@
 //! The settings of a cluster node: the NATS servers, and its network on them.
 //! Must not know: the journal's content.
 
-use std::{path::Path, time::Duration};
+pub(super) mod flushing;
+
+use std::{net::SocketAddr, path::Path, time::Duration};
 
 use anyhow::bail;
 use plenary_journal::jetstream::Options;
+use plenary_log_cluster::Keep;
 use serde::Deserialize;
 
 use crate::{
@@ -18,6 +21,8 @@ pub(crate) const SIGNALS: &str = "signals";
 
 /// The network of a cluster that names none.
 pub(crate) const NETWORK: &str = "main";
+/// Most bytes of a node's name.
+const NODE_OCTETS_MAX: usize = 64;
 /// How long a start waits for servers that start.
 const START_WAIT: Duration = Duration::from_secs(60);
 
@@ -30,6 +35,35 @@ pub(crate) struct Cluster {
     pub(crate) network: String,
     /// Whether a single server will do.
     pub(crate) dev: bool,
+    /// What its operator calls this node.
+    pub(crate) node: String,
+    /// Who must keep an append before it is acknowledged.
+    pub(crate) keep: Keep,
+    /// Where the servers say how they are configured.
+    pub(crate) monitors: Vec<String>,
+}
+
+/// Who must have an append on disk, besides the NATS servers, before it is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Keepers {
+    /// The node that acknowledges it
+    One,
+    /// A node besides the one that writes; that one alone while there is no other
+    #[default]
+    Two,
+    /// A node besides the one that writes; without another, appends answer 503
+    TwoAlways,
+}
+
+impl Keepers {
+    fn keep(self) -> Keep {
+        match self {
+            Self::One => Keep::One,
+            Self::Two => Keep::Two,
+            Self::TwoAlways => Keep::TwoAlways,
+        }
+    }
 }
 
 impl std::fmt::Debug for Cluster {
@@ -55,6 +89,9 @@ pub(crate) struct ClusterTable {
     servers: Option<String>,
     network: Option<String>,
     dev: bool,
+    node: Option<String>,
+    keepers: Option<Keepers>,
+    monitor: Option<String>,
 }
 
 /// The cluster that is named, if one is.
@@ -63,6 +100,7 @@ pub(crate) fn resolve(
     table: ClusterTable,
     database: Option<&str>,
     data: Option<&Path>,
+    listen: SocketAddr,
 ) -> anyhow::Result<Option<Cluster>> {
     let named = args.cluster.clone().or_else(|| secrets::variable(CLUSTER)).or(table.servers);
     let Some(servers) = named.filter(|servers| !servers.is_empty()) else { return Ok(None) };
@@ -73,5 +111,15 @@ pub(crate) fn resolve(
         bail!("a node of a cluster needs a directory for its replica: --data DIR");
     }
     let network = args.cluster_network.clone().or(table.network).unwrap_or_else(|| NETWORK.to_owned());
-    Ok(Some(Cluster { servers, network, dev: args.cluster_dev || table.dev }))
+    let node = args.cluster_node.clone().or(table.node).unwrap_or_else(|| listen.to_string());
+    if node.len() > NODE_OCTETS_MAX || node.chars().any(char::is_control) {
+        bail!(
+            "the name of a node of a cluster has at most {NODE_OCTETS_MAX} bytes, and no control characters"
+        );
+    }
+    let keep = args.cluster_keepers.or(table.keepers).unwrap_or_default().keep();
+    let monitors = args.cluster_monitor.clone().or(table.monitor).unwrap_or_default();
+    let monitors = monitors.split(',').map(|url| url.trim().to_owned()).filter(|url| !url.is_empty());
+    let (monitors, dev) = (monitors.collect(), args.cluster_dev || table.dev);
+    Ok(Some(Cluster { servers, network, dev, node, keep, monitors }))
 }

@@ -29,7 +29,7 @@ use plenary_log::{AppendMetrics, Fault};
 use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub(crate) use cluster::{LOG, NETWORK, SIGNALS};
+pub(crate) use cluster::{Keepers, LOG, NETWORK, SIGNALS};
 pub(crate) use operator::OperatorToken;
 pub(crate) use recount::{Miscount, Recount};
 use rooms::{RoomInputs, Rooms};

@@ -339,7 +339,7 @@ impl Settings {
             .or(file.embeddings)
             .filter(|text| !text.is_empty());
         let database = args.database.clone().or_else(|| secrets::variable(DATABASE)).or(file.database);
-        let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref())?;
+        let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref(), listen)?;
         let has_others = database.is_some() || cluster.is_some();
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;
         let ((around, toolbox), quotas) = (around(&file.runs), file.quota.context());

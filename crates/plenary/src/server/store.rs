@@ -12,7 +12,7 @@ use plenary_retrieval_postgres::Tables;
 
 use super::{
     Settings,
-    cluster::{Cluster, LOG, SIGNALS},
+    cluster::{Cluster, LOG, SIGNALS, flushing},
     model::VECTORS,
     privacy,
 };
@@ -111,6 +111,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
 
 /// A node of a cluster: its replica of the log, and its own index of it.
 async fn replica(cluster: &Cluster, directory: &Path, has_everything: bool) -> anyhow::Result<Store> {
+    flushing::check(&cluster.monitors).await?;
     let nats =
         Nats::connect(&cluster.servers, cluster.options()).await.context("connecting to the cluster")?;
     let log = nats.journal(LOG, Retention::Forever).await.context("opening the journal of the log")?;
@@ -123,9 +124,14 @@ async fn replica(cluster: &Cluster, directory: &Path, has_everything: bool) -> a
     };
     let (index, everything) =
         tokio::task::spawn_blocking(opening).await.context("opening the search index")??;
-    let journals = Journals { log: Arc::new(log), signals: Arc::new(signals) };
-    let opened =
-        plenary_log_cluster::open(directory, journals, plenary_log_cluster::Options::default()).await;
+    let peers = Arc::new(nats.peers(LOG));
+    let journals = Journals { log: Arc::new(log), signals: Arc::new(signals), peers };
+    let options = plenary_log_cluster::Options {
+        name: cluster.node.clone(),
+        keep: cluster.keep,
+        ..plenary_log_cluster::Options::default()
+    };
+    let opened = plenary_log_cluster::open(directory, journals, options).await;
     let (opened, closing) =
         opened.with_context(|| format!("opening this node's replica in {}", directory.display()))?;
     Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything })

@@ -121,6 +121,8 @@ async fn three_nodes_are_one_network() {
     })
     .await;
     assert_eq!(status.lines().count(), 2, "{status}");
+    assert_eq!(status.matches("has the pen").count(), 1, "{status}");
+    assert_eq!(status.matches("; node ").count(), 3, "{status}");
     assert!(status.contains("n0") && status.contains("n1") && status.contains("n2"), "{status}");
 }
 
@@ -225,4 +227,122 @@ async fn what_is_not_safe_is_refused() {
     let own = single.data().display().to_string();
     let owned = serve(&["--data", &own, "--cluster", &urls, "--cluster-dev"]).await;
     assert!(owned.contains("can't become a replica"), "{owned}");
+}
+
+/// The nodes of a cluster as `plenary cluster status` tells of them, once one has the pen.
+async fn nodes(nats: &NatsServers, is_there: impl Fn(&[Value]) -> bool) -> (i32, Vec<Value>) {
+    eventually_within(ELECTED, "the nodes say who they are", async || {
+        let (code, out) = asked(nats, &["cluster", "status", "--json"]).await?;
+        let status: Value = serde_json::from_str(out.lines().next()?).ok()?;
+        let nodes = status["nodes"].as_array()?.clone();
+        let has_pen = nodes.iter().any(|node| node["pen"] == true);
+        (has_pen && is_there(&nodes)).then_some((code, nodes))
+    })
+    .await
+}
+
+/// A node that is alone acknowledges and says so; a node that stops hands the pen on, and one that is killed loses it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pen_goes_from_node_to_node() {
+    let Some(nats) = NatsServers::one().await else { return };
+    let start = |name: &str| {
+        let builder = Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev");
+        builder.arg("--cluster-node").arg(name).start()
+    };
+    let mut a = start("a").await;
+    let alice = a.agent("@alice.bot").await;
+    let (code, alone) = nodes(&nats, |nodes| nodes.iter().any(|node| node["alone"] == true)).await;
+    assert_eq!((code, &alone[0]["node"], alone.len()), (1, &json!("a"), 1));
+    let mut b = start("b").await;
+    let bob = b.agent("@bob.bot").await;
+    let id = room(&[&alice, &bob]).await;
+    let bob_b = bob.at(&b);
+    for n in 0..6 {
+        if n % 2 == 0 { &alice } else { &bob_b }.say(&id, n.to_string()).await;
+    }
+    let (code, both) = nodes(&nats, |nodes| nodes.len() == 2).await;
+    assert_eq!(code, 0, "{both:?}");
+    let holders: Vec<_> = both.iter().filter(|node| node["pen"] == true).collect();
+    assert_eq!((holders.len(), &holders[0]["node"]), (1, &json!("a")), "{both:?}");
+    let drained = eventually_within(ELECTED, "b takes the pen", async || {
+        asked(&nats, &["cluster", "drain", "--node", "a", "--json"]).await
+    })
+    .await;
+    assert!(drained.1.contains(r#""pen":"b""#), "{drained:?}");
+    a.stop().await;
+    bob_b.say(&id, "a has stopped").await;
+    a.start_again().await;
+    alice.at(&a).say(&id, "a is back").await;
+    b.kill().await;
+    alice.at(&a).say(&id, "b is dead").await;
+    b.start_again().await;
+    let log = bob.at(&b).history(&id).await;
+    assert_eq!(alice.at(&a).history(&id).await, log);
+    assert_eq!(blackbox::content_of(&log)[6..], ["a has stopped", "a is back", "b is dead"]);
+    for server in [&a, &b] {
+        assert_verified(&nats, server).await;
+    }
+}
+
+/// A store becomes the beginning of a cluster's log, and a replica a store again; nothing in it changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_becomes_a_cluster_and_a_store_again() {
+    let Some(nats) = NatsServers::one().await else { return };
+    let mut single = Server::start().await;
+    let (alice, bob) = (single.agent("@alice.bot").await, single.agent("@bob.bot").await);
+    let id = room(&[&alice, &bob]).await;
+    for n in 0..20 {
+        alice.say(&id, n.to_string()).await;
+    }
+    single.block(&bob, "@alice.bot").await;
+    let before = bob.history(&id).await;
+
+    // A copy of a store that a server has open.
+    let data = single.data().display().to_string();
+    let copied = single.data().parent().expect("it lies in a directory").join("copied");
+    let cli = Cli::new(&[("PLENARY_CLUSTER", &nats.urls()), ("PLENARY_CLUSTER_DEV", "true")]);
+    let copied = copied.display().to_string();
+    let ran = cli.run(&["log", "copy", "--from", &data, "--to", &copied]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_ne!(cli.run(&["log", "copy", "--from", &data, "--to", &copied]).await.code, 0, "it is there");
+    assert_ne!(cli.run(&["cluster", "begin", "--data", &data]).await.code, 0, "a server runs on it");
+
+    single.stop().await;
+    let ran = cli.run(&["cluster", "begin", "--data", &data]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let again = cli.run(&["cluster", "begin", "--data", &copied]).await;
+    assert!(again.code != 0 && again.err.contains("records already"), "{again:?}");
+    let node = || Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev").start();
+    let (a, mut b) = tokio::join!(node(), node());
+    for server in [&a, &b] {
+        assert_eq!(bob.at(server).history(&id).await, before);
+        assert_verified(&nats, server).await;
+    }
+    alice.at(&b).post("/sessions", json!({ "invite": ["@bob.bot"] })).await.refused(404, "not_found");
+    let carol = a.agent("@carol.bot").await;
+    bob.at(&b).create(&[&carol]).await;
+
+    let replica = b.data().display().to_string();
+    assert_ne!(cli.run(&["cluster", "leave", "--data", &replica]).await.code, 0, "a node runs on it");
+    b.stop().await;
+    let ran = cli.run(&["cluster", "leave", "--data", &replica]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_ne!(cli.run(&["cluster", "leave", "--data", &replica]).await.code, 0, "it is no replica any more");
+    let ran = cli.run(&["fsck", "--data", &replica, "--json"]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let alone = Server::on(&replica).await;
+    assert_eq!(bob.at(&alone).history(&id).await, before);
+    // The one that the block ended, and the new one.
+    assert_eq!(bob.at(&alone).get("/sessions").await.ok(200)["sessions"].as_array().map(Vec::len), Some(2));
+}
+
+/// Servers that acknowledge before they flush are refused, where they say so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_do_not_flush_are_refused() {
+    let Some(nats) = NatsServers::one_that_does_not_flush().await else { return };
+    let urls = nats.urls();
+    let args = ["serve", "--listen", "127.0.0.1:0", "--cluster-dev", "--cluster", &urls];
+    let more = ["--cluster-monitor", &nats.monitor(), "--data", "data"];
+    let ran = Cli::new(&[]).run(&[&args[..], &more[..]].concat()).await;
+    assert!(ran.code != 0 && ran.err.contains("sync_interval"), "{ran:?}");
 }

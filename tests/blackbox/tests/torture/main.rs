@@ -4,6 +4,7 @@
 
 mod cluster;
 mod crash;
+mod nodes;
 mod slow;
 mod stalled;
 mod survivor;

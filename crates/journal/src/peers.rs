@@ -1,0 +1,127 @@
+//! Messages between the nodes that share a journal: quick, to one node or to all, without a promise that they arrive.
+//! Must not know: the content of a message, or what it is for.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use crate::{Answer, ReadError};
+
+/// Most messages that wait for their reader; past it more are lost.
+pub const MESSAGES_WAITING_MAX: usize = 1_024;
+/// Most bytes of the messages that wait, whatever their number; past it more are lost. One message always fits.
+pub const MESSAGES_OCTETS_MAX: usize = 32 << 20;
+
+/// A running node. A process that starts again is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u64);
+
+impl std::fmt::Display for NodeId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// Who is to get a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Address {
+    /// Every node that listens.
+    All,
+    /// One of them.
+    One(NodeId),
+}
+
+/// The way between the nodes.
+pub trait Peers: Send + Sync + 'static {
+    /// Sends a message. It may be lost, and may come to its sender too.
+    fn send(&self, to: Address, body: Bytes) -> Answer<'_, ()>;
+    /// The messages to `node` and to all, from now on, as they come.
+    fn listen(&self, node: NodeId) -> Answer<'_, Result<Messages, ReadError>>;
+}
+
+/// Messages as they come.
+#[derive(Debug)]
+pub struct Messages {
+    waiting: mpsc::Receiver<Bytes>,
+    octets: Arc<AtomicUsize>,
+}
+
+/// Where messages come from.
+#[derive(Debug, Clone)]
+pub(crate) struct MessageSender {
+    to: mpsc::Sender<Bytes>,
+    octets: Arc<AtomicUsize>,
+}
+
+/// A way for messages.
+pub(crate) fn message_channel() -> (MessageSender, Messages) {
+    let (to, waiting) = mpsc::channel(MESSAGES_WAITING_MAX);
+    let octets = Arc::<AtomicUsize>::default();
+    (MessageSender { to, octets: octets.clone() }, Messages { waiting, octets })
+}
+
+impl MessageSender {
+    /// Gives a message to the reader, or loses it where too much waits; false once there is no reader any more.
+    pub(crate) fn send(&self, body: Bytes) -> bool {
+        let octets = body.len();
+        let before = self.octets.fetch_add(octets, Ordering::AcqRel);
+        let fits = before == 0 || before + octets <= MESSAGES_OCTETS_MAX;
+        let sent = if fits { self.to.try_send(body) } else { Err(mpsc::error::TrySendError::Full(body)) };
+        if sent.is_err() {
+            self.octets.fetch_sub(octets, Ordering::AcqRel);
+        }
+        !matches!(sent, Err(mpsc::error::TrySendError::Closed(_)))
+    }
+
+    /// Waits until there is no reader any more.
+    pub(crate) async fn closed(&self) {
+        self.to.closed().await;
+    }
+}
+
+impl Messages {
+    /// The next message; `None` once the way is gone.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        let body = self.waiting.recv().await?;
+        Some(self.taken(body))
+    }
+    /// The next message, if one waits.
+    pub fn try_next(&mut self) -> Option<Bytes> {
+        let body = self.waiting.try_recv().ok()?;
+        Some(self.taken(body))
+    }
+    fn taken(&self, body: Bytes) -> Bytes {
+        self.octets.fetch_sub(body.len(), Ordering::AcqRel);
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_has_a_number_and_a_size() {
+        let (to, mut messages) = message_channel();
+        for _ in 0..2 * MESSAGES_WAITING_MAX {
+            assert!(to.send(Bytes::from_static(b"m")));
+        }
+        let mut count = 0;
+        while messages.try_next().is_some() {
+            count += 1;
+        }
+        assert_eq!(count, MESSAGES_WAITING_MAX);
+        let large = Bytes::from(vec![0; MESSAGES_OCTETS_MAX / 2 + 1]);
+        assert!(to.send(large.clone()) && to.send(large.clone()));
+        assert!(messages.try_next().is_some(), "the first fits");
+        assert!(messages.try_next().is_none(), "the second was lost");
+        assert!(to.send(large), "there is room again");
+        assert!(messages.try_next().is_some());
+        drop(messages);
+        assert!(!to.send(Bytes::new()), "nobody reads");
+    }
+}

@@ -1,0 +1,109 @@
+//! The beginning of a cluster's log from a store of its own: everything in it becomes the first records of an empty
+//! journal, with the positions and versions that it has.
+//! Must not know: who asked for it.
+
+use std::{path::Path, time::Duration};
+
+use plenary_journal::{Journal, ReadError, Settlement, settle};
+use plenary_kernel::Position;
+use plenary_log::Writes;
+use plenary_log_sqlite::{Link, export, set_replica_aside};
+use tokio::{sync::mpsc, time::Instant};
+
+use crate::{
+    OpenError,
+    record::{self, BEGINNING, Notes},
+};
+
+/// About so many bytes make a record: one entry of the journal's consensus.
+const PART_OCTETS: usize = 192 << 10;
+/// Parts that wait for the journal.
+const PARTS_WAITING_MAX: usize = 4;
+/// How long the journal may be away meanwhile.
+const SETTLE_MAX: Duration = Duration::from_secs(30);
+
+/// Why a cluster was not begun.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// The store can't be read.
+    #[error(transparent)]
+    Store(#[from] plenary_log_sqlite::OpenError),
+    /// The journal can't be read.
+    #[error(transparent)]
+    Journal(#[from] ReadError),
+    /// The journal is not empty.
+    #[error(
+        "the journal has {0} records already; a cluster is begun with an empty one: name another network with \
+         --cluster-network"
+    )]
+    NotEmpty(u64),
+    /// The store is a replica already.
+    #[error("the store is a replica of a cluster's log already")]
+    IsReplica,
+    /// A record was not taken.
+    #[error("record {0} was not written: {1}; the journal has the records before it and must not be used")]
+    Broken(u64, String),
+    /// The file can't be set aside.
+    #[error(transparent)]
+    Aside(#[from] OpenError),
+}
+
+/// What was begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// How many records the journal has.
+    pub records: u64,
+    /// The position of the last event.
+    pub head: Position,
+    /// Where the store's file is now; the node builds its replica from the journal.
+    pub aside: std::path::PathBuf,
+}
+
+/// Writes the store in `directory` to an empty journal. Nobody may have the store open, and no node may run on the journal.
+///
+/// # Errors
+/// See [`BeginError`].
+pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<Begun, BeginError> {
+    let there = journal.extent().await?.last;
+    if there > 0 {
+        return Err(BeginError::NotEmpty(there));
+    }
+    let (to, mut parts) = mpsc::channel(PARTS_WAITING_MAX);
+    let from = directory.to_owned();
+    let reading = tokio::task::spawn_blocking(move || {
+        let export = export(&from)?;
+        if export.link().sequence > 0 {
+            return Ok(None);
+        }
+        export.each(PART_OCTETS, &mut |part| to.blocking_send(part).is_ok())?;
+        Ok::<_, plenary_log_sqlite::OpenError>(Some(export))
+    });
+    let mut last = BEGINNING;
+    while let Some(part) = parts.recv().await {
+        last = written(journal, &part, &last).await?;
+    }
+    let read = reading.await.map_err(|_| OpenError::BrokenOff)??;
+    let export = read.ok_or(BeginError::IsReplica)?;
+    let head = export.head();
+    // The lock goes with it.
+    drop(export);
+    let aside = set_replica_aside(directory).map_err(OpenError::from)?;
+    Ok(Begun { records: last.sequence, head, aside })
+}
+
+async fn written(journal: &dyn Journal, part: &Writes, last: &Link) -> Result<Link, BeginError> {
+    let sequence = last.sequence + 1;
+    let broken = |why: String| BeginError::Broken(sequence, why);
+    let mut nonce = [0; 16];
+    getrandom::fill(&mut nonce).map_err(|error| broken(error.to_string()))?;
+    let body = record::written(part, last, nonce, &Notes::default());
+    match settle(journal, last.sequence, &body, Instant::now() + SETTLE_MAX).await {
+        Settlement::Ours => {
+            let position = part.events.last().map_or(last.position, |event| event.position);
+            Ok(Link { sequence, hash: record::hash(&body), position })
+        }
+        Settlement::Others(_) => Err(broken("somebody else writes to the journal".into())),
+        Settlement::Unknown(why) => Err(broken(why)),
+        Settlement::TooLarge(size) => Err(broken(format!("it has {size} bytes"))),
+    }
+}

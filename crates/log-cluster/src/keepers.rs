@@ -1,0 +1,137 @@
+//! Which other nodes keep the log, and up to which record: what an acknowledgement waits for.
+//! Must not know: how that is learnt.
+
+use std::{collections::HashMap, time::Duration};
+
+use plenary_journal::peers::NodeId;
+use tokio::time::Instant;
+
+/// So long after its last word a node is not counted on.
+const ALIVE: Duration = Duration::from_secs(3);
+/// How long an acknowledgement waits for a node that is there, but does not keep up.
+pub(crate) const KEPT_MAX: Duration = Duration::from_secs(2);
+/// Most nodes that are remembered; past it those that are silent are forgotten, then no more are taken in.
+pub(crate) const NODES_MAX: usize = 256;
+
+/// Who must have a record on disk, besides the journal, before it is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// The node that acknowledges it.
+    One,
+    /// Another node too; the node that writes acknowledges alone while no other is there.
+    #[default]
+    Two,
+    /// Another node too, whatever happens.
+    TwoAlways,
+}
+
+/// May a record be acknowledged?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum May {
+    /// It may.
+    Now,
+    /// It may, although no other node keeps it.
+    Alone,
+    /// Not yet.
+    Wait,
+    /// It may not, and waited long enough.
+    Never,
+}
+
+/// The other nodes.
+#[derive(Debug)]
+pub(crate) struct Keepers {
+    keep: Keep,
+    nodes: HashMap<NodeId, (Instant, u64)>,
+}
+
+impl Keepers {
+    pub(crate) fn new(keep: Keep) -> Self {
+        Self { keep, nodes: HashMap::new() }
+    }
+
+    /// A node says up to which record it has the log on disk.
+    pub(crate) fn heard(&mut self, node: NodeId, applied: u64, now: Instant) {
+        if !self.nodes.contains_key(&node) && self.nodes.len() >= NODES_MAX {
+            self.nodes.retain(|_, (heard, _)| now.duration_since(*heard) < ALIVE);
+            if self.nodes.len() >= NODES_MAX {
+                return;
+            }
+        }
+        let (heard, kept) = self.nodes.entry(node).or_insert((now, applied));
+        (*heard, *kept) = (now, applied.max(*kept));
+    }
+
+    /// A node goes.
+    pub(crate) fn gone(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+    }
+
+    /// Whether no other node is there.
+    pub(crate) fn is_alone(&self, now: Instant) -> bool {
+        !self.nodes.values().any(|(heard, _)| now.duration_since(*heard) < ALIVE)
+    }
+
+    /// Whether what should be kept by two nodes is acknowledged by one.
+    pub(crate) fn acknowledges_alone(&self, now: Instant) -> bool {
+        self.keep == Keep::Two && self.is_alone(now)
+    }
+
+    /// Whether a record may be acknowledged that is here since then. `longest` is when its outcome becomes unknown.
+    pub(crate) fn may(&self, sequence: u64, since: Instant, longest: Duration, now: Instant) -> May {
+        let is_kept = || self.nodes.values().any(|(_, kept)| *kept >= sequence);
+        match self.keep {
+            Keep::One => May::Now,
+            Keep::Two | Keep::TwoAlways if is_kept() => May::Now,
+            Keep::Two if self.is_alone(now) || now.duration_since(since) >= KEPT_MAX => May::Alone,
+            Keep::TwoAlways if now.duration_since(since) >= longest => May::Never,
+            Keep::Two | Keep::TwoAlways => May::Wait,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_secs(12);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_record_waits_for_another_node_that_is_there() {
+        let now = Instant::now();
+        let mut keepers = Keepers::new(Keep::Two);
+        assert_eq!(keepers.may(5, now, LONGEST, now), May::Alone);
+        keepers.heard(NodeId(2), 4, now);
+        assert_eq!(keepers.may(5, now, LONGEST, now), May::Wait);
+        assert_eq!(keepers.may(4, now, LONGEST, now), May::Now);
+        assert_eq!(keepers.may(5, now, LONGEST, now + KEPT_MAX), May::Alone, "it does not keep up");
+        keepers.heard(NodeId(2), 5, now);
+        assert_eq!(keepers.may(5, now, LONGEST, now), May::Now);
+        assert_eq!(keepers.may(6, now + ALIVE, LONGEST, now + ALIVE), May::Alone, "it is silent");
+        keepers.heard(NodeId(3), 1, now);
+        keepers.gone(NodeId(3));
+        keepers.gone(NodeId(2));
+        assert!(keepers.is_alone(now));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_setting_decides_what_a_node_alone_may() {
+        let now = Instant::now();
+        let (one, always) = (Keepers::new(Keep::One), Keepers::new(Keep::TwoAlways));
+        assert_eq!(one.may(5, now, LONGEST, now), May::Now);
+        assert_eq!(always.may(5, now, LONGEST, now + KEPT_MAX), May::Wait);
+        assert_eq!(always.may(5, now, LONGEST, now + LONGEST), May::Never);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn past_their_limit_silent_nodes_are_forgotten() {
+        let now = Instant::now();
+        let mut keepers = Keepers::new(Keep::Two);
+        for nth in 0..2 * NODES_MAX as u64 {
+            keepers.heard(NodeId(nth), nth, now);
+        }
+        assert_eq!(keepers.nodes.len(), NODES_MAX);
+        keepers.heard(NodeId(9_999), 1, now + ALIVE);
+        assert_eq!(keepers.nodes.len(), 1);
+    }
+}

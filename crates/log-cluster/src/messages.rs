@@ -1,0 +1,249 @@
+//! What nodes say to each other: that they are there, batches for the node with the pen, and its answers. Nodes of two
+//! releases exchange them; nothing is stored. Pure.
+//! Must not know: how messages travel, or what follows from them.
+
+mod batches;
+
+use bytes::Bytes;
+use plenary_journal::peers::NodeId;
+use plenary_log::{Batch, Fault, PlanResult};
+use prost::{Message, Oneof};
+
+use self::batches::{StoredBatch, StoredChain};
+use crate::{forms::StoredOutcomes, pens::Pen};
+
+#[derive(Clone, PartialEq, Message)]
+struct Envelope {
+    #[prost(oneof = "Content", tags = "1, 2, 3, 4")]
+    content: Option<Content>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+enum Content {
+    #[prost(message, tag = "1")]
+    Beat(StoredBeat),
+    #[prost(message, tag = "2")]
+    Request(StoredRequest),
+    #[prost(message, tag = "3")]
+    Answer(StoredAnswer),
+    /// The node is to take the pen.
+    #[prost(bool, tag = "4")]
+    Take(bool),
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredBeat {
+    #[prost(fixed64, tag = "1")]
+    node: u64,
+    #[prost(string, tag = "2")]
+    name: String,
+    #[prost(uint64, tag = "3")]
+    applied: u64,
+    #[prost(uint64, tag = "4")]
+    epoch: u64,
+    #[prost(bool, tag = "5")]
+    has_pen: bool,
+    #[prost(bool, tag = "6")]
+    asks: bool,
+    #[prost(bool, tag = "7")]
+    leaves: bool,
+    #[prost(bool, tag = "8")]
+    is_alone: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredRequest {
+    #[prost(fixed64, tag = "1")]
+    from: u64,
+    #[prost(uint64, tag = "2")]
+    serial: u64,
+    #[prost(uint64, tag = "3")]
+    epoch: u64,
+    #[prost(message, repeated, tag = "4")]
+    batches: Vec<StoredBatch>,
+    #[prost(message, repeated, tag = "5")]
+    chains: Vec<StoredChain>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredAnswer {
+    #[prost(uint64, tag = "1")]
+    serial: u64,
+    #[prost(uint64, tag = "2")]
+    behind: u64,
+    #[prost(oneof = "StoredResult", tags = "3, 4, 5")]
+    result: Option<StoredResult>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+enum StoredResult {
+    #[prost(message, tag = "3")]
+    Outcomes(StoredOutcomes),
+    /// There is no room for it.
+    #[prost(string, tag = "4")]
+    Full(String),
+    /// Nothing was done.
+    #[prost(string, tag = "5")]
+    Unavailable(String),
+}
+
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beat {
+    /// Which node.
+    pub node: NodeId,
+    /// What its operator calls it.
+    pub name: String,
+    /// The last record that its file has.
+    pub applied: u64,
+    /// With which record it took the pen; 0 if it never did.
+    pub epoch: u64,
+    /// Whether it has the pen still.
+    pub has_pen: bool,
+    /// Whether it wants to be told who has the pen.
+    pub asks: bool,
+    /// Whether it goes now.
+    pub leaves: bool,
+    /// Whether it acknowledges what no other node keeps.
+    pub is_alone: bool,
+}
+
+/// Batches for the node with the pen.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// Which node asks.
+    pub(crate) from: NodeId,
+    /// The number of its request, which rises.
+    pub(crate) serial: u64,
+    /// Of whom it asks this: the pen of that epoch, and nobody else.
+    pub(crate) epoch: u64,
+    /// What it wants to be written.
+    pub(crate) batches: Vec<Batch>,
+}
+
+/// What came of a request of which nothing was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Which request.
+    pub(crate) serial: u64,
+    /// The last record that it was decided behind.
+    pub(crate) behind: u64,
+    /// The outcome of each batch, or why there is none.
+    pub(crate) result: Result<Vec<PlanResult>, Fault>,
+}
+
+/// A message as it was read.
+#[derive(Debug)]
+pub(crate) enum Said {
+    Beat(Beat),
+    Request(Request),
+    Answer(Answer),
+    Take,
+}
+
+fn bytes(content: Content) -> Bytes {
+    Envelope { content: Some(content) }.encode_to_vec().into()
+}
+
+impl Beat {
+    /// The pen that it says it has.
+    pub(crate) fn pen(&self) -> Option<Pen> {
+        self.has_pen.then_some(Pen { node: self.node, epoch: self.epoch })
+    }
+
+    pub(crate) fn written(self) -> Bytes {
+        let Self { node, name, applied, epoch, has_pen, asks, leaves, is_alone } = self;
+        let node = node.0;
+        bytes(Content::Beat(StoredBeat { node, name, applied, epoch, has_pen, asks, leaves, is_alone }))
+    }
+
+    /// A beat, if a message is one.
+    #[must_use]
+    pub fn read(body: Bytes) -> Option<Self> {
+        match read(body)? {
+            Said::Beat(beat) => Some(beat),
+            Said::Request(_) | Said::Answer(_) | Said::Take => None,
+        }
+    }
+}
+
+/// What an operator sends to a node that is to take the pen, as the one that has it is to be stopped.
+#[must_use]
+pub fn take_the_pen() -> Bytes {
+    bytes(Content::Take(true))
+}
+
+/// The bytes of a request.
+pub(crate) fn request(from: NodeId, serial: u64, epoch: u64, batches: &[Batch]) -> Bytes {
+    let (batches, chains) = batches::written(batches);
+    bytes(Content::Request(StoredRequest { from: from.0, serial, epoch, batches, chains }))
+}
+
+/// The bytes of an answer.
+pub(crate) fn answer(serial: u64, behind: u64, result: Result<&[PlanResult], &Fault>) -> Bytes {
+    let result = match result {
+        Ok(outcomes) => StoredResult::Outcomes(StoredOutcomes::of(outcomes)),
+        Err(Fault::Full(why)) => StoredResult::Full(why.clone()),
+        Err(fault) => StoredResult::Unavailable(fault.to_string()),
+    };
+    bytes(Content::Answer(StoredAnswer { serial, behind, result: Some(result) }))
+}
+
+/// A message; `None` if it can't be read, as one of a later release.
+pub(crate) fn read(body: Bytes) -> Option<Said> {
+    Some(match Envelope::decode(body).ok()?.content? {
+        Content::Beat(beat) => {
+            let StoredBeat { node, name, applied, epoch, has_pen, asks, leaves, is_alone } = beat;
+            let node = NodeId(node);
+            Said::Beat(Beat { node, name, applied, epoch, has_pen, asks, leaves, is_alone })
+        }
+        Content::Request(StoredRequest { from, serial, epoch, batches, chains }) => {
+            let batches = batches::read(batches, chains)?;
+            Said::Request(Request { from: NodeId(from), serial, epoch, batches })
+        }
+        Content::Answer(StoredAnswer { serial, behind, result }) => {
+            let result = match result? {
+                StoredResult::Outcomes(outcomes) => Ok(outcomes.read()?),
+                StoredResult::Full(why) => Err(Fault::Full(why)),
+                StoredResult::Unavailable(why) => Err(Fault::Unavailable(why)),
+            };
+            Said::Answer(Answer { serial, behind, result })
+        }
+        Content::Take(_) => Said::Take,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_is_read_as_it_was_written() {
+        let beat = Beat {
+            node: NodeId(7),
+            name: "n1".into(),
+            applied: 9,
+            epoch: 4,
+            has_pen: true,
+            asks: true,
+            leaves: false,
+            is_alone: true,
+        };
+        assert_eq!(Beat::read(beat.clone().written()), Some(beat.clone()));
+        assert_eq!(beat.pen(), Some(Pen { node: NodeId(7), epoch: 4 }));
+        assert_eq!(Beat::read(answer(1, 2, Ok(&[]))), None);
+        assert_eq!(Beat::read(Bytes::from_static(b"\xff")), None);
+    }
+
+    #[test]
+    fn an_answer_is_read_as_it_was_written() {
+        for fault in [Fault::Full("f".into()), Fault::Unavailable("u".into())] {
+            let Some(Said::Answer(read)) = read(answer(1, 2, Err(&fault))) else { panic!("an answer") };
+            assert_eq!((read.serial, read.behind), (1, 2));
+            assert!(matches!(
+                (read.result, fault),
+                (Err(Fault::Full(_)), Fault::Full(_)) | (Err(Fault::Unavailable(_)), Fault::Unavailable(_))
+            ));
+        }
+    }
+}

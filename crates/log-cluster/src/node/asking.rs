@@ -1,0 +1,162 @@
+//! The side without the pen: a node hands its appends to the node that has it, one request at a time, and has the outcome
+//! when it has applied the record that names the request. A request that a record takes the pen away from before it is
+//! named can't be written any more, as the journal takes no further record of that pen; it is made again elsewhere.
+//! Must not know: how a group is decided.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use plenary_journal::{RECORD_OCTETS_MAX, peers::Address};
+use plenary_log::{Fault, PlanResult};
+use tokio::time::{Instant, timeout};
+
+use super::{BACK_MAX, Node, Owner, Trouble, Unit, reply};
+use crate::{
+    messages::{self, Answer},
+    pens::Pen,
+    record::{Notes, Recorded},
+};
+
+/// How long a request waits before it is sent again: it may have been lost.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How long the node with the pen may leave a request, while the journal stands still and answers.
+const IGNORED_MAX: Duration = Duration::from_secs(3);
+/// How long it may leave one whatever else it writes.
+const LEFT_MAX: Duration = Duration::from_secs(6);
+
+/// A request that is under way.
+pub(crate) struct Asked {
+    unit: Unit,
+    serial: u64,
+    epoch: u64,
+    body: Bytes,
+    sent: Instant,
+    /// When it was sent first, and since when the pen has written nothing.
+    begun: Instant,
+    since: Instant,
+    /// The outcome, which holds behind a record that is not here yet.
+    answer: Option<Answer>,
+}
+
+impl Node {
+    /// Asks the node with the pen, or looks after what it was asked.
+    pub(super) async fn ask(&mut self, pen: Pen, now: Instant) -> Result<(), Trouble> {
+        let Some(asked) = &mut self.waiting.asked else { return self.ask_next(pen, now).await };
+        let is_left = now.duration_since(asked.begun) >= LEFT_MAX;
+        if is_left || now.duration_since(asked.since) >= IGNORED_MAX {
+            asked.since = now;
+            let has_more = match timeout(BACK_MAX, self.journal.extent()).await {
+                Ok(Ok(extent)) => extent.last > self.last.sequence,
+                // Nobody can write now.
+                Ok(Err(_)) | Err(_) => return Ok(()),
+            };
+            return if has_more && !is_left { self.catch_up().await } else { self.take_pen().await };
+        }
+        if now.duration_since(asked.sent) >= AGAIN {
+            asked.sent = now;
+            if asked.epoch == pen.epoch {
+                let body = asked.body.clone();
+                self.peers.send(Address::One(pen.node), body).await;
+            } else {
+                // The record that took the pen is not here yet.
+                return self.catch_up().await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask_next(&mut self, pen: Pen, now: Instant) -> Result<(), Trouble> {
+        let Some(unit) = self.waiting.units.pop_front() else { return Ok(()) };
+        self.waiting.serial += 1;
+        let serial = self.waiting.serial;
+        let body = messages::request(self.me, serial, pen.epoch, &unit.batches);
+        if body.len() > RECORD_OCTETS_MAX {
+            let size = body.len();
+            let full = Fault::Full(format!("an append of {size} bytes is too large for the journal"));
+            unit.end(Err(full));
+            return Ok(());
+        }
+        self.peers.send(Address::One(pen.node), body.clone()).await;
+        let epoch = pen.epoch;
+        let asked = Asked { unit, serial, epoch, body, sent: now, begun: now, since: now, answer: None };
+        self.waiting.asked = Some(asked);
+        Ok(())
+    }
+
+    /// The node with the pen says what came of a request of which it wrote nothing.
+    pub(super) async fn answered(&mut self, answer: Answer) -> Result<(), Trouble> {
+        let behind = answer.behind;
+        match &mut self.waiting.asked {
+            Some(asked) if asked.serial == answer.serial => asked.answer = Some(answer),
+            _ => return Ok(()),
+        }
+        // Whoever decides again must see what the refusal saw.
+        if self.last.sequence < behind {
+            self.take_hints().await?;
+        }
+        if self.last.sequence < behind {
+            self.catch_up().await?;
+        }
+        self.finish_answered();
+        Ok(())
+    }
+
+    fn finish_answered(&mut self) {
+        let last = self.last.sequence;
+        let is_here = |asked: &mut Asked| asked.answer.as_ref().is_some_and(|answer| answer.behind <= last);
+        if let Some(asked) = self.waiting.asked.take_if(is_here)
+            && let Some(answer) = asked.answer
+        {
+            asked.unit.end(answer.result);
+        }
+    }
+
+    /// A record says who wrote it, and what came of the requests of nodes.
+    pub(super) fn noted(&mut self, notes: Notes) {
+        for Recorded { node, serial, outcomes } in notes.answers {
+            let is_it = |asked: &mut Asked| node == self.me && asked.serial == serial;
+            if let Some(asked) = self.waiting.asked.take_if(is_it) {
+                let lost = || Fault::OutcomeUnknown("its record does not say what came of it".into());
+                asked.unit.end(outcomes.read().ok_or_else(lost));
+            }
+        }
+        if let Some(pen) = notes.pen {
+            let now = Instant::now();
+            self.pens.heard(pen, now);
+            if let Some(asked) = self.waiting.asked.as_mut().filter(|asked| asked.epoch == pen.epoch) {
+                asked.since = now;
+            }
+            // That pen is over, and no record of it names the request.
+            if let Some(asked) = self.waiting.asked.take_if(|asked| asked.epoch < pen.epoch) {
+                self.waiting.units.push_front(asked.unit);
+            }
+        }
+        self.finish_answered();
+    }
+
+    /// Ends what has waited too long.
+    pub(super) fn expire(&mut self, now: Instant) {
+        if let Some(asked) = self.waiting.asked.take_if(|asked| asked.unit.until <= now) {
+            asked.unit.end(Err(Fault::OutcomeUnknown("the node with the pen does not answer".into())));
+        }
+        while let Some(late) = self.waiting.units.pop_front_if(|unit| unit.is_own() && unit.until <= now) {
+            late.end(Err(Fault::Unavailable("no node has the pen".into())));
+        }
+    }
+
+    /// Ends everything of this process that was not sent.
+    pub(super) fn refuse_own(&mut self, fault: &Fault) {
+        for unit in std::mem::take(&mut self.waiting.units) {
+            unit.end(Err(fault.clone()));
+        }
+    }
+}
+
+impl Unit {
+    /// Answers it; another node that waits for it is not told.
+    pub(super) fn end(self, result: Result<Vec<PlanResult>, Fault>) {
+        if let Owner::Own(replies) = self.whose {
+            reply(replies, result);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The records of all nodes: those that hints bring or the journal gives are applied to this node's file in their order, and
+//! the others are told how far that is.
+//! Must not know: who decided them.
+
+use bytes::Bytes;
+use plenary_journal::{Hint, READ_RECORDS_MAX, ReadError, Record, peers::Address};
+use plenary_log::{Fault, Writes};
+use plenary_log_sqlite::Link;
+use tokio::time::{Instant, sleep};
+
+use super::{APPLIED_AT_ONCE_MAX, MISTRUST_PAUSE, MISTRUSTED_MAX, Node, NodeFault, Trouble};
+use crate::{
+    messages::Beat,
+    pens::Whose,
+    record::{self, Damage, Notes},
+};
+
+impl Node {
+    /// Applies what hints brought, or reads what they say is there.
+    pub(super) async fn hinted(&mut self, first: Hint) -> Result<(), Trouble> {
+        let mut hints = vec![first];
+        while hints.len() < APPLIED_AT_ONCE_MAX
+            && let Some(hint) = self.hints.try_next()
+        {
+            hints.push(hint);
+        }
+        let mut bodies = Vec::with_capacity(hints.len());
+        let mut must_look = false;
+        for Hint { sequence, body } in hints {
+            let next = self.last.sequence + bodies.len() as u64 + 1;
+            match body {
+                Some(body) if sequence == next => bodies.push(body),
+                _ if sequence >= next => must_look = true,
+                _ => {}
+            }
+        }
+        match self.take_in(&bodies).await? {
+            Ok(()) => {}
+            // Whoever hints may be wrong: the journal has the last word.
+            Err(damage) => {
+                tracing::warn!(%damage, "a hint was wrong");
+                must_look = true;
+            }
+        }
+        if must_look { self.catch_up().await } else { Ok(()) }
+    }
+
+    /// Reads and applies what the journal has.
+    pub(super) async fn catch_up(&mut self) -> Result<(), Trouble> {
+        loop {
+            let records = match self.journal.read(self.last.sequence, READ_RECORDS_MAX).await {
+                Ok(records) => records,
+                Err(error) => {
+                    if matches!(error, ReadError::Hole(_)) {
+                        self.mistrusts().await;
+                    }
+                    return Err(Trouble::Passing(Fault::Unavailable(error.to_string())));
+                }
+            };
+            if records.is_empty() {
+                return Ok(());
+            }
+            for records in records.chunks(APPLIED_AT_ONCE_MAX) {
+                self.follow(records).await?;
+            }
+        }
+    }
+
+    /// Applies the next records of the journal.
+    pub(super) async fn follow(&mut self, records: &[Record]) -> Result<(), Trouble> {
+        let bodies: Vec<_> = records.iter().map(|record| record.body.clone()).collect();
+        match self.take_in(&bodies).await? {
+            Ok(()) => {
+                self.mistrusted = 0;
+                Ok(())
+            }
+            Err(damage) if self.mistrusted < MISTRUSTED_MAX => {
+                self.mistrusts().await;
+                Err(Trouble::Passing(Fault::Unavailable(format!("the journal: {damage}"))))
+            }
+            Err(damage) => Err(Trouble::Ending(NodeFault(Fault::Corrupt(format!("the journal: {damage}"))))),
+        }
+    }
+
+    /// One replica of the journal is damaged: another may not be.
+    async fn mistrusts(&mut self) {
+        self.mistrusted += 1;
+        if self.mistrusted <= MISTRUSTED_MAX {
+            self.journal.mistrust().await;
+            sleep(MISTRUST_PAUSE).await;
+        }
+    }
+
+    /// Applies what hints wait, behind a record that somebody else published.
+    pub(super) async fn take_hints(&mut self) -> Result<(), Trouble> {
+        while let Some(hint) = self.hints.try_next() {
+            self.hinted(hint).await?;
+        }
+        Ok(())
+    }
+
+    /// Applies the records that follow, as far as they do.
+    async fn take_in(&mut self, bodies: &[Bytes]) -> Result<Result<(), Damage>, Trouble> {
+        let (mut writes, mut links) = (Writes::default(), Vec::new());
+        let mut last = self.last;
+        let mut damaged = Ok(());
+        for body in bodies {
+            let (next, link, notes) = match record::read(body, &last) {
+                Ok(read) => read,
+                Err(damage) => {
+                    damaged = Err(damage);
+                    break;
+                }
+            };
+            if let Some(apart) = record::join(&mut writes, next) {
+                self.apply(std::mem::replace(&mut writes, apart), std::mem::take(&mut links)).await?;
+            }
+            links.push((link, notes));
+            last = link;
+        }
+        self.apply(writes, links).await?;
+        Ok(damaged)
+    }
+
+    /// Writes records to the file, and does what they say beside.
+    pub(super) async fn apply(&mut self, writes: Writes, records: Vec<(Link, Notes)>) -> Result<(), Trouble> {
+        let links: Vec<Link> = records.iter().map(|(link, _)| *link).collect();
+        let Some(last) = links.last().copied() else { return Ok(()) };
+        match self.replica.apply(writes, links).await {
+            Ok(events) => {
+                self.last = last;
+                self.applied.send_replace(last.sequence);
+                self.feeder.publish(events).await;
+                for (_, notes) in records {
+                    self.noted(notes);
+                }
+                self.says_applied().await;
+                Ok(())
+            }
+            Err(fault @ Fault::OutcomeUnknown(_)) => Err(Trouble::Ending(NodeFault(fault))),
+            Err(fault) => {
+                // A node that can't write its own file decides nothing.
+                self.give_up();
+                Err(Trouble::Passing(fault))
+            }
+        }
+    }
+
+    /// Tells the others what this node has, and the node with the pen at once: it may wait for that.
+    async fn says_applied(&self) {
+        let epoch = self.pens.ours();
+        let applied = self.last.sequence;
+        self.standing.send_modify(|standing| {
+            standing.applied = applied;
+            standing.has_pen = epoch.is_some();
+            standing.epoch = epoch.unwrap_or(standing.epoch);
+        });
+        if let Whose::Theirs(pen) = self.pens.whose(Instant::now()) {
+            let beat = Beat {
+                node: self.me,
+                name: String::new(),
+                applied,
+                epoch: 0,
+                has_pen: false,
+                asks: false,
+                leaves: false,
+                is_alone: false,
+            };
+            self.peers.send(Address::One(pen.node), beat.written()).await;
+        }
+    }
+
+    /// This node writes no more until it has taken the pen again.
+    pub(super) fn give_up(&mut self) {
+        if self.pens.ours().is_some() {
+            self.pens.given_up();
+            self.standing.send_modify(|standing| standing.has_pen = false);
+        }
+    }
+}

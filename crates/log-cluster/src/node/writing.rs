@@ -1,0 +1,289 @@
+//! The side with the pen: a node takes it with a record, decides groups on its own file, its own appends and those that
+//! other nodes ask for, and publishes each as the next record.
+//! Must not know: how a request reaches it.
+
+use plenary_journal::{Settlement, peers::Address, settle};
+use plenary_log::{Batch, Fault, Outcome, PlanResult, Writes};
+use plenary_log_sqlite::Link;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{BACK_MAX, GROUP_OCTETS_MAX, Node, NodeFault, Owner, SETTLE_MAX, Trouble, Unit};
+use crate::{
+    forms::StoredOutcomes,
+    keepers::NODES_MAX,
+    messages::{self, Request},
+    others::Held,
+    pens::{Pen, Whose},
+    record::{self, Notes, Recorded},
+};
+
+impl Node {
+    /// Another node asks for something to be written. What comes twice is taken once.
+    pub(super) fn requested(&mut self, request: Request) {
+        let Request { from, serial, epoch, batches } = request;
+        if self.pens.ours() != Some(epoch) {
+            return;
+        }
+        if !self.waiting.taken.contains_key(&from) && self.waiting.taken.len() >= NODES_MAX {
+            // What was taken of whom must not be forgotten within one epoch.
+            self.give_up();
+            return;
+        }
+        let last = self.waiting.taken.entry(from).or_default();
+        if serial <= *last {
+            return;
+        }
+        *last = serial;
+        let octets = batches.iter().map(Batch::octets).sum();
+        let until = Instant::now() + SETTLE_MAX;
+        self.waiting.units.push_back(Unit { batches, octets, until, whose: Owner::Node(from, serial) });
+    }
+
+    /// Takes the pen, unless somebody else has it by then.
+    pub(super) async fn take_pen(&mut self) -> Result<(), Trouble> {
+        let taken = self.try_to_take_pen().await;
+        if let Err(Trouble::Passing(fault)) = &taken {
+            self.refuse_own(fault);
+        }
+        taken
+    }
+
+    async fn try_to_take_pen(&mut self) -> Result<(), Trouble> {
+        let before = self.pens.whose(Instant::now());
+        if self.is_cut_off {
+            self.is_back().await?;
+        } else {
+            self.catch_up().await?;
+        }
+        let until = Instant::now() + SETTLE_MAX;
+        loop {
+            let epoch = self.last.sequence + 1;
+            let notes = Notes { pen: Some(Pen { node: self.me, epoch: 0 }), answers: Vec::new() };
+            let body = record::written(&Writes::default(), &self.last, nonce()?, &notes);
+            match settle(&*self.journal, self.last.sequence, &body, until).await {
+                Settlement::Ours => {
+                    let link = Link { sequence: epoch, hash: record::hash(&body), ..self.last };
+                    self.pens.taken(epoch, Instant::now());
+                    self.waiting.taken.clear();
+                    let pen = Some(Pen { node: self.me, epoch });
+                    tracing::info!(epoch, "this node has the pen");
+                    return self.apply(Writes::default(), vec![(link, Notes { pen, ..notes })]).await;
+                }
+                Settlement::Others(first) => {
+                    self.follow(&[first]).await?;
+                    self.take_hints().await?;
+                    let whose = self.pens.whose(Instant::now());
+                    if matches!(whose, Whose::Theirs(_)) && whose != before {
+                        return Ok(());
+                    }
+                }
+                Settlement::Unknown(why) => {
+                    self.is_cut_off = true;
+                    return Err(Trouble::Passing(Fault::Unavailable(why)));
+                }
+                Settlement::TooLarge(size) => {
+                    let why = format!("the journal takes no record of {size} bytes");
+                    return Err(Trouble::Passing(Fault::Unavailable(why)));
+                }
+            }
+        }
+    }
+
+    /// Decides the next group, publishes it and applies it; decides it anew behind whatever came first.
+    pub(super) async fn group(&mut self, epoch: u64) -> Result<(), Trouble> {
+        let units = self.next_group();
+        let until = Instant::now() + SETTLE_MAX;
+        loop {
+            let batches: Vec<Batch> = units.iter().flat_map(|unit| unit.batches.iter().cloned()).collect();
+            let (writes, outcomes) = match self.replica.decide(batches).await {
+                Ok(decided) => decided,
+                Err(fault) => {
+                    self.refuse(units, &fault).await;
+                    return Ok(());
+                }
+            };
+            if writes.is_empty() {
+                match self.holds(&outcomes, until).await {
+                    Ok(true) => {
+                        self.answer(units, outcomes).await;
+                        return Ok(());
+                    }
+                    Ok(false) => {}
+                    Err(Trouble::Passing(fault)) => {
+                        self.refuse(units, &fault).await;
+                        return Err(Trouble::Passing(fault));
+                    }
+                    Err(ending) => return ended(units, ending),
+                }
+            } else {
+                let notes = self.notes(epoch, &units, &outcomes);
+                let body = record::written(&writes, &self.last, nonce()?, &notes);
+                match settle(&*self.journal, self.last.sequence, &body, until).await {
+                    Settlement::Ours => return self.written(units, outcomes, writes, &body, notes).await,
+                    Settlement::Others(first) => {
+                        if let Err(trouble) = self.behind(first).await {
+                            return ended(units, trouble);
+                        }
+                    }
+                    Settlement::Unknown(why) => {
+                        self.is_cut_off = true;
+                        self.give_up();
+                        units.into_iter().for_each(|unit| unit.end(Err(Fault::OutcomeUnknown(why.clone()))));
+                        return Err(Trouble::Passing(Fault::Unavailable(why)));
+                    }
+                    Settlement::TooLarge(size) => {
+                        let why = format!("an append of {size} bytes is too large for the journal");
+                        self.refuse(units, &Fault::Full(why)).await;
+                        return Ok(());
+                    }
+                }
+            }
+            if self.pens.ours() != Some(epoch) {
+                // Somebody has taken the pen; what nobody wrote is decided there.
+                units.into_iter().rev().for_each(|unit| self.waiting.units.push_front(unit));
+                return Ok(());
+            }
+        }
+    }
+
+    /// What waits, up to a group's size; at least one unit.
+    fn next_group(&mut self) -> Vec<Unit> {
+        let (mut units, mut left) = (Vec::new(), GROUP_OCTETS_MAX);
+        while let Some(unit) = self.waiting.units.pop_front_if(|unit| units.is_empty() || unit.octets <= left)
+        {
+            left = left.saturating_sub(unit.octets);
+            units.push(unit);
+        }
+        units
+    }
+
+    /// Who writes the record, and what it answers.
+    fn notes(&self, epoch: u64, units: &[Unit], outcomes: &[PlanResult]) -> Notes {
+        let mut answers = Vec::new();
+        let mut left = outcomes;
+        for unit in units {
+            let (of_it, behind) = left.split_at(unit.batches.len().min(left.len()));
+            left = behind;
+            if let Owner::Node(node, serial) = unit.whose {
+                answers.push(Recorded { node, serial, outcomes: StoredOutcomes::of(of_it) });
+            }
+        }
+        Notes { pen: Some(Pen { node: self.me, epoch }), answers }
+    }
+
+    /// The record is in the journal: it is applied, and its appends are acknowledged once another node keeps it.
+    async fn written(
+        &mut self,
+        units: Vec<Unit>,
+        outcomes: Vec<PlanResult>,
+        writes: Writes,
+        body: &[u8],
+        notes: Notes,
+    ) -> Result<(), Trouble> {
+        let sequence = self.last.sequence + 1;
+        let position = writes.events.last().map_or(self.last.position, |event| event.position);
+        let link = Link { sequence, hash: record::hash(body), position };
+        if let Err(trouble) = self.apply(writes, vec![(link, notes)]).await {
+            // What could not be applied now is read from the journal.
+            return ended(units, trouble);
+        }
+        let mut outcomes = outcomes.into_iter();
+        for unit in units {
+            let outcomes: Vec<_> = outcomes.by_ref().take(unit.batches.len()).collect();
+            if let Owner::Own(replies) = unit.whose {
+                let held = Held { sequence, since: Instant::now(), replies, outcomes };
+                // The task ends behind this one.
+                let _ = self.held.send(held).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows a record that is there instead of this node's.
+    async fn behind(&mut self, first: plenary_journal::Record) -> Result<(), Trouble> {
+        self.follow(&[first]).await?;
+        self.take_hints().await
+    }
+
+    /// Whether refusals hold: they were decided at the journal's end, or nothing later changes them. If not, the node is
+    /// at the end now.
+    async fn holds(&mut self, outcomes: &[PlanResult], until: Instant) -> Result<bool, Trouble> {
+        if outcomes.iter().all(is_final) {
+            return Ok(true);
+        }
+        let extent = timeout_at(until, self.journal.extent()).await;
+        let extent = match extent {
+            Ok(Ok(extent)) => extent,
+            Ok(Err(error)) => return Err(Trouble::Passing(Fault::Unavailable(error.to_string()))),
+            Err(_) => return Err(Trouble::Passing(no_answer())),
+        };
+        if extent.last <= self.last.sequence {
+            return Ok(true);
+        }
+        self.catch_up().await?;
+        Ok(false)
+    }
+
+    /// Nothing is published to a journal that does not answer.
+    async fn is_back(&mut self) -> Result<(), Trouble> {
+        match timeout(BACK_MAX, self.journal.extent()).await {
+            Ok(Ok(_)) => {
+                self.is_cut_off = false;
+                self.catch_up().await
+            }
+            Ok(Err(error)) => Err(Trouble::Passing(Fault::Unavailable(error.to_string()))),
+            Err(_) => Err(Trouble::Passing(no_answer())),
+        }
+    }
+
+    /// Answers units of which nothing was written.
+    async fn answer(&self, units: Vec<Unit>, outcomes: Vec<PlanResult>) {
+        let mut outcomes = outcomes.into_iter();
+        for unit in units {
+            let of_it: Vec<_> = outcomes.by_ref().take(unit.batches.len()).collect();
+            if let Owner::Node(node, serial) = unit.whose {
+                let body = messages::answer(serial, self.last.sequence, Ok(&of_it));
+                self.peers.send(Address::One(node), body).await;
+            } else {
+                unit.end(Ok(of_it));
+            }
+        }
+    }
+
+    /// Nothing of them was written, nor will be.
+    async fn refuse(&self, units: Vec<Unit>, fault: &Fault) {
+        for unit in units {
+            if let Owner::Node(node, serial) = unit.whose {
+                let body = messages::answer(serial, self.last.sequence, Err(fault));
+                self.peers.send(Address::One(node), body).await;
+            } else {
+                unit.end(Err(fault.clone()));
+            }
+        }
+    }
+}
+
+/// A group that could not go on.
+fn ended(units: Vec<Unit>, trouble: Trouble) -> Result<(), Trouble> {
+    let (Trouble::Passing(fault) | Trouble::Ending(NodeFault(fault))) = &trouble;
+    let why = fault.to_string();
+    units.into_iter().for_each(|unit| unit.end(Err(Fault::OutcomeUnknown(why.clone()))));
+    Err(trouble)
+}
+
+/// Whether no later record can change it. A claimed key stays claimed.
+fn is_final(decided: &PlanResult) -> bool {
+    matches!(decided, Ok(Outcome::AlreadyDone { .. } | Outcome::KeyReused))
+}
+
+fn no_answer() -> Fault {
+    Fault::Unavailable("the journal does not answer".into())
+}
+
+fn nonce() -> Result<[u8; 16], Trouble> {
+    let mut nonce = [0; 16];
+    match getrandom::fill(&mut nonce) {
+        Ok(()) => Ok(nonce),
+        Err(error) => Err(Trouble::Passing(Fault::Unavailable(error.to_string()))),
+    }
+}

@@ -1,0 +1,139 @@
+//! Who has the pen, as far as this node knows: the one node that writes records. It is only a matter of speed. Whoever is
+//! wrong about it is refused by the journal, which takes a record only as the next one.
+//! Must not know: how that is learnt, or what the pen writes.
+
+use std::time::Duration;
+
+use plenary_journal::peers::NodeId;
+use tokio::time::Instant;
+
+/// How long after its last word a node still counts as having the pen.
+pub(crate) const SILENT_MAX: Duration = Duration::from_secs(2);
+
+/// A node, and the number of the record with which it took the pen: nobody else has that epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pen {
+    pub(crate) node: NodeId,
+    pub(crate) epoch: u64,
+}
+
+/// Whose the pen is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// This node's, of that epoch.
+    Ours(u64),
+    /// Another node's.
+    Theirs(Pen),
+    /// It has just been asked for, and is not known yet.
+    Unsure,
+    /// Nobody's that is there.
+    Nobody,
+}
+
+/// What is known of the pen.
+#[derive(Debug)]
+pub(crate) struct Pens {
+    me: NodeId,
+    /// The highest epoch that was heard of.
+    epoch: u64,
+    /// Who has it, and when that was last heard.
+    holder: Option<(NodeId, Instant)>,
+    unsure_until: Instant,
+}
+
+impl Pens {
+    /// Of a node that knows nothing; somebody may answer until then.
+    pub(crate) fn new(me: NodeId, unsure_until: Instant) -> Self {
+        Self { me, epoch: 0, holder: None, unsure_until }
+    }
+
+    /// A record or a beat says that another node has the pen.
+    pub(crate) fn heard(&mut self, pen: Pen, now: Instant) {
+        // What this node wrote itself may come late, behind what made it give the pen up.
+        if pen.node != self.me && pen.epoch >= self.epoch {
+            (self.epoch, self.holder) = (pen.epoch, Some((pen.node, now)));
+        }
+    }
+
+    /// A node does not have the pen of that epoch any more, or goes.
+    pub(crate) fn gone(&mut self, node: NodeId, epoch: Option<u64>) {
+        let is_it = epoch.is_none_or(|epoch| epoch == self.epoch);
+        self.holder = self.holder.filter(|(holder, _)| *holder != node || !is_it);
+    }
+
+    /// This node's record that takes the pen is there.
+    pub(crate) fn taken(&mut self, epoch: u64, now: Instant) {
+        if epoch > self.epoch {
+            (self.epoch, self.holder) = (epoch, Some((self.me, now)));
+        }
+    }
+
+    /// This node has it no longer, or can't tell: it will have another epoch before it writes again.
+    pub(crate) fn given_up(&mut self) {
+        self.gone(self.me, None);
+    }
+
+    /// The epoch in which this node has the pen.
+    pub(crate) fn ours(&self) -> Option<u64> {
+        let (holder, _) = self.holder?;
+        (holder == self.me).then_some(self.epoch)
+    }
+
+    /// Whose it is now.
+    pub(crate) fn whose(&self, now: Instant) -> Whose {
+        match self.holder {
+            Some((node, _)) if node == self.me => Whose::Ours(self.epoch),
+            Some((node, heard)) if now.duration_since(heard) < SILENT_MAX => {
+                Whose::Theirs(Pen { node, epoch: self.epoch })
+            }
+            None if now < self.unsure_until => Whose::Unsure,
+            Some(_) | None => Whose::Nobody,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ME: NodeId = NodeId(1);
+    const YOU: NodeId = NodeId(2);
+
+    fn pen(node: NodeId, epoch: u64) -> Pen {
+        Pen { node, epoch }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_node_that_is_silent_has_no_pen() {
+        let now = Instant::now();
+        let mut pens = Pens::new(ME, now + Duration::from_millis(5));
+        assert_eq!(pens.whose(now), Whose::Unsure);
+        assert_eq!(pens.whose(now + Duration::from_millis(5)), Whose::Nobody);
+        pens.heard(pen(YOU, 4), now);
+        assert_eq!(pens.whose(now), Whose::Theirs(pen(YOU, 4)));
+        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Nobody);
+        pens.heard(pen(YOU, 4), now + SILENT_MAX);
+        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Theirs(pen(YOU, 4)));
+        pens.gone(YOU, Some(3));
+        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Theirs(pen(YOU, 4)), "it gave up an older one");
+        pens.gone(YOU, Some(4));
+        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Nobody);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_higher_epoch_wins_and_a_pen_that_was_given_up_does_not_come_back() {
+        let now = Instant::now();
+        let mut pens = Pens::new(ME, now);
+        pens.taken(5, now);
+        pens.heard(pen(YOU, 4), now);
+        assert_eq!((pens.whose(now), pens.ours()), (Whose::Ours(5), Some(5)));
+        pens.given_up();
+        pens.heard(pen(ME, 5), now);
+        assert_eq!((pens.whose(now), pens.ours()), (Whose::Nobody, None));
+        pens.heard(pen(YOU, 4), now);
+        assert_eq!(pens.whose(now), Whose::Nobody, "its time is over");
+        pens.taken(6, now);
+        pens.heard(pen(YOU, 7), now);
+        assert_eq!((pens.whose(now), pens.ours()), (Whose::Theirs(pen(YOU, 7)), None));
+    }
+}

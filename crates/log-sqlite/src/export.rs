@@ -1,0 +1,263 @@
+//! The whole content of a store that nobody has open, in parts that another store can write one after the other: events as
+//! they stand, then keys, rows, rows of indexes, and what accounts use.
+//! Must not know: where it goes.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    path::Path,
+};
+
+use bytes::Bytes;
+use plenary_kernel::Position;
+use plenary_log::{Change, Digest, IndexOp, KeyClaim, KeyRecord, Row, Writes};
+use rusqlite::Connection;
+
+use crate::{
+    DATABASE_FILE, OpenError, Options, checks,
+    commit::{Committer, Link},
+    error::ReadError,
+    events, schema,
+};
+
+/// Most items of a part that has no events.
+const ITEMS_MAX: usize = 2_048;
+
+/// A store that is held for as long as this is there.
+pub struct Export {
+    connection: Connection,
+    head: Position,
+    link: Link,
+    _lock: File,
+}
+
+/// Opens a store, or a replica, to be copied. Its indexes are brought up to date.
+///
+/// # Errors
+/// See [`OpenError`].
+pub fn export(directory: &Path) -> Result<Export, OpenError> {
+    checks::library()?;
+    let database = directory.join(DATABASE_FILE);
+    std::fs::metadata(&database).map_err(OpenError::Io)?;
+    let lock = checks::directory(directory)?;
+    let mut connection = schema::writer(&database, Options::default())?;
+    let (shared, place) = schema::load(&mut connection)?;
+    let link = schema::last_link(&connection)?;
+    let failed = |why: String| OpenError::Corrupt(why);
+    let mut committer = Committer::new(&connection, &shared, place)?;
+    committer.index().map_err(|failure| failed(format!("{failure:?}")))?;
+    drop(committer);
+    Ok(Export { connection, head: Position(place.head.cast_unsigned()), link, _lock: lock })
+}
+
+/// Whoever takes the parts; false ends the walk.
+type Take<'a> = dyn FnMut(Writes) -> bool + 'a;
+
+impl Export {
+    /// The position of the last event.
+    #[must_use]
+    pub fn head(&self) -> Position {
+        self.head
+    }
+
+    /// The last record of the journal that it is a replica of; number 0 of a store of its own.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// Gives everything in parts of about so many bytes, always the same parts of the same store.
+    ///
+    /// # Errors
+    /// What is damaged is not copied.
+    pub fn each(&self, octets: usize, take: &mut Take<'_>) -> Result<(), OpenError> {
+        let mut part =
+            Part { writes: Writes::default(), octets: 0, items: 0, octets_max: octets, take, goes_on: true };
+        self.events(&mut part)?;
+        part.end();
+        self.keys(&mut part)?;
+        self.rows(&mut part)?;
+        self.indexes(&mut part)?;
+        self.usage(&mut part)?;
+        part.end();
+        Ok(())
+    }
+
+    fn events(&self, part: &mut Part<'_, '_>) -> Result<(), ReadError> {
+        let (mut names, mut kinds, mut last) = (HashMap::new(), Vec::new(), Position::ZERO);
+        let mut statement = self.connection.prepare(events::ALL)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let stream = crate::streams::name(&self.connection, &mut names, row.get_ref(1)?.as_i64()?)?;
+            let event = events::unchecked(row, stream, &mut kinds)?;
+            let is_sound = Digest::event(&event).agrees(row.get(events::SUM)?);
+            if !is_sound || event.position != last.next() {
+                return Err(ReadError::Corrupt(format!("position {} is damaged or not there", last.next())));
+            }
+            last = event.position;
+            let octets = event.envelope.len() + event.payload.len() + event.stream.as_str().len();
+            part.writes.events.push(event);
+            if !part.grown(octets, usize::MAX) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn keys(&self, part: &mut Part<'_, '_>) -> Result<(), ReadError> {
+        let sql = "SELECT scope, key, digest, outcome, sum FROM keys ORDER BY claim";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let (scope, key): (String, String) = (row.get(0)?, row.get(1)?);
+            let record = KeyRecord { digest: row.get(2)?, outcome: octets(row, 3)? };
+            sound(Digest::key(&scope, &key, &record), row.get(4)?, || format!("the key {key}"))?;
+            let size = scope.len() + key.len() + record.outcome.len() + record.digest.len();
+            let KeyRecord { digest, outcome } = record;
+            part.writes.keys.push(KeyClaim { scope, key, digest, outcome });
+            if !part.grown(size, ITEMS_MAX) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self, part: &mut Part<'_, '_>) -> Result<(), ReadError> {
+        let mut statement =
+            self.connection.prepare("SELECT name, revision, value, sum FROM rows ORDER BY name")?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let name: String = row.get(0)?;
+            let kept = Row { revision: row.get_ref(1)?.as_i64()?.cast_unsigned(), value: octets(row, 2)? };
+            sound(Digest::row(&name, &kept), row.get(3)?, || format!("the row {name}"))?;
+            let size = name.len() + kept.value.len();
+            part.writes.rows.insert(name, Some(kept));
+            if !part.grown(size, ITEMS_MAX) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn indexes(&self, part: &mut Part<'_, '_>) -> Result<(), ReadError> {
+        let mut names: HashSet<&'static str> = HashSet::new();
+        let mut statement =
+            self.connection.prepare("SELECT name, key, value, sum FROM idx ORDER BY name, key")?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let text = row.get_ref(0)?.as_str()?;
+            let name = match names.get(text) {
+                Some(name) => *name,
+                // There are as many as the program has indexes.
+                None => {
+                    let name: &'static str = String::leak(text.to_owned());
+                    names.insert(name);
+                    name
+                }
+            };
+            let (key, value): (String, Bytes) = (row.get(1)?, octets(row, 2)?);
+            sound(Digest::index(name, &key, &value), row.get(3)?, || format!("the key {key} of {name}"))?;
+            let size = name.len() + key.len() + value.len();
+            part.writes.index.push(IndexOp::Put { name, key, value });
+            if !part.grown(size, ITEMS_MAX) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn usage(&self, part: &mut Part<'_, '_>) -> Result<(), ReadError> {
+        let sql = "SELECT account, max(0, bytes), max(0, events) FROM usage ORDER BY account";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let account: String = row.get(0)?;
+            let size = account.len() + size_of::<Change>();
+            part.writes.charges.insert(account, Change { bytes: row.get(1)?, events: row.get(2)? });
+            if !part.grown(size, ITEMS_MAX) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn octets(row: &rusqlite::Row<'_>, column: usize) -> Result<Bytes, ReadError> {
+    Ok(Bytes::copy_from_slice(row.get_ref(column)?.as_blob()?))
+}
+
+fn sound(digest: Digest, stored: Option<i32>, what: impl FnOnce() -> String) -> Result<(), ReadError> {
+    if digest.agrees(stored) {
+        return Ok(());
+    }
+    Err(ReadError::Corrupt(what() + " is damaged"))
+}
+
+/// What is gathered for the next part.
+struct Part<'a, 't> {
+    writes: Writes,
+    octets: usize,
+    items: usize,
+    octets_max: usize,
+    take: &'a mut Take<'t>,
+    goes_on: bool,
+}
+
+impl Part<'_, '_> {
+    /// Something more is in it; whether the walk goes on.
+    fn grown(&mut self, octets: usize, items_max: usize) -> bool {
+        self.octets += octets;
+        self.items += 1;
+        if self.octets >= self.octets_max || self.items >= items_max {
+            self.end();
+        }
+        self.goes_on
+    }
+
+    fn end(&mut self) {
+        (self.octets, self.items) = (0, 0);
+        let writes = std::mem::take(&mut self.writes);
+        if !writes.is_empty() && self.goes_on {
+            self.goes_on = (self.take)(writes);
+        }
+    }
+}
+
+/// Makes a replica a store of its own: it forgets which records it has. Nobody may have it open.
+///
+/// # Errors
+/// See [`OpenError`]; a store that is no replica stays as it is.
+pub fn leave(directory: &Path) -> Result<Link, OpenError> {
+    let export = export(directory)?;
+    let Export { connection, link, .. } = &export;
+    if link.position != export.head {
+        return Err(OpenError::Corrupt("the log does not end where the last record says".to_owned()));
+    }
+    connection.execute_batch("DELETE FROM journal")?;
+    Ok(*link)
+}
+
+/// Copies a store as it is at one moment into another directory, as a store of its own. A server may be running on it.
+///
+/// # Errors
+/// See [`OpenError`]; a directory that has a store already is left alone.
+pub fn copy(from: &Path, to: &Path) -> Result<Position, OpenError> {
+    checks::library()?;
+    let source = schema::looking(&from.join(DATABASE_FILE))?;
+    let lock = checks::directory(to)?;
+    let target = to.join(DATABASE_FILE);
+    if target.exists() {
+        return Err(OpenError::Io(std::io::Error::new(
+            std::io::ErrorKind::AlreadyExists,
+            format!("there is a store in {} already", to.display()),
+        )));
+    }
+    let name = target.to_string_lossy().into_owned();
+    // It writes to the copy alone.
+    source.pragma_update(None, "query_only", false)?;
+    source.execute("VACUUM INTO ?1", [&name])?;
+    drop(lock);
+    let copied = export(to)?;
+    copied.connection.execute_batch("DELETE FROM journal")?;
+    Ok(copied.head)
+}

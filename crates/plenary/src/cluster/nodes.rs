@@ -1,0 +1,92 @@
+//! The nodes of a cluster, as they say of themselves that they are there.
+//! Must not know: the servers.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::Context as _;
+use plenary_journal::{
+    jetstream::Nats,
+    peers::{Address, NodeId, Peers as _},
+};
+use plenary_log_cluster::Beat;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{out::clean, server::LOG};
+
+/// How long it is listened: a node says it more than once in that time.
+const LISTEN: Duration = Duration::from_millis(1_300);
+/// So often it is looked whether another node has taken the pen.
+const TRIES: usize = 8;
+/// Most nodes that are shown.
+const NODES_MAX: usize = 256;
+
+/// What each node said last.
+pub(super) struct Nodes(BTreeMap<NodeId, Beat>);
+
+/// Listens for a while.
+pub(super) async fn heard(nats: &Nats) -> anyhow::Result<Nodes> {
+    // Nobody sends to node 0.
+    let mut messages = nats.peers(LOG).listen(NodeId(0)).await?;
+    let mut nodes = BTreeMap::new();
+    let until = Instant::now() + LISTEN;
+    while let Ok(Some(body)) = timeout_at(until, messages.next()).await {
+        let Some(beat) = Beat::read(body) else { continue };
+        if beat.leaves {
+            nodes.remove(&beat.node);
+        } else if nodes.len() < NODES_MAX {
+            nodes.insert(beat.node, beat);
+        }
+    }
+    Ok(Nodes(nodes))
+}
+
+/// Has another node take the pen from the one of that name; who has it then. `None` if it did not have it.
+pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<String>> {
+    let Nodes(before) = heard(nats).await?;
+    let one = before.values().find(|beat| beat.name == name).context("no node of that name runs")?;
+    if !one.has_pen {
+        return Ok(None);
+    }
+    let others = before.values().filter(|beat| beat.node != one.node);
+    let next =
+        others.max_by_key(|beat| beat.applied).context("no other node runs that could take the pen")?;
+    nats.peers(LOG).send(Address::One(next.node), plenary_log_cluster::take_the_pen()).await;
+    for _ in 0..TRIES {
+        let Nodes(now) = heard(nats).await?;
+        if let Some(holder) = now.values().find(|beat| beat.has_pen && beat.node != one.node) {
+            return Ok(Some(holder.name.clone()));
+        }
+    }
+    anyhow::bail!("no other node has taken the pen")
+}
+
+impl Nodes {
+    /// Whether a node acknowledges what no other node keeps.
+    pub(super) fn is_alone(&self) -> bool {
+        self.0.values().any(|beat| beat.is_alone)
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        let node = |beat: &Beat| {
+            json!({
+                "node": beat.name,
+                "id": beat.node.to_string(),
+                "applied": beat.applied,
+                "pen": beat.has_pen,
+                "alone": beat.is_alone,
+            })
+        };
+        self.0.values().map(node).collect()
+    }
+
+    pub(super) fn in_words(&self) -> String {
+        let node = |beat: &Beat| {
+            let (name, applied) = (clean(&beat.name), beat.applied);
+            let pen = if beat.has_pen { ", has the pen" } else { "" };
+            let alone = if beat.is_alone { ", ACKNOWLEDGES ALONE: no other node keeps the log" } else { "" };
+            format!("; node {name} is at {applied}{pen}{alone}")
+        };
+        if self.0.is_empty() { "; no node runs".to_owned() } else { self.0.values().map(node).collect() }
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether the NATS servers of a cluster flush each write before they acknowledge it, where they can be asked: on their
+//! monitoring addresses.
+//! Must not know: the journals.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use http::Request;
+use http_body_util::Full;
+use plenary_outward::{Pool, client_config, within};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How long a server is asked.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// How long a server may take to start, and how often it is asked meanwhile.
+const START_MAX: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_millis(250);
+/// Most bytes of its answer.
+const OCTETS_MAX: usize = 1 << 20;
+
+/// Refuses servers that do not flush; one that does not answer is passed over, as it may be the one that is down.
+pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
+    for monitor in monitors {
+        match started(monitor).await {
+            Ok(varz) => refuse_unflushed(monitor, &varz)?,
+            Err(error) => tracing::warn!(monitor, "it is not known whether a NATS server flushes: {error:#}"),
+        }
+    }
+    Ok(())
+}
+
+/// What a server says of itself; one that is starting says nothing of its streams at first.
+async fn started(monitor: &str) -> anyhow::Result<Value> {
+    let until = Instant::now() + START_MAX;
+    loop {
+        let varz = asked(monitor).await?;
+        if varz["jetstream"]["config"].is_object() || Instant::now() >= until {
+            return Ok(varz);
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+async fn asked(monitor: &str) -> anyhow::Result<Value> {
+    let url = format!("{}/varz", monitor.trim_end_matches('/'));
+    let pool: Pool = Pool::new(client_config(url.starts_with("https:"), None, "in SSL_CERT_FILE")?);
+    let request = Request::get(&url).body(Full::default()).context("the monitoring address is no URL")?;
+    let asking = async {
+        let answer =
+            pool.send(request).await.map_err(|error| anyhow::anyhow!(plenary_outward::deepest(&error)))?;
+        within(answer.into_body(), OCTETS_MAX).await.map_err(anyhow::Error::msg)
+    };
+    let body = timeout(ANSWER_MAX, asking).await.context("it does not answer")??;
+    serde_json::from_slice(&body).context("its answer is not JSON")
+}
+
+fn refuse_unflushed(monitor: &str, varz: &Value) -> anyhow::Result<()> {
+    let name = varz["server_name"].as_str().unwrap_or(monitor);
+    let Some(config) = varz["jetstream"]["config"].as_object() else {
+        bail!("the NATS server {name} has no JetStream; `plenary cluster nats-conf` prints a configuration");
+    };
+    if config.get("sync_always") != Some(&Value::Bool(true)) {
+        bail!(
+            "the NATS server {name} acknowledges before it flushes (sync_interval is not `always`): a power failure of \
+             all three loses the journal; `plenary cluster nats-conf` prints a configuration"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_flush_is_refused() {
+        let varz = |config: Value| json!({"server_name": "n1", "jetstream": {"config": config}});
+        assert!(refuse_unflushed("m", &varz(json!({"sync_always": true}))).is_ok());
+        for config in [json!({"sync_always": false}), json!({})] {
+            let refused = refuse_unflushed("m", &varz(config)).unwrap_err().to_string();
+            assert!(refused.contains("n1") && refused.contains("sync_interval"), "{refused}");
+        }
+        assert!(refuse_unflushed("m", &json!({})).unwrap_err().to_string().contains("no JetStream"));
+    }
+}

@@ -1,0 +1,45 @@
+//! The torture command: three nodes with three NATS servers in network namespaces, of which everything breaks in turn.
+//! Must not know: what breaks, and what must hold.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{console, needs::nats, process, workspace};
+
+/// The test that it is.
+const TEST: &str = "nodes::nodes_lose_nothing";
+
+/// How long.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many rounds; in each something else breaks
+    #[arg(long, default_value_t = 200)]
+    rounds: u32,
+    /// The number of the first round, to go on behind one that failed
+    #[arg(long, default_value_t = 0)]
+    first: u32,
+    /// File for the figures of each round, one JSON object a line
+    #[arg(long)]
+    figures: Option<PathBuf>,
+}
+
+/// Builds the binary and the suite, and runs the test. It needs the right to make network namespaces, and nft.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let root = workspace::root();
+    nats::ensure()?;
+    process::run(&mut process::cargo(root, &["build", "--workspace", "--bin", "plenary"]))?;
+    let binary = workspace::metadata(root)?.target_directory.join("debug/plenary");
+    let watch = console::begin("torture");
+    let test = ["test", "-p", "blackbox", "--test", "torture", "--", TEST, "--nocapture"];
+    let mut command = process::cargo(root, &test);
+    command.env("PLENARY_BIN", binary).env("PLENARY_TEST_NATS", nats::binary()?);
+    command.env("PLENARY_TORTURE_ROUNDS", args.rounds.to_string());
+    command.env("PLENARY_TORTURE_FIRST", args.first.to_string());
+    if let Some(figures) = &args.figures {
+        command.env("PLENARY_TORTURE_FIGURES", std::path::absolute(figures)?);
+    }
+    process::run(&mut command)?;
+    console::say(&format!("    {} rounds in {}", args.rounds, console::human(watch.elapsed())));
+    Ok(())
+}
