@@ -17,6 +17,8 @@ const PYTHON: python::Packages = python::Packages {
         "grpcio==1.85.1",
         "langgraph-sdk==0.4.14",
         "openai==3.54.0",
+        "PyJWT==2.15.1",
+        "rfc8785==0.1.4",
         "sse-starlette==3.7.0",
         "uvicorn==0.54.0",
     ],
