@@ -6,7 +6,7 @@ mod local;
 mod openai;
 mod source;
 
-pub use embedder::{Embedder, Fault, Purpose, normalise};
+pub use embedder::{Embedded, Embedder, Fault, Purpose, Token, normalise};
 pub use local::Local;
 pub use openai::OpenAi;
 pub use source::{KEY_VARIABLE, Source};

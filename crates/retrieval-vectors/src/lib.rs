@@ -2,6 +2,7 @@
 //! compares all of them, and they are stored for restarts. It knows documents and models.
 //! Must not know: any protocol, any engine or database.
 
+mod closeness;
 mod codes;
 mod file;
 mod flat;
@@ -12,6 +13,7 @@ mod shared;
 mod shelf;
 mod vectors;
 
+pub use closeness::{COMPARED_TOKENS_MAX, MISSED_MAX, WORDS_OCTETS_MAX};
 pub use codes::Code;
 pub use file::FileShelf;
 pub use kept::{Entry, JournalEntry};

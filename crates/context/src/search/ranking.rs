@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use futures_util::future::try_join_all;
 use plenary_indexing::unavailable;
 use plenary_log::Fault;
-use plenary_retrieval::{Competition, HITS_MAX, Hit, PartHit, Query, Scope, fuse};
+use plenary_retrieval::{Competition, HITS_MAX, Hit, PartHit, Query, Scope, Section, fuse};
 
 use super::{SemanticSearch, documents::sections};
 use crate::{
@@ -69,12 +69,13 @@ impl Context {
             (None | Some(Ranking::Hybrid), Some(meaning)) => {
                 let most = limit.saturating_mul(CANDIDATES_FACTOR).min(HITS_MAX);
                 let meant = async {
-                    let query = self.telling(query, scope).await;
-                    meaning.semantic.search(&query, scope, HITS_MAX).await
+                    let telling = self.telling(query, scope).await;
+                    let found = meaning.semantic.search(&telling, scope, HITS_MAX).await;
+                    (telling, found)
                 };
-                let (words, meant) = tokio::join!(lexical(most), meant);
+                let (words, (telling, meant)) = tokio::join!(lexical(most), meant);
                 Ok(match meant {
-                    Ok(meant) => self.blend(query, words?, meant, (most, limit)).await?,
+                    Ok(meant) => self.blend((query, &telling), words?, meant, (most, limit)).await?,
                     Err(_) => words?.into_iter().take(limit).collect(),
                 })
             }
@@ -89,10 +90,11 @@ impl Context {
     }
 
     /// Two rankings as one: the best of both by reciprocal rank fusion compete, and what they are worth is how alike they
-    /// are in meaning and how many of the query's words they have (docs/decisions/0012).
+    /// are in meaning, as a whole and word by word, and how many of the query's words they have (docs/decisions/0012).
+    /// `telling` is the query that meaning was asked for.
     async fn blend(
         &self,
-        query: &Query,
+        (query, telling): (&Query, &Query),
         words: Vec<Hit>,
         mut meant: Vec<Hit>,
         (most, limit): (usize, usize),
@@ -105,24 +107,39 @@ impl Context {
         meant.truncate(most);
         let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
         let mut competition = Competition::new(query);
-        let (mut found, mut meaning) = (Vec::with_capacity(candidates.len()), Vec::new());
+        let (mut found, mut meaning, mut texts) = (Vec::with_capacity(candidates.len()), Vec::new(), Vec::new());
         for chunk in candidates.chunks(READS_AT_ONCE) {
             let reads =
                 chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
             for (hit, held) in try_join_all(reads).await? {
                 let Some(held) = held else { continue };
                 let package = serde_json::from_str(&held.text).unwrap_or_default();
-                competition.add(&sections(&package), held.present.created_at.ms());
+                let sections = sections(&package);
+                competition.add(&sections, held.present.created_at.ms());
+                texts.push(sections);
                 meaning.push(near.get(&hit.id).copied().unwrap_or(unknown));
                 found.push(hit.clone());
             }
         }
-        for (hit, score) in found.iter_mut().zip(competition.scores(&meaning)) {
+        let closeness = self.closeness(telling, &competition, texts).await;
+        for (hit, score) in found.iter_mut().zip(competition.scores(&meaning, &closeness)) {
             hit.score = score.total;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
         Ok(found)
+    }
+
+    /// How near the query's words are to those of documents, as far as that is known.
+    async fn closeness(
+        &self,
+        telling: &Query,
+        competition: &Competition<'_>,
+        documents: Vec<Vec<Section>>,
+    ) -> Vec<Option<f64>> {
+        let Some(meaning) = self.working() else { return Vec::new() };
+        let rarities = competition.rarities();
+        meaning.semantic.closeness(telling, &rarities, documents).await.unwrap_or_default()
     }
 
     /// The parts of documents that are near to a query by meaning; none while there is no model.
