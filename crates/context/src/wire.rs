@@ -346,6 +346,9 @@ pub struct Capabilities {
     pub blob_storage: bool,
     /// Export and import of whole projects.
     pub export: bool,
+    /// A reranker puts the first packages of a search in order; an extension.
+    #[serde(rename = "x-reranking")]
+    pub reranking: bool,
 }
 
 /// The server.

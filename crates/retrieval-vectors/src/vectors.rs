@@ -395,7 +395,8 @@ impl Semantic for Vectors {
         documents: Vec<Vec<Section>>,
     ) -> Answer<'a, Vec<Option<f64>>> {
         let weigh = |word: &str| rarities.get(word).copied().unwrap_or_default();
-        let texts = |sections: Vec<Section>| parts(&sections).iter().map(|part| part.text.to_owned()).collect();
+        let texts =
+            |sections: Vec<Section>| parts(&sections).iter().map(|part| part.text.to_owned()).collect();
         let documents = documents.into_iter().map(texts).collect();
         Box::pin(async move { Ok(self.embedder.closeness(query.text(), weigh, documents).await) })
     }

@@ -146,7 +146,8 @@ impl Bert {
             let word = word.ok_or_else(|| format!("it has no token {id}"))?;
             states.extend(word.iter().zip(place).map(|(word, place)| word + place));
         }
-        for (state, segment) in states.chunks_exact_mut(self.width).zip(segments).filter(|(_, nth)| **nth > 0) {
+        for (state, segment) in states.chunks_exact_mut(self.width).zip(segments).filter(|(_, nth)| **nth > 0)
+        {
             let nth = usize::try_from(*segment).unwrap_or(usize::MAX);
             let more = self.segments.chunks_exact(self.width).nth(nth);
             add(state, more.ok_or_else(|| format!("it has no segment {segment}"))?);

@@ -2,12 +2,17 @@
 //! Must not know: the meaning of the texts.
 
 mod bert;
+mod cross;
 mod directory;
+mod fixed;
 mod functions;
 mod matrix;
 mod weights;
 
 use std::{path::Path, sync::Arc};
+
+pub use cross::CrossEncoder;
+pub use fixed::Static;
 
 use async_trait::async_trait;
 use tokenizers::{Encoding, Tokenizer, TruncationParams};
@@ -145,14 +150,15 @@ impl Model {
         let encoding = self.tokenizer.encode(self.prompted(purpose, text), true).map_err(failed)?;
         let states = self.states(&encoding)?;
         let places = encoding.get_offsets().iter().zip(encoding.get_special_tokens_mask());
-        let tokens = places.zip(states.chunks_exact(self.bert.width())).filter_map(|((place, special), state)| {
-            let place = place.0.checked_sub(before)?..place.1.checked_sub(before)?;
-            (*special == 0 && !place.is_empty()).then(|| {
-                let mut vector = state.to_vec();
-                normalise(&mut vector);
-                Token { place, vector }
-            })
-        });
+        let tokens =
+            places.zip(states.chunks_exact(self.bert.width())).filter_map(|((place, special), state)| {
+                let place = place.0.checked_sub(before)?..place.1.checked_sub(before)?;
+                (*special == 0 && !place.is_empty()).then(|| {
+                    let mut vector = state.to_vec();
+                    normalise(&mut vector);
+                    Token { place, vector }
+                })
+            });
         Ok(Embedded { tokens: tokens.collect(), vector: self.pooled(&states) })
     }
 

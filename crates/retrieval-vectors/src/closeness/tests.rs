@@ -64,7 +64,8 @@ async fn the_words_of_a_query_are_compared_with_the_nearest_of_one_part() {
     model.embed(Purpose::Document, texts(&parts)).await.unwrap();
     assert_eq!(asked(&model, "red door", &[&parts[..1]]).await, [None], "the query is not known");
     model.embed(Purpose::Query, texts(&["red door"])).await.unwrap();
-    let found = asked(&model, "red door", &[&parts[..1], &parts[1..2], &parts[..2], &parts[2..], &[""]]).await;
+    let found =
+        asked(&model, "red door", &[&parts[..1], &parts[1..2], &parts[..2], &parts[2..], &[""]]).await;
     let found: Vec<f64> = found.into_iter().map(|near| near.expect("it is known")).collect();
     for (found, wanted) in found.iter().zip([0.25, 0.75, 0.75, 1.0, 0.0]) {
         assert!((found - wanted).abs() < 0.01, "{found} is not {wanted}");
