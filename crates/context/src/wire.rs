@@ -347,8 +347,7 @@ pub struct Capabilities {
     /// Export and import of whole projects.
     pub export: bool,
     /// A reranker puts the first packages of a search in order; an extension.
-    #[serde(rename = "x-reranking")]
-    pub reranking: bool,
+    pub reranked_search: bool,
 }
 
 /// The server.

@@ -137,7 +137,7 @@ async fn conformance(State(context): State<Context>) -> Json<Conformance> {
             realtime: true,
             blob_storage: context.blobs().is_some(),
             export: true,
-            reranking: context.reranker().is_some(),
+            reranked_search: context.reranker().is_some(),
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
         search: SearchState {

@@ -73,7 +73,7 @@ impl Context {
             (Some(Ranking::Hybrid), Some(meaning)) => {
                 Ok(self.hybrid((query, meaning), scope, limit).await?.0)
             }
-            (Some(Ranking::Reranked), _) if self.reranker().is_none() => Err(missing("x-reranking")),
+            (Some(Ranking::Reranked), _) if self.reranker().is_none() => Err(missing("reranked_search")),
             (None | Some(Ranking::Reranked), working) => {
                 let most = if self.reranker().is_some() { limit.max(RERANKED_MAX) } else { limit };
                 let (hits, parts) = match working {

@@ -41,7 +41,7 @@ async fn ap_60_a_reranker_puts_the_first_packages_in_order() {
         if with_meaning {
             caught_up(&nick, blackbox::PATIENCE).await;
         }
-        assert_eq!(descriptor(&nick).await["capabilities"]["x-reranking"], true);
+        assert_eq!(descriptor(&nick).await["capabilities"]["reranked_search"], true);
         assert_eq!(found(&nick, QUERY, "&ranking=lexical").await, ["words", "answer"]);
         assert_eq!(found(&nick, QUERY, "").await, ["answer", "words"]);
         assert_eq!(found(&nick, QUERY, "&ranking=reranked").await, ["answer", "words"]);
@@ -78,7 +78,7 @@ async fn ap_60_a_reranker_that_is_away_leaves_the_order() {
     let nick = server.agent("@nick.cc-laptop").await;
     two(&nick).await;
     assert_eq!(found(&nick, QUERY, "").await, ["words", "answer"]);
-    assert_eq!(descriptor(&nick).await["capabilities"]["x-reranking"], false);
+    assert_eq!(descriptor(&nick).await["capabilities"]["reranked_search"], false);
     let path = format!("{}?mode=relevant&query=vet&ranking=reranked", packages_of(PROJECT));
     nick.get(&path).await.refused(501, "not_implemented");
     model.set(Mood::Vectors(8));
@@ -95,7 +95,7 @@ async fn ap_60_a_reranker_that_is_away_leaves_the_order() {
 async fn ap_79_without_a_reranker_it_is_not_declared() {
     let server = Server::start().await;
     let nick = server.agent("@nick.cc-laptop").await;
-    assert_eq!(descriptor(&nick).await["capabilities"]["x-reranking"], false);
+    assert_eq!(descriptor(&nick).await["capabilities"]["reranked_search"], false);
     two(&nick).await;
     let path = format!("{}?mode=relevant&query=vet&ranking=reranked", packages_of(PROJECT));
     nick.get(&path).await.refused(501, "not_implemented");
