@@ -9,6 +9,7 @@ use plenary_engine::{ExecuteError, Room, Streams};
 use plenary_indexing::Follower;
 use plenary_kernel::{Clock, limits::READ_ROWS_MAX};
 use plenary_log::{ExceededQuota, Fault, Log, StoredEvent};
+use plenary_retrieval::Relevance;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
@@ -108,6 +109,7 @@ struct Inner {
     sessions: Streams<SessionRoom>,
     search: Follower,
     meaning: Option<SemanticSearch>,
+    reranker: Option<Arc<dyn Relevance>>,
     activity: Streams<ActivityRoom>,
     blob_states: Streams<BlobRoom>,
     blobs: Option<Blobs>,
@@ -128,7 +130,7 @@ impl Context {
         blobs: Option<Blobs>,
         config: Config,
     ) -> Self {
-        let Indexes { lexical, semantic } = indexes.into();
+        let Indexes { lexical, semantic, reranker } = indexes.into();
         Self(Arc::new(Inner {
             accounts,
             projects: Streams::new(log.clone(), clock.clone()),
@@ -141,6 +143,7 @@ impl Context {
             watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
             search: search::words(lexical),
             meaning: semantic.map(SemanticSearch::new),
+            reranker,
             under_way: UnderWay::new(config.quotas),
             config,
         }))
@@ -189,6 +192,10 @@ impl Context {
     }
     pub(crate) fn meaning(&self) -> Option<&SemanticSearch> {
         self.0.meaning.as_ref()
+    }
+    /// The reranker, if it may be asked now.
+    pub(crate) fn reranker(&self) -> Option<&Arc<dyn Relevance>> {
+        self.0.reranker.as_ref().filter(|reranker| reranker.works())
     }
     /// How many events are to be looked at before all packages are found by meaning; absent without a model.
     #[must_use]

@@ -346,6 +346,8 @@ pub struct Capabilities {
     pub blob_storage: bool,
     /// Export and import of whole projects.
     pub export: bool,
+    /// A reranker puts the first packages of a search in order; an extension.
+    pub reranked_search: bool,
 }
 
 /// The server.

@@ -1,6 +1,8 @@
 //! The interface of every embedding model.
 //! Must not know: any model.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 
 /// What a text is embedded for; some models want to be told.
@@ -23,6 +25,24 @@ pub enum Fault {
     Unavailable(String),
 }
 
+/// A token of a text, as the model understands it there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    /// Where it stands in the text, in bytes.
+    pub place: Range<usize>,
+    /// Its vector, of length 1.
+    pub vector: Vec<f32>,
+}
+
+/// A text as a model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    /// Its vector, of length 1.
+    pub vector: Vec<f32>,
+    /// Its tokens in their order; none where the model tells nothing of them.
+    pub tokens: Vec<Token>,
+}
+
 /// A model. Waiting and computing stay off the threads of the runtime.
 #[async_trait]
 pub trait Embedder: Send + Sync {
@@ -37,6 +57,17 @@ pub trait Embedder: Send + Sync {
 
     /// One vector of length 1 for each text, in their order.
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault>;
+
+    /// Whether it tells the vectors of tokens.
+    fn has_tokens(&self) -> bool {
+        false
+    }
+
+    /// The same vectors, with those of the tokens where it tells them.
+    async fn embed_tokens(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Embedded>, Fault> {
+        let vectors = self.embed(purpose, texts).await?;
+        Ok(vectors.into_iter().map(|vector| Embedded { vector, tokens: Vec::new() }).collect())
+    }
 }
 
 /// Brings a vector to length 1; one without a direction is left alone.

@@ -1,4 +1,4 @@
-//! The model that an operator names: `local:DIR` or `openai:URL`.
+//! The model that an operator names: `local:DIR`, `static:DIR` or `openai:URL`.
 //! Must not know: how a model works.
 
 use std::{path::PathBuf, str::FromStr, sync::Arc};
@@ -6,7 +6,7 @@ use std::{path::PathBuf, str::FromStr, sync::Arc};
 use http::Uri;
 use percent_encoding::percent_decode_str;
 
-use crate::{Embedder, Fault, Local, OpenAi};
+use crate::{Embedder, Fault, Local, OpenAi, Static};
 
 /// Where the key of a server of embeddings stands.
 pub const KEY_VARIABLE: &str = "PLENARY_EMBEDDINGS_API_KEY";
@@ -16,6 +16,8 @@ pub const KEY_VARIABLE: &str = "PLENARY_EMBEDDINGS_API_KEY";
 pub enum Source {
     /// `local:DIR`: a sentence-transformers directory.
     Local(PathBuf),
+    /// `static:DIR`: a directory with one vector for each token.
+    Static(PathBuf),
     /// `openai:URL?model=NAME`: an endpoint of the OpenAI form.
     OpenAi {
         /// `…/v1/embeddings`.
@@ -30,6 +32,7 @@ impl Source {
     pub fn open(&self, key: Option<&str>) -> Result<Arc<dyn Embedder>, Fault> {
         match self {
             Self::Local(directory) => Ok(Arc::new(Local::open(directory)?)),
+            Self::Static(directory) => Ok(Arc::new(Static::open(directory)?)),
             Self::OpenAi { endpoint, model } => Ok(Arc::new(OpenAi::new(endpoint, model, key)?)),
         }
     }
@@ -41,16 +44,32 @@ impl FromStr for Source {
     fn from_str(text: &str) -> Result<Self, Fault> {
         match text.split_once(':') {
             Some(("local", directory)) if !directory.is_empty() => Ok(Self::Local(directory.into())),
-            Some(("openai", url)) => endpoint(url),
+            Some(("static", directory)) if !directory.is_empty() => Ok(Self::Static(directory.into())),
+            Some(("openai", url)) => {
+                let Endpoint { endpoint, model } =
+                    endpoint(url, "/embeddings", ("embeddings", KEY_VARIABLE))?;
+                Ok(Self::OpenAi { endpoint, model })
+            }
             _ => Err(Fault::Unusable(format!(
-                "`{text}` names no model; write local:DIR or openai:URL?model=NAME"
+                "`{text}` names no model; write local:DIR, static:DIR or openai:URL?model=NAME"
             ))),
         }
     }
 }
 
-fn endpoint(url: &str) -> Result<Source, Fault> {
-    let wrong = |why: &str| Fault::Unusable(format!("the URL of the embeddings {why}"));
+/// An endpoint, and the model that it is asked for.
+pub(crate) struct Endpoint {
+    pub(crate) endpoint: Uri,
+    pub(crate) model: String,
+}
+
+/// Reads `URL?model=NAME`; a URL that does not end with the path of the operation gets it.
+pub(crate) fn endpoint(
+    url: &str,
+    operation: &str,
+    (what, key_variable): (&str, &str),
+) -> Result<Endpoint, Fault> {
+    let wrong = |why: &str| Fault::Unusable(format!("the URL of the {what} {why}"));
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut model, mut others) = (None, Vec::new());
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -64,7 +83,7 @@ fn endpoint(url: &str) -> Result<Source, Fault> {
     }
     let model = model.ok_or_else(|| wrong("names no model; put ?model=NAME behind it"))?;
     let address = address.trim_end_matches('/');
-    let path = if address.ends_with("/embeddings") { "" } else { "/embeddings" };
+    let path = if address.ends_with(operation) { "" } else { operation };
     let rest = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
     let endpoint: Uri =
         format!("{address}{path}{rest}").parse().map_err(|_| wrong("cannot be read as a URL"))?;
@@ -72,9 +91,9 @@ fn endpoint(url: &str) -> Result<Source, Fault> {
         return Err(wrong("has to begin with http:// or https:// and a host"));
     }
     if endpoint.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(wrong(&format!("may not carry a key; put it into {KEY_VARIABLE}")));
+        return Err(wrong(&format!("may not carry a key; put it into {key_variable}")));
     }
-    Ok(Source::OpenAi { endpoint, model })
+    Ok(Endpoint { endpoint, model })
 }
 
 #[cfg(test)]
@@ -91,6 +110,7 @@ mod tests {
     #[test]
     fn a_source_is_a_directory_or_an_endpoint() {
         assert_eq!("local:models/x".parse(), Ok(Source::Local("models/x".into())));
+        assert_eq!("static:models/x".parse(), Ok(Source::Static("models/x".into())));
         let wanted = ("http://h:1/v1/embeddings".to_owned(), "a b".to_owned());
         assert_eq!(open_ai("openai:http://h:1/v1/embeddings?model=a%20b"), wanted);
         assert_eq!(open_ai("openai:http://h:1/v1/?model=a%20b"), wanted);
@@ -102,6 +122,7 @@ mod tests {
     fn what_names_no_model_says_what_does() {
         for (text, hint) in [
             ("local:", "local:DIR"),
+            ("static:", "static:DIR"),
             ("all-MiniLM-L6-v2", "local:DIR"),
             ("openai:http://h/v1", "?model=NAME"),
             ("openai:ftp://h/v1?model=m", "http://"),

@@ -56,16 +56,17 @@ impl Cli {
     /// Takes the secrets out of the command line; the server's out of its environment too, since it starts programs. The
     /// client commands do it themselves.
     fn withdraw_secrets(&self) -> anyhow::Result<()> {
-        let (database, cluster, embeddings) = match self {
-            Self::Serve(args) => (&args.database, &args.cluster, &args.embeddings),
-            Self::Fsck(args) => (&args.database, &None, &None),
-            Self::Cluster(args) => (&None, args.servers(), &None),
+        let (database, cluster, embeddings, rerank) = match self {
+            Self::Serve(args) => (&args.database, &args.cluster, &args.embeddings, &args.rerank),
+            Self::Fsck(args) => (&args.database, &None, &None, &None),
+            Self::Cluster(args) => (&None, args.servers(), &None, &None),
             Self::Log(_) | Self::Demo(_) | Self::Client(_) => return Ok(()),
         };
         let flags = [
             Flag::secret("--database", serve::DATABASE, database.as_deref()),
             Flag::secret("--cluster", serve::CLUSTER, cluster.as_deref()),
             Flag::secret("--embeddings", serve::EMBEDDINGS, embeddings.as_deref()),
+            Flag::secret("--rerank", serve::RERANK, rerank.as_deref()),
         ];
         secrets::withdraw(&flags, matches!(self, Self::Serve(_)))
     }

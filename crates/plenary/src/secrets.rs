@@ -199,7 +199,7 @@ mod tests {
             .collect();
         secret.sort_unstable();
         secret.dedup();
-        assert_eq!(secret, ["cluster", "database", "embeddings"], "`Plenary` withdraws these");
+        assert_eq!(secret, ["cluster", "database", "embeddings", "rerank"], "`Plenary` withdraws these");
     }
 
     #[test]
@@ -210,6 +210,8 @@ mod tests {
             "PLENARY_DATABASE",
             "PLENARY_EMBEDDINGS",
             "PLENARY_EMBEDDINGS_API_KEY",
+            "PLENARY_RERANK",
+            "PLENARY_RERANK_API_KEY",
             "PLENARY_FAR_TOKEN",
             "AWS_SECRET_ACCESS_KEY",
             "OTEL_EXPORTER_OTLP_TRACES_HEADERS",

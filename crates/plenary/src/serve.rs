@@ -21,6 +21,7 @@ pub(crate) const DATABASE: &str = "PLENARY_DATABASE";
 pub(crate) const CLUSTER: &str = "PLENARY_CLUSTER";
 /// The variable with the model that packages are found by.
 pub(crate) const EMBEDDINGS: &str = "PLENARY_EMBEDDINGS";
+pub(crate) const RERANK: &str = "PLENARY_RERANK";
 
 /// Settings of the server. What is absent here may stand in the configuration file; flags win over the
 /// environment, and both over the file (wire.md D.1).
@@ -67,10 +68,14 @@ pub(crate) struct ServeArgs {
     /// Frames per second that one sender may send, with bursts of twice that; 0 means no limit [default: 200]
     #[arg(long, env = "PLENARY_FRAMES_RATE", value_name = "N")]
     pub frames_rate: Option<u32>,
-    /// Embedding model for search by meaning: local:DIR, or openai:URL?model=NAME with the key in
+    /// Embedding model for search by meaning: local:DIR, static:DIR, or openai:URL?model=NAME with the key in
     /// PLENARY_EMBEDDINGS_API_KEY [default: search by words only]
     #[arg(long, env = EMBEDDINGS, value_name = "MODEL", hide_env_values = true)]
     pub embeddings: Option<String>,
+    /// Model that puts the first packages of a search in order: local:DIR, or openai:URL?model=NAME with the key in
+    /// PLENARY_RERANK_API_KEY [default: none]
+    #[arg(long, env = RERANK, value_name = "MODEL", hide_env_values = true)]
+    pub rerank: Option<String>,
     /// PEM file with the server's certificate chain
     #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,

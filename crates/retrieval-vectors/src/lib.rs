@@ -4,22 +4,26 @@
 //! Must not know: any protocol, any engine or database.
 
 mod cells;
+mod closeness;
 mod codes;
 mod file;
 mod health;
 mod kept;
 mod memory;
 mod projects;
+mod reranking;
 mod shared;
 mod shelf;
 mod tree;
 mod vectors;
 
 pub use cells::EXACT_VECTORS_MAX;
+pub use closeness::{COMPARED_TOKENS_MAX, MISSED_MAX, WORDS_OCTETS_MAX};
 pub use codes::Code;
 pub use file::FileShelf;
 pub use kept::{Entry, JournalEntry};
 pub use memory::MemoryShelf;
+pub use reranking::Reranking;
 pub use shared::SharedShelf;
 pub use shelf::{Changes, News, Shelf};
 pub use vectors::{QUERY_TIME_MAX, VECTORS_OCTETS_MAX, Vectors};

@@ -9,12 +9,13 @@ use plenary_embeddings::{Embedder, Fault as ModelFault, Purpose};
 use plenary_kernel::Position;
 use plenary_retrieval::{
     Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, Kind, Mark, PartHit, PutOutcome, Query,
-    Scope, Semantic, parts,
+    Scope, Section, Semantic, parts,
 };
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use crate::{
+    closeness::{Remembering, WORDS_OCTETS_MAX},
     codes::{Code, DIMENSION_MAX, Probe},
     health::Health,
     kept::{Entry, JournalEntry},
@@ -32,11 +33,11 @@ const APPLIED_AT_ONCE: usize = 32;
 const BATCH: usize = 16;
 /// What the vector of a passage takes from each of the two beside it: a short turn of a conversation is also found by what it
 /// replies to.
-const NEIGHBOUR_SHARE: f32 = 0.15;
+const NEIGHBOUR_SHARE: f32 = 0.25;
 
 /// The index.
 pub struct Vectors {
-    embedder: Arc<dyn Embedder>,
+    embedder: Remembering,
     shelf: Box<dyn Shelf>,
     held: Arc<RwLock<ProjectVectors>>,
     health: Health,
@@ -78,7 +79,7 @@ impl Vectors {
     #[must_use]
     pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, octets_max: usize) -> Self {
         Self {
-            embedder,
+            embedder: Remembering::new(embedder, WORDS_OCTETS_MAX),
             shelf,
             held: Arc::default(),
             health: Health::default(),
@@ -418,6 +419,19 @@ impl Semantic for Vectors {
 
     fn likeness<'a>(&'a self, query: &'a Query, texts: Vec<String>) -> Answer<'a, Vec<f64>> {
         Box::pin(self.compare(query, texts))
+    }
+
+    fn closeness<'a>(
+        &'a self,
+        query: &'a Query,
+        rarities: &'a HashMap<String, f64>,
+        documents: Vec<Vec<Section>>,
+    ) -> Answer<'a, Vec<Option<f64>>> {
+        let weigh = |word: &str| rarities.get(word).copied().unwrap_or_default();
+        let texts =
+            |sections: Vec<Section>| parts(&sections).iter().map(|part| part.text.to_owned()).collect();
+        let documents = documents.into_iter().map(texts).collect();
+        Box::pin(async move { Ok(self.embedder.closeness(query.text(), weigh, documents).await) })
     }
 }
 

@@ -74,6 +74,12 @@ impl<'a> Evidence<'a> {
         passages.into_iter().zip(wholes).map(|(passage, whole)| Share { passage, whole }).collect()
     }
 
+    /// How rare each word of the query is among the documents, in their order and above 0.
+    pub(crate) fn rarities(&self) -> Vec<f64> {
+        let has = |nth: usize| self.documents.iter().filter(|document| document.counts[nth] > 0).count();
+        (0..self.query.words().len()).map(|nth| rarity(has(nth), self.documents.len())).collect()
+    }
+
     fn of_passages(&self) -> Vec<f64> {
         let passages = || self.documents.iter().flat_map(|document| &document.passages);
         let weights =

@@ -15,6 +15,7 @@ mod parts;
 mod passages;
 mod query;
 mod ranking;
+mod relevance;
 mod semantic;
 mod turns;
 mod when;
@@ -28,6 +29,7 @@ pub use parts::{PART_CHARACTERS_MAX, PARTS_FORM, PARTS_MAX, Part, parts};
 pub use passages::passages;
 pub use query::{Query, QueryFault};
 pub use ranking::{Competition, Score};
+pub use relevance::{RERANKED_CHARACTERS_MAX, RERANKED_MAX, Relevance, telling_passage};
 pub use semantic::{PartHit, Semantic};
 
 /// Longest query, in bytes; past it [`QueryFault::TooLong`].

@@ -8,7 +8,7 @@ pub const PARTS_MAX: usize = 64;
 /// Most characters of a part: about 130 tokens of English, where small models take 256 or more.
 pub const PART_CHARACTERS_MAX: usize = 500;
 /// The way that documents are cut and their parts get vectors; vectors that were made in another way do not belong to these.
-pub const PARTS_FORM: u32 = 3;
+pub const PARTS_FORM: u32 = 4;
 /// The same where a document would otherwise have too many parts.
 const LARGE_PART_CHARACTERS_MAX: usize = 2 * PART_CHARACTERS_MAX;
 /// A paragraph with fewer characters, a heading for instance, stands with the one that follows.

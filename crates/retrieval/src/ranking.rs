@@ -2,6 +2,8 @@
 //! have, and how well their day goes with a time that the query names (docs/decisions/0012). Pure.
 //! Must not know: how the documents were found.
 
+use std::collections::HashMap;
+
 use crate::{
     Query, Section,
     evidence::Evidence,
@@ -10,9 +12,11 @@ use crate::{
 
 /// What meaning counts, and beside it the query's words in one passage and in the whole document. Other shares near these
 /// found as much.
-const MEANING_SHARE: f64 = 0.68;
-const PASSAGE_SHARE: f64 = 0.13;
-const WHOLE_SHARE: f64 = 0.19;
+const MEANING_SHARE: f64 = 0.63;
+const PASSAGE_SHARE: f64 = 0.12;
+const WHOLE_SHARE: f64 = 0.25;
+/// What counts in addition, where it is known: how near each word of the query is to its nearest in a document.
+const CLOSENESS_SHARE: f64 = 0.6;
 /// What a document gets in addition that goes with the time that a query names.
 const TIME_SHARE: f64 = 0.05;
 
@@ -50,24 +54,48 @@ impl<'a> Competition<'a> {
         self.made_ms.push(made_ms);
     }
 
-    /// Of each document, in their order; `meaning` says in the same order how alike each is in meaning, and has nothing where no
-    /// model was asked.
+    /// How rare each word of the query is among them, above 0.
     #[must_use]
-    pub fn scores(&self, meaning: &[f64]) -> Vec<Score> {
+    pub fn rarities(&self) -> HashMap<String, f64> {
+        self.query.words().iter().cloned().zip(self.evidence.rarities()).collect()
+    }
+
+    /// Of each document, in their order; `meaning` says in the same order how alike each is in meaning, and has nothing where no
+    /// model was asked. `closeness` says how near the query's words are to theirs, as far as that is known.
+    #[must_use]
+    pub fn scores(&self, meaning: &[f64], closeness: &[Option<f64>]) -> Vec<Score> {
         let when = When::read(self.query.text());
         let newest = self.made_ms.iter().copied().max().unwrap_or_default();
+        let (share, meaning) = understood(meaning, closeness);
         let scored =
-            self.made_ms.iter().zip(self.evidence.shares()).enumerate().map(|(nth, (made, share))| {
-                let words = (PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole)
+            self.made_ms.iter().zip(self.evidence.shares()).enumerate().map(|(nth, (made, share_of))| {
+                let words = (PASSAGE_SHARE * share_of.passage + WHOLE_SHARE * share_of.whole)
                     / (PASSAGE_SHARE + WHOLE_SHARE);
                 let date = when.map(|when| when.fit(*made, newest));
                 let meaning = meaning.get(nth).copied();
-                let by_meaning = |meaning: f64| MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * words;
+                let by_meaning = |meaning: f64| share * meaning + (1.0 - share) * words;
                 let total = meaning.map_or(words, by_meaning) + TIME_SHARE * date.unwrap_or_default();
                 Score { total, words, meaning, date }
             });
         scored.collect()
     }
+}
+
+/// What meaning counts, and the meaning of each: with the closeness of the words, where that is known of any. Those of which
+/// it is not known are as much closer than alike as the others are.
+fn understood(meaning: &[f64], closeness: &[Option<f64>]) -> (f64, Vec<f64>) {
+    let known = meaning.iter().zip(closeness).filter_map(|(meaning, close)| Some((*close)? - meaning));
+    let (count, sum) = known.fold((0.0, 0.0), |(count, sum), more| (count + 1.0, sum + more));
+    if count == 0.0 {
+        return (MEANING_SHARE, meaning.to_vec());
+    }
+    let usual = sum / count;
+    let together = MEANING_SHARE + CLOSENESS_SHARE;
+    let mixed = meaning.iter().enumerate().map(|(nth, meaning)| {
+        let close = closeness.get(nth).copied().flatten().unwrap_or(meaning + usual);
+        (MEANING_SHARE * meaning + CLOSENESS_SHARE * close) / together
+    });
+    (together / (1.0 + CLOSENESS_SHARE), mixed.collect())
 }
 
 #[cfg(test)]
@@ -81,7 +109,7 @@ mod tests {
         for (text, made_ms) in documents {
             competition.add(&[Section { kind: Kind::Body, text: (*text).to_owned() }], *made_ms);
         }
-        competition.scores(meaning)
+        competition.scores(meaning, &[])
     }
 
     #[test]
@@ -100,5 +128,24 @@ mod tests {
         let found = scores("red door on 7 May 2023", &documents, &[]);
         assert!(found[0].total > found[1].total && found[0].date > found[1].date, "{found:?}");
         assert_eq!(scores("red door", &documents, &[])[0].date, None);
+    }
+
+    #[test]
+    fn closeness_of_words_counts_where_it_is_known() {
+        let (share, meaning) = understood(&[0.2, 0.4, 0.3], &[Some(0.6), None, Some(0.9)]);
+        assert!(share > MEANING_SHARE && share < 1.0, "{share}");
+        // The others are closer by 0.5 than they are alike, so this one counts as 0.9.
+        let wanted = (MEANING_SHARE * 0.4 + CLOSENESS_SHARE * 0.9) / (MEANING_SHARE + CLOSENESS_SHARE);
+        assert!((meaning[1] - wanted).abs() < 1e-9 && meaning[2] > meaning[0], "{meaning:?}");
+        assert_eq!(understood(&[0.2], &[None]), (MEANING_SHARE, vec![0.2]));
+        let query = Query::read("red door").unwrap();
+        let mut competition = Competition::new(&query);
+        for text in ["a red gate", "a red door", "a red fence"] {
+            competition.add(&[Section { kind: Kind::Body, text: text.to_owned() }], 0);
+        }
+        let rare = competition.rarities();
+        assert!(rare["door"] > rare["red"] && rare["red"] > 0.0, "{rare:?}");
+        let found = competition.scores(&[0.5; 3], &[Some(0.9), Some(0.2), None]);
+        assert!(found[0].meaning > found[2].meaning && found[2].meaning > found[1].meaning, "{found:?}");
     }
 }

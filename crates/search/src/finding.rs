@@ -1,7 +1,7 @@
 //! One search: the indexes return candidates, each is read as the caller may read it, and those that were read are ranked.
 //! Must not know: HTTP.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures_util::future::try_join_all;
 use plenary_accounts::Scope as TokenScope;
@@ -88,9 +88,11 @@ impl Search {
         for candidate in &candidates {
             competition.add(&candidate.thing.sections, candidate.thing.at_ms);
         }
-        let by_words = competition.scores(&[]);
+        let by_words = competition.scores(&[], &[]);
+        let has_vectors: HashSet<String> = rankings.meaning.iter().flat_map(HashMap::keys).cloned().collect();
         let meaning = self.meaning(wanted, rankings.meaning, &candidates, &by_words).await;
-        for (candidate, score) in candidates.iter_mut().zip(competition.scores(&meaning)) {
+        let closeness = self.closeness(wanted, &competition, &candidates, &has_vectors).await;
+        for (candidate, score) in candidates.iter_mut().zip(competition.scores(&meaning, &closeness)) {
             candidate.score = score;
         }
         candidates.sort_by(|a, b| {
@@ -125,6 +127,24 @@ impl Search {
         }
         let usual = usual(near.values().copied().collect());
         candidates.iter().map(|candidate| near.get(&candidate.id).copied().unwrap_or(usual)).collect()
+    }
+
+    /// How near the query's words are to those of the candidates that have vectors, as far as that is known.
+    async fn closeness(
+        &self,
+        wanted: &Wanted,
+        competition: &Competition<'_>,
+        candidates: &[Candidate],
+        has_vectors: &HashSet<String>,
+    ) -> Vec<Option<f64>> {
+        let Some(semantic) = self.0.semantic.as_ref().filter(|semantic| semantic.works()) else {
+            return Vec::new();
+        };
+        let sections = |candidate: &Candidate| {
+            if has_vectors.contains(&candidate.id) { candidate.thing.sections.clone() } else { Vec::new() }
+        };
+        let documents = candidates.iter().map(sections).collect();
+        semantic.closeness(&wanted.query, &competition.rarities(), documents).await.unwrap_or_default()
     }
 
     /// What the indexes say of the shelves that somebody may look in and that its token reaches.

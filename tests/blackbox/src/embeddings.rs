@@ -79,6 +79,11 @@ impl Embeddings {
         format!("openai:http://127.0.0.1:{}/v1?model=things", self.port)
     }
 
+    /// For `--rerank`.
+    pub fn reranker(&self) -> String {
+        format!("openai:http://127.0.0.1:{}/v1?model=judge", self.port)
+    }
+
     /// How it answers from now on.
     pub fn set(&self, mood: Mood) {
         self.locked().mood = mood;
@@ -112,6 +117,7 @@ async fn serve(mut stream: TcpStream, inner: Arc<Mutex<Inner>>) {
         let (status, answer) = match mood {
             Mood::Hang => std::future::pending().await,
             Mood::Status(status) => (status, json!({"error": {"message": "no"}})),
+            Mood::Vectors(_) if body["documents"].is_array() => (200, relevance(&body)),
             Mood::Vectors(components) => (200, vectors(&body, components)),
         };
         let answer = answer.to_string();
@@ -123,6 +129,24 @@ async fn serve(mut stream: TcpStream, inner: Arc<Mutex<Inner>>) {
             return;
         }
     }
+}
+
+/// How many things of the query a text names: in the form that servers of rerankers have, the best first.
+fn relevance(body: &Value) -> Value {
+    let query = body["query"].as_str().unwrap_or_default().to_lowercase();
+    let names = |text: &str, things: &[&str]| things.iter().any(|name| text.contains(name));
+    let documents = body["documents"].as_array().map_or(&[][..], Vec::as_slice);
+    let score =
+        |text: &str| THINGS.iter().filter(|things| names(&query, things) && names(text, things)).count();
+    let mut results: Vec<(usize, usize)> = documents
+        .iter()
+        .enumerate()
+        .map(|(index, text)| (index, score(&text.as_str().unwrap_or_default().to_lowercase())))
+        .collect();
+    results.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
+    let results: Vec<Value> =
+        results.into_iter().map(|(index, score)| json!({"index": index, "relevance_score": score})).collect();
+    json!({"results": results, "model": body["model"]})
 }
 
 fn vectors(body: &Value, components: usize) -> Value {

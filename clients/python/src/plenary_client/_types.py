@@ -548,6 +548,8 @@ class Capabilities(TypedDict):
     """Search by words."""
     realtime: bool
     """Events as they happen."""
+    reranked_search: bool
+    """A reranker puts the first packages of a search in order; an extension."""
     semantic_search: bool
     """Search by meaning."""
 

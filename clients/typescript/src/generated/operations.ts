@@ -1107,7 +1107,7 @@ export class ContextOperations {
       parent?: string;
       /** The text that `mode=relevant` searches for: any of its words, and its meaning if there is a model. */
       query?: string;
-      /** `lexical`, `semantic` or `hybrid`; when absent `hybrid` if a model is available, else `lexical`. */
+      /** `lexical`, `semantic`, `hybrid` or `reranked`; when absent the best that the server has at that moment. */
       ranking?: string;
       /** Only packages with this status. */
       status?: types.Status;

@@ -520,6 +520,8 @@ export interface Capabilities {
   keyword_search: boolean;
   /** Events as they happen. */
   realtime: boolean;
+  /** A reranker puts the first packages of a search in order; an extension. */
+  reranked_search: boolean;
   /** Search by meaning. */
   semantic_search: boolean;
 }

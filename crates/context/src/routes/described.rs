@@ -97,7 +97,7 @@ pub(super) struct ListQuery {
     mode: Option<ListMode>,
     /// The text that `mode=relevant` searches for: any of its words, and its meaning if there is a model.
     query: Option<String>,
-    /// `lexical`, `semantic` or `hybrid`; when absent `hybrid` if a model is available, else `lexical`.
+    /// `lexical`, `semantic`, `hybrid` or `reranked`; when absent the best that the server has at that moment.
     ranking: Option<String>,
     /// 1 to 1000; 5 when absent.
     #[schemars(range(min = 1, max = 1000))]

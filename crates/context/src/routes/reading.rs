@@ -137,6 +137,7 @@ async fn conformance(State(context): State<Context>) -> Json<Conformance> {
             realtime: true,
             blob_storage: context.blobs().is_some(),
             export: true,
+            reranked_search: context.reranker().is_some(),
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
         search: SearchState {

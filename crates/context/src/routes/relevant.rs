@@ -37,7 +37,7 @@ pub(super) async fn pull(
             return Err(ContextFault::parameter(name, "left out where mode is relevant").into());
         }
     }
-    let wrong = || ContextFault::parameter("ranking", "lexical, semantic or hybrid");
+    let wrong = || ContextFault::parameter("ranking", "lexical, semantic, hybrid or reranked");
     let ranking =
         parameters.one("ranking")?.map(|word| Ranking::parse(word).ok_or_else(wrong)).transpose()?;
     let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;

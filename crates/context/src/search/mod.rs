@@ -13,7 +13,7 @@ use std::sync::Arc;
 use plenary_engine::Room as _;
 use plenary_indexing::{CHANGES_MAX, Follower};
 use plenary_log::StreamName;
-use plenary_retrieval::{Index, Semantic};
+use plenary_retrieval::{Index, Relevance, Semantic};
 
 use crate::{limits::SEMANTIC_CHANGES_MAX, package::room::PackageRoom};
 
@@ -25,17 +25,19 @@ pub struct Indexes {
     pub lexical: Arc<dyn Index>,
     /// By meaning, where there is a model.
     pub semantic: Option<Arc<dyn Semantic>>,
+    /// What puts the first of a ranking in a better order, if there is such a model.
+    pub reranker: Option<Arc<dyn Relevance>>,
 }
 
 impl<T: Index> From<Arc<T>> for Indexes {
     fn from(lexical: Arc<T>) -> Self {
-        Self { lexical, semantic: None }
+        Self { lexical, semantic: None, reranker: None }
     }
 }
 
 impl From<Arc<dyn Index>> for Indexes {
     fn from(lexical: Arc<dyn Index>) -> Self {
-        Self { lexical, semantic: None }
+        Self { lexical, semantic: None, reranker: None }
     }
 }
 

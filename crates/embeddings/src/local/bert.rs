@@ -79,8 +79,10 @@ pub(super) struct Bert {
     heads: usize,
     activation: Activation,
     words: Vec<f32>,
-    /// For each place, with what the only segment of a text adds.
+    /// For each place, with what the first segment of a text adds.
     places: Vec<f32>,
+    /// For each segment, what it adds more than the first.
+    segments: Vec<f32>,
     norm: Norm,
     layers: Vec<Layer>,
 }
@@ -108,10 +110,14 @@ impl Bert {
         let width = config.hidden_size;
         let mut places =
             weights.matrix("embeddings.position_embeddings.weight", config.max_position_embeddings, width)?;
-        let segments =
+        let mut segments =
             weights.matrix("embeddings.token_type_embeddings.weight", config.type_vocab_size, width)?;
+        let first = segments[..width].to_vec();
         for place in places.chunks_exact_mut(width) {
-            add(place, &segments[..width]);
+            add(place, &first);
+        }
+        for segment in segments.chunks_exact_mut(width) {
+            segment.iter_mut().zip(&first).for_each(|(more, first)| *more -= first);
         }
         Ok(Self {
             width,
@@ -119,6 +125,7 @@ impl Bert {
             activation: config.hidden_act,
             words: weights.matrix("embeddings.word_embeddings.weight", config.vocab_size, width)?,
             places,
+            segments,
             norm: Norm::read(&weights, "embeddings", config)?,
             layers: (0..config.num_hidden_layers)
                 .map(|nth| Layer::read(&weights, &format!("encoder.layer.{nth}"), config))
@@ -131,13 +138,19 @@ impl Bert {
         self.width
     }
 
-    /// The last state of each token, one behind the other.
-    pub(super) fn states(&self, ids: &[u32]) -> Result<Vec<f32>, String> {
+    /// The last state of each token, one behind the other; `segments` tells for each token the segment that it is of.
+    pub(super) fn states(&self, ids: &[u32], segments: &[u32]) -> Result<Vec<f32>, String> {
         let mut states = Vec::with_capacity(ids.len() * self.width);
         for (id, place) in ids.iter().zip(self.places.chunks_exact(self.width)) {
             let word = usize::try_from(*id).ok().and_then(|id| self.words.chunks_exact(self.width).nth(id));
             let word = word.ok_or_else(|| format!("it has no token {id}"))?;
             states.extend(word.iter().zip(place).map(|(word, place)| word + place));
+        }
+        for (state, segment) in states.chunks_exact_mut(self.width).zip(segments).filter(|(_, nth)| **nth > 0)
+        {
+            let nth = usize::try_from(*segment).unwrap_or(usize::MAX);
+            let more = self.segments.chunks_exact(self.width).nth(nth);
+            add(state, more.ok_or_else(|| format!("it has no segment {segment}"))?);
         }
         self.norm.apply(&mut states);
         let mut room = Room::default();

@@ -2,18 +2,23 @@
 //! Must not know: the meaning of the texts.
 
 mod bert;
+mod cross;
 mod directory;
+mod fixed;
 mod functions;
 mod matrix;
 mod weights;
 
 use std::{path::Path, sync::Arc};
 
+pub use cross::CrossEncoder;
+pub use fixed::Static;
+
 use async_trait::async_trait;
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::{Encoding, Tokenizer, TruncationParams};
 use tokio::sync::Semaphore;
 
-use crate::{Embedder, Fault, Purpose, normalise};
+use crate::{Embedded, Embedder, Fault, Purpose, Token, normalise};
 use bert::Bert;
 use directory::{PoolingMode, Prompts, Recipe};
 
@@ -108,34 +113,78 @@ impl Embedder for Local {
     }
 
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
-        let lane = match purpose {
+        let model = self.parts.clone();
+        let lane = self.lane(purpose);
+        lane.run(move || texts.iter().map(|text| model.embed(purpose, text)).collect()).await?
+    }
+
+    fn has_tokens(&self) -> bool {
+        true
+    }
+
+    async fn embed_tokens(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Embedded>, Fault> {
+        let model = self.parts.clone();
+        let lane = self.lane(purpose);
+        lane.run(move || texts.iter().map(|text| model.embed_tokens(purpose, text)).collect()).await?
+    }
+}
+
+impl Local {
+    fn lane(&self, purpose: Purpose) -> &Lane {
+        match purpose {
             Purpose::Document => &self.documents,
             Purpose::Query => &self.queries,
-        };
-        let model = self.parts.clone();
-        lane.run(move || texts.iter().map(|text| model.embed(purpose, text)).collect()).await?
+        }
     }
 }
 
 impl Model {
     fn embed(&self, purpose: Purpose, text: &str) -> Result<Vec<f32>, Fault> {
-        let prompt = self.prompts.of(purpose);
+        let encoding = self.tokenizer.encode_fast(self.prompted(purpose, text), true);
+        let states = self.states(&encoding.map_err(failed)?)?;
+        Ok(self.pooled(&states))
+    }
+
+    fn embed_tokens(&self, purpose: Purpose, text: &str) -> Result<Embedded, Fault> {
+        let before = self.prompts.of(purpose).len();
+        let encoding = self.tokenizer.encode(self.prompted(purpose, text), true).map_err(failed)?;
+        let states = self.states(&encoding)?;
+        let places = encoding.get_offsets().iter().zip(encoding.get_special_tokens_mask());
+        let tokens =
+            places.zip(states.chunks_exact(self.bert.width())).filter_map(|((place, special), state)| {
+                let place = place.0.checked_sub(before)?..place.1.checked_sub(before)?;
+                (*special == 0 && !place.is_empty()).then(|| {
+                    let mut vector = state.to_vec();
+                    normalise(&mut vector);
+                    Token { place, vector }
+                })
+            });
+        Ok(Embedded { tokens: tokens.collect(), vector: self.pooled(&states) })
+    }
+
+    fn prompted(&self, purpose: Purpose, text: &str) -> String {
         let end = text.floor_char_boundary(self.tokens_max * TOKEN_OCTETS_MAX);
-        let prompted = format!("{prompt}{}", &text[..end]);
-        let encoding = self
-            .tokenizer
-            .encode_fast(prompted, true)
-            .map_err(|why| Fault::Unusable(format!("the tokenizer of the model failed: {why}")))?;
-        let states = self.bert.states(encoding.get_ids());
-        let states = states.map_err(|why| Fault::Unusable(format!("the model failed: {why}")))?;
+        format!("{}{}", self.prompts.of(purpose), &text[..end])
+    }
+
+    fn states(&self, encoding: &Encoding) -> Result<Vec<f32>, Fault> {
+        let states = self.bert.states(encoding.get_ids(), encoding.get_type_ids());
+        states.map_err(|why| Fault::Unusable(format!("the model failed: {why}")))
+    }
+
+    fn pooled(&self, states: &[f32]) -> Vec<f32> {
         let width = self.bert.width();
         let mut vector = match self.pooling {
             PoolingMode::First => states[..width].to_vec(),
-            PoolingMode::Mean => mean(&states, width),
+            PoolingMode::Mean => mean(states, width),
         };
         normalise(&mut vector);
-        Ok(vector)
+        vector
     }
+}
+
+fn failed(why: tokenizers::Error) -> Fault {
+    Fault::Unusable(format!("the tokenizer of the model failed: {why}"))
 }
 
 /// The direction is all that counts, so the sum is as good as the mean.

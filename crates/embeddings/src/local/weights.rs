@@ -22,6 +22,14 @@ impl<'a> Weights<'a> {
         self.tensor(name).is_some()
     }
 
+    /// Rows and columns of a matrix.
+    pub(super) fn shape(&self, name: &str) -> Option<(usize, usize)> {
+        match self.tensor(name)?.shape() {
+            [rows, columns] => Some((*rows, *columns)),
+            _ => None,
+        }
+    }
+
     pub(super) fn vector(&self, name: &str, length: usize) -> Result<Vec<f32>, String> {
         self.numbers(name, &[length])
     }

@@ -94,6 +94,30 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
     let whole = alice.call("recall", json!({"package_id": kept["package_id"]})).await;
     assert_eq!(whole["decisions_made"], json!(["SQLite holds the log"]));
     alice.call("note_fact", json!({"subject": "log", "predicate": "stored in", "value": "SQLite"})).await;
+    let fact =
+        |value: &str| json!({"subject": "log", "predicate": "stored in", "value": value, "propose": true});
+    let proposed = bob.call("note_fact", fact("PostgreSQL")).await;
+    assert_eq!(
+        (&proposed["contradicts"]["value"], &proposed["contradicts"]["by"]),
+        (&json!("SQLite"), &json!("@nick.alice"))
+    );
+    let package = alice.call("recall", json!({"package_id": proposed["package_id"]})).await;
+    assert_eq!(
+        (&package["status"], &package["tags"]),
+        (&json!("awaiting_review"), &json!(["proposed-fact"]))
+    );
+    assert_eq!(
+        (&package["x-fact"]["value"], &package["x-contradicts"]["value"]),
+        (&json!("PostgreSQL"), &json!("SQLite"))
+    );
+    let mut same = fact("SQLite");
+    same["source_package_id"] = kept["package_id"].clone();
+    assert!(bob.call("note_fact", same).await.get("contradicts").is_none(), "it says the same");
+    let noted = json!({"subject": "log", "predicate": "kept", "value": "a year", "source_package_id": kept["package_id"]});
+    assert!(alice.call("note_fact", noted).await.get("replaced").is_none(), "nothing was known");
+    let noted = json!({"subject": "log", "predicate": "kept", "value": "a month"});
+    let replaced = bob.call("note_fact", noted).await["replaced"].clone();
+    assert_eq!((&replaced["value"], &replaced["source_package_id"]), (&json!("a year"), &kept["package_id"]));
     let found = bob.call("recall", json!({"query": "stored"})).await;
     assert_eq!(found["facts"][0]["value"], "SQLite");
     let found = bob.call("recall", json!({"query": "half done"})).await;

@@ -62,7 +62,8 @@ impl Server {
         let semantic = model::open(&settings).await?;
         opened.log.ledger().limit(settings.quota.stored());
         let operator = TokenDigest::of(operator.secret());
-        let indexes = Indexes { lexical: index, semantic };
+        let reranker = model::open_reranker(&settings).await?;
+        let indexes = Indexes { lexical: index, semantic, reranker };
         let opening = RoomInputs { log: opened.log, operator, indexes, everything };
         let rooms = Rooms::build(&settings, opening, &telemetry).await?;
 

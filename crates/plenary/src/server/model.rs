@@ -4,10 +4,10 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::Context as _;
-use plenary_embeddings::{Embedder, KEY_VARIABLE, Source};
+use plenary_embeddings::{Embedder, KEY_VARIABLE, RERANK_KEY_VARIABLE, RerankSource, Source};
 use plenary_log_postgres::Options;
-use plenary_retrieval::{PARTS_FORM, Semantic};
-use plenary_retrieval_vectors::{FileShelf, MemoryShelf, SharedShelf, Shelf, Vectors};
+use plenary_retrieval::{PARTS_FORM, Relevance, Semantic};
+use plenary_retrieval_vectors::{FileShelf, MemoryShelf, Reranking, SharedShelf, Shelf, Vectors};
 
 use super::Settings;
 use crate::secrets;
@@ -27,6 +27,14 @@ pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn S
     };
     let opened = tokio::task::spawn_blocking(opening).await.context("preparing the model")?;
     Ok(Some(opened.context("--embeddings")?))
+}
+
+/// Makes the reranker ready, if one is named.
+pub(super) async fn open_reranker(settings: &Settings) -> anyhow::Result<Option<Arc<dyn Relevance>>> {
+    let Some(source) = settings.rerank.clone() else { return Ok(None) };
+    let opening = move || source.open(secrets::variable(RERANK_KEY_VARIABLE).as_deref());
+    let opened = tokio::task::spawn_blocking(opening).await.context("preparing the reranker")?;
+    Ok(Some(Arc::new(Reranking::new(opened.context("--rerank")?))))
 }
 
 fn shelf(
@@ -53,4 +61,9 @@ fn fingerprint(embedder: &dyn Embedder) -> String {
 /// Whether a text names a model; the model itself is looked at when the server starts.
 pub(super) fn parse(text: &str) -> anyhow::Result<Source> {
     Ok(text.parse::<Source>()?)
+}
+
+/// Whether a text names a reranker.
+pub(super) fn parse_reranker(text: &str) -> anyhow::Result<RerankSource> {
+    Ok(text.parse::<RerankSource>()?)
 }

@@ -37,7 +37,7 @@ use super::{
 };
 use crate::{
     paths, secrets,
-    serve::{DATABASE, EMBEDDINGS, ServeArgs, parse_duration},
+    serve::{DATABASE, EMBEDDINGS, RERANK, ServeArgs, parse_duration},
 };
 pub(crate) use listen::{Listen, ListenSource};
 use source::Source;
@@ -92,6 +92,8 @@ pub(crate) struct Settings {
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// What its vectors may take in memory, in bytes.
     pub(crate) vectors_octets_max: usize,
+    /// The model that puts the first packages of a search in order; absent for none.
+    pub(crate) rerank: Option<plenary_embeddings::RerankSource>,
     /// The agents that it runs.
     pub(crate) agents: Agents,
     /// Who of them attaches itself.
@@ -120,6 +122,7 @@ struct File {
     tls_key: Option<PathBuf>,
     public_url: Option<String>,
     embeddings: Option<String>,
+    rerank: Option<String>,
     connections_max: Option<usize>,
     connections_per_address_max: Option<usize>,
     trusted_proxies: Vec<String>,
@@ -304,6 +307,7 @@ impl Settings {
             context: plenary_context::Config::default(),
             embeddings: None,
             vectors_octets_max: plenary_retrieval_vectors::VECTORS_OCTETS_MAX,
+            rerank: None,
             agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
             attaching: around.attaching,
             toolbox,
@@ -337,6 +341,12 @@ impl Settings {
             .clone()
             .or_else(|| secrets::variable(EMBEDDINGS))
             .or(file.embeddings)
+            .filter(|text| !text.is_empty());
+        let rerank = args
+            .rerank
+            .clone()
+            .or_else(|| secrets::variable(RERANK))
+            .or(file.rerank)
             .filter(|text| !text.is_empty());
         let database = args.database.clone().or_else(|| secrets::variable(DATABASE)).or(file.database);
         let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref(), listen)?;
@@ -375,6 +385,7 @@ impl Settings {
             context: file.context.config(file.blob_octets_max, quotas),
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
             vectors_octets_max: file.search.vectors_bytes_max,
+            rerank: rerank.as_deref().map(super::model::parse_reranker).transpose()?,
             agents: agents(&file.runs, &file.agents, &around)?,
             attaching: around.attaching,
             toolbox,
@@ -534,10 +545,14 @@ impl File {
         for path in [&mut file.seed, &mut file.tls_cert, &mut file.tls_key] {
             *path = path.take().map(|path| source.resolve(path));
         }
-        file.embeddings = file.embeddings.map(|model| match model.strip_prefix("local:") {
-            Some(directory) => format!("local:{}", source.resolve(directory.into()).display()),
-            None => model,
-        });
+        for model in [&mut file.embeddings, &mut file.rerank] {
+            *model = model.take().map(|model| match model.split_once(':') {
+                Some((kind @ ("local" | "static"), directory)) => {
+                    format!("{kind}:{}", source.resolve(directory.into()).display())
+                }
+                _ => model,
+            });
+        }
         if let Some(directory) = source.path.as_deref().and_then(Path::parent) {
             file.agents.values_mut().for_each(|agent| agent.run_below(directory));
         }

@@ -2016,8 +2016,8 @@ class AsyncContextOperations:
         parent: Only packages with this parent.
         query: The text that `mode=relevant` searches for: any of its words, and its meaning if there is a
         model.
-        ranking: `lexical`, `semantic` or `hybrid`; when absent `hybrid` if a model is available, else
-        `lexical`.
+        ranking: `lexical`, `semantic`, `hybrid` or `reranked`; when absent the best that the server has at
+        that moment.
         status: Only packages with this status.
 
         Refused with: invalid_parameter, invalid_cursor, missing_authorization, invalid_authorization,

@@ -5,14 +5,22 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{me::Me, project::chosen};
+use super::{
+    me::Me,
+    project::{chosen, listed},
+    recall::FACTS,
+};
 use crate::tools::{
     asking::{Answer, Refusal, Route, ToolCaller, delete, post},
     frame::{hex, now},
 };
 
 pub(crate) const DEPOSITS: &str = "Store decisions, findings or a handoff for others and for later sessions.";
-pub(crate) const NOTES: &str = "Note a fact (ends the earlier value), or with `end` end it.";
+pub(crate) const NOTES: &str = "Note a fact (ends the earlier value), `propose` it for review, or `end` it.";
+/// The tag of a package that proposes a fact.
+const PROPOSED_FACT: &str = "proposed-fact";
+/// Most characters of its title.
+const PROPOSED_TITLE: usize = 200;
 pub(crate) const DEPOSIT: Route = post("/v1/projects/{project_id}/packages");
 pub(crate) const ASSERT: Route = post("/v1/projects/{project_id}/facts");
 pub(crate) const INVALIDATE: Route = delete("/v1/projects/{project_id}/facts");
@@ -77,8 +85,8 @@ pub(crate) struct NoteArguments {
     subject: String,
     predicate: String,
     value: Option<String>,
-    /// True ends the fact instead
     end: Option<bool>,
+    propose: Option<bool>,
     source_package_id: Option<String>,
     /// As in deposit
     project_id: Option<String>,
@@ -95,15 +103,82 @@ pub(crate) async fn note_fact(asking: ToolCaller, wanted: NoteArguments) -> Answ
     let Some(value) = wanted.value else {
         return Err(Refusal::arguments("`value` is missing. To end the fact, set `end` instead."));
     };
+    let current = current(&asking, &project_id, &wanted.subject, &wanted.predicate).await;
+    let replaced = current.filter(|fact| fact["value"] != value);
+    let source = wanted.source_package_id;
+    if wanted.propose == Some(true) {
+        let proposed = Proposed { subject: wanted.subject, predicate: wanted.predicate, value, source };
+        return proposed.deposited(&asking, &me, &project_id, replaced).await;
+    }
     let mut fact = Map::new();
     for (name, text) in [("subject", wanted.subject), ("predicate", wanted.predicate), ("value", value)] {
         fact.insert(name.into(), text.into());
     }
-    if let Some(source) = wanted.source_package_id {
+    if let Some(source) = source {
         fact.insert("source_package_id".into(), source.into());
     }
     let fact = asking.write(&ASSERT, &[&project_id], &Value::from(fact)).await?;
-    Ok(
-        json!({"fact_id": fact["fact_id"], "project_id": fact["project_id"], "valid_from": fact["valid_from"]}),
-    )
+    let mut noted = json!({"fact_id": fact["fact_id"], "project_id": fact["project_id"], "valid_from": fact["valid_from"]});
+    if let Some(replaced) = replaced {
+        noted["replaced"] = replaced;
+    }
+    Ok(noted)
+}
+
+/// The current fact in short, with its source; none where it cannot be read, as in a project that does not exist yet.
+async fn current(asking: &ToolCaller, project: &str, subject: &str, predicate: &str) -> Option<Value> {
+    let of = [("subject", subject), ("predicate", predicate)];
+    let found = asking.read(&FACTS, &[project], &of).await.ok()?;
+    let fact = listed(&found, "facts").first()?;
+    Some(json!({
+        "value": fact["value"], "by": fact["asserted_by"]["id"], "since": fact["valid_from"],
+        "source_package_id": fact["source_package_id"],
+    }))
+}
+
+/// A fact that waits for a review. It is a package, so that it has a source, a history and a place among what people decide.
+struct Proposed {
+    subject: String,
+    predicate: String,
+    value: String,
+    source: Option<String>,
+}
+
+impl Proposed {
+    async fn deposited(
+        self,
+        asking: &ToolCaller,
+        me: &Me,
+        project: &str,
+        contradicts: Option<Value>,
+    ) -> Answer {
+        let Self { subject, predicate, value, source } = self;
+        let title: String =
+            format!("Fact: {subject} {predicate}: {value}").chars().take(PROPOSED_TITLE).collect();
+        let mut package = json!({
+            "package_id": format!("pkg_{}", hex()), "project_id": project, "relay_version": "0.1", "title": title,
+            "status": "awaiting_review", "package_type": "standard", "review_type": "human", "created_at": now(),
+            "created_by": {"id": me.handle.as_str(), "type": "agent"}, "tags": [PROPOSED_FACT],
+            "content_md": format!("{subject} {predicate}: {value}"),
+            "x-fact": {"subject": subject, "predicate": predicate, "value": value, "source_package_id": source},
+        });
+        if let Some(source) = source {
+            package["parent_package_id"] = source.into();
+        }
+        let mut answer = json!({"project_id": project});
+        if let Some(current) = contradicts {
+            package["open_questions"] = json!([contradiction(&current)]);
+            package["x-contradicts"] = current.clone();
+            answer["contradicts"] = current;
+        }
+        let kept = asking.write(&DEPOSIT, &[project], &package).await?;
+        answer["package_id"] = kept["package_id"].clone();
+        Ok(answer)
+    }
+}
+
+fn contradiction(current: &Value) -> String {
+    let text = |name: &str| current[name].as_str().unwrap_or_default().to_owned();
+    let source = current["source_package_id"].as_str().map(|id| format!(", from {id}")).unwrap_or_default();
+    format!("Does this replace \"{}\", by {} since {}{source}?", text("value"), text("by"), text("since"))
 }

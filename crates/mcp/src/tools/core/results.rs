@@ -21,7 +21,7 @@ const MEMBERS: [(&str, &[(&str, &str)]); 12] = [
     ("hand_over", &[("frame_id", TEXT), ("session_id", TEXT)]),
     ("inbox", &[("cursor", TEXT), ("items", LIST), ("unread", NUMBER)]),
     ("lock", &[("claims", LIST), ("lease_id", TEXT), ("released", NUMBER)]),
-    ("note_fact", &[("fact_id", TEXT), ("invalidated", NUMBER)]),
+    ("note_fact", &[("fact_id", TEXT), ("invalidated", NUMBER), ("package_id", TEXT)]),
     ("read", &[("events", LIST), ("next", OBJECT), ("session_id", TEXT), ("sessions", LIST)]),
     ("run_agent", &[("run_id", TEXT), ("status", TEXT)]),
     ("send", &[("sequence", NUMBER), ("session_id", TEXT)]),

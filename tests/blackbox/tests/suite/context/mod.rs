@@ -40,6 +40,7 @@ mod namespaces;
 mod projects;
 mod reading;
 mod relevant;
+mod reranking;
 mod reviews;
 mod revoked;
 mod schema;

@@ -1,0 +1,95 @@
+//! Rerankers: how well each of some texts answers a query, by a model in this process or a server with an endpoint for it.
+//! Must not know: the source of the texts, or what is done with the order.
+
+mod remote;
+
+use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use http::Uri;
+
+pub use remote::Remote;
+
+use crate::{
+    CrossEncoder, Fault,
+    source::{Endpoint, endpoint},
+};
+
+/// Where the key of a server that reranks stands.
+pub const RERANK_KEY_VARIABLE: &str = "PLENARY_RERANK_API_KEY";
+/// How long a search waits for the new order; past it the old one is the answer.
+pub const RERANK_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// A model that compares a query with texts.
+#[async_trait]
+pub trait Reranker: Send + Sync {
+    /// Its name.
+    fn model(&self) -> &str;
+
+    /// For each text how well it answers the query, higher for better, in their order.
+    async fn relevance(&self, query: String, texts: Vec<String>) -> Result<Vec<f64>, Fault>;
+}
+
+/// The reranker, as it is named in settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RerankSource {
+    /// `local:DIR`: the directory of a cross-encoder.
+    Local(PathBuf),
+    /// `openai:URL?model=NAME`: an endpoint `/rerank`.
+    Remote {
+        /// `…/rerank`.
+        endpoint: Uri,
+        /// What it is asked for.
+        model: String,
+    },
+}
+
+impl RerankSource {
+    /// Makes the model ready; reads files, and so is not for a thread of the runtime.
+    pub fn open(&self, key: Option<&str>) -> Result<Arc<dyn Reranker>, Fault> {
+        match self {
+            Self::Local(directory) => Ok(Arc::new(CrossEncoder::open(directory)?)),
+            Self::Remote { endpoint, model } => Ok(Arc::new(Remote::new(endpoint, model, key)?)),
+        }
+    }
+}
+
+impl FromStr for RerankSource {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        match text.split_once(':') {
+            Some(("local", directory)) if !directory.is_empty() => Ok(Self::Local(directory.into())),
+            Some(("openai", url)) => {
+                let Endpoint { endpoint, model } =
+                    endpoint(url, "/rerank", ("reranker", RERANK_KEY_VARIABLE))?;
+                Ok(Self::Remote { endpoint, model })
+            }
+            _ => Err(Fault::Unusable(format!(
+                "`{text}` names no reranker; write local:DIR or openai:URL?model=NAME"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_a_directory_or_an_endpoint() {
+        assert_eq!("local:models/x".parse(), Ok(RerankSource::Local("models/x".into())));
+        for url in ["openai:http://h:1/v1?model=m", "openai:http://h:1/v1/rerank?model=m"] {
+            let endpoint = Uri::from_static("http://h:1/v1/rerank");
+            assert_eq!(url.parse(), Ok(RerankSource::Remote { endpoint, model: "m".into() }));
+        }
+        for (text, hint) in [
+            ("local:", "local:DIR"),
+            ("openai:http://h/v1", "?model=NAME"),
+            ("openai:http://k@h/v1?model=m", RERANK_KEY_VARIABLE),
+        ] {
+            let fault = text.parse::<RerankSource>().unwrap_err().to_string();
+            assert!(fault.contains(hint), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The words of texts as the model understands them, kept in memory as far as there is room, and how near the words of a query
+//! are to them. A disposable cache: it is filled while texts are embedded, and what a query misses is embedded after it.
+//! Must not know: where vectors are stored, how two rankings become one.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    hash::{BuildHasher as _, RandomState},
+    ops::Range,
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use plenary_embeddings::{Embedded, Embedder, Fault, Purpose, Token};
+use plenary_retrieval::analysis;
+use pulp::Arch;
+
+use crate::codes::Code;
+
+/// What the words of texts may take; past it those go that were not asked for the longest.
+pub const WORDS_OCTETS_MAX: usize = 128 << 20;
+/// Queries whose words are kept, the last ones.
+const QUERIES_MAX: usize = 64;
+/// Tokens of documents that one query is compared with; documents behind them are not compared.
+pub const COMPARED_TOKENS_MAX: usize = 16_384;
+/// Tokens of a query that count, the first ones.
+const QUERY_TOKENS_MAX: usize = 32;
+/// Texts that wait to be embedded because a query missed them; more are left for a later query.
+pub const MISSED_MAX: usize = 256;
+/// Of them so many at once.
+const MISSED_BATCH: usize = 8;
+/// What a text takes beside its codes.
+const TEXT_OCTETS: usize = 96;
+
+/// The words of a text that say something.
+#[derive(Debug, Default)]
+struct Words {
+    codes: Vec<i8>,
+    scales: Vec<f32>,
+}
+
+/// A word of a query and its vector.
+type QueryToken = (String, Vec<f32>);
+
+/// A model whose texts are remembered by their words.
+pub(crate) struct Remembering {
+    model: Arc<dyn Embedder>,
+    known: Arc<Known>,
+}
+
+/// What is remembered.
+pub(crate) struct Known {
+    hashing: RandomState,
+    octets_max: usize,
+    texts: Mutex<Texts>,
+    queries: Mutex<VecDeque<(String, Arc<Vec<QueryToken>>)>>,
+    missed: Mutex<Missed>,
+}
+
+#[derive(Debug, Default)]
+struct Texts {
+    words: HashMap<u64, (Arc<Words>, u64)>,
+    /// By when they were last asked for.
+    order: BTreeMap<u64, u64>,
+    octets: usize,
+    now: u64,
+}
+
+#[derive(Debug, Default)]
+struct Missed {
+    texts: VecDeque<String>,
+    is_embedding: bool,
+}
+
+impl Words {
+    fn octets(&self) -> usize {
+        self.codes.len() + self.scales.len() * size_of::<f32>() + TEXT_OCTETS
+    }
+}
+
+impl Texts {
+    fn put(&mut self, key: u64, words: Words, octets_max: usize) {
+        self.remove(key);
+        self.octets += words.octets();
+        self.now += 1;
+        self.order.insert(self.now, key);
+        self.words.insert(key, (Arc::new(words), self.now));
+        while self.octets > octets_max {
+            let Some((_, oldest)) = self.order.pop_first() else { break };
+            self.remove(oldest);
+        }
+    }
+
+    fn remove(&mut self, key: u64) {
+        if let Some((words, used)) = self.words.remove(&key) {
+            self.order.remove(&used);
+            self.octets -= words.octets();
+        }
+    }
+
+    fn get(&mut self, key: u64) -> Option<Arc<Words>> {
+        let (words, used) = self.words.get_mut(&key)?;
+        self.order.remove(used);
+        self.now += 1;
+        *used = self.now;
+        self.order.insert(self.now, key);
+        Some(words.clone())
+    }
+}
+
+impl Remembering {
+    pub(crate) fn new(model: Arc<dyn Embedder>, octets_max: usize) -> Self {
+        let known = Known {
+            hashing: RandomState::new(),
+            octets_max,
+            texts: Mutex::default(),
+            queries: Mutex::default(),
+            missed: Mutex::default(),
+        };
+        Self { model, known: Arc::new(known) }
+    }
+
+    /// How near the words of a query are to each document, given as its parts; nothing where one of them is not known, which
+    /// is embedded then. `weigh` says what a word of the query weighs.
+    pub(crate) async fn closeness(
+        &self,
+        query: &str,
+        weigh: impl Fn(&str) -> f64,
+        documents: Vec<Vec<String>>,
+    ) -> Vec<Option<f64>> {
+        let nothing = vec![None; documents.len()];
+        let Some(query) = self.known.query(query).filter(|tokens| !tokens.is_empty()) else { return nothing };
+        let weights: Vec<f64> = query.iter().map(|(word, _)| weigh(word)).collect();
+        let whole: f64 = weights.iter().sum();
+        if whole <= 0.0 {
+            return nothing;
+        }
+        let mut room = COMPARED_TOKENS_MAX;
+        let (mut found, mut missing) = (Vec::with_capacity(documents.len()), Vec::new());
+        for parts in documents {
+            let words: Option<Vec<_>> = parts.iter().map(|part| self.known.words(part)).collect();
+            let words = words.filter(|words| !words.is_empty()).filter(|words| {
+                let count: usize = words.iter().map(|words| words.scales.len()).sum();
+                let fits = count <= room;
+                room -= if fits { count } else { 0 };
+                fits
+            });
+            if words.is_none() {
+                missing.extend(parts.into_iter().filter(|part| !self.known.has(part)));
+            }
+            found.push(words);
+        }
+        self.embed_later(missing);
+        #[expect(clippy::cast_possible_truncation, reason = "shares of 1")]
+        let weights: Vec<f32> = weights.iter().map(|weight| (weight / whole) as f32).collect();
+        let comparing = move || {
+            let tokens: Vec<&[f32]> = query.iter().map(|(_, vector)| vector.as_slice()).collect();
+            let near = |parts: Vec<Arc<Words>>| {
+                let near = parts.iter().map(|words| nearness(&tokens, &weights, words));
+                f64::from(near.fold(0.0, f32::max).min(1.0))
+            };
+            found.into_iter().map(|words| words.map(near)).collect()
+        };
+        tokio::task::spawn_blocking(comparing).await.unwrap_or(nothing)
+    }
+
+    /// Embeds texts behind the query that missed them, so that the next one finds them.
+    fn embed_later(&self, texts: Vec<String>) {
+        let mut missed = self.known.missed.lock();
+        for text in texts {
+            if missed.texts.len() < MISSED_MAX && !missed.texts.contains(&text) {
+                missed.texts.push_back(text);
+            }
+        }
+        if missed.texts.is_empty() || missed.is_embedding {
+            return;
+        }
+        missed.is_embedding = true;
+        let (model, known) = (self.model.clone(), self.known.clone());
+        tokio::spawn(async move {
+            while let Some(texts) = known.take_missed() {
+                let Ok(embedded) = model.embed_tokens(Purpose::Document, texts.clone()).await else {
+                    known.missed.lock().texts.clear();
+                    continue;
+                };
+                texts.iter().zip(&embedded).for_each(|(text, embedded)| known.remember(text, embedded));
+            }
+        });
+    }
+}
+
+impl Known {
+    fn key(&self, text: &str) -> u64 {
+        self.hashing.hash_one(text)
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.texts.lock().words.contains_key(&self.key(text))
+    }
+
+    fn words(&self, text: &str) -> Option<Arc<Words>> {
+        self.texts.lock().get(self.key(text))
+    }
+
+    fn query(&self, text: &str) -> Option<Arc<Vec<QueryToken>>> {
+        let queries = self.queries.lock();
+        queries.iter().find(|(query, _)| query == text).map(|(_, tokens)| tokens.clone())
+    }
+
+    fn remember(&self, text: &str, embedded: &Embedded) {
+        let mut words = Words::default();
+        for (_, token) in telling(text, &embedded.tokens) {
+            let code = Code::of(&token.vector);
+            words.codes.extend(code.parts);
+            words.scales.push(code.scale);
+        }
+        self.texts.lock().put(self.key(text), words, self.octets_max);
+    }
+
+    fn remember_query(&self, text: &str, embedded: &Embedded) {
+        let tokens = telling(text, &embedded.tokens).take(QUERY_TOKENS_MAX);
+        let tokens = tokens.map(|(word, token)| (word, token.vector.clone())).collect();
+        let mut queries = self.queries.lock();
+        queries.retain(|(query, _)| query != text);
+        queries.push_back((text.to_owned(), Arc::new(tokens)));
+        if queries.len() > QUERIES_MAX {
+            queries.pop_front();
+        }
+    }
+
+    /// Some of what was missed; nothing once all of it is done.
+    fn take_missed(&self) -> Option<Vec<String>> {
+        let mut missed = self.missed.lock();
+        let count = missed.texts.len().min(MISSED_BATCH);
+        missed.is_embedding = count > 0;
+        (count > 0).then(|| missed.texts.drain(..count).collect())
+    }
+}
+
+#[async_trait]
+impl Embedder for Remembering {
+    fn model(&self) -> &str {
+        self.model.model()
+    }
+
+    fn dimension(&self) -> Option<usize> {
+        self.model.dimension()
+    }
+
+    fn tokens_max(&self) -> Option<usize> {
+        self.model.tokens_max()
+    }
+
+    fn has_tokens(&self) -> bool {
+        self.model.has_tokens()
+    }
+
+    async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
+        if !self.model.has_tokens() {
+            return self.model.embed(purpose, texts).await;
+        }
+        let embedded = self.model.embed_tokens(purpose, texts.clone()).await?;
+        for (text, embedded) in texts.iter().zip(&embedded) {
+            match purpose {
+                Purpose::Document => self.known.remember(text, embedded),
+                Purpose::Query => self.known.remember_query(text, embedded),
+            }
+        }
+        Ok(embedded.into_iter().map(|embedded| embedded.vector).collect())
+    }
+}
+
+/// The tokens of words that say something, each with its word as it stands in an index.
+fn telling<'a>(text: &'a str, tokens: &'a [Token]) -> impl Iterator<Item = (String, &'a Token)> {
+    let mut last: Option<(Range<usize>, Option<String>)> = None;
+    tokens.iter().filter_map(move |token| {
+        let place = around(text, token.place.clone());
+        if last.as_ref().is_none_or(|(known, _)| *known != place) {
+            let mut word = None;
+            analysis::words(text.get(place.clone())?, analysis::Purpose::Document, &mut |found| {
+                word.get_or_insert_with(|| found.to_owned());
+            });
+            last = Some((place, word));
+        }
+        let (_, word) = last.as_ref()?;
+        Some((word.clone()?, token))
+    })
+}
+
+/// The whole word that a token is of.
+fn around(text: &str, place: Range<usize>) -> Range<usize> {
+    let (Some(before), Some(behind)) = (text.get(..place.start), text.get(place.end..)) else { return place };
+    let is_word = text.get(place.clone()).is_some_and(|token| token.chars().all(char::is_alphanumeric));
+    if !is_word {
+        return place;
+    }
+    let start = before.trim_end_matches(char::is_alphanumeric).len();
+    let end = text.len() - behind.trim_start_matches(char::is_alphanumeric).len();
+    start..end
+}
+
+/// The weighted sum, over the tokens of a query, of how near the nearest token is.
+fn nearness(query: &[&[f32]], weights: &[f32], words: &Words) -> f32 {
+    let width = query.first().map_or(0, |vector| vector.len());
+    if width == 0 || words.codes.len() != words.scales.len() * width {
+        return 0.0;
+    }
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            let mut sum = 0.0;
+            for (token, weight) in query.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+                let mut nearest = 0.0_f32;
+                for (code, scale) in words.codes.chunks_exact(width).zip(&words.scales) {
+                    nearest = nearest.max(scale * product(token, code));
+                }
+                sum += weight * nearest;
+            }
+            sum
+        },
+    )
+}
+
+/// The product of a vector and a code, in sixteen parts beside each other: the order of additions is not the compiler's to
+/// change.
+#[inline(always)]
+fn product(vector: &[f32], code: &[i8]) -> f32 {
+    const LANES: usize = 16;
+    let mut sums = [0.0_f32; LANES];
+    let (mut vectors, mut codes) = (vector.chunks_exact(LANES), code.chunks_exact(LANES));
+    for (vector, code) in vectors.by_ref().zip(codes.by_ref()) {
+        for ((sum, one), other) in sums.iter_mut().zip(vector).zip(code) {
+            *sum += one * f32::from(*other);
+        }
+    }
+    let rest = vectors.remainder().iter().zip(codes.remainder());
+    rest.fold(sums.iter().sum(), |sum, (one, other)| sum + one * f32::from(*other))
+}
+
+#[cfg(test)]
+mod tests;
