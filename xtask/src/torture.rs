@@ -5,7 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::{console, needs::nats, process, workspace};
+use crate::{
+    console,
+    needs::{nats, network},
+    process, workspace,
+};
 
 /// The test that it is.
 const TEST: &str = "nodes::nodes_lose_nothing";
@@ -24,10 +28,11 @@ pub(crate) struct Args {
     figures: Option<PathBuf>,
 }
 
-/// Builds the binary and the suite, and runs the test. It needs the right to make network namespaces, and nft.
+/// Builds the binary and the suite, and runs the test. It needs the right to make network namespaces.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     nats::ensure()?;
+    network::ensure()?;
     process::run(&mut process::cargo(root, &["build", "--workspace", "--bin", "plenary"]))?;
     let binary = workspace::metadata(root)?.target_directory.join("debug/plenary");
     let watch = console::begin("torture");

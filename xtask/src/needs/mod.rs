@@ -17,6 +17,7 @@ mod model;
 mod moto;
 pub(crate) mod musl;
 pub(crate) mod nats;
+pub(crate) mod network;
 mod npm;
 mod openid;
 mod phoenix;

@@ -67,8 +67,8 @@ struct Run {
 }
 
 impl Run {
-    /// Cargo, on sources that nobody works on here without increments: they cost a build that has none to begin with more
-    /// than they save the next.
+    /// Cargo. Where nobody works on the sources, it builds without increments, which cost the first build more than they
+    /// save the next, and without tables of lines: a panic names its line anyway.
     fn cargo(&self, args: &[&str]) -> Result<Command> {
         let mut command = process::cargo(self.root, args);
         let increments = workspace::metadata(self.root)?.target_directory.join("debug/incremental");
@@ -76,7 +76,7 @@ impl Run {
             entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("plenary"))
         });
         if !has_own {
-            command.env("CARGO_INCREMENTAL", "0");
+            command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
         }
         Ok(command)
     }
@@ -272,6 +272,7 @@ fn installs(root: &Path) -> Result<()> {
     needs::clients::ensure(&root.join("clients/typescript"))?;
     needs::a2a::ensure()?;
     needs::uv::ensure()?;
+    needs::network::ensure()?;
     rust_tools::ensure_deny(root)
 }
 

@@ -14,7 +14,7 @@ use super::speak::{deposited, package_with};
 const RANKINGS: [&str; 3] = ["lexical", "hybrid", "semantic"];
 /// Of sets that were measured by meaning alone elsewhere, and whose test has to end soon.
 const COMPARED: usize = 2;
-/// The halves of the questions: shares and neighbours were chosen on the first, and seen to hold on the second.
+/// The halves of the questions: shares and neighbours are in the middle of what does well on both.
 const HALVES: [&str; 2] = ["first half", "second half"];
 /// The part of the questions for which one of the first five is right, of each set; below it something broke.
 const ANY_MIN: [(&str, f64); 8] = [

@@ -54,7 +54,7 @@ impl Machines {
         }
         let nats = named.expect("PLENARY_TEST_NATS names a nats-server: `cargo xtask test` installs one");
         let Some(place) = Place::make() else {
-            println!("skipped: this process may not make network namespaces, or there is no nft");
+            println!("skipped: this process may not make network namespaces");
             return None;
         };
         let dir = TempDir::new();

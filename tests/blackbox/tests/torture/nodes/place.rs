@@ -34,7 +34,8 @@ impl Place {
         let number = std::process::id() % 250;
         let place = Self { tag: format!("plt{number}"), net: format!("10.77.{number}") };
         let (tag, net) = (&place.tag, &place.net);
-        if !ran(&format!("ip netns add {tag}n0")) || !ran("nft --version") {
+        must("nft --version");
+        if !ran(&format!("ip netns add {tag}n0")) {
             return None;
         }
         must(&format!("ip link add {tag}b type bridge"));
