@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import uuid
 from pathlib import Path
+from typing import Any
 
 import grpc
 import httpx
+import jwt
+import rfc8785
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.client.auth import AuthInterceptor, CredentialService
 from a2a.client.client import Client, ClientCallContext
@@ -29,10 +33,12 @@ from a2a.types import (
     a2a_pb2,
 )
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from cryptography.hazmat.primitives.asymmetric import ec
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from jwt.algorithms import ECAlgorithm
 from served import Server
 
-SCHEMA = Path(__file__).parents[2] / "crates/a2a/src/grpc/a2a.binpb"
+SCHEMA = Path(__file__).parents[2] / "crates/a2a-schema/src/a2a.binpb"
 
 
 class Token(CredentialService):
@@ -90,6 +96,8 @@ async def walk(server: Server, token: str, binding: str) -> None:
     every = await agent.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
     assert list(every.configs) == [made], every
     gone = DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="mine")
+    await agent.delete_task_push_notification_config(gone)
+    # To remove it again succeeds.
     await agent.delete_task_push_notification_config(gone)
     every = await agent.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
     assert not every.configs, every
@@ -168,6 +176,54 @@ async def seated(server: Server, token: str, binding: str) -> None:
     assert [one.id for one in listed.tasks] == [task.id], listed
 
 
+def present(value: Any) -> Any:
+    """A card as it is signed: what is empty is not set, and what is not set is not signed (section 8.4.1)."""
+    empty: tuple[Any, ...] = ("", [], {}, None)
+    if isinstance(value, dict):
+        return {name: kept for name, one in value.items() if (kept := present(one)) not in empty}
+    if isinstance(value, list):
+        return [kept for one in value if (kept := present(one)) not in empty]
+    return value
+
+
+def verified(card: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
+    """The protected header of a card's signature, once PyJWT has verified it over the card's canonical form (RFC 8785)."""
+    (signature,) = card["signatures"]
+    unsigned = present({name: value for name, value in card.items() if name != "signatures"})
+    payload = base64.urlsafe_b64encode(rfc8785.dumps(unsigned)).rstrip(b"=").decode()
+    compact = f"{signature['protected']}.{payload}.{signature['signature']}"
+    header = jwt.get_unverified_header(compact)
+    (key,) = [key for key in keys["keys"] if key["kid"] == header["kid"]]
+    assert jwt.PyJWS().decode(compact, jwt.PyJWK(key), algorithms=["ES256"]) == rfc8785.dumps(unsigned)
+    return header
+
+
+async def signed(server: Server, token: str) -> None:
+    """Section 8.4: the card and the extended card are signed by the key that they name, and a card that was changed is not."""
+    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}", "A2A-Version": "1.0"}) as http:
+        base = f"{server.url}/a2a/plenary.echo"
+        card = (await http.get(f"{base}/.well-known/agent-card.json")).json()
+        extended = (await http.get(f"{base}/extendedAgentCard")).json()
+        header = jwt.get_unverified_header(f"{card['signatures'][0]['protected']}..")
+        assert header["jku"] == f"{server.url}/.well-known/jwks.json" and header["alg"] == "ES256", header
+        keys = (await httpx.AsyncClient().get(header["jku"])).json()
+        for whole in card, extended:
+            assert verified(whole, keys)["kid"] == header["kid"]
+        public = ec.generate_private_key(ec.SECP256R1()).public_key()
+        others = {"keys": [ECAlgorithm.to_jwk(public, as_dict=True) | {"kid": header["kid"]}]}
+        tampered = [
+            ({**card, "name": "@mallory.echo"}, keys),
+            ({**card, "supportedInterfaces": [{**card["supportedInterfaces"][0], "url": "https://mallory.example"}]}, keys),
+            (card, others),
+        ]
+        for changed, known in tampered:
+            try:
+                verified(changed, known)
+            except jwt.InvalidSignatureError:
+                continue
+            raise AssertionError(f"a card that was not signed passed: {changed}")
+
+
 def schema() -> None:
     """The schema that the server reads messages by is that of the SDK, but for comments and options."""
     theirs, ours = FileDescriptorProto(), FileDescriptorProto()
@@ -190,6 +246,7 @@ async def main() -> None:
     schema()
     with Server() as server:
         token = server.agent("@nick.laptop", policy="open")
+        await signed(server, token)
         for binding in ["JSONRPC", "HTTP+JSON", "GRPC"]:
             await walk(server, token, binding)
             await seated(server, token, binding)

@@ -72,7 +72,7 @@ const PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "Agent2Agent",
         prefix: "A2A",
-        last: 49,
+        last: 55,
         places: &["crates/a2a/", "tests/blackbox/"],
         complete: true,
     },

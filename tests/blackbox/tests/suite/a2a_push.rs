@@ -29,7 +29,7 @@ fn state(call: &Export) -> Value {
 }
 
 #[tokio::test]
-async fn whoever_wants_to_hear_of_a_task_is_told_when_it_waits_and_when_it_is_over() {
+async fn a2a_50_51_52_whoever_wants_to_hear_of_a_task_is_told_when_it_waits_and_when_it_is_over() {
     let server = config("").start().await;
     let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
     let task = waiting(&nick, "m-1").await;
@@ -61,6 +61,8 @@ async fn whoever_wants_to_hear_of_a_task_is_told_when_it_waits_and_when_it_is_ov
     assert_ne!(last.headers["webhook-id"], call.headers["webhook-id"]);
     let removed = nick.call("DELETE", &format!("{path}/mine"), &[VERSION], None).await;
     assert_eq!(removed.status, 200, "{removed}");
+    let again = nick.call("DELETE", &format!("{path}/mine"), &[VERSION], None).await;
+    assert_eq!(again.status, 200, "{again}");
     let gone = get(&nick, &format!("{path}/mine")).await;
     assert_eq!(gone.status, 404, "{gone}");
     assert_eq!(rest(&get(&nick, &path).await), json!({"configs": []}));
@@ -159,7 +161,7 @@ async fn a_message_brings_its_configuration_along_for_a_run_and_for_a_session() 
 }
 
 #[tokio::test]
-async fn what_is_told_outlives_a_kill_and_a_receiver_that_is_away_and_comes_once() {
+async fn a2a_53_what_is_told_outlives_a_kill_and_a_receiver_that_is_away_and_comes_once() {
     let mut server = config("retry_first = \"100ms\"\n").start().await;
     let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
     let task = waiting(&nick, "m-1").await;
@@ -180,7 +182,7 @@ async fn what_is_told_outlives_a_kill_and_a_receiver_that_is_away_and_comes_once
 }
 
 #[tokio::test]
-async fn only_who_has_a_task_hears_of_it_and_only_at_addresses_that_are_allowed() {
+async fn a2a_54_55_only_who_has_a_task_hears_of_it_and_only_at_addresses_that_are_allowed() {
     let server = Server::start().await;
     let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
     let task = waiting(&nick, "m-1").await;

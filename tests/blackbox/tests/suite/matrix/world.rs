@@ -40,6 +40,9 @@ pub(super) enum Thing {
     Seat,
     Echo,
     Run,
+    Thread,
+    State,
+    History,
     Response,
     Artifact,
     Ask,
@@ -128,7 +131,12 @@ impl World {
         real.insert(Thing::Channel, id);
         real.extend([(Thing::Work, Self::context(&own).await), (Thing::TokenId, Self::token(&own).await)]);
         let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
-        let said = text(&said, "run_id");
+        let (said, thread) = (text(&said, "run_id"), text(&said, "thread_id"));
+        real.extend([
+            (Thing::State, format!("threads/{thread}/state")),
+            (Thing::History, format!("threads/{thread}/history")),
+            (Thing::Thread, thread),
+        ]);
         real.extend([(Thing::Response, format!("resp_{said}.0.echo")), (Thing::Run, said)]);
         let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
         let run = text(&run, "run_id");
@@ -292,6 +300,9 @@ fn absent(thing: Thing) -> &'static str {
         Thing::Seat => "noone",
         Thing::Echo => "echo",
         Thing::Tasks => "tests",
+        Thing::Thread => "00000000-0000-4000-8000-000000000000",
+        Thing::State => "threads/00000000-0000-4000-8000-000000000000/state",
+        Thing::History => "threads/00000000-0000-4000-8000-000000000000/history",
         Thing::Run => "00000000-0000-4000-8000-000000000000",
         Thing::Response => "resp_00000000-0000-4000-8000-000000000000.0.echo",
         Thing::Artifact => "00000000-0000-4000-8000-000000000000",

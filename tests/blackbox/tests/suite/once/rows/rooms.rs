@@ -256,6 +256,31 @@ impl Scene {
                 ("POST", "/agent/echo/configure"),
                 (json!({"args": {"a": 1}}), json!({"args": {"a": 2}})),
             ),
+            row(
+                "agentic.login",
+                EachTime("its answer is a token"),
+                bob,
+                ("POST", "/login"),
+                (Value::Null, Value::Null),
+            ),
+            row(
+                "agentic.process",
+                Once,
+                bob,
+                ("POST", "/agent/echo/process"),
+                (json!({"prompt": "a"}), json!({"prompt": "b"})),
+            ),
+            row(
+                "agentic.resume",
+                Takes::Refused(404),
+                bob,
+                ("POST", "/agent/echo/resume"),
+                (
+                    json!({"continue_result": {}, "thread_id": "00000000-0000-4000-8000-000000000000"}),
+                    json!({"continue_result": {"a": "b"}, "thread_id": "00000000-0000-4000-8000-000000000000"}),
+                ),
+            ),
+            row("agentic.reset", Once, bob, ("POST", "/agent/echo/reset"), OTHER()),
             row("run.stop_agent", Once, operator, ("POST", "/agent/echo/stop"), OTHER()),
             row("run.start_agent", Once, operator, ("POST", "/agent/echo/start"), OTHER()),
             row("run.dismiss_agent", Takes::Refused(409), operator, ("POST", "/agent/echo/dismiss"), OTHER()),
@@ -328,6 +353,13 @@ impl Scene {
                 bob,
                 ("POST", "/v1/responses/resp_nothing/cancel"),
                 (Value::Null, Value::Null),
+            ),
+            row(
+                "langgraph.write",
+                EachTime("the API knows no key"),
+                bob,
+                ("POST", "/langgraph/runs"),
+                (json!({"assistant_id": "echo", "input": "a"}), Value::Null),
             ),
         ]
     }
