@@ -11,7 +11,7 @@ use super::{
     state::{ThreadView, interrupt_id, left},
 };
 use crate::{
-    limits::{PAGE_MAX, SEARCHED},
+    limits::{LISTED_MAX, PAGE_MAX, SEARCHED},
     rooms::{RoomClient, RoomRefusal, encoded},
     rpc::json_response,
 };
@@ -161,8 +161,10 @@ impl Request<'_> {
         let limit = count(&number("limit"), "limit", SEARCHED, PAGE_MAX)?;
         let offset = count(&number("offset"), "offset", 0, usize::MAX)?;
         let wanted = self.query.one("status");
+        // Of a status, each run that is passed over has to be read.
+        let looked_at = if wanted.is_some() { LISTED_MAX } else { usize::MAX };
         let (mut runs, mut passed) = (Vec::new(), 0);
-        for run in thread.runs().into_iter().rev().take(PAGE_MAX.max(offset.saturating_add(limit))) {
+        for run in thread.runs().into_iter().rev().take(looked_at) {
             if runs.len() == limit {
                 break;
             }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Request, Wrong, count};
+use super::{Answer, Request, Wrong, count, output::Told};
 use crate::{
     limits::{ANSWER_TEXT_BYTES_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX},
     rooms::{RoomClient, encoded},
@@ -66,10 +66,7 @@ impl ThreadView {
         let mut views = Vec::new();
         for run in &runs[end.saturating_sub(STATE_RUNS_MAX)..end] {
             let report = self.run(rooms, run).await?;
-            let said = match report["result"].as_str() {
-                Some(result) => result.to_owned(),
-                None => said(rooms, self.agent(), run).await?,
-            };
+            let said = said(rooms, self.agent(), run).await?;
             views.push(RunView { report, said });
         }
         Ok(views)
@@ -129,23 +126,23 @@ pub(super) fn ai(run: &str, kind: &str, content: &str) -> Value {
     })
 }
 
-/// The texts of a run, so far.
+/// What the agent has said in a run, so far: as the stream of the run tells it.
 async fn said(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, Wrong> {
-    let (mut text, mut since) = (String::new(), 0);
+    let (mut told, mut since) = (Told::default(), 0);
     loop {
         let path = format!("/agent/{}/get_events?run_id={}&since={since}", encoded(agent), encoded(run));
         let page = rooms.get(&path).await?.value;
         let events = page.as_array().map(Vec::as_slice).unwrap_or_default();
-        for event in events.iter().filter(|event| event["type"] == "TextOutput") {
-            text.push_str(event["content"].as_str().unwrap_or_default());
+        // A question does not end what is said: the run goes on after its answer.
+        for event in events.iter().filter(|event| event["type"] != "WaitForInput") {
+            told.apply(event["type"].as_str().unwrap_or_default(), event);
         }
         match events.last().and_then(|event| event["id"].as_u64()) {
-            Some(last) if last > since && text.len() < ANSWER_TEXT_BYTES_MAX => since = last,
+            Some(last) if last > since && told.said.len() < ANSWER_TEXT_BYTES_MAX => since = last,
             _ => break,
         }
     }
-    text.truncate(text.floor_char_boundary(ANSWER_TEXT_BYTES_MAX));
-    Ok(text)
+    Ok(told.said)
 }
 
 /// The values of a thread's state.
