@@ -15,6 +15,7 @@ use crate::{
     finding::VisibleThread,
     limits::{PAGE_EVENTS_MAX, PAGE_OCTETS_MAX},
     runs::stream,
+    state::RunState,
 };
 
 /// Logs in order.
@@ -87,6 +88,37 @@ impl Runs {
     async fn prompt(&self, found: &VisibleThread, event: &ThreadEvent) -> Result<Value, Fault> {
         let Some(run) = found.state.run(event.run()) else { return Ok(Value::Null) };
         self.prompt_at(found, run.queued).await
+    }
+
+    /// The answers to the question that is the event of this number of a run, if they have come.
+    pub(crate) async fn answers(
+        &self,
+        found: &VisibleThread,
+        run: &RunState,
+        question: u64,
+    ) -> Result<Option<Value>, Fault> {
+        let stream = stream(found.source.thread);
+        let (mut cursor, mut size, mut is_asked) = (run.started, PageSize::default(), false);
+        while cursor < found.head {
+            let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
+            size.learn(&stored);
+            let Some(last) = stored.last() else { break };
+            cursor = last.version;
+            for stored in &stored {
+                let event = ThreadEvent::decode(stored)?;
+                if let ThreadEvent::EventEmitted(event) = &event
+                    && event.run == run.id
+                {
+                    is_asked |= event.id == question;
+                } else if let ThreadEvent::RunResumed(answer) = &event
+                    && is_asked
+                    && answer.run == run.id
+                {
+                    return Ok(Some(request_keys(&answer.request)));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// What a run was asked whose request stands there.

@@ -8,7 +8,7 @@ mod stream;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-pub(crate) use dialect::{Dialect, request_keys};
+pub(crate) use dialect::Dialect;
 pub(crate) use logs::LogPage;
 pub(crate) use stream::{Shape, Translated};
 

@@ -17,17 +17,15 @@ use serde_json::{Map, Value, json};
 use super::{Answer, Response, of_agent, query, replayed};
 use crate::{
     Runs,
-    agentic::{Dialect, LogPage, RequestId, Shape, Translated, chat_request, request_keys},
+    agentic::{Dialect, LogPage, RequestId, Shape, Translated, chat_request},
     caller::{DashboardCaller, RequestCaller, password},
     command::{ResumeRun, RunStart},
-    event::ThreadEvent,
     finding::VisibleThread,
     id::{RunId, ThreadId},
     reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
     request::{self, Ids, ThreadChoice, Wait, read_members, switch, text},
-    runs::stream,
     state::RunStatus,
 };
 
@@ -55,7 +53,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "/agent/{name}/process",
         "Send a prompt (agentic-framework)",
     )
-    .request::<ProcessBody>();
+    .request::<ProcessBody>()
+    .reply::<Begun>();
     let resume_doc = of_agent(
         "agentic.resume",
         Method::POST,
@@ -63,8 +62,15 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "Answer a question (agentic-framework)",
     )
     .request::<ResumeBody>()
-    .errors(Class::Conflict, &["run_not_active"])
-    .errors(Class::Unprocessable, &["invalid_continue_result", "missing_thread_id"]);
+    .reply::<Begun>()
+    .errors(Class::Malformed, &["invalid_json"])
+    .errors(Class::NotFound, &["thread_not_found", "run_not_found"])
+    .errors(Class::Conflict, &["run_not_active", "agent_stopped", "thread_full"])
+    .errors(
+        Class::Unprocessable,
+        &["invalid_body", "invalid_continue_result", "invalid_thread_id", "missing_thread_id"],
+    )
+    .errors(Class::Unavailable, &["stopping"]);
     let reset_doc =
         of_agent("agentic.reset", Method::POST, "/agent/{name}/reset", "Begin anew (agentic-framework)")
             .description("Nothing is changed: each prompt without a thread begins a new one.")
@@ -95,11 +101,10 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .answers_page()
     .errors(Class::NotFound, &["thread_not_found"])
     .errors(Class::Unprocessable, &["invalid_query"]);
-    let begun = |doc: OperationDoc| super::running::begins(of_dashboard(doc)).reply::<Begun>();
     vec![
         Operation::new(login_doc, login),
-        Operation::new(begun(process_doc), process),
-        Operation::new(begun(resume_doc), resume),
+        Operation::new(super::running::begins(of_dashboard(process_doc)), process),
+        Operation::new(of_dashboard(resume_doc), resume),
         Operation::new(of_dashboard(reset_doc), reset),
         Operation::new(of_dashboard(events_doc), events),
         Operation::new(of_dashboard(logs_doc), logs),
@@ -322,17 +327,8 @@ async fn opening(
 ) -> Result<(Dialect, Option<Value>), RunRefusal> {
     let run = found.run().ok_or_else(refusals::run_not_found)?;
     let dialect = Dialect::new(runs.prompt_at(found, run.queued).await?);
-    // Of an earlier question the answer is in the logs.
-    if after == 0 || run.asks != after || run.resumed <= run.waits {
-        return Ok((dialect, None));
-    }
-    let answer = runs.event_at(&stream(found.source.thread), run.resumed).await?;
-    let answers = if let ThreadEvent::RunResumed(answer) = answer {
-        request_keys(&answer.request)
-    } else {
-        Value::Null
-    };
-    Ok((dialect, Some(answers)))
+    let first = if after == 0 { None } else { runs.answers(found, run, after).await? };
+    Ok((dialect, first))
 }
 
 /// A turn that is over, as a list.
