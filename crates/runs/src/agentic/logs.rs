@@ -47,7 +47,7 @@ impl Runs {
                 octets += stored.payload.len();
                 for (nth, (role, told)) in self.told(found, &event, &mut dialect).await?.iter().enumerate() {
                     let id = format!("{}:{}.{nth}", event.run(), stored.version.0);
-                    page.logs.push(log(found, id, role, stored.at, told));
+                    page.logs.push(log(found, &id, role, stored.at, told));
                 }
                 cursor = stored.version;
             }
@@ -128,7 +128,7 @@ impl Runs {
     }
 }
 
-fn log(found: &VisibleThread, id: String, role: &Value, at: TimestampMs, told: &DashboardEvent) -> Value {
+fn log(found: &VisibleThread, id: &str, role: &Value, at: TimestampMs, told: &DashboardEvent) -> Value {
     let by = found.state.opened.as_ref().map(|opened| opened.by.to_string());
     // The dashboards take a time without a zone for UTC, and one with a zone too.
     let created = at.rfc3339().trim_end_matches('Z').to_owned();
