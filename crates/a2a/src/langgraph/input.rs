@@ -207,7 +207,7 @@ impl Modes {
 mod tests {
     use super::*;
 
-    fn act_of(body: Value) -> Result<Act, String> {
+    fn act_of(body: &Value) -> Result<Act, String> {
         let mut whole = json!({"assistant_id": "echo"});
         whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
         RunAsk::read(&whole).map(|ask| ask.act).map_err(|wrong| wrong.code)
@@ -216,16 +216,16 @@ mod tests {
     #[test]
     fn the_input_of_an_agent_is_text() {
         let said = |text: &str| Ok(Act::Start(text.to_owned()));
-        assert_eq!(act_of(json!({"input": "a"})), said("a"));
-        assert_eq!(act_of(json!({"input": {"messages": [{"role": "user", "content": "a"}]}})), said("a"));
-        assert_eq!(act_of(json!({"input": {"messages": [["human", "a"]]}})), said("a"));
+        assert_eq!(act_of(&json!({"input": "a"})), said("a"));
+        assert_eq!(act_of(&json!({"input": {"messages": [{"role": "user", "content": "a"}]}})), said("a"));
+        assert_eq!(act_of(&json!({"input": {"messages": [["human", "a"]]}})), said("a"));
         let two = json!({"input": {"messages": [{"type": "system", "content": "s"}, {"type": "human", "content": [{"type": "text", "text": "a"}]}]}});
-        assert_eq!(act_of(two), said("system: s\n\nuser: a"));
-        assert_eq!(act_of(json!({"input": {"x": 1}})), said("{\"x\":1}"));
+        assert_eq!(act_of(&two), said("system: s\n\nuser: a"));
+        assert_eq!(act_of(&json!({"input": {"x": 1}})), said("{\"x\":1}"));
         for wrong in
             [json!({}), json!({"input": {"messages": []}}), json!({"input": {"messages": [{"content": 1}]}})]
         {
-            assert_eq!(act_of(wrong), Err("invalid_value".to_owned()));
+            assert_eq!(act_of(&wrong), Err("invalid_value".to_owned()));
         }
     }
 
@@ -241,16 +241,20 @@ mod tests {
             ("command", json!({"goto": "x"})),
             ("command", json!({"resume": 1, "update": {"a": 1}})),
         ] {
-            assert_eq!(act_of(json!({"input": "a", name: value})), Err("not_supported".to_owned()), "{name}");
+            assert_eq!(
+                act_of(&json!({"input": "a", name: value})),
+                Err("not_supported".to_owned()),
+                "{name}"
+            );
         }
         for (name, value) in [
             ("webhook", Value::Null),
             ("interrupt_before", json!([])),
             ("multitask_strategy", json!("enqueue")),
         ] {
-            assert!(act_of(json!({"input": "a", name: value})).is_ok(), "{name}");
+            assert!(act_of(&json!({"input": "a", name: value})).is_ok(), "{name}");
         }
-        assert_eq!(act_of(json!({"command": {"resume": "yes"}})), Ok(Act::Resume("yes".into())));
+        assert_eq!(act_of(&json!({"command": {"resume": "yes"}})), Ok(Act::Resume("yes".into())));
     }
 
     #[test]

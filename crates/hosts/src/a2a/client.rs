@@ -193,7 +193,7 @@ impl Client {
             let parser = Parser::holding(ANSWER_OCTETS_MAX);
             let (body, binding) = (answer.into_body(), endpoint.binding);
             let results = HttpEvents { binding, body, parser, waiting: VecDeque::new() };
-            return Ok(Answer::Stream(Box::new(EventStream::Http(results))));
+            return Ok(Answer::Stream(Box::new(EventStream::Http(Box::new(results)))));
         }
         let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_OCTETS_MAX)).await;
         let body = body
@@ -293,7 +293,7 @@ fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
 
 /// The results of a stream.
 pub(super) enum EventStream {
-    Http(HttpEvents),
+    Http(Box<HttpEvents>),
     Grpc(Box<Streaming<Value>>),
 }
 

@@ -213,7 +213,7 @@ mod tests {
             let told = told(&mut Dialect::default(), events);
             told.into_iter().map(|(kind, payload)| (kind, payload["content"].clone())).collect::<Vec<_>>()
         };
-        assert_eq!(kinds(&[("RunCompleted", result.clone())])[0], ("chat_output", "done".into()));
+        assert_eq!(kinds(&[("RunCompleted", result)])[0], ("chat_output", "done".into()));
         let whole = json!({"finish_reason": "success", "result": "first last"});
         let tail = kinds(&[("TextOutput", json!({"content": "last"})), ("RunCompleted", whole)]);
         assert_eq!(tail.len(), 2, "{tail:?}");

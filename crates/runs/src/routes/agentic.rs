@@ -76,18 +76,6 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .description("Nothing is changed: each prompt without a thread begins a new one.")
             .optional_request::<Map<String, Value>>()
             .reply::<Reset>();
-    let events_doc = of_agent("agentic.events", Method::GET, "/agent/{name}/getevents", "Read a request's events (agentic-framework)")
-        .description(
-            "The events of one turn, by the names of agentic-framework, up to its end or to a question. Without `stream` the \
-             answer waits for that.",
-        )
-        .query::<EventsQuery>()
-        .reply::<Vec<Map<String, Value>>>()
-        .or_reply_type("text/event-stream")
-        .answers_page()
-        .errors(Class::NotFound, &["run_not_found"])
-        .errors(Class::Unprocessable, &["invalid_stream", "invalid_query", "invalid_since"])
-        .errors(Class::TooMany, &["too_many_streams"]);
     let logs_doc = of_agent(
         "agentic.logs",
         Method::GET,
@@ -106,9 +94,24 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         Operation::new(super::running::begins(of_dashboard(process_doc)), process),
         Operation::new(of_dashboard(resume_doc), resume),
         Operation::new(of_dashboard(reset_doc), reset),
-        Operation::new(of_dashboard(events_doc), events),
+        Operation::new(of_dashboard(events_doc()), events),
         Operation::new(of_dashboard(logs_doc), logs),
     ]
+}
+
+fn events_doc() -> OperationDoc {
+    of_agent("agentic.events", Method::GET, "/agent/{name}/getevents", "Read a request's events (agentic-framework)")
+        .description(
+            "The events of one turn, by the names of agentic-framework, up to its end or to a question. Without `stream` the \
+             answer waits for that.",
+        )
+        .query::<EventsQuery>()
+        .reply::<Vec<Map<String, Value>>>()
+        .or_reply_type("text/event-stream")
+        .answers_page()
+        .errors(Class::NotFound, &["run_not_found"])
+        .errors(Class::Unprocessable, &["invalid_stream", "invalid_query", "invalid_since"])
+        .errors(Class::TooMany, &["too_many_streams"])
 }
 
 /// The response of `POST /login`.

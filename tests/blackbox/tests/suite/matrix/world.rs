@@ -130,14 +130,7 @@ impl World {
         }
         real.insert(Thing::Channel, id);
         real.extend([(Thing::Work, Self::context(&own).await), (Thing::TokenId, Self::token(&own).await)]);
-        let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
-        let (said, thread) = (text(&said, "run_id"), text(&said, "thread_id"));
-        real.extend([
-            (Thing::State, format!("threads/{thread}/state")),
-            (Thing::History, format!("threads/{thread}/history")),
-            (Thing::Thread, thread),
-        ]);
-        real.extend([(Thing::Response, format!("resp_{said}.0.echo")), (Thing::Run, said)]);
+        real.extend(Self::run(&own).await);
         let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
         let run = text(&run, "run_id");
         let events = own.get(&format!("/agent/echo/get_events/{run}?since=0")).await.ok(200);
@@ -158,6 +151,19 @@ impl World {
             (Who::Owner, owner),
         ]);
         Self { server, real, callers, dead, spent_ticket }
+    }
+
+    /// A run, and what it is called over other protocols.
+    async fn run(own: &Agent) -> [(Thing, String); 5] {
+        let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
+        let (said, thread) = (text(&said, "run_id"), text(&said, "thread_id"));
+        [
+            (Thing::State, format!("threads/{thread}/state")),
+            (Thing::History, format!("threads/{thread}/history")),
+            (Thing::Thread, thread),
+            (Thing::Response, format!("resp_{said}.0.echo")),
+            (Thing::Run, said),
+        ]
     }
 
     /// The id of a token beside the agent's own.

@@ -256,6 +256,24 @@ impl Scene {
                 ("POST", "/agent/echo/configure"),
                 (json!({"args": {"a": 1}}), json!({"args": {"a": 2}})),
             ),
+            row("run.stop_agent", Once, operator, ("POST", "/agent/echo/stop"), OTHER()),
+            row("run.start_agent", Once, operator, ("POST", "/agent/echo/start"), OTHER()),
+            row("run.dismiss_agent", Takes::Refused(409), operator, ("POST", "/agent/echo/dismiss"), OTHER()),
+            row(
+                "mcp.post",
+                EachTime("the transport has ids of its own, and its tools have keys"),
+                nick,
+                ("POST", "/mcp"),
+                (json!({}), Value::Null),
+            ),
+            row("mcp.close", EachTime("it ends a transport's session"), nick, ("DELETE", "/mcp"), OTHER()),
+        ]
+    }
+
+    /// What dashboards of agentic-framework ask.
+    pub(in crate::once) fn dashboards(&self) -> Vec<Row> {
+        let bob = &self.bob;
+        vec![
             row(
                 "agentic.login",
                 EachTime("its answer is a token"),
@@ -281,17 +299,6 @@ impl Scene {
                 ),
             ),
             row("agentic.reset", Once, bob, ("POST", "/agent/echo/reset"), OTHER()),
-            row("run.stop_agent", Once, operator, ("POST", "/agent/echo/stop"), OTHER()),
-            row("run.start_agent", Once, operator, ("POST", "/agent/echo/start"), OTHER()),
-            row("run.dismiss_agent", Takes::Refused(409), operator, ("POST", "/agent/echo/dismiss"), OTHER()),
-            row(
-                "mcp.post",
-                EachTime("the transport has ids of its own, and its tools have keys"),
-                nick,
-                ("POST", "/mcp"),
-                (json!({}), Value::Null),
-            ),
-            row("mcp.close", EachTime("it ends a transport's session"), nick, ("DELETE", "/mcp"), OTHER()),
         ]
     }
 
