@@ -16,16 +16,17 @@ from typing import Any
 class Server:
     """A server, until the block ends. `config` is the text of its configuration file."""
 
-    def __init__(self, config: str = "", **environment: str) -> None:
+    def __init__(self, config: str = "", listen: str = "127.0.0.1:0", **environment: str) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="plenary-a2a-")
         self._data = Path(self._directory.name) / "data"
         self._config = Path(self._directory.name) / "plenary.toml"
         self._config.write_text(config)
+        self._listen = listen
         self._more = environment
         self.url = ""
 
     def __enter__(self) -> "Server":
-        self.start("127.0.0.1:0")
+        self.start(self._listen)
         return self
 
     def kill(self) -> None:

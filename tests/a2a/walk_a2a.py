@@ -38,7 +38,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from jwt.algorithms import ECAlgorithm
 from served import Server
 
-SCHEMA = Path(__file__).parents[2] / "crates/a2a/src/grpc/a2a.binpb"
+SCHEMA = Path(__file__).parents[2] / "crates/a2a-schema/src/a2a.binpb"
 
 
 class Token(CredentialService):

@@ -3,6 +3,7 @@ SDK."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -26,6 +27,7 @@ HERE = Path(__file__).parent
 AGENTS = {
     "Python, JSON-RPC": ([sys.executable, str(HERE / "foreign.py")], ["JSONRPC"]),
     "Python, HTTP+JSON": ([sys.executable, str(HERE / "foreign.py")], ["HTTP+JSON"]),
+    "Python, gRPC": ([sys.executable, str(HERE / "foreign.py")], ["GRPC"]),
     "TypeScript, JSON-RPC": ([os.environ["PLENARY_A2A_NODE"], str(HERE / "foreign.mjs")], []),
 }
 
@@ -40,6 +42,10 @@ def walk(program: list[str], more: list[str]) -> None:
         while not answers(card):
             assert foreign.poll() is None, "the foreign agent did not start"
         config = f'[agents.foreign]\nkind = "a2a"\nowner = "nick"\nurl = "http://127.0.0.1:{port}"\n'
+        with urllib.request.urlopen(card, timeout=5) as shown:
+            (interface,) = json.load(shown)["supportedInterfaces"]
+        if interface["protocolBinding"] == "GRPC":
+            config += f'grpc = "http://{interface["url"]}"\n'
         with Server(config) as server:
             token = server.agent("@nick.laptop", policy="open")
 
@@ -53,6 +59,12 @@ def walk(program: list[str], more: list[str]) -> None:
             assert [(one["name"], one["mime_type"]) for one in made] == [("a.bin", "application/x-a")], events
             failed = run({"input": "fail"})
             assert failed["finish_reason"] == "error" and "It broke." in str(failed["error"]), failed
+            slow = {"input": "slow"}
+            begun = server.ask("POST", "/agent/foreign/run?wait=true", slow, token)
+            server.ask("POST", "/agent/foreign/run", {"type": "CancelRequest", "run_id": begun["run_id"]}, token)
+            while (over := server.ask("GET", f"/agent/foreign/runs/{begun['run_id']}", None, token))["status"] == "running":
+                pass
+            assert over["status"] == "canceled", over
             asks = run({"input": "ask"})
             assert asks["type"] == "WaitForInput" and asks["request_keys"] == {"answer": "Your name?"}, asks
             resume = {"type": "ResumeWithInput", "run_id": asks["run_id"], "request_keys": {"answer": "Nick"}}

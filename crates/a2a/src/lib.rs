@@ -1,4 +1,5 @@
-//! Offers the agents of this server to clients of other protocols: Agent2Agent (A2A) 1.0, and the API of OpenAI.
+//! Offers the agents of this server to clients of other protocols: Agent2Agent (A2A) 1.0, and the APIs of OpenAI and of
+//! LangGraph.
 //! Must not know: how another room carries out an operation; calls go through the HTTP router.
 
 mod access;
@@ -7,6 +8,7 @@ mod card;
 mod failure;
 mod grpc;
 mod keys;
+mod langgraph;
 mod limits;
 mod openai;
 mod push;

@@ -49,3 +49,8 @@ pub(crate) const PUSH_BYTES_MAX: usize = 256 << 10;
 pub(crate) const INPUT_ITEMS: usize = 20;
 /// See [`INPUT_ITEMS`].
 pub(crate) const INPUT_ITEMS_MAX: usize = 100;
+/// How many assistants, threads, runs or states a search over LangGraph's API finds where it does not say; [`PAGE_MAX`] at
+/// most.
+pub(crate) const SEARCHED: usize = 10;
+/// Most runs whose messages stand in a state, or in a page of threads, over LangGraph's API: the last ones.
+pub(crate) const STATE_RUNS_MAX: usize = 100;

@@ -22,6 +22,7 @@ use crate::{
     failure::Failure,
     grpc,
     keys::SET_PATH,
+    langgraph,
     limits::CARD_SECONDS,
     openai, rest, rpc,
 };
@@ -31,7 +32,7 @@ const NO_TOOL: &str = "for clients of the protocol; the tools have the same agen
 
 pub(crate) fn routes(a2a: A2a, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let own = plenary_edge::routes(own_operations(), metrics)?;
-    Ok(own.merge(openai::routes(metrics)?).with_state(a2a))
+    Ok(own.merge(openai::routes(metrics)?).merge(langgraph::routes(metrics)?).with_state(a2a))
 }
 
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
@@ -47,7 +48,7 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 }
 
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
-    own_operations().into_iter().chain(openai::operations()).collect()
+    own_operations().into_iter().chain(openai::operations()).chain(langgraph::operations()).collect()
 }
 
 /// Those of the protocol.

@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    A2a, openai,
+    A2a, langgraph, openai,
     push::{PushRoom, PushState},
     routes,
 };
@@ -35,11 +35,12 @@ const EXAMPLES: &[Example] = &[
     ("a2a.grpc", || json!("a message of the protocol, in a frame of gRPC")),
     openai::CHAT_EXAMPLE,
     openai::RESPONSE_EXAMPLE,
+    langgraph::EXAMPLE,
 ];
 
 impl ServedRoom for A2a {
     fn about() -> RoomDescription {
-        let purpose = "Agents for clients of other protocols: Agent2Agent (A2A) 1.0, and the API of OpenAI.";
+        let purpose = "Agents for clients of other protocols: Agent2Agent (A2A) 1.0, and the APIs of OpenAI and of LangGraph.";
         RoomDescription::new("a2a", purpose, &routes::operations(), EXAMPLES)
     }
 

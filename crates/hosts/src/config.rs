@@ -7,6 +7,11 @@ use http::Uri;
 use plenary_outward::{Pool, client_config};
 use serde::de::DeserializeOwned;
 
+use crate::a2a::Http2;
+
+/// Where authorities are named that the system does not have.
+const HINT: &str = "in SSL_CERT_FILE";
+
 /// Why an agent can't be made of its table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigFault {
@@ -55,14 +60,27 @@ pub(crate) fn duration(member: &'static str, text: &str) -> Result<Duration, Con
 
 /// Connections to the server at the URL of a table's `url`, and that URL without a slash at its end.
 pub(crate) fn pool_of(url: &str) -> Result<(Pool, String), ConfigFault> {
-    let fault = |wrong: &str| ConfigFault::member("url", wrong);
-    let url = url.trim_end_matches('/');
-    let parsed: Uri = url.parse().map_err(|_| fault("is not a URL"))?;
-    let secure = match (parsed.scheme_str(), parsed.query()) {
-        (Some("https"), None) => true,
-        (Some("http"), None) => false,
-        _ => return Err(fault("is not an http or https URL without a query")),
-    };
-    let tls = client_config(secure, None, "in SSL_CERT_FILE").map_err(|no| fault(&no.to_string()))?;
-    Ok((Pool::new(tls), url.to_owned()))
+    let (is_secure, _) = target("url", url)?;
+    let tls = client_config(is_secure, None, HINT);
+    let tls = tls.map_err(|no| ConfigFault::member("url", no.to_string()))?;
+    Ok((Pool::new(tls), url.trim_end_matches('/').to_owned()))
+}
+
+/// The same over HTTP/2, with the URL of a member.
+pub(crate) fn http2_of(member: &'static str, url: &str) -> Result<(Http2, Uri), ConfigFault> {
+    let (is_secure, uri) = target(member, url)?;
+    let tls = client_config(is_secure, None, HINT);
+    let tls = tls.map_err(|no| ConfigFault::member(member, no.to_string()))?;
+    Ok((Http2::new(tls), uri))
+}
+
+/// A URL of another server, and whether TLS is spoken there.
+fn target(member: &'static str, url: &str) -> Result<(bool, Uri), ConfigFault> {
+    let fault = |wrong: &str| ConfigFault::member(member, wrong);
+    let uri: Uri = url.trim_end_matches('/').parse().map_err(|_| fault("is not a URL"))?;
+    match (uri.scheme_str(), uri.query()) {
+        (Some("https"), None) => Ok((true, uri)),
+        (Some("http"), None) => Ok((false, uri)),
+        _ => Err(fault("is not an http or https URL without a query")),
+    }
 }

@@ -2,7 +2,8 @@
 //! Must not know: the operation.
 
 use axum::extract::FromRequestParts;
-use http::request::Parts;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderMap, HeaderValue, header, request::Parts};
 use plenary_accounts::{Actor, Authority, Credentials, HostedIdentity, Principal, identify};
 
 use crate::{Runs, command::Caller, refusals::RunRefusal, registry::Agent};
@@ -18,6 +19,8 @@ pub(crate) struct StreamCaller(pub(crate) RequestCaller);
 impl RequestCaller {
     /// Who asks with a request.
     pub(crate) async fn identify(parts: &Parts, runs: &Runs) -> Result<Self, RunRefusal> {
+        let other = with_password(parts);
+        let parts = other.as_ref().unwrap_or(parts);
         let principal = identify(parts, runs.accounts(), Credentials::Header).await?;
         Ok(Self(principal, parts.extensions.get().map(HostedIdentity::hops)))
     }
@@ -44,6 +47,41 @@ impl RequestCaller {
     }
 }
 
+/// The same for the dashboards of agentic-framework, which pages of any site may ask: no cookie counts.
+#[derive(Debug, Clone)]
+pub(crate) struct DashboardCaller(pub(crate) RequestCaller);
+
+impl FromRequestParts<Runs> for DashboardCaller {
+    type Rejection = RunRefusal;
+
+    async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, RunRefusal> {
+        let mut parts = with_password(parts).unwrap_or_else(|| parts.clone());
+        parts.headers.remove(header::COOKIE);
+        Ok(Self(RequestCaller::identify(&parts, runs).await?))
+    }
+}
+
+/// A request whose token is the password of HTTP's basic authentication, as one that bears it: some programs can send
+/// nothing else. A browser sends such a password by itself for pages of other sites too, so its requests do not count.
+fn with_password(parts: &Parts) -> Option<Parts> {
+    let is_browser = [header::ORIGIN, header::REFERER].iter().any(|name| parts.headers.contains_key(name))
+        || parts.headers.contains_key("sec-fetch-site");
+    let token = password(&parts.headers).filter(|_| !is_browser)?;
+    let mut parts = parts.clone();
+    parts.headers.insert(header::AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}")).ok()?);
+    Some(parts)
+}
+
+/// The password of a request's one `Authorization: Basic` header.
+pub(crate) fn password(headers: &HeaderMap) -> Option<String> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (scheme, encoded) =
+        values.next().filter(|_| values.next().is_none())?.to_str().ok()?.split_once(' ')?;
+    let decoded = STANDARD.decode(encoded.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
+    let text = String::from_utf8(decoded).ok()?;
+    text.split_once(':').map(|(_, password)| password.to_owned())
+}
+
 impl FromRequestParts<Runs> for RequestCaller {
     type Rejection = RunRefusal;
 
@@ -57,5 +95,35 @@ impl FromRequestParts<Runs> for StreamCaller {
 
     async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, RunRefusal> {
         Ok(Self(RequestCaller(identify(parts, runs.accounts(), Credentials::HeaderOrTicket).await?, None)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(headers: &[(&str, &str)]) -> Parts {
+        let mut request = http::Request::new(());
+        for (name, value) in headers {
+            let name: http::HeaderName = name.parse().unwrap();
+            request.headers_mut().append(name, value.parse().unwrap());
+        }
+        request.into_parts().0
+    }
+
+    #[test]
+    fn a_password_is_a_token_but_not_of_a_browser() {
+        // `x:pla_1`
+        let basic = ("authorization", "Basic eDpwbGFfMQ==");
+        let bearer = with_password(&request(&[basic])).unwrap();
+        assert_eq!(bearer.headers[header::AUTHORIZATION], "Bearer pla_1");
+        for (name, value) in
+            [("origin", "http://127.0.0.1:1"), ("referer", "http://x/"), ("sec-fetch-site", "none"), basic]
+        {
+            assert!(with_password(&request(&[basic, (name, value)])).is_none(), "{name}");
+        }
+        for other in ["Bearer pla_1", "Basic", "Basic ?", "Basic eA=="] {
+            assert!(with_password(&request(&[("authorization", other)])).is_none(), "{other}");
+        }
     }
 }

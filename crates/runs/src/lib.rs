@@ -2,6 +2,7 @@
 //! Must not know: another protocol, any database, or the implementation of any kind of agent except the built-in one.
 
 pub mod access;
+mod agentic;
 mod artifacts;
 mod budget;
 mod caller;

@@ -86,3 +86,5 @@ pub const DELTAS_HELD_MAX: usize = 256;
 /// A run that begins this long after the message that it answers is part of its trace; later it is a trace of its own that
 /// links to it.
 pub const TRACE_NEAR_MS: u64 = 60_000;
+/// Most bytes of what a run has said that a stream for a dashboard remembers, so that its result is not said again.
+pub const SAID_OCTETS_MAX: usize = 64 << 10;

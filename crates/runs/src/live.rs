@@ -63,6 +63,11 @@ struct LiveState {
 impl Live {
     /// The response; it ends with the run, the token, the server, or the client.
     pub(crate) fn into_response(self) -> Response {
+        pieces(self.into_pieces())
+    }
+
+    /// The same, for those who write it in another form.
+    pub(crate) fn into_pieces(self) -> impl Pieces {
         let passed = match (self.run, self.since) {
             (Some(run), Since::Id(id)) => Some((run, id)),
             (Some(run), Since::Start | Since::Place(..)) => Some((run, 0)),
@@ -70,7 +75,7 @@ impl Live {
         };
         let of_this = |line: &Arc<Line>| self.run.is_none_or(|run| run == line.run);
         let held = self.making.iter().filter(|line| of_this(line)).cloned().collect();
-        let running = LiveState {
+        LiveState {
             live: self,
             size: PageSize::default(),
             passed,
@@ -79,8 +84,7 @@ impl Live {
             is_new: true,
             is_over: false,
             spoke: Instant::now(),
-        };
-        pieces(running)
+        }
     }
 }
 

@@ -96,6 +96,17 @@ pub(crate) fn not_followed(why: CannotWatch) -> RunRefusal {
     }
 }
 
+pub(crate) fn run_not_active() -> RunRefusal {
+    Rejection::RunNotActive.into()
+}
+
+/// Who has no token that counts, or has sent none.
+pub(crate) fn not_signed_in(has_sent: bool) -> RunRefusal {
+    let code = if has_sent { "invalid_authorization" } else { "missing_authorization" };
+    let text = "Send a valid token, as a bearer token or as the password.";
+    Refusal::new(Class::Unauthenticated, code, text).into()
+}
+
 fn unauthenticated() -> RunRefusal {
     Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is no longer valid.").into()
 }

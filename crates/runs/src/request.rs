@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use crate::{
+    agentic,
     command::Request,
     id::{RunId, ThreadId},
     limits::{DEPTH_MAX, IDEMPOTENCY_KEY_CHARS_MAX, TITLE_CHARS_MAX},
@@ -130,6 +131,16 @@ pub(crate) fn read_start(
     }
 }
 
+/// A `{prompt}`, which is no request of the protocol, as the ChatRequest that it stands for.
+pub(crate) fn prompted(body: &Bytes) -> Option<Bytes> {
+    let members = Members::read(body).ok()?;
+    let is_typed =
+        ["type", "input", "request_keys", "args", "run_id"].iter().any(|name| members.get(name).is_some());
+    let prompt = members.text("prompt").ok().flatten().filter(|_| !is_typed)?;
+    let debug = members.text("debug").ok().flatten();
+    Some(agentic::chat_request(&prompt, debug.as_deref()))
+}
+
 /// The body of `POST …/configure`.
 pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, RunRefusal> {
     let members = read_members(body)?;
@@ -141,7 +152,7 @@ pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, RunRefus
     }
 }
 
-fn read_members(body: &[u8]) -> Result<Members<'_>, RunRefusal> {
+pub(crate) fn read_members(body: &[u8]) -> Result<Members<'_>, RunRefusal> {
     if body.trim_ascii().is_empty() {
         let text = "The body is empty; send a JSON object.";
         return Err(Refusal::malformed("invalid_json", text).into());
@@ -275,7 +286,11 @@ fn unknown(takes: &[String]) -> RunRefusal {
     refusals::shape("unknown_request_type", detail)
 }
 
-fn text(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<Option<String>, RunRefusal> {
+pub(crate) fn text(
+    members: &Members<'_>,
+    name: &'static str,
+    code: &'static str,
+) -> Result<Option<String>, RunRefusal> {
     members.text(name).map_err(|name| refusals::shape(code, format!("`{name}` must be a string")))
 }
 

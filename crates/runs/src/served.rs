@@ -37,6 +37,13 @@ const EXAMPLES: &[Example] = &[
     ("run.configure", || json!({"args": {"tone": "short"}})),
     ("run.run", || json!({"input": "What changed since yesterday?"})),
     ("run.stream", || json!({"input": "What changed since yesterday?"})),
+    ("agentic.login", || json!({})),
+    ("agentic.process", || json!({"prompt": "What changed since yesterday?"})),
+    (
+        "agentic.resume",
+        || json!({"continue_result": {"name": "Nick"}, "thread_id": "018f2b0c-0000-7000-8000-000000000001"}),
+    ),
+    ("agentic.reset", || json!({})),
 ];
 
 /// Operations that see to the key themselves.
@@ -46,6 +53,9 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         // They have a key in their bodies too.
         (Method::POST, "/agent/{name}/run"),
         (Method::POST, "/agent/{name}/stream_request"),
+        (Method::POST, "/agent/{name}/process"),
+        // Its answer is a token.
+        (Method::POST, "/login"),
     ],
     secret: &[],
 };

@@ -387,6 +387,13 @@ pub struct ThreadReport {
     /// Its first request, shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The agent's name once more, as dashboards of agentic-framework read it.
+    #[schemars(with = "String")]
+    pub agent_id: Arc<str>,
+    /// Who opened it, likewise.
+    pub user_id: String,
+    /// Its first request, shortened, likewise; empty if it has no text.
+    pub initial_prompt: String,
 }
 
 impl ThreadReport {
@@ -401,6 +408,9 @@ impl ThreadReport {
             updated_at: state.updated.rfc3339(),
             runs: state.runs.iter().map(|run| run.id).collect(),
             title: opened.title.clone(),
+            agent_id: opened.agent.clone(),
+            user_id: opened.by.to_string(),
+            initial_prompt: opened.title.clone().unwrap_or_default(),
         })
     }
 }

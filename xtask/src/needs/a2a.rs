@@ -1,4 +1,4 @@
-//! Clients of Agent2Agent, of the Agent Client Protocol and of OpenAI's API that were not written here, from PyPI and npm, and a Node. Every release is pinned.
+//! Clients of Agent2Agent, of the Agent Client Protocol, of OpenAI's API, of LangGraph's and agentic-framework's that were not written here, from PyPI and npm, and a Node. Every release is pinned.
 //! Must not know: what the tests do with them.
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,18 @@ const PYTHON: python::Packages = python::Packages {
         "uvicorn==0.54.0",
     ],
     constraints: include_str!("../../a2a-constraints.txt"),
+    bare: false,
     size: "about 110 MB on disk, some seconds",
+};
+const AGENTIC: python::Packages = python::Packages {
+    name: "agentic-framework",
+    variable: "PLENARY_TEST_AGENTIC_PYTHON",
+    directory: "agentic-python",
+    requirements: &["agentic-framework==0.3.11"],
+    constraints: include_str!("../../agentic-constraints.txt"),
+    // Its dashboards need little of what its agents need, which is a gigabyte.
+    bare: true,
+    size: "about 590 MB on disk, a minute",
 };
 const NODE: npm::Packages = npm::Packages {
     variable: "PLENARY_TEST_A2A_NODE",
@@ -38,6 +49,8 @@ const NODE: npm::Packages = npm::Packages {
 pub(crate) struct Tools {
     /// Has the Python packages.
     pub(crate) python: String,
+    /// Has agentic-framework.
+    pub(crate) agentic: String,
     /// Runs programs.
     pub(crate) node: PathBuf,
     /// The package of the TypeScript SDK of A2A.
@@ -49,12 +62,14 @@ pub(crate) struct Tools {
 /// Installs what is absent, or of other releases than those wanted.
 pub(crate) fn ensure() -> Result<Tools> {
     PYTHON.ensure()?;
+    AGENTIC.ensure()?;
     NODE.ensure()?;
     let directory = NODE.start()?.url;
     let directory = Path::new(&directory);
     let package = |name: &str| directory.join("node_modules").join(name);
     let (sdk, acp_sdk) = (package("@a2a-js/sdk"), package("@agentclientprotocol/sdk"));
-    Ok(Tools { python: PYTHON.installed()?.url, node: directory.join("node"), sdk, acp_sdk })
+    let (python, agentic) = (PYTHON.installed()?.url, AGENTIC.installed()?.url);
+    Ok(Tools { python, agentic, node: directory.join("node"), sdk, acp_sdk })
 }
 
 #[cfg(test)]
@@ -63,9 +78,11 @@ mod tests {
 
     #[test]
     fn every_release_is_pinned() {
-        let pinned: Vec<&str> = PYTHON.constraints.lines().collect();
-        assert!(PYTHON.requirements.iter().all(|wanted| pinned.contains(wanted)));
-        assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
+        for packages in [PYTHON, AGENTIC] {
+            let pinned: Vec<&str> = packages.constraints.lines().collect();
+            assert!(packages.requirements.iter().all(|wanted| pinned.contains(wanted)));
+            assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
+        }
         assert!(NODE.pins(&["1.3.0", "2.4.0", "24.21.0"]));
     }
 }

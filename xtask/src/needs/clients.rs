@@ -25,6 +25,7 @@ const PACKAGES: Packages = Packages {
         "websockets==16.1.1",
     ],
     constraints: include_str!("../../clients-constraints.txt"),
+    bare: false,
     size: "about 300 MB on disk, half a minute",
 };
 const LOCK: &str = include_str!("../../../clients/typescript/package-lock.json");

@@ -14,6 +14,7 @@ const PACKAGES: Packages = Packages {
     directory: "mcp-python",
     requirements: &["mcp==2.3.0"],
     constraints: include_str!("../../mcp-constraints.txt"),
+    bare: false,
     size: "about 70 MB on disk, some seconds",
 };
 

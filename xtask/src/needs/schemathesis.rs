@@ -15,6 +15,7 @@ const PACKAGES: Packages = Packages {
     directory: "schemathesis",
     requirements: &["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"],
     constraints: include_str!("../../schemathesis-constraints.txt"),
+    bare: false,
     size: "about 110 MB on disk, some seconds",
 };
 

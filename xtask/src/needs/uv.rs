@@ -13,6 +13,7 @@ const PACKAGES: Packages = Packages {
     directory: "uv",
     requirements: &["uv==0.13.9"],
     constraints: "uv==0.13.9\n",
+    bare: false,
     size: "about 60 MB on disk, some seconds",
 };
 

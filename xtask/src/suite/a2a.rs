@@ -1,4 +1,4 @@
-//! The stage of clients of other protocols: Agent2Agent, the Agent Client Protocol and OpenAI's API, against the binary.
+//! The stage of clients of other protocols: Agent2Agent, the Agent Client Protocol, OpenAI's API, LangGraph's and agentic-framework's, against the binary.
 //! Must not know: how anything is installed.
 
 use std::{path::Path, process::Command};
@@ -21,8 +21,9 @@ const WALKS: [&str; 7] = [
 /// Runs everything.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let tools = ensure()?;
-    for walk in WALKS {
-        let mut command = Command::new(&tools.python);
+    let walks = WALKS.into_iter().map(|walk| (&tools.python, walk));
+    for (python, walk) in walks.chain([(&tools.agentic, "walk_agentic.py")]) {
+        let mut command = Command::new(python);
         command.current_dir(root.join("tests/a2a")).arg(walk).env("PYTHONDONTWRITEBYTECODE", "1");
         command
             .env(super::BINARY, binary)

@@ -15,6 +15,8 @@ const PAGES: &[&str] = &[
     "docs/channels.md",
     "docs/connect-a2a.md",
     "docs/connect-acp.md",
+    "docs/connect-agentic.md",
+    "docs/connect-langgraph.md",
     "docs/connect-oauth.md",
     "docs/connect-openai.md",
     "docs/context.md",

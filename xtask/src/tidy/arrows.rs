@@ -64,6 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     // From the log into an index of it.
     ("indexing", &["kernel", "log", "hub", "retrieval"]),
     ("outward", &[]),
+    ("a2a-schema", &[]),
     ("blobs", &["outward"]),
     ("telemetry", &["kernel", "outward"]),
     ("edge", &["kernel", "telemetry"]),
@@ -71,14 +72,26 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
-    ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs"]),
+    ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs", "a2a-schema"]),
     // It asks the rooms through the router, as every client does; the engine has the clock.
     ("mcp", &["kernel", "engine", "telemetry", "edge", "accounts", "outward"]),
     // For clients of other protocols; it asks the rooms through the router too.
     // What it tells clients of tasks is sent, signed and repeated by what sends notifications.
     (
         "a2a",
-        &["kernel", "log", "engine", "hub", "telemetry", "edge", "room", "accounts", "outward", "notify"],
+        &[
+            "kernel",
+            "log",
+            "engine",
+            "hub",
+            "telemetry",
+            "edge",
+            "room",
+            "accounts",
+            "outward",
+            "notify",
+            "a2a-schema",
+        ],
     ),
     // What is new for an agent, out of every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),

@@ -363,6 +363,51 @@ class AgentView(TypedDict):
 
 
 
+class AgenticAnswers(TypedDict):
+    """The body of `POST …/resume`."""
+    continue_result: JsonObject
+    """A value for each requested key."""
+    thread_id: NotRequired[str | None]
+    """The thread whose run waits; or `request_id` in `continue_result` names the run."""
+
+
+
+class AgenticLogin(TypedDict):
+    """The response of `POST /login`."""
+    token: str
+    """What to send as `Authorization: Bearer`."""
+
+
+
+class AgenticPrompt(TypedDict):
+    """The body of `POST …/process`."""
+    debug: NotRequired[str | None]
+    """The logging level, as the agent defines it."""
+    prompt: str
+    """The text for the agent."""
+    thread_id: NotRequired[str | None]
+    """The thread to continue; a new one if absent, null or `NEW`."""
+
+
+
+class AgenticRequest(TypedDict):
+    """What was begun."""
+    request_id: str
+    """The id of the request, for `getevents`."""
+    thread_id: ThreadId
+    """Its thread."""
+
+
+
+class AgenticReset(TypedDict):
+    """The response of `POST …/reset`."""
+    message: str
+    """What it means."""
+    status: str
+    """Always `success`."""
+
+
+
 class Allow(TypedDict):
     """The types of answer that a request allows."""
     accept: bool
@@ -3809,10 +3854,14 @@ class ThreadReport(TypedDict):
     """A thread, as `GET /agent/{name}/threads` lists them (SC-41)."""
     agent: str
     """The agent's name."""
+    agent_id: str
+    """The agent's name once more, as dashboards of agentic-framework read it."""
     created_at: str
     """When it was opened, RFC 3339, UTC."""
     id: ThreadId
     """The same."""
+    initial_prompt: str
+    """Its first request, shortened, likewise; empty if it has no text."""
     runs: List[RunId]
     """Its runs, oldest first."""
     thread_id: ThreadId
@@ -3821,6 +3870,8 @@ class ThreadReport(TypedDict):
     """Its first request, shortened."""
     updated_at: str
     """When it last changed."""
+    user_id: str
+    """Who opened it, likewise."""
 
 
 
@@ -4002,6 +4053,7 @@ ErrorCode = Literal[
     "answer_too_large",
     "args_too_large",
     "artifact_not_found",
+    "assistant_not_found",
     "blob_not_found",
     "blocks_full",
     "body_too_large",
@@ -4049,6 +4101,7 @@ ErrorCode = Literal[
     "invalid_client_metadata",
     "invalid_code",
     "invalid_content",
+    "invalid_continue_result",
     "invalid_created_by",
     "invalid_cursor",
     "invalid_deadline",
@@ -4140,6 +4193,7 @@ ErrorCode = Literal[
     "members_full",
     "missing_authorization",
     "missing_run_id",
+    "missing_thread_id",
     "model_not_found",
     "network_unproven",
     "no_event_yet",
@@ -4191,6 +4245,7 @@ ErrorCode = Literal[
     "signature_used",
     "stale_version",
     "stopping",
+    "thread_exists",
     "thread_full",
     "thread_not_found",
     "token_exists",

@@ -342,6 +342,48 @@ export interface AgentView {
   visibility: Visibility;
 }
 
+/** The body of `POST …/resume`. */
+export interface AgenticAnswers {
+  /** A value for each requested key. */
+  continue_result: JsonObject;
+  /** The thread whose run waits; or `request_id` in `continue_result` names the run. */
+  thread_id?: string | null;
+  [member: string]: unknown;
+}
+
+/** The response of `POST /login`. */
+export interface AgenticLogin {
+  /** What to send as `Authorization: Bearer`. */
+  token: string;
+}
+
+/** The body of `POST …/process`. */
+export interface AgenticPrompt {
+  /** The logging level, as the agent defines it. */
+  debug?: string | null;
+  /** The text for the agent. */
+  prompt: string;
+  /** The thread to continue; a new one if absent, null or `NEW`. */
+  thread_id?: string | null;
+  [member: string]: unknown;
+}
+
+/** What was begun. */
+export interface AgenticRequest {
+  /** The id of the request, for `getevents`. */
+  request_id: string;
+  /** Its thread. */
+  thread_id: ThreadId;
+}
+
+/** The response of `POST …/reset`. */
+export interface AgenticReset {
+  /** What it means. */
+  message: string;
+  /** Always `success`. */
+  status: string;
+}
+
 /** The types of answer that a request allows. */
 export interface Allow {
   /** As it was asked. */
@@ -3617,10 +3659,14 @@ export type ThreadId = string;
 export interface ThreadReport {
   /** The agent's name. */
   agent: string;
+  /** The agent's name once more, as dashboards of agentic-framework read it. */
+  agent_id: string;
   /** When it was opened, RFC 3339, UTC. */
   created_at: string;
   /** The same. */
   id: ThreadId;
+  /** Its first request, shortened, likewise; empty if it has no text. */
+  initial_prompt: string;
   /** Its runs, oldest first. */
   runs: RunId[];
   /** Which. */
@@ -3629,6 +3675,8 @@ export interface ThreadReport {
   title?: string | null;
   /** When it last changed. */
   updated_at: string;
+  /** Who opened it, likewise. */
+  user_id: string;
 }
 
 /** A ticket in place of a token. */
@@ -3799,6 +3847,7 @@ export type ErrorCode =
   | "answer_too_large"
   | "args_too_large"
   | "artifact_not_found"
+  | "assistant_not_found"
   | "blob_not_found"
   | "blocks_full"
   | "body_too_large"
@@ -3846,6 +3895,7 @@ export type ErrorCode =
   | "invalid_client_metadata"
   | "invalid_code"
   | "invalid_content"
+  | "invalid_continue_result"
   | "invalid_created_by"
   | "invalid_cursor"
   | "invalid_deadline"
@@ -3937,6 +3987,7 @@ export type ErrorCode =
   | "members_full"
   | "missing_authorization"
   | "missing_run_id"
+  | "missing_thread_id"
   | "model_not_found"
   | "network_unproven"
   | "no_event_yet"
@@ -3988,6 +4039,7 @@ export type ErrorCode =
   | "signature_used"
   | "stale_version"
   | "stopping"
+  | "thread_exists"
   | "thread_full"
   | "thread_not_found"
   | "token_exists"

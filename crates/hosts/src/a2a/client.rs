@@ -1,4 +1,4 @@
-//! A foreign A2A agent over HTTP: its card names the interfaces that it has, JSON-RPC or HTTP+JSON.
+//! A foreign A2A agent: its card names the interfaces that it has, JSON-RPC, HTTP+JSON or gRPC.
 //! Must not know: runs.
 
 use std::{collections::VecDeque, time::Duration};
@@ -16,13 +16,19 @@ use plenary_outward::{
 use plenary_runs::limits::ARTIFACT_OCTETS_MAX;
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use tonic::{Code, Status, Streaming};
 
-use crate::{ConfigFault, config::pool_of, key::said_without};
+use super::{Http2, grpc};
+use crate::{
+    ConfigFault,
+    config::{http2_of, pool_of},
+    key::said_without,
+};
 
 /// Where an agent's card stands below its URL.
 const CARD: &str = "/.well-known/agent-card.json";
 /// The version that is spoken.
-const VERSION: &str = "1.0";
+pub(super) const VERSION: &str = "1.0";
 /// What does not stand in a path as it is.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
 /// How long one answer may take to begin.
@@ -32,12 +38,15 @@ const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// Most bytes of a card or a refusal.
 const CARD_OCTETS_MAX: usize = 1 << 20;
 /// Most bytes of one answer or event: an artifact in base64.
-const ANSWER_OCTETS_MAX: usize = 2 * ARTIFACT_OCTETS_MAX;
+pub(super) const ANSWER_OCTETS_MAX: usize = 2 * ARTIFACT_OCTETS_MAX;
 
-/// Calls a foreign agent over HTTP.
+/// Calls a foreign agent.
 #[derive(Debug)]
 pub(super) struct Client {
     pool: Pool,
+    http2: Http2,
+    /// Where it is asked over gRPC, if the operator says so.
+    grpc: Option<Uri>,
     /// Without a slash at its end.
     url: String,
     token: Option<HeaderValue>,
@@ -48,6 +57,8 @@ pub(super) struct Client {
 pub(super) struct Endpoint {
     pub(super) url: Uri,
     binding: Binding,
+    /// Which of several agents of the interface it is.
+    tenant: Option<String>,
     /// Whether it answers with streams; one that does not refuses the methods that want one.
     pub(super) streams: bool,
 }
@@ -59,6 +70,8 @@ enum Binding {
     JsonRpc,
     /// Each method has its path below the interface (section 11).
     HttpJson,
+    /// Each method is one of the service (section 10).
+    Grpc,
 }
 
 impl Binding {
@@ -67,6 +80,7 @@ impl Binding {
         match name {
             "JSONRPC" => Some(Self::JsonRpc),
             "HTTP+JSON" => Some(Self::HttpJson),
+            "GRPC" => Some(Self::Grpc),
             _ => None,
         }
     }
@@ -98,9 +112,17 @@ pub(super) enum Answer {
 }
 
 impl Client {
-    pub(super) fn new(url: &str, token: Option<HeaderValue>) -> Result<Self, ConfigFault> {
+    pub(super) fn new(
+        url: &str,
+        grpc: Option<&str>,
+        token: Option<HeaderValue>,
+    ) -> Result<Self, ConfigFault> {
         let (pool, url) = pool_of(url)?;
-        Ok(Self { pool, url, token })
+        let (http2, uri) = match grpc {
+            Some(grpc) => http2_of("grpc", grpc)?,
+            None => http2_of("url", &url)?,
+        };
+        Ok(Self { pool, http2, grpc: grpc.map(|_| uri), url, token })
     }
 
     /// Where the agent is asked, as its card says.
@@ -116,18 +138,33 @@ impl Client {
         let named = interfaces.find_map(|interface| {
             let is_ours = interface["protocolVersion"].as_str()?.starts_with("1.");
             let binding = Binding::named(interface["protocolBinding"].as_str()?).filter(|_| is_ours)?;
-            Some((binding, interface["url"].as_str()?))
+            let is_wanted = self.grpc.is_none() || binding == Binding::Grpc;
+            Some((binding, interface["url"].as_str()?, interface["tenant"].as_str())).filter(|_| is_wanted)
         });
-        let (binding, named) = named
-            .ok_or_else(|| self.error("its card names no interface of A2A 1.x over JSON-RPC or HTTP+JSON"))?;
+        let none = if self.grpc.is_some() {
+            "its card names no interface of A2A 1.x over gRPC"
+        } else {
+            "its card names no interface of A2A 1.x over JSON-RPC, HTTP+JSON or gRPC"
+        };
+        let (binding, named, tenant) = named.ok_or_else(|| self.error(none))?;
+        let tenant = tenant.filter(|tenant| !tenant.is_empty()).map(str::to_owned);
+        let streams = card["capabilities"]["streaming"] == true;
+        if let Some(grpc) = &self.grpc {
+            return Ok(Endpoint { url: grpc.clone(), binding, tenant, streams });
+        }
+        // gRPC's own form of an address has no scheme.
+        let whole = match (named.contains("://"), uri.scheme_str()) {
+            (false, Some(scheme)) => format!("{scheme}://{named}"),
+            _ => named.to_owned(),
+        };
         let endpoint: Uri =
-            named.parse().map_err(|_| self.error("its card names an interface that is no URL"))?;
+            whole.parse().map_err(|_| self.error("its card names an interface that is no URL"))?;
         // The operator named one server. A card that named another one would have ours send what it is told, token and all,
         // to whatever it can reach.
         if origin(&endpoint) != origin(&uri) {
             return Err(self.error("its card names an interface at another server than `url`"));
         }
-        Ok(Endpoint { url: endpoint, binding, streams: card["capabilities"]["streaming"] == true })
+        Ok(Endpoint { url: endpoint, binding, tenant, streams })
     }
 
     /// Calls a method.
@@ -137,21 +174,50 @@ impl Client {
         method: &str,
         params: &Value,
     ) -> Result<Answer, String> {
-        let (verb, path, body) = endpoint.binding.request(method, params);
+        let mut params = params.clone();
+        // Over HTTP+JSON the tenant stands in the path.
+        if let Some(tenant) = endpoint.tenant.as_ref().filter(|_| endpoint.binding != Binding::HttpJson) {
+            params["tenant"] = tenant.as_str().into();
+        }
+        if endpoint.binding == Binding::Grpc {
+            return self.call_grpc(endpoint, method, params).await;
+        }
+        let (verb, mut path, body) = endpoint.binding.request(method, &params);
+        if let Some(tenant) = endpoint.tenant.as_ref().filter(|_| endpoint.binding == Binding::HttpJson) {
+            path = format!("/{}{path}", utf8_percent_encode(tenant, ENCODED));
+        }
         let uri = below(&endpoint.url, &path).ok_or_else(|| self.error("its card names an odd interface"))?;
         let answer = self.accepted(self.ask(verb, uri, body.as_ref()).await).await?;
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
             let parser = Parser::holding(ANSWER_OCTETS_MAX);
             let (body, binding) = (answer.into_body(), endpoint.binding);
-            let results = EventStream { binding, body, parser, waiting: VecDeque::new() };
-            return Ok(Answer::Stream(Box::new(results)));
+            let results = HttpEvents { binding, body, parser, waiting: VecDeque::new() };
+            return Ok(Answer::Stream(Box::new(EventStream::Http(Box::new(results)))));
         }
         let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_OCTETS_MAX)).await;
         let body = body
             .map_err(|_| self.error("its answer did not come in time"))?
             .map_err(|why| self.error(&why))?;
         self.result(endpoint.binding, &body).map(Answer::Whole)
+    }
+
+    async fn call_grpc(&self, endpoint: &Endpoint, method: &str, params: Value) -> Result<Answer, String> {
+        let late = || self.error("it did not answer in time");
+        let asked = grpc::open(&self.http2, &endpoint.url, method, params, self.token.as_ref());
+        let opened = timeout(ANSWER_TIME, asked).await.map_err(|_| late())?;
+        let mut results = opened.map_err(|status| self.refused(&status))?;
+        if grpc::is_stream(method) {
+            return Ok(Answer::Stream(Box::new(EventStream::Grpc(Box::new(results)))));
+        }
+        let result = timeout(ANSWER_TIME, results.message()).await.map_err(|_| late())?;
+        let result = result.map_err(|status| self.refused(&status))?;
+        result.map(Answer::Whole).ok_or_else(|| self.error("its answer is empty"))
+    }
+
+    fn refused(&self, status: &Status) -> String {
+        let words = said_without(&json!({"message": status.message()}), self.token.as_ref());
+        self.error(&format!("it answered {:?}: {words}", status.code()))
     }
 
     /// The result of an answer, or its error.
@@ -226,7 +292,13 @@ fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
 }
 
 /// The results of a stream.
-pub(super) struct EventStream {
+pub(super) enum EventStream {
+    Http(Box<HttpEvents>),
+    Grpc(Box<Streaming<Value>>),
+}
+
+/// Those of server-sent events.
+pub(super) struct HttpEvents {
     binding: Binding,
     body: Incoming,
     parser: Parser,
@@ -236,6 +308,27 @@ pub(super) struct EventStream {
 impl EventStream {
     /// The next one; `None` when the stream has ended, however it did. May be dropped while it waits: nothing is lost.
     pub(super) async fn next(&mut self, client: &Client) -> Result<Option<Value>, String> {
+        match self {
+            Self::Http(events) => events.next(client).await,
+            Self::Grpc(results) => match timeout(SILENCE_MAX, results.message()).await {
+                Ok(Ok(result)) => Ok(result),
+                Ok(Err(status)) if !is_broken(status.code()) => Err(client.refused(&status)),
+                Ok(Err(_)) | Err(_) => Ok(None),
+            },
+        }
+    }
+}
+
+/// Whether a stream ended so because of what is between the two servers.
+const fn is_broken(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::DeadlineExceeded
+    )
+}
+
+impl HttpEvents {
+    async fn next(&mut self, client: &Client) -> Result<Option<Value>, String> {
         loop {
             while let Some(item) = self.waiting.pop_front() {
                 if let Item::Event(event) = item {
@@ -270,7 +363,7 @@ mod tests {
         for other in ["http://127.0.0.1:1/rpc", "http://169.254.169.254/latest", "https://agents.example/rpc"]
         {
             let (origin, serving) = scripted(vec![card(other)]).await;
-            let refused = Client::new(&origin, None).unwrap().endpoint().await.expect_err("refused");
+            let refused = Client::new(&origin, None, None).unwrap().endpoint().await.expect_err("refused");
             assert!(refused.contains("another server"), "{refused}");
             serving.await.unwrap();
         }

@@ -3,6 +3,8 @@
 //! Must not know: the other agent.
 
 mod client;
+mod grpc;
+mod http2;
 mod progress;
 
 use std::{sync::Arc, time::Duration};
@@ -15,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 
+pub(crate) use self::http2::Http2;
 use self::{
     client::{Answer, Client, Endpoint, EventStream},
     progress::{TaskOutput, TaskProgress},
@@ -39,6 +42,10 @@ const ANSWER: &str = "answer";
 pub struct Settings {
     /// What `/.well-known/agent-card.json` stands behind, such as `https://agents.example/writer`.
     pub url: String,
+    /// Where it is asked over gRPC, such as `https://agents.example:50051`; absent: at the server of `url`, over what its card
+    /// prefers.
+    #[serde(default)]
+    pub grpc: Option<String>,
     /// The variable that holds the bearer token for it; without it none is sent.
     #[serde(default)]
     pub token_env: Option<String>,
@@ -73,7 +80,7 @@ impl A2a {
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigFault> {
         let token = settings.token_env.as_deref();
         let token = token.map(|name| key::bearer("token_env", name, variable(name))).transpose()?;
-        let client = Client::new(&settings.url, token)?;
+        let client = Client::new(&settings.url, settings.grpc.as_deref(), token)?;
         Ok(Self { settings, client, contexts: Mutex::default() })
     }
 

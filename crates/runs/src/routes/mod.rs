@@ -1,6 +1,7 @@
 //! The public operations of the Agent Protocol: parse, call, translate the answer (wire.md 4.2, D.8).
 //! Must not know: the effect of a command.
 
+mod agentic;
 mod artifacts;
 mod discovery;
 mod events;
@@ -74,6 +75,7 @@ pub fn operations() -> Vec<Operation<Runs>> {
         reading::operations(),
         artifacts::operations(),
         switching::operations(),
+        agentic::operations(),
     ]
     .into_iter()
     .flatten()
@@ -138,11 +140,22 @@ impl Runs {
     async fn live(
         &self,
         asking: &RequestCaller,
+        place: (Source, Watch<Payer>),
+        run: Option<RunId>,
+        since: Since,
+    ) -> Answer {
+        Ok(self.followed(asking, place, run, since).await?.into_response())
+    }
+
+    /// The same, before it is written.
+    async fn followed(
+        &self,
+        asking: &RequestCaller,
         // First the place among the watchers, then the look at the log: so nothing falls between them.
         (source, watch): (Source, Watch<Payer>),
         run: Option<RunId>,
         since: Since,
-    ) -> Answer {
+    ) -> Result<Live, RunRefusal> {
         let (looking, making) = self.0.deltas.look_on(source.thread).ok().unzip();
         // Who goes on behind an event may have had a part of it before.
         let making = making.flatten().filter(|_| matches!(since, Since::Start));
@@ -175,8 +188,6 @@ impl Runs {
         // Of one run, a place in it is a number.
         let since = if found.run.is_some() { Since::Id(after) } else { since };
         let (source, run, principal) = (found.source, found.run, asking.0.clone());
-        let live =
-            Live { runs: self.clone(), source, principal, watch, looking, making, run, since, cursor, until };
-        Ok(live.into_response())
+        Ok(Live { runs: self.clone(), source, principal, watch, looking, making, run, since, cursor, until })
     }
 }

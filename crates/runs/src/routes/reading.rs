@@ -16,7 +16,7 @@ use super::{Answer, of_agent, query};
 use crate::{
     Runs,
     caller::RequestCaller,
-    id::RunId,
+    id::{RunId, ThreadId},
     limits::{THREADS_DEFAULT, THREADS_MAX},
     refusals::{self, RunRefusal},
     wire::{RunReport, ThreadReport},
@@ -45,7 +45,22 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .answers_page()
     .errors(Class::NotFound, &["thread_not_found"])
     .errors(Class::Unprocessable, &["invalid_limit", "invalid_query"]);
-    vec![Operation::new(run_doc, show), Operation::new(threads_doc, threads)]
+    let thread_doc = super::doc(
+        "run.thread",
+        Method::GET,
+        "/threads/{thread_id}",
+        "Show a thread, whatever agent it is with",
+    )
+    .no_tool("run.threads lists the same")
+    .path_parameter::<ThreadId>("thread_id", "The thread.")
+    .reply::<ThreadReport>()
+    .answers_item()
+    .errors(Class::NotFound, &["thread_not_found"]);
+    vec![
+        Operation::new(run_doc, show),
+        Operation::new(threads_doc, threads),
+        Operation::new(thread_doc, thread),
+    ]
 }
 
 async fn show(
@@ -57,6 +72,20 @@ async fn show(
     let found = seen.look(runs.find_by_id(&asking, &seen.agent, &run).await)?;
     let run = found.run().ok_or_else(refusals::run_not_found)?;
     Ok(Json(runs.report(&found, run).await?).into_response())
+}
+
+async fn thread(State(runs): State<Runs>, asking: RequestCaller, Path(thread): Path<String>) -> Answer {
+    let thread: ThreadId = thread.parse().map_err(|_| refusals::thread_not_found())?;
+    let state = runs.fresh(thread).await?;
+    let agent = state.opened.as_ref().and_then(|opened| runs.0.registry.get(&opened.agent));
+    let agent = agent.ok_or_else(refusals::thread_not_found)?;
+    // Below the agent's path it would not be there either.
+    if !runs.may_run(&asking.actor(), &agent).await? {
+        return Err(refusals::thread_not_found());
+    }
+    let found = runs.find_thread(&asking.actor(), &agent, thread).await?;
+    let report = found.and_then(|found| ThreadReport::of(thread, &found.state));
+    Ok(Json(report.ok_or_else(refusals::thread_not_found)?).into_response())
 }
 
 /// Any integer, however large: it is clamped.

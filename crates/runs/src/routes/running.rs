@@ -10,12 +10,15 @@ use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_engine::{ExecuteError, Executed};
 use plenary_kernel::{Class, TimestampMs, Version};
 use plenary_log::Fault;
+use plenary_room::sse::pieces;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent, query};
 use crate::{
     Runs,
+    agentic::{Dialect, Shape, Translated, prompt_of},
     caller::RequestCaller,
     command::{CancelRun, InterruptReceipt, Request, ResumeRun, RunStart},
     decide::Rejection,
@@ -23,6 +26,7 @@ use crate::{
     finding::VisibleThread,
     id::{RunId, ThreadId},
     limits::DEPTH_MAX,
+    live::Live,
     reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
@@ -57,7 +61,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .no_tool("run.run asks, and run.events follows")
     .description(
         "The events of the new run as they occur; `data` is an event, `event` its type, `id` its number. Text that is \
-         not complete yet comes as TextDelta, without an id. The stream ends after RunCompleted.",
+         not complete yet comes as TextDelta, without an id. The stream ends after RunCompleted. `{prompt}`, as the console of \
+         agentic-framework sends it, is a ChatRequest whose events come as text, up to the end of the turn.",
     )
     .query::<StreamQuery>()
     .request::<RunBody>()
@@ -67,7 +72,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 }
 
 /// What the beginning of a run may be refused with.
-fn begins(doc: OperationDoc) -> OperationDoc {
+pub(super) fn begins(doc: OperationDoc) -> OperationDoc {
     doc.errors(Class::Malformed, &["invalid_json"])
         .errors(Class::NotFound, &["thread_not_found", "run_not_found"])
         .errors(
@@ -194,7 +199,9 @@ async fn stream_request(
     let (body, sent) = (body?, query(sent)?);
     let ids = Ids { run: None, thread: sent.thread_id.as_deref() };
     let takes = agent.runner.card().request_types;
-    let (thread, request) = request::read_start(body.bytes(), ids, &takes)?;
+    let prompted = request::prompted(body.bytes());
+    let body = prompted.as_ref().unwrap_or(body.bytes());
+    let (thread, request) = request::read_start(body, ids, &takes)?;
     let place = runs.place_of(thread).await?;
     // Before the run begins: then what it says is handed on, and need not be read from the store.
     let mut watch = runs.watch(&asking, place.thread)?;
@@ -204,9 +211,20 @@ async fn stream_request(
         watch = runs.watch(&asking, thread)?;
     }
     let source = Source { thread, agent: agent.name().into() };
-    let mut response = runs.live(&asking, (source, watch), Some(run), Since::Start).await?;
+    let live = runs.followed(&asking, (source, watch), Some(run), Since::Start).await?;
+    let mut response = match &prompted {
+        Some(request) => as_text(live, prompt_of(request)),
+        None => live.into_response(),
+    };
     about(&mut response, agent.name(), run, thread);
     Ok(replayed(response, again))
+}
+
+/// A run as the console of agentic-framework prints it.
+fn as_text(live: Live, prompt: Value) -> Response {
+    let agent = live.source.agent.clone();
+    let (dialect, shape) = (Dialect::new(prompt), Shape::Text);
+    pieces(Translated { live: live.into_pieces(), agent, dialect, shape, first: None })
 }
 
 /// 202: the run hears of it (wire.md D.8).
@@ -231,8 +249,8 @@ pub(super) fn replayed(mut response: Response, replayed: bool) -> Response {
 
 /// Where a run begins.
 #[derive(Debug, Clone, Copy)]
-struct StartPlace {
-    thread: ThreadId,
+pub(super) struct StartPlace {
+    pub(super) thread: ThreadId,
     /// Whether the run opens the thread.
     is_new: bool,
     /// Whether the caller named it.
@@ -240,7 +258,7 @@ struct StartPlace {
 }
 
 impl Runs {
-    async fn begin(
+    pub(super) async fn begin(
         &self,
         asking: &RequestCaller,
         agent: &Agent,
@@ -279,7 +297,7 @@ impl Runs {
     }
 
     /// The thread that a run is asked for in.
-    async fn place_of(&self, choice: ThreadChoice) -> Result<StartPlace, Fault> {
+    pub(super) async fn place_of(&self, choice: ThreadChoice) -> Result<StartPlace, Fault> {
         Ok(match choice {
             ThreadChoice::New => StartPlace { thread: self.fresh_thread(), is_new: true, is_chosen: false },
             ThreadChoice::Existing(thread) => StartPlace { thread, is_new: false, is_chosen: true },
@@ -315,7 +333,7 @@ impl Runs {
     }
 
     /// The event that the caller waits for.
-    async fn awaited(
+    pub(super) async fn awaited(
         &self,
         asking: &RequestCaller,
         agent: &Agent,

@@ -42,6 +42,7 @@ mod identity;
 mod inbox;
 mod issuers;
 mod json;
+mod langgraph_api;
 mod links;
 mod logs;
 mod matrix;

@@ -698,6 +698,207 @@ class AgentOperations:
         return cast("AgentView", answer)
 
 
+class AgenticOperations:
+    """The operations `agentic.…`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def events(
+        self,
+        name: str,
+        /,
+        *,
+        request_id: str | Omit = OMIT,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> List[JsonObject]:
+        """Read a request's events (agentic-framework).
+
+        The events of one turn, by the names of agentic-framework, up to its end or to a question. Without
+        `stream` the answer waits for that.
+
+        request_id: Which request.
+
+        Refused with: missing_authorization, invalid_authorization, agent_not_found, run_not_found,
+        invalid_stream, invalid_query, invalid_since, overloaded, too_many_streams.
+        """
+        answer = self._transport.call(
+            "agentic.events",
+            "GET",
+            path_of("/agent/{name}/getevents", name=name),
+            answer="json",
+            repeat="read",
+            query={"request_id": request_id},
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("List[JsonObject]", answer)
+
+    def login(
+        self,
+        body: JsonObject,
+        /,
+        *,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AgenticLogin:
+        """Sign in with a token (agentic-framework).
+
+        The answer is the token that the request bears, or that is its password (RFC 7617).
+
+        Refused with: unknown_member, missing_authorization, invalid_authorization.
+        """
+        answer = self._transport.call(
+            "agentic.login",
+            "POST",
+            "/login",
+            answer="json",
+            repeat="once",
+            body=body,
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("AgenticLogin", answer)
+
+    def logs(
+        self,
+        name: str,
+        thread_id: ThreadId,
+        /,
+        *,
+        after: int | Omit = OMIT,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> List[JsonObject]:
+        """Read a thread's events (agentic-framework).
+
+        If there are more, `Link: <…>; rel="next"` gives the next page.
+
+        after: Where the next page begins, from the `Link` of the one before.
+
+        Refused with: missing_authorization, invalid_authorization, agent_not_found, thread_not_found,
+        invalid_query, overloaded.
+        """
+        answer = self._transport.call(
+            "agentic.logs",
+            "GET",
+            path_of("/agent/{name}/threads/{thread_id}/logs", name=name, thread_id=thread_id),
+            answer="json",
+            repeat="read",
+            query={"after": after},
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("List[JsonObject]", answer)
+
+    def process(
+        self,
+        name: str,
+        /,
+        *,
+        prompt: str,
+        debug: str | None | Omit = OMIT,
+        thread_id: str | None | Omit = OMIT,
+        more: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AgenticRequest:
+        """Send a prompt (agentic-framework).
+
+        prompt: The text for the agent.
+        debug: The logging level, as the agent defines it.
+        thread_id: The thread to continue; a new one if absent, null or `NEW`.
+        more: Further members of the body.
+
+        Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization,
+        agent_not_found, thread_not_found, run_not_found, thread_full, agent_stopped, idempotency_key_reused,
+        invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
+        invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context,
+        invalid_depth, depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key,
+        too_many_queued_runs, too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+        """
+        answer = self._transport.call(
+            "agentic.process",
+            "POST",
+            path_of("/agent/{name}/process", name=name),
+            answer="json",
+            repeat="key",
+            body={**(more or {}), "prompt": prompt, "debug": debug, "thread_id": thread_id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("AgenticRequest", answer)
+
+    def reset(
+        self,
+        name: str,
+        body: JsonObject,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AgenticReset:
+        """Begin anew (agentic-framework).
+
+        Nothing is changed: each prompt without a thread begins a new one.
+
+        Refused with: unknown_member, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        agent_not_found, idempotency_key_reused.
+        """
+        answer = self._transport.call(
+            "agentic.reset",
+            "POST",
+            path_of("/agent/{name}/reset", name=name),
+            answer="json",
+            repeat="key",
+            body=body,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("AgenticReset", answer)
+
+    def resume(
+        self,
+        name: str,
+        /,
+        *,
+        continue_result: JsonObject,
+        thread_id: str | None | Omit = OMIT,
+        more: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AgenticRequest:
+        """Answer a question (agentic-framework).
+
+        continue_result: A value for each requested key.
+        thread_id: The thread whose run waits; or `request_id` in `continue_result` names the run.
+        more: Further members of the body.
+
+        Refused with: unknown_member, invalid_json, invalid_idempotency_key, missing_authorization,
+        invalid_authorization, agent_not_found, thread_not_found, run_not_found, run_not_active,
+        agent_stopped, thread_full, idempotency_key_reused, invalid_body, invalid_continue_result,
+        invalid_thread_id, missing_thread_id, stopping.
+        """
+        answer = self._transport.call(
+            "agentic.resume",
+            "POST",
+            path_of("/agent/{name}/resume", name=name),
+            answer="json",
+            repeat="key",
+            body={**(more or {}), "continue_result": continue_result, "thread_id": thread_id},
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("AgenticRequest", answer)
+
+
 class AuditOperations:
     """The operations `audit.…`."""
 
@@ -2762,6 +2963,99 @@ class InboxOperations:
             headers=headers,
         )
         return cast("InboxPage", answer)
+
+
+class LanggraphOperations:
+    """The operations `langgraph.…`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def read(
+        self,
+        path: str,
+        /,
+        *,
+        action: str | Omit = OMIT,
+        limit: int | Omit = OMIT,
+        offset: int | Omit = OMIT,
+        status: str | Omit = OMIT,
+        stream_mode: str | Omit = OMIT,
+        wait: int | Omit = OMIT,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Read assistants, threads and runs (LangGraph).
+
+        `assistants/{id}`, `assistants/{id}/schemas`, `threads/{id}`, `threads/{id}/state`,
+        `threads/{id}/runs`, `threads/{id}/runs/{run}`, its `join` and its `stream`, and `info`.
+
+        action: Of a cancellation: only `interrupt`.
+        limit: How many, at most.
+        offset: How many are passed over.
+        status: Only runs of this status.
+        stream_mode: What a stream tells: `values`, `updates`, `messages`, `messages-tuple`, `custom`.
+        wait: `1`: the answer to a cancellation comes when the run has ended.
+
+        Refused with: invalid_authorization, assistant_not_found, thread_not_found, run_not_found, not_found,
+        invalid_value, not_supported, overloaded.
+        """
+        answer = self._transport.call(
+            "langgraph.read",
+            "GET",
+            path_of("/langgraph/{path}", path=path),
+            answer="json",
+            repeat="read",
+            query={"action": action, "limit": limit, "offset": offset, "status": status, "stream_mode": stream_mode, "wait": wait},
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("Any", answer)
+
+    def write(
+        self,
+        path: str,
+        body: JsonObject,
+        /,
+        *,
+        action: str | Omit = OMIT,
+        limit: int | Omit = OMIT,
+        offset: int | Omit = OMIT,
+        status: str | Omit = OMIT,
+        stream_mode: str | Omit = OMIT,
+        wait: int | Omit = OMIT,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Search assistants and threads, begin and cancel runs (LangGraph).
+
+        `assistants/search`, `assistants/count`, `threads`, `threads/search`, `threads/count`,
+        `threads/{id}/history`, `threads/{id}/runs`, its `wait` and its `stream`, the same under `runs` in a
+        new thread, and `threads/{id}/runs/{run}/cancel`.
+
+        action: Of a cancellation: only `interrupt`.
+        limit: How many, at most.
+        offset: How many are passed over.
+        status: Only runs of this status.
+        stream_mode: What a stream tells: `values`, `updates`, `messages`, `messages-tuple`, `custom`.
+        wait: `1`: the answer to a cancellation comes when the run has ended.
+
+        Refused with: unknown_member, invalid_json, invalid_authorization, assistant_not_found,
+        thread_not_found, run_not_found, not_found, thread_exists, run_not_active, agent_stopped, thread_full,
+        invalid_value, not_supported, overloaded.
+        """
+        answer = self._transport.call(
+            "langgraph.write",
+            "POST",
+            path_of("/langgraph/{path}", path=path),
+            answer="json",
+            repeat="once",
+            body=body,
+            query={"action": action, "limit": limit, "offset": offset, "status": status, "stream_mode": stream_mode, "wait": wait},
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("Any", answer)
 
 
 class McpOperations:
@@ -4963,6 +5257,29 @@ class RunOperations:
         )
         return cast("AgentDescriptor", answer)
 
+    def thread(
+        self,
+        thread_id: ThreadId,
+        /,
+        *,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ThreadReport:
+        """Show a thread, whatever agent it is with.
+
+        Refused with: missing_authorization, invalid_authorization, thread_not_found, overloaded.
+        """
+        answer = self._transport.call(
+            "run.thread",
+            "GET",
+            path_of("/threads/{thread_id}", thread_id=thread_id),
+            answer="json",
+            repeat="read",
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("ThreadReport", answer)
+
     def threads(
         self,
         name: str,
@@ -5595,6 +5912,7 @@ class Operations:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.agent = AgentOperations(transport)
+        self.agentic = AgenticOperations(transport)
         self.audit = AuditOperations(transport)
         self.auth = AuthOperations(transport)
         self.channel = ChannelOperations(transport)
@@ -5604,6 +5922,7 @@ class Operations:
         self.file = FileOperations(transport)
         self.frame = FrameOperations(transport)
         self.inbox = InboxOperations(transport)
+        self.langgraph = LanggraphOperations(transport)
         self.mcp = McpOperations(transport)
         self.me = MeOperations(transport)
         self.message = MessageOperations(transport)

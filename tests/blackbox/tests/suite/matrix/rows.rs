@@ -352,6 +352,7 @@ fn runs() -> Vec<Row> {
     // Of an agent that everybody may run: the run is somebody's all the same.
     let run: &[(&str, Thing)] = &[("name", Echo), ("run_id", Run)];
     let events: &[(&str, Thing)] = &[("name", Echo), ("id", Run)];
+    let logs: &[(&str, Thing)] = &[("name", Echo), ("thread_id", Thread)];
     vec![
         row("run.agents", &[], Rule::OfBearers),
         row("run.discovery", &[], Rule::OfBearers),
@@ -369,6 +370,15 @@ fn runs() -> Vec<Row> {
         row("run.events", run, Rule::Hidden(APART)).query("?run_id={run_id}"),
         row("run.events_of", events, Rule::Hidden(APART)),
         row("run.artifact", &[("artifact_id", Artifact)], Rule::Hidden(APART)),
+        row("run.thread", &[("thread_id", Thread)], Rule::Hidden(APART)),
+        row("agentic.login", &[], Rule::OfBearers),
+        row("agentic.process", AGENT, Rule::Hidden(OUTSIDE)).body(|_| json!({"prompt": "x"})),
+        row("agentic.resume", AGENT, Rule::Hidden(OUTSIDE)).body(
+            |_| json!({"continue_result": {"a": "b"}, "thread_id": "00000000-0000-4000-8000-000000000000"}),
+        ),
+        row("agentic.reset", AGENT, Rule::Hidden(OUTSIDE)),
+        row("agentic.events", run, Rule::Hidden(APART)).query("?request_id={run_id}"),
+        row("agentic.logs", logs, Rule::Hidden(APART)),
     ]
 }
 
@@ -399,6 +409,8 @@ fn foreign() -> Vec<Row> {
         row("openai.stored", RESPONSE, Rule::Hidden(APART)),
         row("openai.input_items", RESPONSE, Rule::Hidden(APART)),
         row("openai.cancel", RESPONSE, Rule::Hidden(APART)),
+        row("langgraph.read", &[("path", State)], Rule::Hidden(APART)),
+        row("langgraph.write", &[("path", History)], Rule::Hidden(APART)).body(|_| json!({})),
     ]
 }
 

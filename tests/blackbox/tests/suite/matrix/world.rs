@@ -40,6 +40,9 @@ pub(super) enum Thing {
     Seat,
     Echo,
     Run,
+    Thread,
+    State,
+    History,
     Response,
     Artifact,
     Ask,
@@ -127,9 +130,7 @@ impl World {
         }
         real.insert(Thing::Channel, id);
         real.extend([(Thing::Work, Self::context(&own).await), (Thing::TokenId, Self::token(&own).await)]);
-        let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
-        let said = text(&said, "run_id");
-        real.extend([(Thing::Response, format!("resp_{said}.0.echo")), (Thing::Run, said)]);
+        real.extend(Self::run(&own).await);
         let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
         let run = text(&run, "run_id");
         let events = own.get(&format!("/agent/echo/get_events/{run}?since=0")).await.ok(200);
@@ -150,6 +151,19 @@ impl World {
             (Who::Owner, owner),
         ]);
         Self { server, real, callers, dead, spent_ticket }
+    }
+
+    /// A run, and what it is called over other protocols.
+    async fn run(own: &Agent) -> [(Thing, String); 5] {
+        let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
+        let (said, thread) = (text(&said, "run_id"), text(&said, "thread_id"));
+        [
+            (Thing::State, format!("threads/{thread}/state")),
+            (Thing::History, format!("threads/{thread}/history")),
+            (Thing::Thread, thread),
+            (Thing::Response, format!("resp_{said}.0.echo")),
+            (Thing::Run, said),
+        ]
     }
 
     /// The id of a token beside the agent's own.
@@ -292,6 +306,9 @@ fn absent(thing: Thing) -> &'static str {
         Thing::Seat => "noone",
         Thing::Echo => "echo",
         Thing::Tasks => "tests",
+        Thing::Thread => "00000000-0000-4000-8000-000000000000",
+        Thing::State => "threads/00000000-0000-4000-8000-000000000000/state",
+        Thing::History => "threads/00000000-0000-4000-8000-000000000000/history",
         Thing::Run => "00000000-0000-4000-8000-000000000000",
         Thing::Response => "resp_00000000-0000-4000-8000-000000000000.0.echo",
         Thing::Artifact => "00000000-0000-4000-8000-000000000000",

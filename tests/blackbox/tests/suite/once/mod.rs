@@ -108,6 +108,7 @@ async fn ap_83_every_writing_operation_is_carried_out_once_for_a_key() {
     rows.extend(scene.sessions().await);
     rows.extend(scene.context().await);
     rows.extend(scene.others().await);
+    rows.extend(scene.dashboards());
     rows.extend(scene.foreign());
     rows.extend(scene.requests().await);
     rows.extend(scene.notifications().await);

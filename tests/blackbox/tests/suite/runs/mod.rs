@@ -4,6 +4,7 @@
 
 mod access;
 mod acp;
+mod agentic;
 mod cluster;
 mod configure;
 mod connected;

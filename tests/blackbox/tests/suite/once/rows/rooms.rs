@@ -270,6 +270,38 @@ impl Scene {
         ]
     }
 
+    /// What dashboards of agentic-framework ask.
+    pub(in crate::once) fn dashboards(&self) -> Vec<Row> {
+        let bob = &self.bob;
+        vec![
+            row(
+                "agentic.login",
+                EachTime("its answer is a token"),
+                bob,
+                ("POST", "/login"),
+                (Value::Null, Value::Null),
+            ),
+            row(
+                "agentic.process",
+                Once,
+                bob,
+                ("POST", "/agent/echo/process"),
+                (json!({"prompt": "a"}), json!({"prompt": "b"})),
+            ),
+            row(
+                "agentic.resume",
+                Takes::Refused(404),
+                bob,
+                ("POST", "/agent/echo/resume"),
+                (
+                    json!({"continue_result": {}, "thread_id": "00000000-0000-4000-8000-000000000000"}),
+                    json!({"continue_result": {"a": "b"}, "thread_id": "00000000-0000-4000-8000-000000000000"}),
+                ),
+            ),
+            row("agentic.reset", Once, bob, ("POST", "/agent/echo/reset"), OTHER()),
+        ]
+    }
+
     /// What clients of other protocols ask.
     pub(in crate::once) fn foreign(&self) -> Vec<Row> {
         let bob = &self.bob;
@@ -328,6 +360,13 @@ impl Scene {
                 bob,
                 ("POST", "/v1/responses/resp_nothing/cancel"),
                 (Value::Null, Value::Null),
+            ),
+            row(
+                "langgraph.write",
+                EachTime("the API knows no key"),
+                bob,
+                ("POST", "/langgraph/runs"),
+                (json!({"assistant_id": "echo", "input": "a"}), Value::Null),
             ),
         ]
     }

@@ -2,8 +2,6 @@
 //! so `tenant` names the agent, as its card says. Messages become those of JSON and back, by the schema.
 //! Must not know: what a call does.
 
-mod codec;
-
 use axum::{
     body::Body,
     extract::{Path, Request, State},
@@ -14,13 +12,13 @@ use futures_util::{
     stream::{BoxStream, once},
 };
 use http::{Version, header, request::Parts};
+use plenary_a2a_schema::{JsonCodec, SERVICE};
 use plenary_edge::LiveStream;
 use plenary_kernel::limits::BODY_OCTETS_MAX;
 use serde_json::Value;
 use tonic::{Status, server::Grpc};
 use tower::service_fn;
 
-use self::codec::{JsonCodec, SERVICE};
 use crate::{
     A2a,
     access::version,
@@ -80,5 +78,23 @@ impl A2a {
             CallResult::Value(value) => once(async { Ok(value) }).boxed(),
             CallResult::Follow(follow) => follow.into_stream().map_err(|failure| failure.grpc()).boxed(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_card_has_only_members_of_the_schema() {
+        use crate::{access::VisibleAgent, card};
+        let seen = VisibleAgent {
+            handle: "@nick.coder".parse().unwrap(),
+            descriptor: json!({"purpose": "Codes.", "operations": [{"name": "lint", "description": "Lints."}]}),
+            profile: json!({}),
+        };
+        let mut shown = card::card(&seen, "https://h", card::Extent::Extended);
+        shown["signatures"] = json!([{"protected": "e30", "signature": "AA"}]);
+        assert_eq!(plenary_a2a_schema::sent("AgentCard", shown).unwrap()["skills"][1]["id"], "lint");
     }
 }

@@ -1,5 +1,6 @@
-//! Messages of the service as JSON and back: what ProtoJSON makes of them, which is the JSON of the other bindings.
-//! Must not know: what a message means.
+//! The schema of Agent2Agent 1.0, and messages of its gRPC service as JSON and back: what ProtoJSON makes of them, which is the
+//! JSON of the other bindings.
+//! Must not know: what a message means, or who sends it.
 
 use std::sync::LazyLock;
 
@@ -18,7 +19,7 @@ use tonic::{
 const SCHEMA: &[u8] = include_bytes!("a2a.binpb");
 
 /// The service with its methods and their messages.
-pub(super) static SERVICE: LazyLock<ServiceDescriptor> = LazyLock::new(|| {
+pub static SERVICE: LazyLock<ServiceDescriptor> = LazyLock::new(|| {
     // It has the types of google.protobuf.
     let mut pool = DescriptorPool::global();
     pool.decode_file_descriptor_proto(SCHEMA).expect("the schema is part of the program, and tests read it");
@@ -28,22 +29,49 @@ pub(super) static SERVICE: LazyLock<ServiceDescriptor> = LazyLock::new(|| {
 /// Whole numbers up to here are exact as a `double`, which is what numbers in metadata and data are.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// What one method takes and gives.
-pub(super) struct JsonCodec {
+/// Reads the messages of one method that come, and writes those that go.
+#[derive(Debug)]
+pub struct JsonCodec {
     taken: MessageDescriptor,
     given: MessageDescriptor,
 }
 
 /// Reads messages.
-pub(super) struct JsonDecoder(MessageDescriptor);
+#[derive(Debug)]
+pub struct JsonDecoder(MessageDescriptor);
 
 /// Writes them.
-pub(super) struct JsonEncoder(MessageDescriptor);
+#[derive(Debug)]
+pub struct JsonEncoder(MessageDescriptor);
 
 impl JsonCodec {
-    pub(super) fn of(method: &MethodDescriptor) -> Self {
+    /// Of a server, which takes what the method asks.
+    #[must_use]
+    pub fn of(method: &MethodDescriptor) -> Self {
         Self { taken: method.input(), given: method.output() }
     }
+
+    /// Of a client, which takes what the method answers.
+    #[must_use]
+    pub fn of_client(method: &MethodDescriptor) -> Self {
+        Self { taken: method.output(), given: method.input() }
+    }
+}
+
+/// A message of the schema as it is once it was sent: JSON with what the schema has of it.
+///
+/// # Errors
+/// When the schema has no such message, or the value has a member that the message has not.
+pub fn sent(message: &str, value: Value) -> Result<Value, String> {
+    let message = SERVICE.parent_pool().get_message_by_name(&format!("lf.a2a.v1.{message}"));
+    let message = message.ok_or("there is no such message")?;
+    let said = |fault: &dyn std::fmt::Display| fault.to_string();
+    let bytes = DynamicMessage::deserialize(message.clone(), value).map_err(|no| said(&no))?.encode_to_vec();
+    let read = DynamicMessage::decode(message, &*bytes).map_err(|no| said(&no))?;
+    let mut value =
+        read.serialize_with_options(value::Serializer, &SerializeOptions::new()).map_err(|no| said(&no))?;
+    make_whole(&mut value);
+    Ok(value)
 }
 
 impl Codec for JsonCodec {
@@ -114,17 +142,6 @@ mod tests {
 
     use super::*;
 
-    /// What a message is on the wire, and read again.
-    fn there_and_back(name: &str, value: Value) -> Value {
-        let message = SERVICE.parent_pool().get_message_by_name(&format!("lf.a2a.v1.{name}")).unwrap();
-        // Here a member that the schema does not have is an error.
-        let sent = DynamicMessage::deserialize(message.clone(), value).unwrap().encode_to_vec();
-        let read = DynamicMessage::decode(message, &*sent).unwrap();
-        let mut value = read.serialize_with_options(value::Serializer, &SerializeOptions::new()).unwrap();
-        make_whole(&mut value);
-        value
-    }
-
     #[test]
     fn the_schema_has_each_method_of_the_specification() {
         let methods: Vec<_> = SERVICE.methods().map(|method| method.name().to_owned()).collect();
@@ -146,26 +163,15 @@ mod tests {
             },
             "configuration": {"returnImmediately": true, "historyLength": 0},
         });
-        assert_eq!(there_and_back("SendMessageRequest", sent.clone()), sent);
+        assert_eq!(super::sent("SendMessageRequest", sent.clone()), Ok(sent));
         let task = json!({
             "id": "t", "contextId": "c",
             "status": {"state": "TASK_STATE_INPUT_REQUIRED", "timestamp": "2026-11-23T12:00:00.123Z"},
             "artifacts": [{"artifactId": "a", "parts": [{"text": "x"}], "metadata": {"bytes": 9_007_199_254_740_991_i64}}],
         });
         let update = json!({"task": task});
-        assert_eq!(there_and_back("StreamResponse", update.clone()), update);
-    }
-
-    #[test]
-    fn a_card_has_only_members_of_the_schema() {
-        use crate::{access::VisibleAgent, card};
-        let seen = VisibleAgent {
-            handle: "@nick.coder".parse().unwrap(),
-            descriptor: json!({"purpose": "Codes.", "operations": [{"name": "lint", "description": "Lints."}]}),
-            profile: json!({}),
-        };
-        let mut shown = card::card(&seen, "https://h", card::Extent::Extended);
-        shown["signatures"] = json!([{"protected": "e30", "signature": "AA"}]);
-        assert_eq!(there_and_back("AgentCard", shown)["skills"][1]["id"], "lint");
+        assert_eq!(super::sent("StreamResponse", update.clone()), Ok(update));
+        assert!(super::sent("StreamResponse", json!({"odd": 1})).is_err());
+        assert!(super::sent("Nothing", json!({})).is_err());
     }
 }

@@ -1,0 +1,317 @@
+//! The API of LangGraph's server for the agents that this server runs, as far as both mean the same: an assistant is an agent,
+//! and its state is the messages of a thread.
+//! Must not know: Agent2Agent.
+
+mod assistants;
+mod input;
+mod output;
+mod runs;
+mod state;
+mod stream;
+mod threads;
+
+use axum::{
+    Router,
+    extract::{Path, State},
+    response::Response,
+};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use percent_encoding::percent_decode_str;
+use plenary_edge::{
+    Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals, with_path_refusals,
+};
+use plenary_kernel::{Class, Refusal};
+use plenary_room::Example;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    A2a,
+    failure::challenge,
+    rooms::{RoomClient, RoomRefusal},
+    rpc::json_response,
+};
+
+pub(crate) const EXAMPLE: Example = (
+    "langgraph.write",
+    || json!({"assistant_id": "echo", "input": {"messages": [{"role": "user", "content": "Hello"}]}}),
+);
+
+/// What LangGraph's SDK sends a token in unless it is told otherwise.
+const API_KEY: &str = "x-api-key";
+
+/// An error in the form of LangGraph's server.
+#[derive(Debug)]
+struct Wrong {
+    status: StatusCode,
+    code: String,
+    message: String,
+}
+
+impl Wrong {
+    fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
+        Self { status, code: code.to_owned(), message: message.into() }
+    }
+
+    /// 422: it cannot be read.
+    fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_value", message)
+    }
+
+    /// 422: it means something that does not exist here.
+    fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "not_supported", message)
+    }
+
+    fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, &format!("{what}_not_found"), format!("There is no such {what}."))
+    }
+
+    fn response(&self) -> Response {
+        let Self { status, code, message } = self;
+        let mut response = json_response(&json!({"detail": message, "code": code}));
+        *response.status_mut() = *status;
+        response.headers_mut().extend(challenge(*status, code == "insufficient_scope"));
+        response
+    }
+}
+
+impl From<RoomRefusal> for Wrong {
+    fn from(RoomRefusal { status, code, message }: RoomRefusal) -> Self {
+        match &*code {
+            "agent_not_found" => Self::not_found("assistant"),
+            _ => Self { status, code, message },
+        }
+    }
+}
+
+impl From<Refusal> for Wrong {
+    fn from(refusal: Refusal) -> Self {
+        let status =
+            StatusCode::from_u16(refusal.class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, code: refusal.code.to_owned(), message: refusal.message.into_owned() }
+    }
+}
+
+type Answer = Result<Response, Wrong>;
+
+/// One request: who asks, and for what.
+struct Request<'a> {
+    rooms: RoomClient,
+    path: &'a [&'a str],
+    query: Query<'a>,
+    body: Value,
+    /// The last event that the client has of a stream.
+    last_event: Option<&'a str>,
+}
+
+/// The parameters of a query, each of which may stand several times.
+#[derive(Debug, Clone, Copy)]
+struct Query<'a>(&'a str);
+
+impl Query<'_> {
+    fn all(self, name: &str) -> Vec<String> {
+        let pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
+        let of_name = pairs.filter(|(known, _)| *known == name);
+        let text =
+            |value: &str| percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned();
+        of_name.map(|(_, value)| text(value)).collect()
+    }
+
+    fn one(self, name: &str) -> Option<String> {
+        self.all(name).pop()
+    }
+}
+
+/// A whole number of a body or a query; absent is the default, and beyond the maximum is the maximum.
+fn count(value: &Value, name: &str, default: usize, max: usize) -> Result<usize, Wrong> {
+    let read = match (value.is_null(), value.as_str()) {
+        (true, _) => Some(default),
+        (false, Some(text)) => text.parse().ok(),
+        (false, None) => value.as_u64().and_then(|count| usize::try_from(count).ok()),
+    };
+    read.map(|read| read.min(max)).ok_or_else(|| Wrong::invalid(format!("`{name}` must be a whole number.")))
+}
+
+fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, "/langgraph/{*path}", summary)
+        .auth(Auth::Any)
+        .no_tool("for programs that know LangGraph's API; the tools have the same agents by runs")
+        .without_key()
+        .path_parameter::<String>("path", "The path of LangGraph's API.")
+        .reply::<Value>()
+        .or_reply_type("text/event-stream")
+        .answers_page()
+        .errors(Class::Unauthenticated, &["invalid_authorization"])
+        .errors(Class::NotFound, &["assistant_not_found", "thread_not_found", "run_not_found", "not_found"])
+        .errors(Class::Unprocessable, &["invalid_value", "not_supported"])
+        .error_body::<Map<String, Value>>()
+}
+
+/// The query of a request; each path has some of them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "the description is made from it; `Query` reads it")]
+struct Parameters {
+    /// How many, at most.
+    limit: Option<u32>,
+    /// How many are passed over.
+    offset: Option<u32>,
+    /// Only runs of this status.
+    status: Option<String>,
+    /// What a stream tells: `values`, `updates`, `messages`, `messages-tuple`, `custom`.
+    stream_mode: Option<String>,
+    /// `1`: the answer to a cancellation comes when the run has ended.
+    wait: Option<u8>,
+    /// Of a cancellation: only `interrupt`.
+    action: Option<String>,
+}
+
+pub(crate) fn operations() -> Vec<Operation<A2a>> {
+    let read_doc = doc("langgraph.read", Method::GET, "Read assistants, threads and runs (LangGraph)")
+        .description(
+            "`assistants/{id}`, `assistants/{id}/schemas`, `threads/{id}`, `threads/{id}/state`, `threads/{id}/runs`, \
+             `threads/{id}/runs/{run}`, its `join` and its `stream`, and `info`.",
+        )
+        .query::<Parameters>();
+    let write_doc = doc("langgraph.write", Method::POST, "Search assistants and threads, begin and cancel runs (LangGraph)")
+        .description(
+            "`assistants/search`, `assistants/count`, `threads`, `threads/search`, `threads/count`, `threads/{id}/history`, \
+             `threads/{id}/runs`, its `wait` and its `stream`, the same under `runs` in a new thread, and \
+             `threads/{id}/runs/{run}/cancel`.",
+        )
+        .query::<Parameters>()
+        .optional_request::<Map<String, Value>>()
+        .errors(Class::Malformed, &["invalid_json"])
+        .errors(Class::Conflict, &["thread_exists", "run_not_active", "agent_stopped", "thread_full"]);
+    vec![Operation::new(read_doc, read), Operation::new(write_doc, write)]
+}
+
+/// Where there is nothing.
+const NOTHING_AT: [&str; 2] = ["/langgraph", "/langgraph/"];
+
+/// The routes of this API.
+///
+/// # Errors
+/// When the operations contradict each other.
+pub(crate) fn routes(metrics: &Metrics) -> Result<Router<A2a>, RegistryFault> {
+    let form = |refusal: Refusal| Wrong::from(refusal).response();
+    let router = plenary_edge::routes(operations(), metrics)?;
+    Ok(with_method_refusals(with_path_refusals(router, metrics, &NOTHING_AT, form), metrics, form))
+}
+
+async fn read(State(a2a): State<A2a>, Path(path): Path<String>, parts: Parts) -> Response {
+    answered(&a2a, &path, parts, Ok(Value::Null)).await
+}
+
+async fn write(
+    State(a2a): State<A2a>,
+    Path(path): Path<String>,
+    parts: Parts,
+    JsonBody(body): JsonBody,
+) -> Response {
+    let body = body.and_then(|body| if body.is_empty() { Ok(json!({})) } else { body.parse() });
+    answered(&a2a, &path, parts, body.map_err(Wrong::from)).await
+}
+
+async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, Wrong>) -> Response {
+    let answer = async {
+        let rooms = rooms(a2a, &mut parts).await?;
+        let body = body?;
+        let path: Vec<&str> = path.trim_end_matches('/').split('/').collect();
+        let last_event = parts.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+        let query = Query(parts.uri.query().unwrap_or_default());
+        let request = Request { rooms, path: &path, query, body, last_event };
+        if parts.method == Method::GET || parts.method == Method::HEAD {
+            request.read().await
+        } else {
+            request.write().await
+        }
+    };
+    answer.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+}
+
+/// The rooms in the name of whoever sent a request, if its token counts.
+async fn rooms(a2a: &A2a, parts: &mut Parts) -> Result<RoomClient, Wrong> {
+    if !parts.headers.contains_key(header::AUTHORIZATION)
+        && let Some(key) = parts.headers.get(API_KEY).and_then(|key| key.to_str().ok())
+        && let Ok(bearer) = HeaderValue::try_from(format!("Bearer {key}"))
+    {
+        parts.headers.insert(header::AUTHORIZATION, bearer);
+    }
+    a2a.principal(parts).await.and_then(|_| a2a.rooms(parts)).map_err(|failure| {
+        let code = match failure.status {
+            StatusCode::UNAUTHORIZED => "invalid_authorization",
+            _ if failure.is_of_scope() => "insufficient_scope",
+            _ => "unavailable",
+        };
+        Wrong::new(failure.status, code, failure.message)
+    })
+}
+
+impl Request<'_> {
+    async fn read(self) -> Answer {
+        match *self.path {
+            ["info"] => {
+                Ok(json_response(&json!({"flags": {"assistants": true, "crons": false, "langsmith": false}})))
+            }
+            ["assistants", id] => self.assistant(id).await,
+            ["assistants", id, "schemas"] => self.schemas(id).await,
+            ["threads", thread] => self.thread(thread).await,
+            ["threads", thread, "state"] => self.state(thread, None).await,
+            ["threads", thread, "state", run] => self.state(thread, Some(run)).await,
+            ["threads", thread, "runs"] => self.list_runs(thread).await,
+            ["threads", thread, "runs", run] => self.run(thread, run).await,
+            ["threads", thread, "runs", run, "join"] => self.join(thread, run).await,
+            ["threads", thread, "runs", run, "stream"] => self.join_stream(thread, run).await,
+            _ => Err(nothing()),
+        }
+    }
+
+    async fn write(self) -> Answer {
+        match *self.path {
+            ["assistants", "search"] => self.search_assistants().await,
+            ["assistants", "count"] => self.count_assistants().await,
+            ["threads"] => self.create_thread().await,
+            ["threads", "search"] => self.search_threads().await,
+            ["threads", "count"] => self.count_threads().await,
+            ["threads", thread, "history"] => self.history(thread).await,
+            ["threads", thread, "runs"] => self.create(Some(thread)).await,
+            ["threads", thread, "runs", "wait"] => self.wait(Some(thread)).await,
+            ["threads", thread, "runs", "stream"] => self.stream(Some(thread)).await,
+            ["threads", thread, "runs", run, "cancel"] => self.cancel(thread, run).await,
+            ["runs"] => self.create(None).await,
+            ["runs", "wait"] => self.wait(None).await,
+            ["runs", "stream"] => self.stream(None).await,
+            _ => Err(nothing()),
+        }
+    }
+}
+
+fn nothing() -> Wrong {
+    let message = "This server has nothing at this path of LangGraph's API: no store, crons, batches or changes of assistants, \
+                   threads and states.";
+    Wrong::new(StatusCode::NOT_FOUND, "not_found", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_may_stand_several_times() {
+        let query = Query("stream_mode=values&wait=1&stream_mode=messages%2Dtuple&x");
+        assert_eq!(query.all("stream_mode"), ["values", "messages-tuple"]);
+        assert_eq!((query.one("wait").as_deref(), query.one("x")), (Some("1"), None));
+    }
+
+    #[test]
+    fn a_count_is_a_number_within_its_limit() {
+        assert_eq!(count(&Value::Null, "limit", 10, 100).unwrap(), 10);
+        assert_eq!(count(&json!(101), "limit", 10, 100).unwrap(), 100);
+        assert_eq!(count(&json!("7"), "limit", 10, 100).unwrap(), 7);
+        for wrong in [json!(-1), json!("x"), json!([])] {
+            assert_eq!(count(&wrong, "limit", 10, 100).unwrap_err().code, "invalid_value");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The text of a run as its events come, and how it ended. Pure.
+//! Must not know: the events of LangGraph.
+
+use serde_json::Value;
+
+use crate::limits::ANSWER_TEXT_BYTES_MAX;
+
+/// What a run leaves this request with.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum End {
+    Success,
+    Canceled,
+    Failed(String),
+    /// It asks something: the event that asks.
+    Waits(Value),
+}
+
+/// What a run has said.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) said: String,
+    /// The text that is being made, as far as it was told.
+    open: String,
+    pub(super) end: Option<End>,
+}
+
+impl Told {
+    /// The next event; the text that it adds.
+    pub(super) fn apply(&mut self, kind: &str, event: &Value) -> Option<String> {
+        if self.end.is_some() {
+            return None;
+        }
+        let text = |name: &str| event[name].as_str();
+        let added = match kind {
+            "TextDelta" => {
+                let added = self.fitting(text("content")?);
+                self.open.push_str(&added);
+                added
+            }
+            "TextOutput" => {
+                let open = std::mem::take(&mut self.open);
+                let whole = text("content")?;
+                // Pieces may be lost; then the whole is said once more.
+                self.fitting(whole.strip_prefix(&*open).unwrap_or(whole))
+            }
+            "WaitForInput" => {
+                self.end = Some(End::Waits(event.clone()));
+                return None;
+            }
+            "RunCompleted" => {
+                self.end = Some(match text("finish_reason") {
+                    Some("success") => End::Success,
+                    Some("canceled") => End::Canceled,
+                    _ => End::Failed(text("error").unwrap_or("The run failed.").to_owned()),
+                });
+                let is_said = |result: &str| self.said.contains(result) || result.ends_with(&*self.said);
+                let result = text("result").filter(|result| self.said.is_empty() || !is_said(result))?;
+                self.fitting(result)
+            }
+            _ => return None,
+        };
+        self.said.push_str(&added);
+        Some(added).filter(|added| !added.is_empty())
+    }
+
+    /// As much of a text as an answer still holds.
+    fn fitting(&self, text: &str) -> String {
+        let room = ANSWER_TEXT_BYTES_MAX - self.said.len();
+        text[..text.floor_char_boundary(room)].to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn text_is_told_once_and_within_its_limit() {
+        let mut told = Told::default();
+        assert_eq!(told.apply("TextDelta", &json!({"content": "a"})).as_deref(), Some("a"));
+        assert_eq!(told.apply("TextOutput", &json!({"content": "ab"})).as_deref(), Some("b"));
+        assert_eq!(told.apply("RunCompleted", &json!({"finish_reason": "success", "result": "ab"})), None);
+        assert_eq!((told.said.as_str(), told.end), ("ab", Some(End::Success)));
+        let mut told = Told::default();
+        assert!(told.apply("RunCompleted", &json!({"finish_reason": "success", "result": "r"})).is_some());
+        let mut told = Told::default();
+        let long = "é".repeat(ANSWER_TEXT_BYTES_MAX);
+        told.apply("TextOutput", &json!({"content": long}));
+        assert_eq!(told.said.len(), ANSWER_TEXT_BYTES_MAX);
+        assert_eq!(told.apply("TextOutput", &json!({"content": "more"})), None);
+    }
+
+    #[test]
+    fn a_question_and_a_failure_end_it() {
+        let mut told = Told::default();
+        let asks = json!({"request_keys": {"name": "Who?"}});
+        assert_eq!(told.apply("WaitForInput", &asks), None);
+        assert_eq!(told.end, Some(End::Waits(asks)));
+        let mut told = Told::default();
+        told.apply("RunCompleted", &json!({"finish_reason": "error", "error": "why"}));
+        assert_eq!(told.end, Some(End::Failed("why".into())));
+    }
+}

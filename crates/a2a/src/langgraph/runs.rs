@@ -1,0 +1,243 @@
+//! Runs: begun, resumed, listed, waited for and canceled.
+//! Must not know: the events of a stream.
+
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answer, Request, Wrong, count,
+    input::{Act, RunAsk, answers},
+    state::{ThreadView, interrupt_id, left},
+};
+use crate::{
+    limits::{LISTED_MAX, PAGE_MAX, SEARCHED},
+    rooms::{RoomClient, RoomRefusal, encoded},
+    rpc::json_response,
+};
+
+/// A run that was begun or resumed.
+pub(super) struct Begun {
+    pub(super) agent: String,
+    pub(super) thread: String,
+    pub(super) run: String,
+    /// What its agent was asked; null for an answer.
+    pub(super) input: Value,
+    /// Behind which of its events what is new begins.
+    pub(super) after: u64,
+}
+
+/// A run as LangGraph shows it.
+fn shown(report: &Value) -> Value {
+    let kept = &report["request"]["request_metadata"]["langgraph"];
+    let metadata = if kept["metadata"].is_object() { kept["metadata"].clone() } else { json!({}) };
+    json!({
+        "run_id": report["run_id"], "thread_id": report["thread_id"], "assistant_id": report["agent"],
+        "created_at": report["created_at"], "updated_at": report["updated_at"], "status": status(report),
+        "metadata": metadata, "multitask_strategy": "enqueue", "kwargs": {},
+    })
+}
+
+fn status(report: &Value) -> &'static str {
+    match report["status"].as_str() {
+        Some("queued") => "pending",
+        Some("running") => "running",
+        Some("completed") => "success",
+        Some("error") => "error",
+        _ => "interrupted",
+    }
+}
+
+/// The id in a header of an answer.
+pub(super) fn named(headers: &HeaderMap, name: &str) -> String {
+    headers.get(name).and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned()
+}
+
+/// A refusal of the room where the caller named a thread.
+pub(super) fn of_thread(no: RoomRefusal) -> Wrong {
+    match &*no.code {
+        "thread_not_found" => Wrong::not_found("thread"),
+        "run_not_found" => Wrong::not_found("run"),
+        _ => no.into(),
+    }
+}
+
+impl RunAsk {
+    /// The request of a new run.
+    pub(super) fn request(&self, input: &str, thread: Option<&str>) -> Value {
+        let mut request = json!({"type": "ChatRequest", "input": input, "request_metadata": self.metadata});
+        if let Some(thread) = thread {
+            request["thread_id"] = thread.into();
+            request["if_not_exists"] = if self.opens { "create" } else { "reject" }.into();
+        }
+        request
+    }
+
+    /// Begins or resumes a run, and does not wait for it.
+    async fn begin(&self, rooms: &RoomClient, thread: Option<&str>) -> Result<Begun, Wrong> {
+        match &self.act {
+            Act::Start(input) => {
+                let path = format!("/agent/{}/run", encoded(&self.assistant));
+                let reply = rooms.post(&path, &self.request(input, thread), None).await.map_err(of_thread)?;
+                let (run, thread) = (named(&reply.headers, "x-run-id"), named(&reply.headers, "x-thread-id"));
+                let (agent, input) = (self.assistant.clone(), input.as_str().into());
+                Ok(Begun { agent, thread, run, input, after: 0 })
+            }
+            Act::Resume(answer) => {
+                let thread =
+                    thread.ok_or_else(|| Wrong::invalid("Only a run of a thread can be resumed."))?;
+                self.resume(rooms, thread, answer).await
+            }
+        }
+    }
+
+    /// Answers what the last run of a thread waits for.
+    pub(super) async fn resume(
+        &self,
+        rooms: &RoomClient,
+        thread: &str,
+        answer: &Value,
+    ) -> Result<Begun, Wrong> {
+        let thread = ThreadView::find(rooms, thread).await?;
+        let report = match thread.runs().last() {
+            Some(last) => thread.run(rooms, last).await?,
+            None => Value::Null,
+        };
+        if report["status"] != "waiting" {
+            let text = "No run of the thread waits for an answer.";
+            return Err(Wrong::new(StatusCode::CONFLICT, "run_not_active", text));
+        }
+        let asked: Map<String, Value> = report["request_keys"].as_object().cloned().unwrap_or_default();
+        let run = report["run_id"].as_str().unwrap_or_default().to_owned();
+        let event = &report["event_id"];
+        let answers = answers(answer, &asked, &interrupt_id(&run, event));
+        let body =
+            json!({"type": "ResumeWithInput", "run_id": run, "event_id": event, "request_keys": answers});
+        rooms
+            .post(&format!("/agent/{}/run", encoded(&self.assistant)), &body, None)
+            .await
+            .map_err(of_thread)?;
+        let (agent, after) = (thread.agent().to_owned(), event.as_u64().unwrap_or_default());
+        Ok(Begun { agent, thread: thread.id().to_owned(), run, input: Value::Null, after })
+    }
+}
+
+/// The values of a thread once a run of it is over, or waits.
+async fn outcome(rooms: &RoomClient, begun: &Begun) -> Result<Value, Wrong> {
+    let thread = ThreadView::find(rooms, &begun.thread).await?;
+    Ok(left(&thread.views(rooms, Some(&begun.run)).await?))
+}
+
+/// Where a run is.
+fn located(mut response: Response, begun: &Begun) -> Response {
+    set(&mut response, header::CONTENT_LOCATION, &format!("/threads/{}/runs/{}", begun.thread, begun.run));
+    response
+}
+
+/// A header of an answer.
+pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+impl Request<'_> {
+    pub(super) async fn create(&self, thread: Option<&str>) -> Answer {
+        let begun = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
+        let path = format!("/agent/{}/runs/{}", encoded(&begun.agent), encoded(&begun.run));
+        let report = self.rooms.get(&path).await?.value;
+        Ok(located(json_response(&shown(&report)), &begun))
+    }
+
+    pub(super) async fn wait(&self, thread: Option<&str>) -> Answer {
+        let begun = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
+        self.followed(&begun).await?;
+        Ok(located(json_response(&outcome(&self.rooms, &begun).await?), &begun))
+    }
+
+    pub(super) async fn list_runs(&self, thread: &str) -> Answer {
+        let thread = ThreadView::find(&self.rooms, thread).await?;
+        let number = |name: &str| self.query.one(name).map_or(Value::Null, Value::from);
+        let limit = count(&number("limit"), "limit", SEARCHED, PAGE_MAX)?;
+        let offset = count(&number("offset"), "offset", 0, usize::MAX)?;
+        let wanted = self.query.one("status");
+        // Of a status, each run that is passed over has to be read.
+        let looked_at = if wanted.is_some() { LISTED_MAX } else { usize::MAX };
+        let (mut runs, mut passed) = (Vec::new(), 0);
+        for run in thread.runs().into_iter().rev().take(looked_at) {
+            if runs.len() == limit {
+                break;
+            }
+            if wanted.is_none() && passed < offset {
+                passed += 1;
+                continue;
+            }
+            let run = shown(&thread.run(&self.rooms, run).await?);
+            if wanted.as_ref().is_some_and(|wanted| run["status"] != wanted.as_str()) {
+                continue;
+            }
+            passed += 1;
+            if passed > offset || wanted.is_none() {
+                runs.push(run);
+            }
+        }
+        Ok(json_response(&runs.into()))
+    }
+
+    pub(super) async fn run(&self, thread: &str, run: &str) -> Answer {
+        let thread = ThreadView::find(&self.rooms, thread).await?;
+        Ok(json_response(&shown(&thread.run(&self.rooms, run).await?)))
+    }
+
+    /// A run that is there already, and how it stands.
+    pub(super) async fn known(&self, thread: &str, run: &str) -> Result<(Begun, Value), Wrong> {
+        let thread = ThreadView::find(&self.rooms, thread).await?;
+        let report = thread.run(&self.rooms, run).await?;
+        let (agent, input) = (thread.agent().to_owned(), report["request"]["input"].clone());
+        Ok((Begun { agent, thread: thread.id().to_owned(), run: run.to_owned(), input, after: 0 }, report))
+    }
+
+    pub(super) async fn join(&self, thread: &str, run: &str) -> Answer {
+        let (mut known, report) = self.known(thread, run).await?;
+        if matches!(report["status"].as_str(), Some("queued" | "running")) {
+            // What it asked before was answered.
+            known.after = report["last_event_id"].as_u64().unwrap_or_default();
+            self.followed(&known).await?;
+        }
+        Ok(json_response(&outcome(&self.rooms, &known).await?))
+    }
+
+    pub(super) async fn cancel(&self, thread: &str, run: &str) -> Answer {
+        if self.query.one("action").is_some_and(|action| action != "interrupt") {
+            return Err(Wrong::unsupported("`action` must be `interrupt`: runs are kept."));
+        }
+        let (mut known, report) = self.known(thread, run).await?;
+        known.after = report["last_event_id"].as_u64().unwrap_or_default();
+        let body = json!({"type": "CancelRequest", "run_id": run});
+        let path = format!("/agent/{}/run", encoded(&known.agent));
+        self.rooms.post(&path, &body, None).await.map_err(of_thread)?;
+        if self.query.one("wait").is_some_and(|wait| wait == "1" || wait == "true") {
+            self.ended(&known).await?;
+        }
+        Ok(StatusCode::ACCEPTED.into_response())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_of_a_run_has_one_there() {
+        for (here, there) in [
+            ("queued", "pending"),
+            ("running", "running"),
+            ("waiting", "interrupted"),
+            ("completed", "success"),
+            ("error", "error"),
+            ("canceled", "interrupted"),
+        ] {
+            assert_eq!(status(&json!({"status": here})), there);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The state of a thread: its messages, one of the caller and one of the agent for each run.
+//! Must not know: how a run is begun.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Request, Wrong, count, output::Told};
+use crate::{
+    limits::{ANSWER_TEXT_BYTES_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX},
+    rooms::{RoomClient, encoded},
+    rpc::json_response,
+};
+
+/// A thread as the room of runs reports it.
+pub(super) struct ThreadView {
+    pub(super) report: Value,
+}
+
+/// A run as the same room reports it.
+pub(super) struct RunView {
+    pub(super) report: Value,
+    /// What its agent has said.
+    pub(super) said: String,
+}
+
+impl ThreadView {
+    /// # Errors
+    /// 404, whether there is none or the caller may not see it.
+    pub(super) async fn find(rooms: &RoomClient, thread: &str) -> Result<Self, Wrong> {
+        match rooms.get(&format!("/threads/{}", encoded(thread))).await {
+            Ok(found) => Ok(Self { report: found.value }),
+            Err(no) if no.code == "thread_not_found" => Err(Wrong::not_found("thread")),
+            Err(no) => Err(no.into()),
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        self.report["thread_id"].as_str().unwrap_or_default()
+    }
+
+    pub(super) fn agent(&self) -> &str {
+        self.report["agent"].as_str().unwrap_or_default()
+    }
+
+    /// The ids of its runs, oldest first.
+    pub(super) fn runs(&self) -> Vec<&str> {
+        self.report["runs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// A run of it, without what was said.
+    pub(super) async fn run(&self, rooms: &RoomClient, run: &str) -> Result<Value, Wrong> {
+        if !self.runs().contains(&run) {
+            return Err(Wrong::not_found("run"));
+        }
+        Ok(rooms.get(&format!("/agent/{}/runs/{}", encoded(self.agent()), encoded(run))).await?.value)
+    }
+
+    /// Its runs up to one of them, or all; of very many the last.
+    pub(super) async fn views(&self, rooms: &RoomClient, last: Option<&str>) -> Result<Vec<RunView>, Wrong> {
+        let runs = self.runs();
+        let end = match last {
+            Some(last) => {
+                runs.iter().position(|run| *run == last).ok_or_else(|| Wrong::not_found("checkpoint"))? + 1
+            }
+            None => runs.len(),
+        };
+        let mut views = Vec::new();
+        for run in &runs[end.saturating_sub(STATE_RUNS_MAX)..end] {
+            let report = self.run(rooms, run).await?;
+            let said = said(rooms, self.agent(), run).await?;
+            views.push(RunView { report, said });
+        }
+        Ok(views)
+    }
+}
+
+impl RunView {
+    pub(super) fn id(&self) -> &str {
+        self.report["run_id"].as_str().unwrap_or_default()
+    }
+
+    fn messages(&self) -> Vec<Value> {
+        let request = &self.report["request"];
+        let input = request["input"].as_str().map_or_else(|| request.to_string(), str::to_owned);
+        let asked = human(self.id(), &input);
+        if self.said.is_empty() { vec![asked] } else { vec![asked, ai(self.id(), "ai", &self.said)] }
+    }
+
+    /// What it waits for.
+    pub(super) fn interrupts(&self) -> Vec<Value> {
+        interrupts(&self.report)
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.report["status"].as_str(), Some("completed" | "error" | "canceled"))
+    }
+}
+
+/// What a run waits for, from its report.
+pub(super) fn interrupts(report: &Value) -> Vec<Value> {
+    if report["status"] != "waiting" {
+        return Vec::new();
+    }
+    let id = interrupt_id(report["run_id"].as_str().unwrap_or_default(), &report["event_id"]);
+    vec![json!({"value": report["request_keys"], "id": id})]
+}
+
+/// The id of a question: its run, and its number in the run.
+pub(super) fn interrupt_id(run: &str, event: &Value) -> String {
+    format!("{run}:{event}")
+}
+
+/// What the caller said in a run.
+pub(super) fn human(run: &str, input: &str) -> Value {
+    json!({
+        "type": "human", "id": format!("{run}:input"), "content": input, "name": null, "example": false,
+        "additional_kwargs": {}, "response_metadata": {},
+    })
+}
+
+/// What the agent said in a run.
+pub(super) fn ai(run: &str, kind: &str, content: &str) -> Value {
+    json!({
+        "type": kind, "id": format!("{run}:output"), "content": content, "name": null, "example": false,
+        "additional_kwargs": {}, "response_metadata": {}, "tool_calls": [], "invalid_tool_calls": [],
+        "usage_metadata": null,
+    })
+}
+
+/// What the agent has said in a run, so far: as the stream of the run tells it.
+async fn said(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, Wrong> {
+    let (mut told, mut since) = (Told::default(), 0);
+    loop {
+        let path = format!("/agent/{}/get_events?run_id={}&since={since}", encoded(agent), encoded(run));
+        let page = rooms.get(&path).await?.value;
+        let events = page.as_array().map(Vec::as_slice).unwrap_or_default();
+        // A question does not end what is said: the run goes on after its answer.
+        for event in events.iter().filter(|event| event["type"] != "WaitForInput") {
+            told.apply(event["type"].as_str().unwrap_or_default(), event);
+        }
+        match events.last().and_then(|event| event["id"].as_u64()) {
+            Some(last) if last > since && told.said.len() < ANSWER_TEXT_BYTES_MAX => since = last,
+            _ => break,
+        }
+    }
+    Ok(told.said)
+}
+
+/// The values of a thread's state.
+pub(super) fn values(views: &[RunView]) -> Value {
+    if views.is_empty() {
+        return json!({});
+    }
+    json!({"messages": views.iter().flat_map(RunView::messages).collect::<Vec<_>>()})
+}
+
+/// The values as a run leaves them: with what it waits for, or why it failed.
+pub(super) fn left(views: &[RunView]) -> Value {
+    let mut values = values(views);
+    if let Some(last) = views.last() {
+        let interrupts = last.interrupts();
+        if !interrupts.is_empty() {
+            values["__interrupt__"] = interrupts.into();
+        }
+        if last.report["status"] == "error" {
+            values["__error__"] = json!({"error": "RunFailed", "message": last.report["error"]});
+        }
+    }
+    values
+}
+
+/// The state after the last of these runs.
+fn snapshot(thread: &ThreadView, views: &[RunView], step: usize) -> Value {
+    let checkpoint = |run: &str| json!({"thread_id": thread.id(), "checkpoint_ns": "", "checkpoint_id": run, "checkpoint_map": null});
+    let Some(last) = views.last() else {
+        return json!({
+            "values": {}, "next": [], "tasks": [], "interrupts": [], "metadata": {}, "created_at": null,
+            "checkpoint": {"thread_id": thread.id(), "checkpoint_ns": "", "checkpoint_id": null}, "parent_checkpoint": null,
+        });
+    };
+    let runs = thread.runs();
+    let at = runs.iter().position(|run| *run == last.id()).unwrap_or_default();
+    let parent = at.checked_sub(1).map(|before| checkpoint(runs[before]));
+    let interrupts = last.interrupts();
+    let is_over = last.is_over() && last.report["status"] != "error";
+    let task = json!({
+        "id": last.id(), "name": thread.agent(), "error": last.report["error"], "interrupts": interrupts,
+        "checkpoint": null, "state": null, "result": null,
+    });
+    json!({
+        "values": values(views),
+        "next": if last.is_over() { json!([]) } else { json!([thread.agent()]) },
+        "tasks": if is_over { json!([]) } else { json!([task]) },
+        "interrupts": interrupts,
+        "checkpoint": checkpoint(last.id()),
+        "parent_checkpoint": parent,
+        "metadata": {"source": "loop", "step": step, "run_id": last.id(), "graph_id": thread.agent()},
+        "created_at": last.report["updated_at"],
+    })
+}
+
+impl Request<'_> {
+    pub(super) async fn state(&self, thread: &str, run: Option<&str>) -> Answer {
+        let thread = ThreadView::find(&self.rooms, thread).await?;
+        let views = thread.views(&self.rooms, run).await?;
+        Ok(json_response(&snapshot(&thread, &views, views.len())))
+    }
+
+    /// The state after each run, newest first.
+    pub(super) async fn history(&self, thread: &str) -> Answer {
+        let limit = count(&self.body["limit"], "limit", SEARCHED, PAGE_MAX)?;
+        if self.body["metadata"].as_object().is_some_and(|wanted| !wanted.is_empty()) {
+            return Err(Wrong::unsupported("`metadata` is not supported: states have none to search by."));
+        }
+        let thread = ThreadView::find(&self.rooms, thread).await?;
+        let before = &self.body["before"];
+        let before = before.as_str().or_else(|| before["checkpoint_id"].as_str());
+        let before = before.or_else(|| before_of(&self.body["before"]));
+        let runs = thread.runs();
+        let end = match before {
+            Some(before) => {
+                runs.iter().position(|run| *run == before).ok_or_else(|| Wrong::not_found("checkpoint"))?
+            }
+            None => runs.len(),
+        };
+        let Some(last) = end.checked_sub(1).map(|last| runs[last]) else {
+            return Ok(json_response(&json!([])));
+        };
+        let views = thread.views(&self.rooms, Some(last)).await?;
+        let states = (1..=views.len()).rev().take(limit);
+        let states: Vec<Value> = states.map(|until| snapshot(&thread, &views[..until], until)).collect();
+        Ok(json_response(&states.into()))
+    }
+}
+
+/// A checkpoint as the configuration of a graph names it.
+fn before_of(before: &Value) -> Option<&str> {
+    before["configurable"]["checkpoint_id"].as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(run: &str, status: &str, said: &str) -> RunView {
+        let report = json!({
+            "run_id": run, "status": status, "request": {"input": "Hi"}, "error": "why", "event_id": 2,
+            "request_keys": {"name": "Who?"}, "updated_at": "2026-01-01T00:00:00Z",
+        });
+        RunView { report, said: said.to_owned() }
+    }
+
+    #[test]
+    fn each_run_is_a_message_and_its_answer() {
+        let views = [view("run_1", "completed", "Hello"), view("run_2", "running", "")];
+        let messages = values(&views)["messages"].clone();
+        let said: Vec<_> = messages
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["type"].clone(), one["content"].clone()))
+            .collect();
+        assert_eq!(
+            said,
+            [("human".into(), "Hi".into()), ("ai".into(), "Hello".into()), ("human".into(), "Hi".into())]
+        );
+        assert_eq!(values(&[]), json!({}));
+    }
+
+    #[test]
+    fn a_question_and_a_failure_are_told() {
+        let waits = left(&[view("run_1", "waiting", "")]);
+        assert_eq!(waits["__interrupt__"], json!([{"value": {"name": "Who?"}, "id": "run_1:2"}]));
+        assert_eq!(left(&[view("run_1", "error", "")])["__error__"]["message"], "why");
+        assert!(left(&[view("run_1", "completed", "x")]).get("__error__").is_none());
+        let thread =
+            ThreadView { report: json!({"thread_id": "t", "agent": "echo", "runs": ["run_0", "run_1"]}) };
+        let state = snapshot(&thread, &[view("run_1", "waiting", "")], 2);
+        assert_eq!(
+            (&state["next"], &state["tasks"][0]["interrupts"][0]["id"]),
+            (&json!(["echo"]), &json!("run_1:2"))
+        );
+        assert_eq!(state["parent_checkpoint"]["checkpoint_id"], "run_0");
+        let over = snapshot(&thread, &[view("run_1", "completed", "x")], 2);
+        assert_eq!((&over["next"], &over["tasks"]), (&json!([]), &json!([])));
+    }
+}

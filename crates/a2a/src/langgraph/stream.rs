@@ -1,0 +1,291 @@
+//! A run followed live, in the events of LangGraph.
+//! Must not know: how a run is begun.
+
+use std::collections::VecDeque;
+
+use axum::body::BodyDataStream;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::{Method, StatusCode, header};
+use plenary_log::Fault;
+use plenary_outward::sse::{Item, Parser, SseEvent};
+use plenary_room::sse::{KEEPALIVE, Pieces, pieces};
+use serde_json::{Value, json};
+
+use super::{
+    Answer, Request, Wrong,
+    input::{Act, Modes, RunAsk},
+    output::{End, Told},
+    runs::{Begun, named, of_thread, set},
+    state::{RunView, ThreadView, ai, human, interrupt_id, values},
+};
+use crate::{
+    limits::EVENT_BYTES_MAX,
+    rooms::{RoomClient, encoded},
+};
+
+/// The events of a run as the room tells them.
+struct Followed {
+    body: BodyDataStream,
+    parser: Parser,
+    items: VecDeque<Item>,
+}
+
+impl Followed {
+    fn new(body: BodyDataStream) -> Self {
+        Self { body, parser: Parser::holding(EVENT_BYTES_MAX), items: VecDeque::new() }
+    }
+
+    async fn open(rooms: &RoomClient, run: &Begun) -> Result<Self, Wrong> {
+        let (agent, id, after) = (encoded(&run.agent), encoded(&run.run), run.after);
+        let path = format!("/agent/{agent}/get_events?run_id={id}&stream=true&since={after}");
+        let response = rooms.open(Method::GET, &path, None, None).await.map_err(of_thread)?;
+        Ok(Self::new(response.into_body().into_data_stream()))
+    }
+
+    async fn next(&mut self) -> Option<Item> {
+        loop {
+            if let Some(item) = self.items.pop_front() {
+                return Some(item);
+            }
+            let piece = self.body.next().await?.ok()?;
+            let mut items = Vec::new();
+            self.parser.feed(&piece, &mut items).ok()?;
+            self.items.extend(items);
+        }
+    }
+}
+
+impl Request<'_> {
+    /// Waits until a run is over, or asks something.
+    pub(super) async fn followed(&self, run: &Begun) -> Result<(), Wrong> {
+        self.until(run, |end| end.is_some()).await
+    }
+
+    /// Waits until a run is over.
+    pub(super) async fn ended(&self, run: &Begun) -> Result<(), Wrong> {
+        self.until(run, |end| end.is_some_and(|end| !matches!(end, End::Waits(_)))).await
+    }
+
+    async fn until(&self, run: &Begun, is_over: impl Fn(Option<&End>) -> bool) -> Result<(), Wrong> {
+        let mut events = Followed::open(&self.rooms, run).await?;
+        while let Some(item) = events.next().await {
+            let Item::Event(event) = item else { continue };
+            let mut told = Told::default();
+            told.apply(&event.name, &serde_json::from_str(&event.data).unwrap_or_default());
+            if is_over(told.end.as_ref()) {
+                return Ok(());
+            }
+        }
+        let text = "The run was not followed to its end.";
+        Err(Wrong::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", text))
+    }
+
+    pub(super) async fn stream(&self, thread: Option<&str>) -> Answer {
+        let ask = RunAsk::read(&self.body)?;
+        let (run, events) = match (&ask.act, thread) {
+            (Act::Start(input), _) => {
+                let path = format!("/agent/{}/stream_request", encoded(&ask.assistant));
+                let body = ask.request(input, thread);
+                let response =
+                    self.rooms.open(Method::POST, &path, Some(&body), None).await.map_err(of_thread)?;
+                let headers = response.headers();
+                let (run, thread) = (named(headers, "x-run-id"), named(headers, "x-thread-id"));
+                let (agent, input) = (ask.assistant.clone(), input.as_str().into());
+                let run = Begun { agent, thread, run, input, after: 0 };
+                (run, Followed::new(response.into_body().into_data_stream()))
+            }
+            (Act::Resume(answer), Some(thread)) => {
+                let run = ask.resume(&self.rooms, thread, answer).await?;
+                let events = Followed::open(&self.rooms, &run).await?;
+                (run, events)
+            }
+            (Act::Resume(_), None) => return Err(Wrong::invalid("Only a run of a thread can be resumed.")),
+        };
+        let answered = run.after;
+        self.told(run, events, answered, ask.modes).await
+    }
+
+    pub(super) async fn join_stream(&self, thread: &str, run: &str) -> Answer {
+        if self.query.one("cancel_on_disconnect").is_some_and(|value| value != "false" && value != "0") {
+            return Err(Wrong::unsupported("`cancel_on_disconnect` is not supported: cancel the run."));
+        }
+        let (mut known, report) = self.known(thread, run).await?;
+        if let Some(last) = self.last_event {
+            known.after =
+                last.parse().map_err(|_| Wrong::invalid("`Last-Event-ID` is no id of such a stream."))?;
+        }
+        // Up to here no question waits for an answer.
+        let answered = match report["status"] == "waiting" {
+            true => report["event_id"].as_u64().unwrap_or_default().saturating_sub(1),
+            false => report["last_event_id"].as_u64().unwrap_or_default(),
+        };
+        let events = Followed::open(&self.rooms, &known).await?;
+        self.told(known, events, answered, Modes::of(&self.query.all("stream_mode"))?).await
+    }
+
+    async fn told(&self, run: Begun, events: Followed, answered: u64, modes: Modes) -> Answer {
+        let mut before = Vec::new();
+        if modes.values {
+            let thread = ThreadView::find(&self.rooms, &run.thread).await?;
+            let runs = thread.runs();
+            let at = runs.iter().position(|known| *known == run.run).unwrap_or_default();
+            if let Some(last) = at.checked_sub(1).map(|last| runs[last]) {
+                let views = thread.views(&self.rooms, Some(last)).await?;
+                before = values(&views)["messages"].as_array().cloned().unwrap_or_default();
+            }
+            if !run.input.is_null() {
+                before.push(human(&run.run, run.input.as_str().unwrap_or_default()));
+            }
+        }
+        let (thread, id) = (run.thread.clone(), run.run.clone());
+        let query = modes.query();
+        let is_resumed = run.after > 0;
+        let rooms = self.rooms.clone();
+        let (told, is_open, is_over) = (Told::default(), false, false);
+        let stream =
+            RunStream { rooms, run, events, modes, before, answered, told, is_open, is_resumed, is_over };
+        let mut response = pieces(stream);
+        let place = format!("/threads/{thread}/runs/{id}");
+        set(&mut response, header::LOCATION, &format!("{place}/stream?{query}"));
+        set(&mut response, header::CONTENT_LOCATION, &place);
+        Ok(response)
+    }
+}
+
+/// A run as it is told.
+struct RunStream {
+    rooms: RoomClient,
+    run: Begun,
+    events: Followed,
+    modes: Modes,
+    /// The messages before what the agent says.
+    before: Vec<Value>,
+    /// Questions up to this event have their answers.
+    answered: u64,
+    told: Told,
+    /// Whether its beginning was told.
+    is_open: bool,
+    /// Whether its client had the beginning before.
+    is_resumed: bool,
+    is_over: bool,
+}
+
+impl Pieces for RunStream {
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        let mut out = String::new();
+        if !std::mem::replace(&mut self.is_open, true) {
+            self.begin(&mut out);
+        }
+        while out.is_empty() && !self.is_over {
+            match self.events.next().await {
+                Some(Item::Comment(_)) => out.push_str(KEEPALIVE),
+                Some(Item::Event(event)) => self.pass(&event, &mut out).await,
+                // The client asks what became of it, and follows on.
+                None => self.is_over = true,
+            }
+        }
+        Ok((!out.is_empty()).then(|| out.into()))
+    }
+}
+
+/// An event of a stream.
+fn tell(out: &mut String, id: Option<&str>, kind: &str, data: &Value) {
+    if let Some(id) = id {
+        out.push_str(&format!("id: {id}\n"));
+    }
+    out.push_str(&format!("event: {kind}\ndata: {data}\n\n"));
+}
+
+impl RunStream {
+    fn begin(&self, out: &mut String) {
+        let Begun { run, thread, .. } = &self.run;
+        tell(out, None, "metadata", &json!({"run_id": run, "thread_id": thread, "attempt": 1}));
+        if self.modes.values && !self.is_resumed {
+            tell(out, None, "values", &json!({"messages": self.before}));
+        }
+        if self.modes.messages {
+            let about = json!({format!("{run}:output"): {"metadata": self.about()}});
+            tell(out, None, "messages/metadata", &about);
+        }
+    }
+
+    /// What is said of each message.
+    fn about(&self) -> Value {
+        let Begun { run, thread, agent, .. } = &self.run;
+        json!({"run_id": run, "thread_id": thread, "graph_id": agent, "assistant_id": agent, "langgraph_node": agent})
+    }
+
+    async fn pass(&mut self, event: &SseEvent, out: &mut String) {
+        let value: Value = serde_json::from_str(&event.data).unwrap_or_default();
+        // A piece of text has no number: the parser still has that of the event before it.
+        let number = value["id"].as_u64().map(|number| number.to_string());
+        let id = number.as_deref();
+        if self.modes.custom && id.is_some() {
+            tell(out, id, "custom", &value);
+        }
+        if event.name == "WaitForInput" && value["id"].as_u64().is_some_and(|id| id <= self.answered) {
+            return;
+        }
+        if let Some(added) = self.told.apply(&event.name, &value) {
+            if self.modes.tuples {
+                let chunk = json!([ai(&self.run.run, "AIMessageChunk", &added), self.about()]);
+                tell(out, id, "messages", &chunk);
+            }
+            if self.modes.messages {
+                tell(out, id, "messages/partial", &json!([ai(&self.run.run, "ai", &self.told.said)]));
+            }
+        }
+        if let Some(end) = self.told.end.clone() {
+            self.is_over = true;
+            self.end(&end, id, out).await;
+        }
+    }
+
+    async fn end(&mut self, end: &End, id: Option<&str>, out: &mut String) {
+        let Begun { run, agent, .. } = &self.run;
+        // Who follows from the middle of a run has not its whole text: the state has.
+        let views = views(self.rooms.clone(), self.run.thread.clone(), run.clone()).await;
+        let said = views.last().map_or(&self.told.said, |last| &last.said);
+        let message = ai(run, "ai", said);
+        let has_said = !said.is_empty();
+        if self.modes.messages && has_said {
+            tell(out, id, "messages/complete", &json!([message]));
+        }
+        if self.modes.updates && has_said {
+            tell(out, id, "updates", &json!({agent: {"messages": [message]}}));
+        }
+        let asks = match end {
+            End::Waits(event) => {
+                json!([{"value": event["request_keys"], "id": interrupt_id(run, &event["id"])}])
+            }
+            End::Success | End::Canceled | End::Failed(_) => Value::Null,
+        };
+        if self.modes.updates && !asks.is_null() {
+            tell(out, id, "updates", &json!({"__interrupt__": asks}));
+        }
+        if self.modes.values {
+            let mut values = values(&views);
+            if !asks.is_null() {
+                values["__interrupt__"] = asks;
+            }
+            tell(out, id, "values", &values);
+        }
+        if let End::Failed(why) = end {
+            tell(out, id, "error", &json!({"error": "RunFailed", "message": why}));
+        }
+        tell(out, None, "end", &Value::Null);
+    }
+}
+
+/// The runs of a thread up to one of them; none where they cannot be read.
+async fn views(rooms: RoomClient, thread: String, run: String) -> Vec<RunView> {
+    let found = async {
+        let thread = ThreadView::find(&rooms, &thread).await?;
+        thread.views(&rooms, Some(&run)).await
+    };
+    found.await.unwrap_or_else(|wrong: Wrong| {
+        tracing::debug!(code = %wrong.code, "the state of a thread was not read");
+        Vec::new()
+    })
+}

@@ -1,0 +1,250 @@
+//! Converts the events of a run into those of agentic-framework. Pure.
+//! Must not know: where the events come from.
+
+use serde_json::{Map, Value, json};
+
+use crate::limits::SAID_OCTETS_MAX;
+
+/// An event as the dashboards read it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DashboardEvent {
+    pub(crate) kind: &'static str,
+    pub(crate) depth: u64,
+    pub(crate) payload: Value,
+}
+
+impl DashboardEvent {
+    fn new(kind: &'static str, depth: u64, payload: Value) -> Self {
+        Self { kind, depth, payload }
+    }
+
+    /// As `getevents` gives it.
+    pub(crate) fn json(&self, agent: &str) -> Value {
+        let Self { kind, depth, payload } = self;
+        let mut event = json!({"type": kind, "agent": agent, "depth": depth, "payload": payload});
+        if *kind == "tool_result" {
+            event["result"] = payload["result"].clone();
+        }
+        event
+    }
+
+    /// As a stream of text gives it: what is said as it is, everything else on a line with its type.
+    pub(crate) fn text(&self, agent: &str) -> String {
+        let indent = "  ".repeat(usize::try_from(self.depth).unwrap_or_default() + 1);
+        let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let payload = &self.payload;
+        match self.kind {
+            "chat_output" => word(&payload["content"]),
+            "tool_call" => {
+                format!("{indent}[TOOL: {} >> ({})]\n", word(&payload["name"]), payload["arguments"])
+            }
+            "tool_result" => {
+                format!("{indent}[TOOL: {}] <<\n{}]\n", word(&payload["name"]), word(&payload["result"]))
+            }
+            kind => format!("[{agent}: {kind}] {}\n", word(payload)),
+        }
+    }
+}
+
+/// What is known of a stream of events so far.
+#[derive(Debug, Default)]
+pub(crate) struct Dialect {
+    /// What the run was asked.
+    prompt: Value,
+    /// The text that is being made, as far as it was told.
+    open: String,
+    /// All that was said, up to a limit.
+    said: String,
+    /// The turn is over, or waits for its caller.
+    pub(crate) is_over: bool,
+}
+
+/// The answers of a request that resumes a run.
+pub(crate) fn request_keys(request: &[u8]) -> Value {
+    let request: Value = serde_json::from_slice(request).unwrap_or_default();
+    request["request_keys"].clone()
+}
+
+impl Dialect {
+    /// Of a run that was asked this.
+    pub(crate) fn new(prompt: Value) -> Self {
+        Self { prompt, ..Self::default() }
+    }
+
+    /// The next run of a thread.
+    pub(crate) fn next_run(&mut self, prompt: Value) {
+        *self = Self::new(prompt);
+    }
+
+    /// What the caller answered.
+    pub(crate) fn resumed(&mut self, answers: Value) -> DashboardEvent {
+        self.is_over = false;
+        DashboardEvent::new("resume_with_input", 0, answers)
+    }
+
+    /// The events that stand for one event of the run.
+    pub(crate) fn translate(&mut self, kind: &str, event: &Value) -> Vec<DashboardEvent> {
+        let depth = event["depth"].as_u64().unwrap_or_default();
+        let one = |kind, payload| vec![DashboardEvent::new(kind, depth, payload)];
+        let call = || event["tool_call_id"].clone();
+        match kind {
+            "RunStarted" => one("prompt_started", json!({"content": self.prompt})),
+            "TextDelta" => {
+                let piece = event["content"].as_str().unwrap_or_default();
+                self.open.push_str(piece);
+                self.say(piece, depth)
+            }
+            "TextOutput" => {
+                let (text, open) =
+                    (event["content"].as_str().unwrap_or_default(), std::mem::take(&mut self.open));
+                // Pieces may be lost; then the whole is said once more.
+                self.say(text.strip_prefix(&*open).unwrap_or(text), depth)
+            }
+            "ToolCall" => one(
+                "tool_call",
+                json!({"name": event["function_name"], "arguments": event["args"], "tool_call_id": call()}),
+            ),
+            "ToolResult" => one(
+                "tool_result",
+                json!({"name": event["function_name"], "result": event["text_result"], "is_log": false, "tool_call_id": call()}),
+            ),
+            "ToolTextOutput" => one(
+                "tool_result",
+                json!({"name": event["function_name"], "result": event["content"], "is_log": true, "tool_call_id": call()}),
+            ),
+            "ToolError" => one(
+                "tool_error",
+                json!({"name": event["function_name"], "error": event["content"], "tool_call_id": call()}),
+            ),
+            "CompletionCall" => one("completion_start", json!({})),
+            "CompletionResult" => one(
+                "completion_end",
+                json!({"usage": object(&event["usage"]), "metadata": {}, "llm_message": message(&event["content"])}),
+            ),
+            "ArtifactGenerated" => one("output", event["artifact"].clone()),
+            "WaitForInput" => {
+                self.is_over = true;
+                one("wait_for_input", event["request_keys"].clone())
+            }
+            "RunCompleted" => self.completed(event, depth),
+            _ => Vec::new(),
+        }
+    }
+
+    fn say(&mut self, text: &str, depth: u64) -> Vec<DashboardEvent> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        if self.said.len() + text.len() <= SAID_OCTETS_MAX {
+            self.said.push_str(text);
+        }
+        vec![DashboardEvent::new("chat_output", depth, json!({"content": text, "role": "assistant"}))]
+    }
+
+    /// The end of the turn, and before it what was not said yet: the dashboards show only what was said.
+    fn completed(&mut self, event: &Value, depth: u64) -> Vec<DashboardEvent> {
+        self.is_over = true;
+        let reason = event["finish_reason"].as_str();
+        if reason == Some("canceled") {
+            return vec![DashboardEvent::new("turn_cancelled", depth, json!({}))];
+        }
+        let result = event["result"].as_str().unwrap_or_default().to_owned();
+        let error = event["error"].as_str().unwrap_or("The run failed.");
+        let (last, is_said) = match reason {
+            Some("success") => (result.clone(), self.has_said(&result)),
+            _ => (format!("Error: {error}"), false),
+        };
+        let mut events = if is_said { Vec::new() } else { self.say(&last, depth) };
+        let messages = json!({"messages": [message(&last.into())]});
+        events.push(DashboardEvent::new("turn_end", depth, messages));
+        events
+    }
+
+    /// Whether a result was said before. A stream that began in the middle of the run has the end of it at least.
+    fn has_said(&self, result: &str) -> bool {
+        result.is_empty()
+            || !self.said.is_empty() && (self.said.contains(result) || result.ends_with(&*self.said))
+            || result.len() > SAID_OCTETS_MAX
+    }
+}
+
+fn message(content: &Value) -> Value {
+    json!({"role": "assistant", "content": content})
+}
+
+fn object(value: &Value) -> Value {
+    if value.is_object() { value.clone() } else { Map::new().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(dialect: &mut Dialect, events: &[(&str, Value)]) -> Vec<(&'static str, Value)> {
+        let told = events.iter().flat_map(|(kind, event)| dialect.translate(kind, event));
+        told.map(|event| (event.kind, event.payload)).collect()
+    }
+
+    #[test]
+    fn a_run_is_a_turn_and_its_text_is_told_once() {
+        let mut dialect = Dialect::new("Hello".into());
+        let events = told(
+            &mut dialect,
+            &[
+                ("RunStarted", json!({})),
+                ("TextDelta", json!({"content": "a "})),
+                ("TextOutput", json!({"content": "a b"})),
+                ("RunCompleted", json!({"finish_reason": "success", "result": "a b"})),
+            ],
+        );
+        let said = |text: &str| ("chat_output", json!({"content": text, "role": "assistant"}));
+        let end = json!({"messages": [{"role": "assistant", "content": "a b"}]});
+        assert_eq!(
+            events,
+            [("prompt_started", json!({"content": "Hello"})), said("a "), said("b"), ("turn_end", end)]
+        );
+        assert!(dialect.is_over);
+    }
+
+    #[test]
+    fn what_was_not_said_is_said_at_the_end() {
+        let result = json!({"finish_reason": "success", "result": "done"});
+        let kinds = |events: &[(&str, Value)]| {
+            let told = told(&mut Dialect::default(), events);
+            told.into_iter().map(|(kind, payload)| (kind, payload["content"].clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(&[("RunCompleted", result)])[0], ("chat_output", "done".into()));
+        let whole = json!({"finish_reason": "success", "result": "first last"});
+        let tail = kinds(&[("TextOutput", json!({"content": "last"})), ("RunCompleted", whole)]);
+        assert_eq!(tail.len(), 2, "{tail:?}");
+        let failed = kinds(&[("RunCompleted", json!({"finish_reason": "error", "error": "why"}))]);
+        assert_eq!(failed[0], ("chat_output", "Error: why".into()));
+        assert_eq!(failed[1].0, "turn_end");
+        assert_eq!(kinds(&[("RunCompleted", json!({"finish_reason": "canceled"}))])[0].0, "turn_cancelled");
+        let long = "x".repeat(SAID_OCTETS_MAX + 1);
+        let events = kinds(&[
+            ("TextOutput", json!({"content": long})),
+            ("RunCompleted", json!({"finish_reason": "success", "result": long})),
+        ]);
+        assert_eq!(events.len(), 2, "past the limit the result is not said again");
+    }
+
+    #[test]
+    fn tools_and_questions_have_the_names_of_the_dashboards() {
+        let mut dialect = Dialect::default();
+        let call = json!({"function_name": "f", "args": {"a": 1}, "depth": 1});
+        let event = &dialect.translate("ToolCall", &call)[0];
+        assert_eq!(event.json("echo")["payload"]["arguments"], json!({"a": 1}));
+        assert_eq!(event.text("echo"), "    [TOOL: f >> ({\"a\":1})]\n");
+        let result = &dialect.translate("ToolResult", &json!({"function_name": "f", "text_result": "r"}))[0];
+        assert_eq!(result.json("echo")["result"], "r");
+        let log = &dialect.translate("ToolTextOutput", &json!({"content": "so far"}))[0];
+        assert_eq!((log.kind, &log.payload["is_log"]), ("tool_result", &json!(true)));
+        let asks = &dialect.translate("WaitForInput", &json!({"request_keys": {"name": "Who?"}}))[0];
+        assert_eq!((asks.kind, &asks.payload), ("wait_for_input", &json!({"name": "Who?"})));
+        assert!(dialect.is_over);
+        assert_eq!(dialect.resumed(json!({"name": "Nick"})).kind, "resume_with_input");
+        assert!(!dialect.is_over);
+        assert!(dialect.translate("SomethingNew", &json!({})).is_empty());
+    }
+}

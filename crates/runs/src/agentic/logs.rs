@@ -1,0 +1,139 @@
+//! The events of a thread as a list of logs, from the log itself.
+//! Must not know: HTTP.
+
+use plenary_kernel::{TimestampMs, Version};
+use plenary_log::{Fault, PageSize};
+use serde_json::{Value, json};
+
+use super::{
+    dialect::{DashboardEvent, Dialect, request_keys},
+    prompt_of,
+};
+use crate::{
+    Runs,
+    event::ThreadEvent,
+    finding::VisibleThread,
+    limits::{PAGE_EVENTS_MAX, PAGE_OCTETS_MAX},
+    runs::stream,
+    state::RunState,
+};
+
+/// Logs in order.
+#[derive(Debug, Default)]
+pub(crate) struct LogPage {
+    pub(crate) logs: Vec<Value>,
+    /// Behind which the rest of them stands, where there is more.
+    pub(crate) rest: Option<Version>,
+}
+
+impl Runs {
+    /// The logs of a thread behind a place of it, as many as one answer may have.
+    pub(crate) async fn logs(&self, found: &VisibleThread, after: Version) -> Result<LogPage, Fault> {
+        let stream = stream(found.source.thread);
+        let (mut page, mut size, mut octets) = (LogPage::default(), PageSize::default(), 0);
+        let (mut cursor, mut dialect) = (after, Dialect::default());
+        while cursor < found.head {
+            let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
+            size.learn(&stored);
+            if stored.is_empty() {
+                break;
+            }
+            for stored in stored {
+                if page.logs.len() >= PAGE_EVENTS_MAX || octets >= PAGE_OCTETS_MAX {
+                    page.rest = Some(cursor);
+                    return Ok(page);
+                }
+                let event = ThreadEvent::decode(&stored)?;
+                octets += stored.payload.len();
+                for (nth, (role, told)) in self.told(found, &event, &mut dialect).await?.iter().enumerate() {
+                    let id = format!("{}:{}.{nth}", event.run(), stored.version.0);
+                    page.logs.push(log(found, &id, role, stored.at, told));
+                }
+                cursor = stored.version;
+            }
+        }
+        Ok(page)
+    }
+
+    /// What one event of the thread is, with the role of each.
+    async fn told(
+        &self,
+        found: &VisibleThread,
+        event: &ThreadEvent,
+        dialect: &mut Dialect,
+    ) -> Result<Vec<(Value, DashboardEvent)>, Fault> {
+        match event {
+            ThreadEvent::RunStarted(_) | ThreadEvent::QueuedRunCanceled(_) => {
+                dialect.next_run(self.prompt(found, event).await?);
+            }
+            ThreadEvent::RunResumed(answer) => {
+                return Ok(vec![("user".into(), dialect.resumed(request_keys(&answer.request)))]);
+            }
+            ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunReleased(_)
+            | ThreadEvent::EventEmitted(_)
+            | ThreadEvent::RunCompleted(_)
+            | ThreadEvent::CancelRequested(_) => {}
+        }
+        let mut told = Vec::new();
+        for wire in found.source.events(event) {
+            let value: Value = serde_json::from_str(&wire.json).unwrap_or_default();
+            let role = if wire.kind == "RunStarted" { "user".into() } else { value["role"].clone() };
+            told.extend(dialect.translate(wire.kind, &value).into_iter().map(|event| (role.clone(), event)));
+        }
+        Ok(told)
+    }
+
+    /// What the run of an event was asked.
+    async fn prompt(&self, found: &VisibleThread, event: &ThreadEvent) -> Result<Value, Fault> {
+        let Some(run) = found.state.run(event.run()) else { return Ok(Value::Null) };
+        self.prompt_at(found, run.queued).await
+    }
+
+    /// The answers to the question that is the event of this number of a run, if they have come.
+    pub(crate) async fn answers(
+        &self,
+        found: &VisibleThread,
+        run: &RunState,
+        question: u64,
+    ) -> Result<Option<Value>, Fault> {
+        let stream = stream(found.source.thread);
+        let (mut cursor, mut size, mut is_asked) = (run.started, PageSize::default(), false);
+        while cursor < found.head {
+            let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
+            size.learn(&stored);
+            let Some(last) = stored.last() else { break };
+            cursor = last.version;
+            for stored in &stored {
+                let event = ThreadEvent::decode(stored)?;
+                if let ThreadEvent::EventEmitted(event) = &event
+                    && event.run == run.id
+                {
+                    is_asked |= event.id == question;
+                } else if let ThreadEvent::RunResumed(answer) = &event
+                    && is_asked
+                    && answer.run == run.id
+                {
+                    return Ok(Some(request_keys(&answer.request)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a run was asked whose request stands there.
+    pub(crate) async fn prompt_at(&self, found: &VisibleThread, queued: Version) -> Result<Value, Fault> {
+        let at = self.event_at(&stream(found.source.thread), queued).await?;
+        Ok(if let ThreadEvent::RunQueued(queued) = at { prompt_of(&queued.request) } else { Value::Null })
+    }
+}
+
+fn log(found: &VisibleThread, id: &str, role: &Value, at: TimestampMs, told: &DashboardEvent) -> Value {
+    let by = found.state.opened.as_ref().map(|opened| opened.by.to_string());
+    // The dashboards take a time without a zone for UTC, and one with a zone too.
+    let created = at.rfc3339().trim_end_matches('Z').to_owned();
+    json!({
+        "id": id, "thread_id": found.source.thread, "agent_id": found.source.agent, "user_id": by, "role": role,
+        "created_at": created, "event_name": told.kind, "event": told.payload, "depth": told.depth, "version": 1,
+    })
+}

@@ -1,0 +1,123 @@
+//! A live run in the form of the dashboards: each event of the stream becomes theirs as it passes.
+//! Must not know: how the run is followed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use plenary_log::Fault;
+use plenary_room::sse::{KEEPALIVE, Pieces};
+use serde_json::Value;
+
+use super::dialect::{DashboardEvent, Dialect};
+
+/// How an event is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// As an object, for pages.
+    Json,
+    /// As text for people.
+    Text,
+}
+
+/// A stream of a run, translated.
+pub(crate) struct Translated<P> {
+    pub(crate) live: P,
+    pub(crate) agent: Arc<str>,
+    pub(crate) dialect: Dialect,
+    pub(crate) shape: Shape,
+    /// What comes before everything else.
+    pub(crate) first: Option<DashboardEvent>,
+}
+
+impl<P: Pieces> Pieces for Translated<P> {
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        let mut out = String::new();
+        if let Some(first) = self.first.take() {
+            self.write(&first, &mut out);
+        }
+        while out.is_empty() {
+            if self.dialect.is_over {
+                return Ok(None);
+            }
+            let Some(piece) = self.live.next().await? else { return Ok(None) };
+            // Each piece is whole events, and the JSON of each is on one line.
+            for block in String::from_utf8_lossy(&piece).split("\n\n") {
+                self.pass(block, &mut out);
+                if self.dialect.is_over {
+                    break;
+                }
+            }
+        }
+        Ok(Some(out.into()))
+    }
+}
+
+impl<P> Translated<P> {
+    fn pass(&mut self, block: &str, out: &mut String) {
+        let line = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
+        if block.starts_with(':') {
+            out.push_str(KEEPALIVE);
+        }
+        let (Some(kind), Some(data)) = (line("event: "), line("data: ")) else { return };
+        let event: Value = serde_json::from_str(data).unwrap_or_default();
+        for event in self.dialect.translate(kind, &event) {
+            self.write(&event, out);
+        }
+    }
+
+    fn write(&self, event: &DashboardEvent, out: &mut String) {
+        match self.shape {
+            Shape::Json => out.push_str(&format!("event: message\ndata: {}\n\n", event.json(&self.agent))),
+            Shape::Text => {
+                for line in event.text(&self.agent).split('\n') {
+                    out.push_str(&format!("data: {}\n", line.trim_end_matches('\r')));
+                }
+                out.push('\n');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Told(Vec<&'static str>);
+
+    impl Pieces for Told {
+        async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+            Ok((!self.0.is_empty()).then(|| self.0.remove(0).into()))
+        }
+    }
+
+    async fn all(pieces: Vec<&'static str>, shape: Shape) -> String {
+        let (agent, dialect) = ("echo".into(), Dialect::new("Hi".into()));
+        let mut translated = Translated { live: Told(pieces), agent, dialect, shape, first: None };
+        let mut out = String::new();
+        while let Some(piece) = translated.next().await.unwrap() {
+            out.push_str(std::str::from_utf8(&piece).unwrap());
+        }
+        out
+    }
+
+    #[tokio::test]
+    async fn events_are_told_until_the_turn_ends() {
+        let pieces = || {
+            vec![
+                "retry: 1000\n\nid: 1\nevent: RunStarted\ndata: {\"depth\":0}\n\n",
+                KEEPALIVE,
+                "id: 2\nevent: TextOutput\ndata: {\"depth\":0,\"content\":\"a\\nb\"}\n\n",
+                "id: 3\nevent: WaitForInput\ndata: {\"depth\":0,\"request_keys\":{\"k\":\"?\"}}\n\nid: 4\nevent: TextOutput\ndata: {\"content\":\"late\"}\n\n",
+                "id: 5\nevent: TextOutput\ndata: {\"content\":\"later\"}\n\n",
+            ]
+        };
+        let json = all(pieces(), Shape::Json).await;
+        assert_eq!(json.matches("event: message\n").count(), 3, "{json}");
+        assert!(
+            json.contains(KEEPALIVE) && json.contains("wait_for_input") && !json.contains("late"),
+            "{json}"
+        );
+        let text = all(pieces(), Shape::Text).await;
+        assert!(text.contains("data: a\ndata: b\n\n"), "{text}");
+    }
+}

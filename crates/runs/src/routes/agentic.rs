@@ -1,0 +1,387 @@
+//! What the dashboards of agentic-framework call beside the operations of the protocol: the same runs, by their names.
+//! Must not know: the form of their events.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::IntoResponse,
+};
+use http::{HeaderMap, HeaderValue, Method, header};
+use plenary_edge::{JsonBody, Operation, OperationDoc};
+use plenary_kernel::{Class, Version};
+use plenary_room::sse::pieces;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Response, of_agent, query, replayed};
+use crate::{
+    Runs,
+    agentic::{Dialect, LogPage, RequestId, Shape, Translated, chat_request},
+    caller::{DashboardCaller, RequestCaller, password},
+    command::{ResumeRun, RunStart},
+    finding::VisibleThread,
+    id::{RunId, ThreadId},
+    reading::Since,
+    refusals::{self, RunRefusal},
+    registry::Agent,
+    request::{self, Ids, ThreadChoice, Wait, read_members, switch, text},
+    state::RunStatus,
+};
+
+/// What the dashboards send for a new thread.
+const NEW_THREAD: &str = "NEW";
+/// How a browser learns that it may ask for a password, which is a token.
+const ASK_FOR_TOKEN: &str = "Basic realm=\"The password is a token\", charset=\"UTF-8\"";
+
+pub(super) fn operations() -> Vec<Operation<Runs>> {
+    const NO_TOOL: &str = "for dashboards of agentic-framework; run.run and run.events are the same";
+    let of_dashboard = |doc: OperationDoc| doc.no_tool(NO_TOOL).for_pages();
+    let login_doc =
+        super::doc("agentic.login", Method::POST, "/login", "Sign in with a token (agentic-framework)")
+            .no_tool("for dashboards of agentic-framework; a tool has its token")
+            .without_key()
+            .for_pages()
+            .description(
+                "The answer is the token that the request bears, or that is its password (RFC 7617).",
+            )
+            .optional_request::<Map<String, Value>>()
+            .reply::<Login>();
+    let process_doc = of_agent(
+        "agentic.process",
+        Method::POST,
+        "/agent/{name}/process",
+        "Send a prompt (agentic-framework)",
+    )
+    .request::<ProcessBody>()
+    .reply::<Begun>();
+    let resume_doc = of_agent(
+        "agentic.resume",
+        Method::POST,
+        "/agent/{name}/resume",
+        "Answer a question (agentic-framework)",
+    )
+    .request::<ResumeBody>()
+    .reply::<Begun>()
+    .errors(Class::Malformed, &["invalid_json"])
+    .errors(Class::NotFound, &["thread_not_found", "run_not_found"])
+    .errors(Class::Conflict, &["run_not_active", "agent_stopped", "thread_full"])
+    .errors(
+        Class::Unprocessable,
+        &["invalid_body", "invalid_continue_result", "invalid_thread_id", "missing_thread_id"],
+    )
+    .errors(Class::Unavailable, &["stopping"]);
+    let reset_doc =
+        of_agent("agentic.reset", Method::POST, "/agent/{name}/reset", "Begin anew (agentic-framework)")
+            .description("Nothing is changed: each prompt without a thread begins a new one.")
+            .optional_request::<Map<String, Value>>()
+            .reply::<Reset>();
+    let logs_doc = of_agent(
+        "agentic.logs",
+        Method::GET,
+        "/agent/{name}/threads/{thread_id}/logs",
+        "Read a thread's events (agentic-framework)",
+    )
+    .description("If there are more, `Link: <…>; rel=\"next\"` gives the next page.")
+    .path_parameter::<ThreadId>("thread_id", "The thread.")
+    .query::<LogsQuery>()
+    .reply::<Vec<Map<String, Value>>>()
+    .answers_page()
+    .errors(Class::NotFound, &["thread_not_found"])
+    .errors(Class::Unprocessable, &["invalid_query"]);
+    vec![
+        Operation::new(login_doc, login),
+        Operation::new(super::running::begins(of_dashboard(process_doc)), process),
+        Operation::new(of_dashboard(resume_doc), resume),
+        Operation::new(of_dashboard(reset_doc), reset),
+        Operation::new(of_dashboard(events_doc()), events),
+        Operation::new(of_dashboard(logs_doc), logs),
+    ]
+}
+
+fn events_doc() -> OperationDoc {
+    of_agent("agentic.events", Method::GET, "/agent/{name}/getevents", "Read a request's events (agentic-framework)")
+        .description(
+            "The events of one turn, by the names of agentic-framework, up to its end or to a question. Without `stream` the \
+             answer waits for that.",
+        )
+        .query::<EventsQuery>()
+        .reply::<Vec<Map<String, Value>>>()
+        .or_reply_type("text/event-stream")
+        .answers_page()
+        .errors(Class::NotFound, &["run_not_found"])
+        .errors(Class::Unprocessable, &["invalid_stream", "invalid_query", "invalid_since"])
+        .errors(Class::TooMany, &["too_many_streams"])
+}
+
+/// The response of `POST /login`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgenticLogin")]
+struct Login {
+    /// What to send as `Authorization: Bearer`.
+    token: String,
+}
+
+/// The body of `POST …/process`.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "AgenticPrompt", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
+struct ProcessBody {
+    /// The text for the agent.
+    prompt: String,
+    /// The thread to continue; a new one if absent, null or `NEW`.
+    thread_id: Option<String>,
+    /// The logging level, as the agent defines it.
+    debug: Option<String>,
+}
+
+/// The body of `POST …/resume`.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "AgenticAnswers", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
+struct ResumeBody {
+    /// A value for each requested key.
+    continue_result: Map<String, Value>,
+    /// The thread whose run waits; or `request_id` in `continue_result` names the run.
+    thread_id: Option<String>,
+}
+
+/// What was begun.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgenticRequest")]
+struct Begun {
+    /// The id of the request, for `getevents`.
+    request_id: String,
+    /// Its thread.
+    thread_id: ThreadId,
+}
+
+/// The response of `POST …/reset`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgenticReset")]
+struct Reset {
+    /// Always `success`.
+    status: &'static str,
+    /// What it means.
+    message: &'static str,
+}
+
+/// The query of `GET …/getevents`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct EventsQuery {
+    /// Which request.
+    request_id: Option<String>,
+    /// Whether to follow the turn; false when absent.
+    #[schemars(with = "Option<bool>")]
+    stream: Option<String>,
+}
+
+/// The query of `GET …/logs`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct LogsQuery {
+    /// Where the next page begins, from the `Link` of the one before.
+    after: Option<u64>,
+}
+
+async fn login(State(runs): State<Runs>, headers: HeaderMap) -> Answer {
+    // A browser asks its person for the password here, so it counts here; the answer is of use to whoever sent it alone.
+    let token = password(&headers).or_else(|| {
+        let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
+    });
+    let bearer = match &token {
+        Some(token) => runs.accounts().authenticate(token).await?,
+        None => None,
+    };
+    let is_valid = match &bearer {
+        Some(bearer) => runs.accounts().is_valid_everywhere(bearer).await?,
+        None => false,
+    };
+    if let (true, Some(token)) = (is_valid, token) {
+        return Ok(Json(Login { token }).into_response());
+    }
+    let mut response = refusals::not_signed_in(headers.contains_key(header::AUTHORIZATION)).into_response();
+    response.headers_mut().append(header::WWW_AUTHENTICATE, HeaderValue::from_static(ASK_FOR_TOKEN));
+    Ok(response)
+}
+
+async fn process(
+    State(runs): State<Runs>,
+    DashboardCaller(asking): DashboardCaller,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let agent = runs.agent(&asking, &name).await?;
+    let body = body?;
+    let members = read_members(body.bytes())?;
+    let prompt = text(&members, "prompt", "invalid_input")?;
+    let prompt = prompt.ok_or_else(|| refusals::shape("invalid_input", "`prompt` must be a string"))?;
+    let debug = text(&members, "debug", "invalid_logging_level")?;
+    let thread = match text(&members, "thread_id", "invalid_thread_id")?.as_deref() {
+        None | Some("" | NEW_THREAD) => ThreadChoice::New,
+        Some(thread) => ThreadChoice::Existing(thread.parse().map_err(|_| refusals::thread_not_found())?),
+    };
+    let chat = chat_request(&prompt, debug.as_deref());
+    let ids = Ids::default();
+    let (_, request) = request::read_start(&chat, ids, &[])?;
+    let place = runs.place_of(thread).await?;
+    let done = runs.begin(&asking, &agent, place, request, &headers).await?;
+    let RunStart { run, thread, .. } = done.reply;
+    Ok(replayed(begun(RequestId { run, after: 0 }, thread), done.replayed))
+}
+
+fn begun(request: RequestId, thread_id: ThreadId) -> Response {
+    Json(Begun { request_id: request.to_string(), thread_id }).into_response()
+}
+
+async fn resume(
+    State(runs): State<Runs>,
+    DashboardCaller(asking): DashboardCaller,
+    Path(name): Path<String>,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let agent = runs.agent(&asking, &name).await?;
+    let body = body?;
+    let members = read_members(body.bytes())?;
+    let answers = members.get("continue_result").and_then(|value| serde_json::from_str(value.get()).ok());
+    let mut answers: Map<String, Value> = answers
+        .ok_or_else(|| refusals::shape("invalid_continue_result", "`continue_result` must be an object"))?;
+    let named = answers.remove("request_id");
+    let named = named.as_ref().and_then(Value::as_str);
+    let thread = text(&members, "thread_id", "invalid_thread_id")?;
+    let found = match (named, thread.as_deref()) {
+        (Some(request), _) => of_request(&runs, &asking, &agent, request).await?.0,
+        (None, Some(thread)) => {
+            let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
+            let found = runs.find_thread(&asking.actor(), &agent, thread).await?;
+            found.ok_or_else(refusals::thread_not_found)?
+        }
+        (None, None) => {
+            let text = "`thread_id` is missing: name the thread whose run waits";
+            return Err(refusals::shape("missing_thread_id", text));
+        }
+    };
+    let thread = found.source.thread;
+    let waiting = found.run().or_else(|| found.state.active()).filter(|run| run.status == RunStatus::Waiting);
+    let (run, asks) = waiting.map(|run| (run.id, run.asks)).ok_or_else(refusals::run_not_active)?;
+    let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answers}).to_string().into();
+    let command = ResumeRun { caller: asking.caller(&agent), run: Some(run), asked: Some(asks), body };
+    runs.ask(thread, command, None).await?;
+    Ok(begun(RequestId { run, after: asks }, thread))
+}
+
+async fn reset(
+    State(runs): State<Runs>,
+    DashboardCaller(asking): DashboardCaller,
+    Path(name): Path<String>,
+) -> Answer {
+    runs.agent(&asking, &name).await?;
+    let message = "A prompt without a thread begins a new one; earlier threads stay.";
+    Ok(Json(Reset { status: "success", message }).into_response())
+}
+
+/// The run of a request, and behind which event of it the request begins.
+async fn of_request(
+    runs: &Runs,
+    asking: &RequestCaller,
+    agent: &Agent,
+    request: &str,
+) -> Result<(VisibleThread, RunId, u64), RunRefusal> {
+    let RequestId { run, after } = RequestId::read(request).ok_or_else(refusals::run_not_found)?;
+    let found = runs.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)?;
+    Ok((found, run, after))
+}
+
+async fn events(
+    State(runs): State<Runs>,
+    DashboardCaller(asking): DashboardCaller,
+    Path(name): Path<String>,
+    sent: Result<Query<EventsQuery>, QueryRejection>,
+) -> Answer {
+    let seen = runs.seen(&asking, &name).await?;
+    let sent = seen.look(query(sent))?;
+    let request = sent.request_id.as_deref().unwrap_or_default();
+    let (found, run, after) = seen.look(of_request(&runs, &asking, &seen.agent, request).await)?;
+    let is_stream = seen.look(switch(sent.stream.as_deref(), "stream", "invalid_stream"))?;
+    let since = if after == 0 { Since::Start } else { Since::Place(run, after).reached(&found)? };
+    let (dialect, first) = opening(&runs, &found, after).await?;
+    if is_stream {
+        let watch = runs.watch(&asking, found.source.thread)?;
+        let since = if after == 0 { Since::Start } else { Since::Id(after) };
+        let live = runs.followed(&asking, (found.source.clone(), watch), Some(run), since).await?;
+        let agent = found.source.agent.clone();
+        let first = first.map(|answers| Dialect::default().resumed(answers));
+        let shape = Shape::Json;
+        return Ok(pieces(Translated { live: live.into_pieces(), agent, dialect, shape, first }));
+    }
+    let depth = found.run().map_or(0, |run| run.depth);
+    let begun = RunStart { thread: found.source.thread, run, depth, started: true, held: false };
+    runs.awaited(&asking, &seen.agent, begun, Wait::Result).await?;
+    let found = runs.find_run(&asking, &seen.agent, run).await?.ok_or_else(refusals::run_not_found)?;
+    turn(&runs, &found, since, dialect, first).await
+}
+
+/// What a request of a run begins with: what was asked, or what was answered.
+async fn opening(
+    runs: &Runs,
+    found: &VisibleThread,
+    after: u64,
+) -> Result<(Dialect, Option<Value>), RunRefusal> {
+    let run = found.run().ok_or_else(refusals::run_not_found)?;
+    let dialect = Dialect::new(runs.prompt_at(found, run.queued).await?);
+    let first = if after == 0 { None } else { runs.answers(found, run, after).await? };
+    Ok((dialect, first))
+}
+
+/// A turn that is over, as a list.
+async fn turn(
+    runs: &Runs,
+    found: &VisibleThread,
+    since: Since,
+    mut dialect: Dialect,
+    first: Option<Value>,
+) -> Answer {
+    let agent = &found.source.agent;
+    let page = runs.page(found, since).await?;
+    let mut events: Vec<Value> =
+        first.map(|answers| Dialect::default().resumed(answers).json(agent)).into_iter().collect();
+    for event in &page.events {
+        let value: Value = serde_json::from_str(&event.json).unwrap_or_default();
+        events.extend(dialect.translate(event.kind, &value).iter().map(|event| event.json(agent)));
+        if dialect.is_over {
+            break;
+        }
+    }
+    let mut response = Json(events).into_response();
+    if let (true, false, Some(last)) = (page.more, dialect.is_over, page.events.last()) {
+        let next = RequestId { run: last.run, after: last.id };
+        link(&mut response, &format!("<?request_id={next}>; rel=\"next\""));
+    }
+    Ok(response)
+}
+
+fn link(response: &mut Response, link: &str) {
+    if let Ok(link) = HeaderValue::from_str(link) {
+        response.headers_mut().insert(header::LINK, link);
+    }
+}
+
+async fn logs(
+    State(runs): State<Runs>,
+    DashboardCaller(asking): DashboardCaller,
+    Path((name, thread)): Path<(String, String)>,
+    sent: Result<Query<LogsQuery>, QueryRejection>,
+) -> Answer {
+    let agent = runs.agent(&asking, &name).await?;
+    let after = query(sent)?.after.unwrap_or_default();
+    let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
+    let found = runs.find_thread(&asking.actor(), &agent, thread).await?;
+    let found = found.ok_or_else(refusals::thread_not_found)?;
+    let LogPage { logs, rest } = runs.logs(&found, Version(after)).await?;
+    let mut response = Json(logs).into_response();
+    if let Some(rest) = rest {
+        link(&mut response, &format!("<?after={}>; rel=\"next\"", rest.0));
+    }
+    Ok(response)
+}

@@ -1,0 +1,152 @@
+//! The API of LangGraph over the agents of the server: raw JSON. LangGraph's own client walks the same in `tests/a2a`.
+//! Must not know: how a run is carried out.
+
+use blackbox::{Agent, Response, Server};
+use serde_json::{Value, json};
+
+async fn served() -> (Server, Agent) {
+    let server = Server::start().await;
+    let nick = server.agent("@nick.cc").await;
+    (server, nick)
+}
+
+fn user(text: &str) -> Value {
+    json!({"assistant_id": "echo", "input": {"messages": [{"role": "user", "content": text}]}})
+}
+
+fn contents(values: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let messages = values["messages"].as_array().expect("messages").iter();
+    messages.map(|message| (text(&message["type"]), text(&message["content"]))).collect()
+}
+
+fn said(role: &str, text: &str) -> (String, String) {
+    (role.to_owned(), text.to_owned())
+}
+
+/// The names and the data of a stream.
+fn events(answer: &Response) -> Vec<(String, Value)> {
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")), "{answer}");
+    let mut events: Vec<(String, Value)> = Vec::new();
+    let mut name = String::new();
+    for line in answer.text().lines() {
+        if let Some(event) = line.strip_prefix("event: ") {
+            name = event.to_owned();
+        } else if let Some(data) = line.strip_prefix("data: ") {
+            events.push((name.clone(), serde_json::from_str(data).expect("JSON")));
+        }
+    }
+    events
+}
+
+fn refused(answer: &Response, status: u16, code: &str) {
+    let body = answer.json();
+    assert_eq!((answer.status, &body["code"]), (status, &json!(code)), "{answer}");
+    assert!(body["detail"].is_string(), "{answer}");
+}
+
+#[tokio::test]
+async fn a_thread_has_the_messages_of_its_runs() {
+    let (_server, nick) = served().await;
+    let found = nick.post("/langgraph/assistants/search", json!({"graph_id": "echo"})).await.ok(200);
+    assert_eq!(found[0]["assistant_id"], "echo", "{found}");
+    let thread = nick.post("/langgraph/threads", json!({})).await.ok(200);
+    let thread = format!("/langgraph/threads/{}", thread["thread_id"].as_str().expect("an id"));
+    refused(&nick.get(&thread).await, 404, "thread_not_found");
+    let answer = nick.post(&format!("{thread}/runs/wait"), user("Hello")).await;
+    assert!(
+        answer.header("content-location").is_some_and(|place| place.starts_with("/threads/")),
+        "{answer}"
+    );
+    assert_eq!(contents(&answer.ok(200)), [said("human", "Hello"), said("ai", "Hello")]);
+    nick.post(&format!("{thread}/runs/wait"), user("More")).await.ok(200);
+    let state = nick.get(&format!("{thread}/state")).await.ok(200);
+    assert_eq!(contents(&state["values"]).len(), 4, "{state}");
+    let history = nick.post(&format!("{thread}/history"), json!({"limit": 1})).await.ok(200);
+    assert_eq!((history[0]["values"].clone(), history[1].clone()), (state["values"].clone(), Value::Null));
+    let runs = nick.get(&format!("{thread}/runs?limit=1&offset=1")).await.ok(200);
+    assert_eq!((&runs[0]["status"], runs.as_array().map(Vec::len)), (&json!("success"), Some(1)), "{runs}");
+    let shown = nick.get(&thread).await.ok(200);
+    assert_eq!((&shown["status"], &shown["values"]), (&json!("idle"), &state["values"]), "{shown}");
+}
+
+#[tokio::test]
+async fn a_run_is_told_in_the_modes_that_are_asked_for() {
+    let (_server, nick) = served().await;
+    let mut body = user(r#"{"demo": ["deltas", "tool_call"]}"#);
+    body["stream_mode"] = json!(["values", "updates", "messages-tuple", "custom"]);
+    let answer = nick.post("/langgraph/runs/stream", body).await;
+    assert!(
+        answer.header("location").is_some_and(|place| place.contains("/stream?stream_mode=values&")),
+        "{answer}"
+    );
+    let told = events(&answer);
+    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names[0], names[1], names[names.len() - 1]), ("metadata", "values", "end"), "{names:?}");
+    for name in ["custom", "messages", "updates"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    let values = &told.iter().rfind(|(name, _)| name == "values").expect("values").1;
+    let chunks = told.iter().filter(|(name, _)| name == "messages");
+    let text: String = chunks.filter_map(|(_, data)| data[0]["content"].as_str()).collect();
+    assert_eq!(contents(values)[1], said("ai", &text), "{values}");
+    // What was told before an event is not told again.
+    let run = told[0].1["run_id"].as_str().expect("a run");
+    let place = format!(
+        "/langgraph/threads/{}/runs/{run}/stream?stream_mode=custom",
+        told[0].1["thread_id"].as_str().expect("a thread")
+    );
+    let rest = events(&nick.call("GET", &place, &[("Last-Event-ID", "1")], None).await);
+    let ids: Vec<_> =
+        rest.iter().filter(|(name, _)| name == "custom").map(|(_, data)| data["id"].clone()).collect();
+    assert_eq!(ids.first(), Some(&json!(2)), "{rest:?}");
+}
+
+#[tokio::test]
+async fn a_question_is_an_interrupt_and_its_answer_resumes_the_run() {
+    let (_server, nick) = served().await;
+    let thread = "/langgraph/threads/0198c0de-0000-4000-8000-000000000001";
+    let asks = user(r#"{"demo": [{"wait_for_input": {"name": "Who?"}}]}"#);
+    let waits = nick.post(&format!("{thread}/runs/wait"), asks).await.ok(200);
+    assert_eq!(waits["__interrupt__"][0]["value"], json!({"name": "Who?"}), "{waits}");
+    let state = nick.get(&format!("{thread}/state")).await.ok(200);
+    assert_eq!(
+        (&state["next"], &state["interrupts"]),
+        (&json!(["echo"]), &waits["__interrupt__"]),
+        "{state}"
+    );
+    let answer = json!({"assistant_id": "echo", "command": {"resume": "Nick"}, "stream_mode": "values"});
+    let told = events(&nick.post(&format!("{thread}/runs/stream"), answer.clone()).await);
+    let last = &told.iter().rfind(|(name, _)| name == "values").expect("values").1;
+    assert!(contents(last)[1].1.contains("Nick"), "{last}");
+    // The stream of the whole run ends with the run, and not with the question that has its answer.
+    let run =
+        nick.get(&format!("{thread}/runs")).await.ok(200)[0]["run_id"].as_str().expect("a run").to_owned();
+    let whole = events(&nick.get(&format!("{thread}/runs/{run}/stream?stream_mode=custom")).await);
+    assert_eq!(whole[whole.len() - 2].1["type"], "RunCompleted", "{whole:?}");
+    let joined = nick.get(&format!("{thread}/runs/{run}/join")).await.ok(200);
+    assert_eq!(&joined, last);
+    refused(&nick.post(&format!("{thread}/runs/wait"), answer).await, 409, "run_not_active");
+}
+
+#[tokio::test]
+async fn what_means_nothing_here_is_refused_in_the_form_of_the_api() {
+    let (server, nick) = served().await;
+    let mut body = user("x");
+    body["webhook"] = json!("https://example.org/hook");
+    refused(&nick.post("/langgraph/runs/wait", body).await, 422, "not_supported");
+    refused(&nick.post("/langgraph/runs/wait", json!({"assistant_id": "echo"})).await, 422, "invalid_value");
+    refused(
+        &nick.post("/langgraph/runs", json!({"assistant_id": "nobody", "input": "x"})).await,
+        404,
+        "assistant_not_found",
+    );
+    refused(&nick.post_raw("/langgraph/runs", b"{").await, 400, "invalid_json");
+    refused(&nick.get("/langgraph/store/items").await, 404, "not_found");
+    refused(&nick.get("/langgraph").await, 404, "not_found");
+    refused(&nick.delete("/langgraph/threads/x").await, 405, "method_not_allowed");
+    refused(&server.stranger().get("/langgraph/info").await, 401, "invalid_authorization");
+    let key = [("X-Api-Key", nick.token())];
+    assert_eq!(server.stranger().call("GET", "/langgraph/assistants/echo", &key, None).await.status, 200);
+    assert_eq!(nick.get("/agent/echo/threads").await.ok(200), json!([]), "nothing was begun");
+}
