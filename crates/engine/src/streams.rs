@@ -268,7 +268,9 @@ impl<R: Room> Streams<R> {
                 drop(guard);
                 return Ok(match refused(&self.log, slot, seen, ahead, key).await? {
                     Ended::Stands(_) => Ended::OverQuota(exceeded),
-                    ended => ended,
+                    ended @ (Ended::Earlier(_) | Ended::KeyReused | Ended::OverQuota(_) | Ended::Again) => {
+                        ended
+                    }
                 });
             }
         };

@@ -94,6 +94,28 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
     let whole = alice.call("recall", json!({"package_id": kept["package_id"]})).await;
     assert_eq!(whole["decisions_made"], json!(["SQLite holds the log"]));
     alice.call("note_fact", json!({"subject": "log", "predicate": "stored in", "value": "SQLite"})).await;
+    let found = bob.call("recall", json!({"query": "stored"})).await;
+    assert_eq!(found["facts"][0]["value"], "SQLite");
+    let found = bob.call("recall", json!({"query": "half done"})).await;
+    let said = found["said"].as_array().unwrap();
+    assert!(said.iter().any(|said| said["session_id"] == session && said["by"] == "@nick.alice"), "{found}");
+    let found =
+        bob.call("recall", json!({"query": "sqlite", "who": "@nick.bob", "since": "2020-01-01"})).await;
+    assert_eq!(found["said"][0]["package_id"], kept["package_id"]);
+    assert!(found.get("packages").is_none(), "{found}");
+    assert_eq!(bob.refused("recall", json!({"query": "sqlite", "who": "bob"})).await, "invalid_handle");
+    let project = json!({"query": "sqlite", "who": "@nick.bob", "project_id": "p"});
+    assert_eq!(bob.refused("recall", project).await, "invalid_arguments");
+    let ended = bob.call("note_fact", json!({"subject": "log", "predicate": "stored in", "end": true})).await;
+    assert_eq!(ended["invalidated"], 1);
+}
+
+#[tokio::test]
+async fn facts_show_what_they_contradict_and_what_they_replace() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    let kept = bob.call("deposit", json!({"title": "Use SQLite"})).await;
+    alice.call("note_fact", json!({"subject": "log", "predicate": "stored in", "value": "SQLite"})).await;
     let fact =
         |value: &str| json!({"subject": "log", "predicate": "stored in", "value": value, "propose": true});
     let proposed = bob.call("note_fact", fact("PostgreSQL")).await;
@@ -118,20 +140,6 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
     let noted = json!({"subject": "log", "predicate": "kept", "value": "a month"});
     let replaced = bob.call("note_fact", noted).await["replaced"].clone();
     assert_eq!((&replaced["value"], &replaced["source_package_id"]), (&json!("a year"), &kept["package_id"]));
-    let found = bob.call("recall", json!({"query": "stored"})).await;
-    assert_eq!(found["facts"][0]["value"], "SQLite");
-    let found = bob.call("recall", json!({"query": "half done"})).await;
-    let said = found["said"].as_array().unwrap();
-    assert!(said.iter().any(|said| said["session_id"] == session && said["by"] == "@nick.alice"), "{found}");
-    let found =
-        bob.call("recall", json!({"query": "sqlite", "who": "@nick.bob", "since": "2020-01-01"})).await;
-    assert_eq!(found["said"][0]["package_id"], kept["package_id"]);
-    assert!(found.get("packages").is_none(), "{found}");
-    assert_eq!(bob.refused("recall", json!({"query": "sqlite", "who": "bob"})).await, "invalid_handle");
-    let project = json!({"query": "sqlite", "who": "@nick.bob", "project_id": "p"});
-    assert_eq!(bob.refused("recall", project).await, "invalid_arguments");
-    let ended = bob.call("note_fact", json!({"subject": "log", "predicate": "stored in", "end": true})).await;
-    assert_eq!(ended["invalidated"], 1);
 }
 
 #[tokio::test]

@@ -336,18 +336,8 @@ impl Settings {
             (None, None) => None,
             _ => bail!("TLS needs both a certificate (--tls-cert) and its key (--tls-key)"),
         };
-        let named = args
-            .embeddings
-            .clone()
-            .or_else(|| secrets::variable(EMBEDDINGS))
-            .or(file.embeddings)
-            .filter(|text| !text.is_empty());
-        let rerank = args
-            .rerank
-            .clone()
-            .or_else(|| secrets::variable(RERANK))
-            .or(file.rerank)
-            .filter(|text| !text.is_empty());
+        let embeddings = model_name(args.embeddings.as_ref(), EMBEDDINGS, file.embeddings);
+        let rerank = model_name(args.rerank.as_ref(), RERANK, file.rerank);
         let database = args.database.clone().or_else(|| secrets::variable(DATABASE)).or(file.database);
         let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref(), listen)?;
         let has_others = database.is_some() || cluster.is_some();
@@ -383,7 +373,7 @@ impl Settings {
             frames: file.frames.config(args.frames_rate)?,
             a2a: plenary_a2a::Settings { agent: file.a2a.agent },
             context: file.context.config(file.blob_octets_max, quotas),
-            embeddings: named.as_deref().map(super::model::parse).transpose()?,
+            embeddings: embeddings.as_deref().map(super::model::parse).transpose()?,
             vectors_octets_max: file.search.vectors_bytes_max,
             rerank: rerank.as_deref().map(super::model::parse_reranker).transpose()?,
             agents: agents(&file.runs, &file.agents, &around)?,
@@ -470,6 +460,11 @@ fn reachable(address: SocketAddr) -> SocketAddr {
         ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
     };
     SocketAddr::new(ip, address.port())
+}
+
+/// The name of a model, from the command line, its variable or the file; absent if empty.
+fn model_name(flag: Option<&String>, variable: &'static str, in_file: Option<String>) -> Option<String> {
+    flag.cloned().or_else(|| secrets::variable(variable)).or(in_file).filter(|text| !text.is_empty())
 }
 
 /// OpenTelemetry has variables of its own, and they are the only ones (wire.md D.6). What is wrong in them is said;
