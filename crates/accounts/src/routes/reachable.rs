@@ -139,6 +139,9 @@ impl ReachableQuery {
     }
 }
 
+/// What is on a page, and the cursor of the next one.
+pub(crate) type PageOf<T> = (Vec<T>, Option<String>);
+
 /// A page of whom an agent can reach, and the `cursor` of the next one: for rooms that say more of each.
 ///
 /// # Errors
@@ -147,7 +150,7 @@ pub fn reachable_by<'a>(
     accounts: &'a Accounts,
     me: &'a KnownAgent,
     query: ReachableQuery,
-) -> Sealed<'a, Result<(Vec<KnownAgent>, Option<String>), AccountRefusal>> {
+) -> Sealed<'a, Result<PageOf<KnownAgent>, AccountRefusal>> {
     seal(async move {
         let ReachableFilter { query, prefix, limit, place } = query.wanted()?;
         let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::{
     profiles::viewer,
-    reachable::{Place, look_through},
+    reachable::{PageOf, Place, look_through},
     request::{cursor, limit},
 };
 use crate::{
@@ -78,7 +78,7 @@ pub fn find_agents<'a>(
     text: &'a str,
     (limit, looked_at_max): (usize, usize),
     place: Option<&'a str>,
-) -> Sealed<'a, Result<(Vec<FoundAgent>, Option<String>), AccountRefusal>> {
+) -> Sealed<'a, Result<PageOf<FoundAgent>, AccountRefusal>> {
     seal(async move {
         let place = cursor(place)?.unwrap_or_default();
         let viewer = viewer(accounts, principal).await?;

@@ -183,6 +183,7 @@ impl Model {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 fn failed(why: tokenizers::Error) -> Fault {
     Fault::Unusable(format!("the tokenizer of the model failed: {why}"))
 }

@@ -18,8 +18,10 @@ const ANSWER_OCTETS_MAX: usize = 1 << 20;
 pub struct Remote {
     pool: Pool,
     endpoint: Uri,
+    /// What it is called here.
     model: String,
-    name: String,
+    /// What it is called there.
+    asked: String,
     key: Option<HeaderValue>,
 }
 
@@ -50,7 +52,7 @@ struct Item {
 
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Remote").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Remote").field("model", &self.model).finish_non_exhaustive()
     }
 }
 
@@ -67,9 +69,9 @@ impl Remote {
         });
         Ok(Self {
             pool: Pool::new(tls),
-            name: format!("openai:{}/{model}", endpoint.authority().map_or("", |host| host.as_str())),
+            model: format!("openai:{}/{model}", endpoint.authority().map_or("", |host| host.as_str())),
             endpoint: endpoint.clone(),
-            model: model.to_owned(),
+            asked: model.to_owned(),
             key: key.transpose()?,
         })
     }
@@ -83,12 +85,12 @@ impl Remote {
 #[async_trait]
 impl Reranker for Remote {
     fn model(&self) -> &str {
-        &self.name
+        &self.model
     }
 
     async fn relevance(&self, query: String, texts: Vec<String>) -> Result<Vec<f64>, Fault> {
         let question = Question {
-            model: &self.model,
+            model: &self.asked,
             query: &query,
             documents: &texts,
             top_n: texts.len(),
