@@ -43,6 +43,8 @@ pub struct Recipient {
     pub has_read: bool,
     /// When it first spoke after the message.
     pub answered_at: Option<TimestampMs>,
+    /// Whether it is an agent of another network, which knows what became of the message.
+    pub elsewhere: bool,
 }
 
 impl Sessions {
@@ -74,7 +76,15 @@ impl Sessions {
                 let is_news = !is_history(participant, at);
                 let agent = agent.clone();
                 let has_left = participant.standing == Standing::Left;
-                recipients.push(Recipient { agent, place, has_left, is_news, has_read, answered_at: None });
+                recipients.push(Recipient {
+                    agent,
+                    place,
+                    has_left,
+                    is_news,
+                    has_read,
+                    answered_at: None,
+                    elsewhere: participant.elsewhere,
+                });
             }
         }
         // Who has left is told of no answer that it may not read.

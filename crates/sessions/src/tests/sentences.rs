@@ -90,10 +90,14 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
         })
     };
     Some(match rest {
-        ["creates"] => SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: None }),
-        ["creates", "about", topic] => {
-            SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: Some((*topic).into()) })
+        ["creates"] => {
+            SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: None, host: None })
         }
+        ["creates", "about", topic] => SessionEvent::SessionCreated(SessionCreated {
+            creator: agent,
+            topic: Some((*topic).into()),
+            host: None,
+        }),
         ["says", text] => SessionEvent::MessageSent(MessageSent {
             id,
             sender: agent,
@@ -110,6 +114,8 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
             offered: false,
             held: false,
             settles: None,
+            denied: false,
+            elsewhere: false,
         }),
         ["joins"] => SessionEvent::AgentJoined(moved()),
         ["drops"] => SessionEvent::AgentDisconnected(moved()),
