@@ -12,7 +12,6 @@ use plenary_log::{Batch, Fault, RowOp};
 
 use crate::{Links, NetworkUrl};
 
-
 /// Peers that agents of this network took invitations of: `links/copies/<peer>`.
 const ROWS: &str = "links/copies/";
 
