@@ -42,7 +42,7 @@ pub struct Links(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     accounts: Accounts,
-    peers: Streams<AccordRoom>,
+    pub(crate) peers: Streams<AccordRoom>,
     /// The key of this network, once it was needed.
     pub(crate) key: OnceCell<NetworkKey>,
     /// How other networks are asked; not at all where TLS cannot be set up.
