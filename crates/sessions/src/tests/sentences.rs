@@ -52,6 +52,7 @@ pub(super) fn said(event: &SessionEvent) -> String {
         SessionEvent::AgentReconnected(event) => format!("{} returns", name(&event.agent)),
         SessionEvent::AgentLeft(event) => {
             let how = match (event.reason, event.forced) {
+                (LeftReason::AccordRevoked, _) => "leaves-with-its-accord",
                 (LeftReason::Left, false) => "leaves",
                 (LeftReason::Left, true) => "is-ousted",
                 (LeftReason::GraceExpired, false) => "expires",
