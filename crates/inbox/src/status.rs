@@ -173,7 +173,7 @@ impl MessageStates for Inbox {
 
 /// The state for an agent of another network: the furthest of what that network says and what the session shows.
 fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
-    let said = there.and_then(|word| serde_json::from_value(word.as_str().into()).ok());
+    let said: Option<State> = there.and_then(|word| serde_json::from_value(word.as_str().into()).ok());
     let shown = if recipient.answered_at.is_some() { State::Answered } else { State::Accepted };
     let state = said.unwrap_or_default().max(shown);
     let has_gone = recipient.place.is_none() && recipient.has_left;

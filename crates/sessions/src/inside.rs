@@ -131,7 +131,7 @@ impl Sessions {
             let (state, _) = self.0.streams.state(id.as_str()).await?;
             match state.host() {
                 Some(peer) if accepted => self.accept_there((peer, id), &command).await,
-                Some(peer) => self.evict_there((peer, id), agent, None).await,
+                Some(peer) => self.evict_there((peer, id), agent, None).await.map(drop),
                 None => Ok(()),
             }
         })

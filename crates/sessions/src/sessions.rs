@@ -1,7 +1,7 @@
 //! The sessions of a server: commands in, states and events out.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -343,35 +343,41 @@ impl Sessions {
     async fn evict(&self, agent: &AgentHandle, blocker: Option<&AgentHandle>) -> Result<(), Fault> {
         let command = EvictAgent { agent: agent.clone(), blocker: blocker.cloned() };
         let own = [Some(agent), blocker].into_iter().flatten().any(|one| !one.is_elsewhere());
-        let mut after = None;
+        let (mut after, mut there) = (None, Vec::new());
         loop {
             let ids = self.ids_of(agent, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
             for id in &ids {
                 if !self.noted(id, &command).await?.ok && own {
-                    self.evicted_there(id, agent, blocker).await?;
+                    there.push(id.clone());
                 }
             }
             if ids.len() < READ_ROWS_MAX {
-                return Ok(());
+                break;
             }
             after = ids.into_iter().next_back();
         }
-    }
-
-    /// A peer decides: it is asked to make the agent leave, if the two share its session.
-    async fn evicted_there(
-        &self,
-        id: &str,
-        agent: &AgentHandle,
-        blocker: Option<&AgentHandle>,
-    ) -> Result<(), Fault> {
-        let (state, _) = self.0.streams.state(id).await?;
-        let is_present = |who| state.participant(who).is_some_and(Participant::is_present);
-        let (Some(peer), Ok(id)) = (state.host(), id.parse()) else { return Ok(()) };
-        if is_present(agent) && blocker.is_none_or(is_present) {
-            self.evict_there((peer, &id), agent, blocker).await?;
+        // How long a peer takes holds up nobody here.
+        if !there.is_empty() {
+            let sessions = self.clone();
+            tokio::spawn(async move { sessions.evicted_there(there, &command).await });
         }
         Ok(())
+    }
+
+    /// Peers decide: they are asked to make the agent leave where the two share a session of theirs. One that is away is asked
+    /// again when it is back.
+    async fn evicted_there(&self, ids: Vec<String>, command: &EvictAgent) {
+        let (agent, blocker) = (&command.agent, command.blocker.as_ref());
+        let mut away = BTreeSet::new();
+        for id in ids {
+            let Ok((state, _)) = self.0.streams.state(&id).await else { continue };
+            let is_present = |who| state.participant(who).is_some_and(Participant::is_present);
+            let (Some(peer), Ok(id)) = (state.host(), id.parse()) else { continue };
+            let is_due = is_present(agent) && blocker.is_none_or(is_present) && !away.contains(peer);
+            if is_due && !self.evict_there((peer, &id), agent, blocker).await.is_ok_and(|heard| heard) {
+                away.insert(peer.clone());
+            }
+        }
     }
 }
 

@@ -8,10 +8,10 @@ use std::{
 };
 
 use http::StatusCode;
-use plenary_kernel::{AccordId, OwnerName, SessionId, Version};
+use plenary_kernel::{AccordId, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::Fault;
 use plenary_sessions::crossing::{
-    NotKept,
+    COPIES_PER_PEER_MAX, NotKept,
     copying::{CopyEvents, NotCopied, arrived},
     naming::Naming,
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
@@ -77,6 +77,8 @@ struct Pulling {
     under_way: HashSet<AccordId>,
     /// Accords that are over, and what they carried ended.
     parted: HashMap<OwnerName, AccordId>,
+    /// Those that held when they were last looked at.
+    held: HashMap<OwnerName, AccordId>,
 }
 
 impl Links {
@@ -110,6 +112,7 @@ impl Links {
         let peers = self.peers().await?;
         for (name, peer) in &peers.all {
             if peer.active().is_none() {
+                pulling.held.remove(name);
                 let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.accord);
                 if is_over {
                     self.0.sessions.part_with(name).await?;
@@ -117,6 +120,11 @@ impl Links {
                 }
                 continue;
             }
+            // Another accord carries nothing of the one before it.
+            if pulling.held.get(name).is_some_and(|held| *held != peer.accord) {
+                self.0.sessions.part_with(name).await?;
+            }
+            pulling.held.insert(name.clone(), peer.accord.clone());
             if pulling.under_way.contains(&peer.accord) || !self.has_copies(name).await? {
                 continue;
             }
@@ -138,7 +146,7 @@ impl Links {
 
     /// Follows a peer for as long as its accord holds.
     async fn follow(&self, linked: &Linked) {
-        let (mut after, mut pause, mut due) = (0, PULL_PAUSE, HashSet::new());
+        let (mut after, mut pause, mut due, mut was_away) = (0, PULL_PAUSE, HashSet::new(), false);
         let limits = AnswerLimits {
             bytes: NEWS_ANSWER_BYTES_MAX,
             within: Duration::from_millis(NEWS_WAIT_MS_MAX) + ANSWER_WITHIN,
@@ -154,12 +162,16 @@ impl Links {
                 Ok(page) => page,
                 Err(failure) => {
                     tracing::debug!(peer = %linked.peer, ?failure, "a peer says no news of sessions");
+                    was_away = true;
                     sleep(jittered(pause)).await;
                     pause = (pause * 2).min(PULL_PAUSE_MAX);
                     continue;
                 }
             };
-            due.extend(page.sessions);
+            if std::mem::take(&mut was_away) {
+                self.settle_all(linked).await;
+            }
+            due.extend(page.sessions.into_iter().take(COPIES_PER_PEER_MAX.saturating_sub(due.len())));
             after = page.at;
             self.pull_due(linked, &mut due).await;
             // A session that could not be had now is tried again after a pause.
@@ -170,6 +182,24 @@ impl Links {
                 sleep(jittered(pause)).await;
                 pause = (pause * 2).min(PULL_PAUSE_MAX);
             }
+        }
+    }
+
+    /// Asks a peer that is back to make those leave who were blocked or removed while it was away.
+    async fn settle_all(&self, linked: &Linked) {
+        let mut after = None::<String>;
+        loop {
+            let ids = match self.0.sessions.copies_of(&linked.peer, after.as_deref()).await {
+                Ok(ids) => ids,
+                Err(fault) => return tracing::warn!(%fault, "the copies of a peer's sessions cannot be listed"),
+            };
+            for id in &ids {
+                if let Err(fault) = self.0.sessions.settle_copy(id).await {
+                    tracing::warn!(%fault, "who may not share a peer's session is not asked to leave yet");
+                }
+            }
+            let Some(last) = ids.last().filter(|_| ids.len() == READ_ROWS_MAX) else { return };
+            after = Some(last.as_str().to_owned());
         }
     }
 

@@ -222,16 +222,17 @@ impl Sessions {
     }
 
     /// Says to the peer whose session it is that an agent has to leave: it is blocked by one of this network, or is one of it and
-    /// was removed or declined. Best effort: whoever should not share a session is looked for whenever the peer is heard.
+    /// was removed or declined. Says whether it heard. Best effort: whoever should not share a session is looked for whenever the
+    /// peer is heard.
     pub(crate) async fn evict_there(
         &self,
         (peer, id): (&OwnerName, &SessionId),
         agent: &AgentHandle,
         blocker: Option<&AgentHandle>,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let mut sent = command(peer, id, agent, CrossingAction::Evict);
         sent.blocker = blocker.cloned();
-        self.take_there(peer, id, sent).await.map(drop)
+        Ok(self.take_there(peer, id, sent).await?.is_some())
     }
 
     /// A person of this network accepted an invitation into a session of a peer.
@@ -284,8 +285,8 @@ impl Sessions {
         let is_theirs = |handle: &AgentHandle| handle.of_peer().is_some_and(|(_, at)| at == naming.peer);
         let agent = naming.here(&sent.agent)?;
         let blocker = match &sent.blocker {
-            Some(blocker) => Some(naming.here(blocker)?),
-            None => None,
+            Some(blocker) if sent.action == CrossingAction::Evict => Some(naming.here(blocker)?),
+            Some(_) | None => None,
         };
         let speaks = match sent.action {
             CrossingAction::Evict => is_theirs(blocker.as_ref().unwrap_or(&agent)),
@@ -315,6 +316,18 @@ impl Sessions {
         })
     }
 
+    /// Whether the one that a peer speaks for is its guest in a session: an agent here with such a name from before is not.
+    async fn is_guest(
+        &self,
+        blocker: Option<&AgentHandle>,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.state(id.as_str()).await?;
+        let speaks = state.participant(blocker.unwrap_or(&caller.handle));
+        Ok(state.host().is_none() && speaks.is_some_and(|part| part.elsewhere))
+    }
+
     async fn carry_out_for(
         &self,
         peer: &OwnerName,
@@ -323,7 +336,7 @@ impl Sessions {
     ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
         let Arrived { caller, action, invite, draft, key, blocker, at } = arrived;
         let not_found = || ExecuteError::Rejected(Rejection::NotFound);
-        if !self.takes_part(&caller.handle, id).await? {
+        if !self.takes_part(&caller.handle, id).await? || !self.is_guest(blocker.as_ref(), &caller, id).await? {
             return Err(not_found());
         }
         match action {

@@ -121,6 +121,7 @@ fn admitted(
         }
         SessionEvent::AgentInvited(invited) => {
             is(is_active && !is_present(&invited.invitee), "an invitation of a participant")?;
+            is(stands(&invited.by, Standing::Joined), "an invitation by nobody who is joined")?;
             is(state.participants.len() < PARTICIPANTS_MAX, "too many participants")?;
             if !invited.invitee.is_elsewhere() {
                 let known = facts.admitting.get(&invited.invitee);

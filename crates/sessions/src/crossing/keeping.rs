@@ -18,7 +18,7 @@ use crate::{
     command::PartWithPeer,
     event::SessionEvent,
     room::{BY_PEER, COPIES, SessionRoom},
-    state::{Participant, SessionState},
+    state::{Participant, SessionState, Standing},
 };
 
 /// Why events did not go into a copy.
@@ -123,6 +123,9 @@ impl Sessions {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
         let is_copy = state.host() == Some(peer) && !state.closed;
         let is_open = is_copy || state.created.is_none() && self.may_begin(peer, id).await?;
+        // An agent of this network invites where it is joined, not where a peer says so.
+        let is_joined = state.participant(by).is_some_and(|part| part.standing == Standing::Joined);
+        let is_open = is_open && (by.is_elsewhere() || is_joined);
         let Some(carrier) = self.0.crossings.carrier().filter(|_| is_open) else { return Ok(taken) };
         for invitee in invitees.iter().filter(|invitee| !invitee.is_elsewhere()) {
             if !carrier.takes_part(peer, &invitee.owner_name()).await? {
@@ -186,13 +189,15 @@ impl Sessions {
         let own = state.participants.iter().filter(|(_, part)| is_present(part) && !part.elsewhere);
         for (handle, _) in own {
             let known = self.accounts().agent(handle).await?;
-            if !known.state.is_live() {
-                self.evict_there((peer, id), handle, None).await?;
+            if !known.state.is_live() && !self.evict_there((peer, id), handle, None).await? {
+                return Ok(());
             }
             for blocked in
                 known.state.blocked().keys().filter(|who| state.participant(who).is_some_and(is_present))
             {
-                self.evict_there((peer, id), blocked, Some(handle)).await?;
+                if !self.evict_there((peer, id), blocked, Some(handle)).await? {
+                    return Ok(());
+                }
             }
         }
         Ok(())

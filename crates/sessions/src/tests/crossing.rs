@@ -143,6 +143,8 @@ fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
         (&all[..], vec![said("@eve-at-acme.cc")]),
         (&all[..], vec![said("@nick-at-acme.cc"), joined("@eve-at-acme.cc")]),
         (&all[..], vec![invited("@ida.bot", "@nick-at-acme.cc", false)]),
+        (&all[..2], vec![invited("@ida.second", "@ida.bot", false)]),
+        (&all[..], vec![invited("@ida.second", "@eve-at-acme.cc", false)]),
         (&all[..], vec![ended.clone(), ended.clone()]),
         (&all[..], vec![ended.clone(), said("@nick-at-acme.cc")]),
     ] {
