@@ -82,4 +82,6 @@ pub use scope::{Access, SCOPED_ROOMS, Scope};
 pub use scoping::MissingScope;
 pub use seed::{Seed, SeedError, SeedReport};
 pub use token::{Token, TokenDigest, TokenKind};
-pub use trust::{Policy, TrustTier, blocked_between, may_contact, trust_tier};
+pub use trust::{
+    Policy, TrustTier, admits_elsewhere, blocked_between, may_contact, trust_tier, turns_elsewhere,
+};

@@ -43,6 +43,18 @@ pub(crate) fn lists_stranger(state: &AgentState, other: &AgentHandle) -> bool {
     state.is_live() && !state.blocks(other) && lists(state, other)
 }
 
+/// Whether an agent lets one of another network in: its allowlist names it, and it is not blocked.
+#[must_use]
+pub fn admits_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
+    lists_stranger(&known.state, other)
+}
+
+/// Whether an agent may turn to one of another network: its own gate lets that one through, and it does not block it.
+#[must_use]
+pub fn turns_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
+    known.state.is_live() && !known.state.blocks(other) && admits(&known.state, other)
+}
+
 /// Whether an agent's allowlist names anybody of another network.
 #[must_use]
 pub(crate) fn lists_anybody_elsewhere(state: &AgentState) -> bool {

@@ -85,6 +85,8 @@ pub enum LeftReason {
     Left,
     /// It stayed away longer than the grace (ASP-51).
     GraceExpired,
+    /// The accord with its network was revoked.
+    AccordRevoked,
     /// A reason this client does not know.
     #[serde(other)]
     Other,

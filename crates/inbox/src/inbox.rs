@@ -80,6 +80,11 @@ impl Inbox {
         inbox
     }
 
+    /// Says to other networks what became of messages for agents of this one.
+    pub fn say_states(&self) {
+        self.0.rooms.sessions.set_states(Arc::new(self.clone()));
+    }
+
     /// Counts what is committed by now as handed out: nothing of it is remembered here, so all of it will be read.
     pub async fn begin(&self) -> Result<(), Fault> {
         self.0.observed.raise(self.0.log.head().await?);

@@ -2,10 +2,16 @@
 //! client.
 //! Must not know: HTTP.
 
+use std::collections::BTreeMap;
+
 use plenary_accounts::{Attention, AttentionLevel};
 use plenary_kernel::{AgentHandle, SessionId, TimestampMs};
 use plenary_log::Fault;
-use plenary_sessions::{event::version, receipts::Recipient};
+use plenary_sessions::{
+    crossing::{Carrying, MessageStates},
+    event::version,
+    receipts::Recipient,
+};
 
 use crate::{
     Inbox,
@@ -27,12 +33,40 @@ impl Inbox {
     ) -> Result<Option<MessageStatus>, Fault> {
         let Some(receipt) = self.0.rooms.sessions.receipt(me, id, sequence).await? else { return Ok(None) };
         let mut recipients = Vec::with_capacity(receipt.recipients.len());
+        let guests = receipt.recipients.iter().filter(|recipient| recipient.elsewhere);
+        let guests: Vec<_> = guests.map(|recipient| recipient.agent.clone()).collect();
+        let there = if guests.is_empty() {
+            BTreeMap::new()
+        } else {
+            self.0.rooms.sessions.states_there((id, sequence), &guests).await?
+        };
         for recipient in receipt.recipients {
+            if recipient.elsewhere {
+                recipients.push(guest(&recipient, there.get(&recipient.agent)));
+                continue;
+            }
             recipients.push(self.state(recipient, &receipt.sender, (id, sequence)).await?);
         }
         let accepted_at = receipt.at.rfc3339();
         let session_id = id.clone();
         Ok(Some(MessageStatus { session_id, sequence, accepted_at, recipients, timed_out: false }))
+    }
+
+    /// The state of a message for one recipient alone.
+    async fn state_for(
+        &self,
+        agent: &AgentHandle,
+        id: &SessionId,
+        sequence: u64,
+    ) -> Result<Option<State>, Fault> {
+        let Some(receipt) = self.0.rooms.sessions.receipt(agent, id, sequence).await? else {
+            return Ok(None);
+        };
+        let recipient = receipt.recipients.into_iter().find(|recipient| recipient.agent == *agent);
+        match recipient {
+            Some(recipient) => Ok(Some(self.state(recipient, &receipt.sender, (id, sequence)).await?.state)),
+            None => Ok(None),
+        }
     }
 
     async fn state(
@@ -122,6 +156,38 @@ impl Inbox {
     }
 }
 
+impl MessageStates for Inbox {
+    fn state_of<'a>(
+        &'a self,
+        agent: &'a AgentHandle,
+        session: &'a SessionId,
+        sequence: u64,
+    ) -> Carrying<'a, Option<String>> {
+        Box::pin(async move {
+            let state = self.state_for(agent, session, sequence).await?;
+            let word = state.and_then(|state| serde_json::to_value(state).ok());
+            Ok(word.and_then(|word| word.as_str().map(str::to_owned)))
+        })
+    }
+}
+
+/// The state for an agent of another network: the furthest of what that network says and what the session shows.
+fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
+    let said: Option<State> = there.and_then(|word| serde_json::from_value(word.as_str().into()).ok());
+    let shown = if recipient.answered_at.is_some() { State::Answered } else { State::Accepted };
+    let state = said.unwrap_or_default().max(shown);
+    let has_gone = recipient.place.is_none() && recipient.has_left;
+    let not_joined = DeliveryDelay { reason: Reason::NotJoined, since: None, until: None };
+    RecipientStatus {
+        agent: recipient.agent.clone(),
+        state: if has_gone { State::Expired } else { state },
+        at: recipient.answered_at.map(TimestampMs::rfc3339),
+        waiting: (recipient.place.is_none() && !has_gone).then_some(not_joined),
+        shown_characters: None,
+        characters: None,
+    }
+}
+
 /// The furthest of what is known.
 fn known(recipient: &Recipient, is_confirmed: bool, marked: State) -> State {
     let by_reading = if recipient.has_read { State::InContext } else { State::Accepted };
@@ -147,6 +213,7 @@ mod tests {
             is_news,
             has_read,
             answered_at: has_answered.then_some(TimestampMs(1)),
+            elsewhere: false,
         };
         for (has_read, is_news, has_answered, is_confirmed, marked, state) in [
             (false, true, false, false, State::Accepted, State::Accepted),

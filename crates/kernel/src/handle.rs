@@ -112,6 +112,14 @@ impl OwnerName {
         self.0.contains(AT)
     }
 
+    /// The owner there and the peer, of a name as owners of other networks have here; the reverse of [`Self::elsewhere`].
+    #[must_use]
+    pub fn of_peer(&self) -> Option<(Self, Self)> {
+        // No peer has `-at-` in its name, and none begins with `at-`.
+        let (owner, peer) = self.0.rsplit_once(AT)?;
+        Some((owner.parse().ok()?, peer.parse().ok()?))
+    }
+
     /// Whether a network may be called so: of `owner-at-peer` it is plain where the peer begins.
     #[must_use]
     pub fn may_name_peer(&self) -> bool {
@@ -157,6 +165,31 @@ impl AgentHandle {
     #[must_use]
     pub fn owner_name(&self) -> OwnerName {
         OwnerName(self.owner().into())
+    }
+}
+
+impl AgentHandle {
+    /// What an agent of a peer is called here; `None` where that would be too long.
+    #[must_use]
+    pub fn elsewhere(&self, peer: &OwnerName) -> Option<Self> {
+        let owner = OwnerName::elsewhere(&self.owner_name(), peer)?;
+        format!("@{owner}.{}", self.name()).parse().ok()
+    }
+
+    /// What an agent is called in its own network, and that network; of a name as agents of other networks have here.
+    #[must_use]
+    pub fn of_peer(&self) -> Option<(Self, OwnerName)> {
+        if !self.is_elsewhere() {
+            return None;
+        }
+        let (owner, peer) = self.owner_name().of_peer()?;
+        Some((format!("@{owner}.{}", self.name()).parse().ok()?, peer))
+    }
+
+    /// Whether it is a name as agents of other networks have here.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.owner().contains(AT)
     }
 }
 
@@ -256,6 +289,19 @@ mod tests {
         // `nick-at-a-at-b` is nobody of `a-at-b`, and `nick-at-at-a` nobody of `at-a`.
         assert!(name("acme").may_name_peer() && name("at").may_name_peer());
         assert!(!name("a-at-b").may_name_peer() && !name("at-a").may_name_peer());
+    }
+
+    #[test]
+    fn a_name_from_elsewhere_is_read_back() {
+        let handle = |text: &str| text.parse::<AgentHandle>().unwrap();
+        let (nick, acme) = (handle("@nick.cc"), "acme".parse().unwrap());
+        let here = nick.elsewhere(&acme).unwrap();
+        assert_eq!(here, handle("@nick-at-acme.cc"));
+        assert_eq!(here.of_peer(), Some((nick.clone(), acme.clone())));
+        assert_eq!(nick.of_peer(), None);
+        assert_eq!(handle("@nick.c-at-c").of_peer(), None, "its own name says nothing");
+        let third = here.elsewhere(&"rose".parse().unwrap()).unwrap();
+        assert_eq!(third.of_peer(), Some((here, "rose".parse().unwrap())));
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod request;
 mod revocations;
 mod routes;
 mod served;
+mod sessions;
 mod signature;
 #[cfg(test)]
 mod stored_forms;

@@ -56,3 +56,27 @@ pub const TELL_PAUSE: Duration = Duration::from_secs(1);
 pub const TELL_PAUSE_MAX: Duration = Duration::from_mins(5);
 /// How long the server tries to tell a peer of a revocation, in milliseconds; then it stops.
 pub const TELL_FOR_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// Most requests about sessions of one peer within a minute; past it 429 `too_many_requests`.
+pub const SESSION_REQUESTS_PER_MINUTE_MAX: u32 = 12_000;
+/// Requests about sessions of peers at a time; past it 429 `too_many_requests`.
+pub const SESSION_REQUESTS_AT_ONCE_MAX: usize = 512;
+/// The same of one peer.
+pub const SESSION_REQUESTS_PER_PEER_MAX: usize = 80;
+/// Requests for news of one peer at a time; past it 429 `too_many_requests`.
+pub const NEWS_PER_PEER_MAX: usize = 4;
+/// How long a peer that asks for news may wait, in milliseconds; asked for longer, it is answered then.
+pub const NEWS_WAIT_MS_MAX: u64 = 20_000;
+/// How much later than the last one a peer is asked for news at the earliest.
+pub const NEWS_APART: Duration = Duration::from_millis(20);
+/// Largest answer of a peer with news, in bytes; past it the peer says no news.
+pub const NEWS_ANSWER_BYTES_MAX: usize = 512 << 10;
+/// Largest answer of a peer with events of a session, in bytes; past it they are not taken.
+pub const EVENTS_ANSWER_BYTES_MAX: usize = 2 << 20;
+/// Bytes of events that are taken from one peer within a minute; past it the rest waits.
+pub const COPIED_BYTES_PER_MINUTE_MAX: usize = 64 << 20;
+/// The pause after a peer could not be asked; each next one is twice as long.
+pub const PULL_PAUSE: Duration = Duration::from_millis(250);
+/// The longest such pause.
+pub const PULL_PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Most agents of a peer for which it is asked at a time what became of a message; of more nothing is known.
+pub const STATES_ASKED_MAX: usize = 256;

@@ -17,6 +17,7 @@ use plenary_outward::{
     TlsFault, client_config,
     guard::{Guard, GuardedPool},
 };
+use plenary_sessions::Sessions;
 use tokio::sync::{OnceCell, Semaphore, watch};
 
 use crate::{
@@ -28,10 +29,11 @@ use crate::{
     },
     key::NetworkKey,
     limits::{
-        LEAVING_MAX, LEAVING_PER_OWNER_MAX, LEAVING_PER_PEER_MAX, REDEEMED_AT_ONCE_MAX, REQUESTS_AT_ONCE_MAX,
-        REQUESTS_PER_PEER_MAX,
+        LEAVING_MAX, LEAVING_PER_OWNER_MAX, LEAVING_PER_PEER_MAX, NEWS_PER_PEER_MAX, REDEEMED_AT_ONCE_MAX,
+        REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX, SESSION_REQUESTS_AT_ONCE_MAX,
+        SESSION_REQUESTS_PER_MINUTE_MAX, SESSION_REQUESTS_PER_PEER_MAX,
     },
-    quota::Quotas,
+    quota::{Brought, Quotas},
 };
 
 /// Links to other networks. Cheap to clone.
@@ -40,7 +42,7 @@ pub struct Links(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     accounts: Accounts,
-    peers: Streams<AccordRoom>,
+    pub(crate) peers: Streams<AccordRoom>,
     /// The key of this network, once it was needed.
     pub(crate) key: OnceCell<NetworkKey>,
     /// How other networks are asked; not at all where TLS cannot be set up.
@@ -56,6 +58,15 @@ pub(crate) struct Inner {
     pub(crate) leaving_to: Shares<AccordId>,
     /// Marked when something became of a peer.
     pub(crate) changed: watch::Sender<()>,
+    pub(crate) sessions: Sessions,
+    pub(crate) session_quotas: Quotas,
+    pub(crate) sessions_at_once: Shares<AccordId>,
+    pub(crate) news_at_once: Shares<AccordId>,
+    pub(crate) copied_bytes: Brought,
+    /// Marked when agents of this network took an invitation of a peer.
+    pub(crate) expecting: watch::Sender<()>,
+    /// Whether the server ends.
+    pub(crate) closed: watch::Sender<bool>,
 }
 
 impl Links {
@@ -66,7 +77,7 @@ impl Links {
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
-        (accounts, frames): (Accounts, Frames),
+        (accounts, frames, sessions): (Accounts, Frames, Sessions),
         config: &Config,
     ) -> Result<Self, TlsFault> {
         let Config { private_addresses, ca_file } = config;
@@ -91,6 +102,13 @@ impl Links {
             leaving: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
             leaving_to: Shares::new(LEAVING_MAX, LEAVING_PER_PEER_MAX),
             changed: watch::Sender::new(()),
+            sessions,
+            session_quotas: Quotas::new(SESSION_REQUESTS_PER_MINUTE_MAX),
+            sessions_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, SESSION_REQUESTS_PER_PEER_MAX),
+            news_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, NEWS_PER_PEER_MAX),
+            copied_bytes: Brought::default(),
+            expecting: watch::Sender::new(()),
+            closed: watch::Sender::new(false),
         })))
     }
 

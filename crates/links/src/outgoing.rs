@@ -2,6 +2,8 @@
 //! through the guard that reaches no private address.
 //! Must not know: what is done with an answer.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::Full;
@@ -32,6 +34,21 @@ pub(crate) enum CallFailure {
     Refused(StatusCode),
 }
 
+/// What another network may cost that is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AnswerLimits {
+    /// Largest answer.
+    pub(crate) bytes: usize,
+    /// How long it may take.
+    pub(crate) within: Duration,
+}
+
+impl Default for AnswerLimits {
+    fn default() -> Self {
+        Self { bytes: ANSWER_BYTES_MAX, within: ANSWER_WITHIN }
+    }
+}
+
 fn unreachable(why: impl Into<String>) -> CallFailure {
     CallFailure::Unreachable(why.into())
 }
@@ -48,26 +65,32 @@ impl Links {
         pool.guard().url(network.as_str()).map(drop).map_err(str::to_owned)
     }
 
-    async fn asked(&self, network: &NetworkUrl, request: Request<Full<Bytes>>) -> Result<Bytes, CallFailure> {
+    async fn asked(
+        &self,
+        network: &NetworkUrl,
+        request: Request<Full<Bytes>>,
+        limits: AnswerLimits,
+    ) -> Result<Bytes, CallFailure> {
         self.may_ask(network).map_err(unreachable)?;
         let pool = self.0.pool.as_ref().ok_or_else(|| unreachable("there are no certificate authorities"))?;
         let asked = async {
             let answer = pool.send(request).await.map_err(unreachable)?;
             let status = answer.status();
-            let body = within(answer.into_body(), ANSWER_BYTES_MAX).await.map_err(unreachable)?;
+            let body = within(answer.into_body(), limits.bytes).await.map_err(unreachable)?;
             if status.is_success() { Ok(body) } else { Err(CallFailure::Refused(status)) }
         };
-        let late = || unreachable(format!("no answer within {} seconds", ANSWER_WITHIN.as_secs()));
-        timeout(ANSWER_WITHIN, asked).await.map_err(|_| late())?
+        let late = || unreachable(format!("no answer within {} seconds", limits.within.as_secs()));
+        timeout(limits.within, asked).await.map_err(|_| late())?
     }
 
     /// The keys that a network shows at its own domain.
     pub(crate) async fn keys_of(&self, network: &NetworkUrl) -> Result<Vec<PublicKey>, CallFailure> {
         let request = request(Method::GET, &format!("{network}{DOCUMENT_PATH}"), Bytes::new())?;
-        let body = self.asked(network, request).await.map_err(|failure| match failure {
-            CallFailure::Refused(_) => unreachable("it does not say who it is"),
-            CallFailure::Unreachable(_) => failure,
-        })?;
+        let body =
+            self.asked(network, request, AnswerLimits::default()).await.map_err(|failure| match failure {
+                CallFailure::Refused(_) => unreachable("it does not say who it is"),
+                CallFailure::Unreachable(_) => failure,
+            })?;
         let document: NetworkDocument =
             serde_json::from_slice(&body).map_err(|_| unreachable("it does not say who it is"))?;
         if document.network.parse::<NetworkUrl>() != Ok(network.clone()) {
@@ -83,6 +106,17 @@ impl Links {
         (method, path): (Method, &str),
         body: Option<&(impl Serialize + Sync)>,
     ) -> Result<T, CallFailure> {
+        self.call_within(network, (method, path), body, AnswerLimits::default()).await
+    }
+
+    /// The same, with limits of its own for the answer.
+    pub(crate) async fn call_within<T: DeserializeOwned>(
+        &self,
+        network: &NetworkUrl,
+        (method, path): (Method, &str),
+        body: Option<&(impl Serialize + Sync)>,
+        limits: AnswerLimits,
+    ) -> Result<T, CallFailure> {
         let target = format!("{network}{path}");
         let body = body.map(|body| serde_json::to_vec(body).expect("texts and lists can be written"));
         let body = Bytes::from(body.unwrap_or_default());
@@ -96,7 +130,7 @@ impl Links {
         let headers = sign(&parts, key, self.now(), nonce);
         let mut request = request(method, &target, body.clone())?;
         request.headers_mut().extend(headers);
-        let answer = self.asked(network, request).await?;
+        let answer = self.asked(network, request, limits).await?;
         let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
         serde_json::from_slice(&answer).map_err(|_| unreachable("its answer cannot be read"))
     }

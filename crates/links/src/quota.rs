@@ -11,8 +11,17 @@ use crate::limits::{PEERS_MAX, REQUESTS_PER_MINUTE_MAX};
 const MINUTE_MS: u64 = 60_000;
 
 /// What the peers asked in their present minutes. Only accords that hold are counted.
-#[derive(Debug, Default)]
-pub(crate) struct Quotas(Mutex<HashMap<AccordId, Minute>>);
+#[derive(Debug)]
+pub(crate) struct Quotas {
+    minutes: Mutex<HashMap<AccordId, Minute>>,
+    max: u32,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self::new(REQUESTS_PER_MINUTE_MAX)
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Minute {
@@ -26,10 +35,36 @@ pub(crate) struct QuotaUsed {
     pub(crate) retry_after_s: u64,
 }
 
+/// How many bytes peers brought in their present minutes.
+#[derive(Debug, Default)]
+pub(crate) struct Brought(Mutex<HashMap<AccordId, (TimestampMs, usize)>>);
+
+impl Brought {
+    /// Counts what a peer brought.
+    pub(crate) fn add(&self, accord: &AccordId, bytes: usize, now: TimestampMs) {
+        let mut minutes = self.0.lock();
+        minutes.retain(|_, (since, _)| now.0.abs_diff(since.0) < MINUTE_MS);
+        let (_, brought) = minutes.entry(accord.clone()).or_insert((now, 0));
+        *brought = brought.saturating_add(bytes);
+    }
+
+    /// What it brought in its present minute.
+    pub(crate) fn of(&self, accord: &AccordId, now: TimestampMs) -> usize {
+        let minutes = self.0.lock();
+        let minute = minutes.get(accord).filter(|(since, _)| now.0.abs_diff(since.0) < MINUTE_MS);
+        minute.map_or(0, |(_, brought)| *brought)
+    }
+}
+
 impl Quotas {
+    /// So many requests a minute.
+    pub(crate) fn new(max: u32) -> Self {
+        Self { minutes: Mutex::default(), max }
+    }
+
     /// Counts one more request of a peer.
     pub(crate) fn take(&self, accord: &AccordId, now: TimestampMs) -> Result<(), QuotaUsed> {
-        let mut minutes = self.0.lock();
+        let mut minutes = self.minutes.lock();
         if minutes.len() >= 2 * PEERS_MAX && !minutes.contains_key(accord) {
             minutes.retain(|_, minute| now.0.saturating_sub(minute.since.0) < MINUTE_MS);
         }
@@ -38,7 +73,7 @@ impl Quotas {
         if age >= MINUTE_MS || now < minute.since {
             *minute = Minute { since: now, asked: 0 };
         }
-        if minute.asked >= REQUESTS_PER_MINUTE_MAX {
+        if minute.asked >= self.max {
             return Err(QuotaUsed { retry_after_s: (MINUTE_MS - age).div_ceil(1_000) });
         }
         minute.asked += 1;
@@ -66,6 +101,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_peer_brings_counts_for_its_minute() {
+        let accord = |nth| AccordId::mint(&Stamp::new(TimestampMs(nth), [0; 10]), 0);
+        let brought = Brought::default();
+        brought.add(&accord(1), 5, TimestampMs(1_000));
+        brought.add(&accord(1), 6, TimestampMs(2_000));
+        assert_eq!(brought.of(&accord(1), TimestampMs(60_999)), 11);
+        assert_eq!(
+            (brought.of(&accord(1), TimestampMs(61_000)), brought.of(&accord(2), TimestampMs(2_000))),
+            (0, 0)
+        );
+    }
+
+    #[test]
     fn minutes_that_are_over_are_forgotten() {
         let accord = |nth| AccordId::mint(&Stamp::new(TimestampMs(nth), [0; 10]), 0);
         let quotas = Quotas::default();
@@ -73,6 +121,6 @@ mod tests {
             quotas.take(&accord(nth), TimestampMs(1)).unwrap();
         }
         quotas.take(&accord(9_999), TimestampMs(1 + MINUTE_MS)).unwrap();
-        assert_eq!(quotas.0.lock().len(), 1);
+        assert_eq!(quotas.minutes.lock().len(), 1);
     }
 }

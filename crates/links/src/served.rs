@@ -38,6 +38,25 @@ const EXAMPLES: &[Example] = &[
         let code = format!("plp_{}", "0".repeat(64));
         json!({"code": code, "network": "https://plenary.example", "grants": ["support"]})
     }),
+    ("link.offer", || {
+        json!({
+            "you": "rose", "session_id": "sess_01J00000000000000000000000", "by": "@acme.helper",
+            "invite": ["@ida-at-rose.bot"],
+        })
+    }),
+    ("link.command", || {
+        json!({
+            "you": "acme", "session_id": "sess_01J00000000000000000000000", "agent": "@ida.bot", "action": "join",
+        })
+    }),
+    ("link.states", || {
+        json!({
+            "you": "rose", "session_id": "sess_01J00000000000000000000000", "sequence": 1,
+            "agents": ["@ida-at-rose.bot"],
+        })
+    }),
+    ("link.events", || json!({"session_id": "sess_01J00000000000000000000000", "after": 0})),
+    ("link.news", || json!({"after": 0, "wait_ms": 0})),
     ("link.frame", || json!({"grant": "support", "agent": "@acme.assistant", "tool": "cc", "frame": {}})),
 ];
 
@@ -51,6 +70,11 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         (Method::POST, "/link/v1/accords"),
         (Method::POST, "/link/v1/accords/{accord_id}/revoke"),
         (Method::POST, "/link/v1/accords/{accord_id}/frames"),
+        (Method::POST, "/link/v1/accords/{accord_id}/offers"),
+        (Method::POST, "/link/v1/accords/{accord_id}/commands"),
+        (Method::POST, "/link/v1/accords/{accord_id}/events"),
+        (Method::POST, "/link/v1/accords/{accord_id}/news"),
+        (Method::POST, "/link/v1/accords/{accord_id}/states"),
     ],
     secret: &[(Method::POST, "/_admin/peers")],
 };
@@ -78,7 +102,15 @@ impl ServedRoom for Links {
     }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
-        Some(Box::pin(self.clone().tell_revocations(stop)))
+        let (telling, keeping) =
+            (self.clone().tell_revocations(stop.clone()), self.clone().keep_copies(stop));
+        Some(Box::pin(async move {
+            tokio::join!(telling, keeping);
+        }))
+    }
+
+    fn close(&self) {
+        self.0.closed.send_replace(true);
     }
 
     fn turns(&self) -> Vec<Turn> {

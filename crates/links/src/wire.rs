@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use plenary_kernel::{AccordId, AgentHandle, OwnerName};
+use plenary_sessions::crossing::wire::CrossingOutcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -184,4 +185,13 @@ pub struct LinkAccord {
     pub accord_id: AccordId,
     /// The names of what the answering network grants.
     pub grants: Vec<String>,
+}
+
+/// `POST /link/v1/accords/{accord_id}/commands`: what became of a command, and what the answering network calls the other.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LinkOutcome {
+    /// What the answering network calls the other.
+    pub you: OwnerName,
+    /// What became of the command.
+    pub outcome: CrossingOutcome,
 }

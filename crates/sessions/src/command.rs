@@ -127,6 +127,10 @@ pub struct EvictAgent {
     pub blocker: Option<AgentHandle>,
 }
 
+/// Ends what the accord with a peer carried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartWithPeer(pub plenary_kernel::OwnerName);
+
 /// A person decided about an invitation that was held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettleInvitation {

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_accounts::{KnownAgent, TrustTier, may_contact, trust_tier};
+use plenary_accounts::{KnownAgent, TrustTier, admits_elsewhere, may_contact, trust_tier, turns_elsewhere};
 use plenary_engine::Decision;
-use plenary_kernel::{AgentHandle, FileId, MessageId, Refusal, SessionId, Stamp, Version};
+use plenary_kernel::{AgentHandle, FileId, MessageId, OwnerName, Refusal, SessionId, Stamp, Version};
 
 use crate::{
     PARTICIPANTS_MAX,
@@ -14,6 +14,7 @@ use crate::{
         ExpireGrace, InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
         NoteReconnect, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
     },
+    crossing::Crossing,
     event::{
         AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Pending,
         SessionCreated, SessionEnded, SessionEvent, SessionReopened, sequence,
@@ -45,6 +46,14 @@ pub enum Rejection {
     SessionFull,
     /// The caller's owner has as many unanswered invitations at an invitee that does not list the caller as it may.
     TooManyInvitations,
+    /// The session is a peer's, which decides.
+    Elsewhere(OwnerName),
+    /// The networks of these agents have to say first whether they take an invitation.
+    AskElsewhere(Vec<AgentHandle>),
+    /// A message names files, and a participant is of another network.
+    FilesDoNotCross,
+    /// The peer whose session it is can't be reached, or does not answer as it should.
+    HostUnreachable,
 }
 
 /// What the trust layer knows of the agents that a command touches.
@@ -58,6 +67,8 @@ pub struct People {
     pub crowded: BTreeSet<AgentHandle>,
     /// The files that the message names, those that the caller may read.
     pub files: BTreeMap<FileId, FileNaming>,
+    /// What is known of agents of other networks.
+    pub crossing: Crossing,
 }
 
 /// How a file stands that a message names.
@@ -81,7 +92,10 @@ pub(crate) fn are_strangers(from: &KnownAgent, to: &KnownAgent) -> bool {
 
 impl People {
     fn checked(&self, caller: &Caller) -> Result<(), Rejection> {
-        let valid = self.caller.state.is_live() && self.caller.state.accepts_token(&caller.token);
+        let valid = match self.crossing.caller {
+            Some(holds) => holds,
+            None => self.caller.state.is_live() && self.caller.state.accepts_token(&caller.token),
+        };
         if valid { Ok(()) } else { Err(Rejection::Unauthenticated) }
     }
 
@@ -94,7 +108,9 @@ impl People {
         invitee: &AgentHandle,
         inline: bool,
     ) -> SessionEvent {
-        let is_strange = self.others.get(invitee).is_some_and(|known| are_strangers(&self.caller, known));
+        let elsewhere = self.crossing.is_elsewhere(invitee);
+        let is_stranger = |known| !elsewhere && are_strangers(&self.caller, known);
+        let is_strange = self.others.get(invitee).is_some_and(is_stranger);
         let part = state.participant(invitee);
         let earlier = part.and_then(|part| part.offered_by.clone());
         let is_open = part.is_none() || earlier.is_some();
@@ -107,12 +123,17 @@ impl People {
             offered: is_strange && is_open,
             held: self.is_held(part, invitee),
             settles,
+            denied: false,
+            elsewhere,
         })
     }
 
     /// Whether a person of the invitee's owner decides first. Where it was let in once, it comes back by itself.
     fn is_held(&self, part: Option<&Participant>, invitee: &AgentHandle) -> bool {
-        let holds = self.others.get(invitee).is_some_and(|known| known.state.holds_invitations());
+        let holds = match self.crossing.consent_of(invitee) {
+            Some(consent) => consent.held,
+            None => self.others.get(invitee).is_some_and(|known| known.state.holds_invitations()),
+        };
         let is_new = part.is_none_or(|part| part.since == Version::ZERO);
         holds && is_new && invitee.owner() != self.caller.handle.owner()
     }
@@ -126,7 +147,7 @@ impl People {
     /// (ASP-6 to ASP-13, wire.md D.9).
     fn reaches<'a>(&self, invitee: &AgentHandle, mut company: impl Iterator<Item = &'a AgentHandle>) -> bool {
         let Some(known) = self.others.get(invitee) else { return false };
-        may_contact(&self.caller, known)
+        self.may_invite(known)
             && company.all(|other| {
                 other == invitee
                     || self.others.get(other).is_none_or(|other| {
@@ -134,6 +155,50 @@ impl People {
                     })
             })
     }
+}
+
+impl People {
+    /// Whether the caller may contact an agent; between networks each side looks at the lists of its own agents.
+    fn may_invite(&self, known: &KnownAgent) -> bool {
+        if self.crossing.is_elsewhere(&known.handle) {
+            return self.may_turn_to(&known.handle) && self.crossing.consent_of(&known.handle).is_some();
+        }
+        match self.crossing.caller {
+            None => may_contact(&self.caller, known),
+            Some(_) => admits_elsewhere(known, &self.caller.handle),
+        }
+    }
+
+    /// Whether the caller's side lets it turn to an agent of another network. A network asks its own agents for its own
+    /// agents; nobody vouches for a third one.
+    fn may_turn_to(&self, handle: &AgentHandle) -> bool {
+        let peer = |handle: &AgentHandle| handle.of_peer().map(|(_, peer)| peer);
+        match self.crossing.caller {
+            None => turns_elsewhere(&self.caller, handle),
+            Some(_) => peer(handle) == peer(&self.caller.handle),
+        }
+    }
+
+    /// Asks the networks of invitees first, where they have not been asked.
+    fn asked<'a>(&self, invitees: impl Iterator<Item = &'a AgentHandle>) -> Result<(), Rejection> {
+        if self.crossing.elsewhere.is_empty() {
+            return Ok(());
+        }
+        let is_due = |invitee: &&AgentHandle| self.crossing.is_unasked(invitee) && self.may_turn_to(invitee);
+        let unasked: Vec<_> = invitees.filter(is_due).cloned().collect();
+        if unasked.is_empty() { Ok(()) } else { Err(Rejection::AskElsewhere(unasked)) }
+    }
+}
+
+/// A peer decides about what happens in a session of its own, as long as this network hears of it.
+fn here(state: &SessionState) -> Result<(), Rejection> {
+    let host = state.host().filter(|_| !state.closed);
+    host.map_or(Ok(()), |peer| Err(Rejection::Elsewhere(peer.clone())))
+}
+
+/// Whether a command on the session is for a peer to decide.
+fn is_elsewhere(state: &SessionState) -> bool {
+    state.host().is_some()
 }
 
 type Answer<T> = Result<Decision<SessionEvent, T>, Rejection>;
@@ -220,15 +285,22 @@ pub fn create(
     let CreateBody { invite, topic, initial_message, end_after_send } =
         command.body.clone().map_err(Rejection::Body)?;
     let invite: Vec<_> = invite.into_iter().filter(|invitee| invitee != creator).collect();
+    people.asked(invite.iter())?;
     if !invite.iter().all(|invitee| people.reaches(invitee, invite.iter())) {
         return Err(Rejection::NotFound);
+    }
+    if initial_message.as_ref().is_some_and(|draft| !draft.files.is_empty())
+        && invite.iter().any(|invitee| people.crossing.is_elsewhere(invitee))
+    {
+        return Err(Rejection::FilesDoNotCross);
     }
     let nobody = SessionState::default();
     if invite.iter().any(|invitee| people.is_crowded(&nobody, invitee)) {
         return Err(Rejection::TooManyInvitations);
     }
     let mut ids = Ids(stamp, 0);
-    let mut events = vec![SessionEvent::SessionCreated(SessionCreated { creator: creator.clone(), topic })];
+    let mut events =
+        vec![SessionEvent::SessionCreated(SessionCreated { creator: creator.clone(), topic, host: None })];
     let first =
         initial_message.map(|draft| message(&mut ids, people, Version(2), draft, stamp)).transpose()?;
     let has_message = first.is_some();
@@ -248,6 +320,10 @@ pub fn create(
 pub fn join(state: &SessionState, command: &JoinSession, people: &People, stamp: &Stamp) -> Answer<Done> {
     people.checked(&command.0)?;
     let me = participant(state, &command.0)?;
+    // A person of this network decides also where the session is a peer's.
+    if !(me.standing == Standing::Invited && me.held.is_some() && state.phase == Phase::Active) {
+        here(state)?;
+    }
     if state.phase == Phase::Ended {
         return Err(Rejection::SessionEnded);
     }
@@ -274,10 +350,19 @@ pub fn send(
     people.checked(&command.caller)?;
     let me = participant(state, &command.caller)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
+    if state.crosses && !draft.files.is_empty() && !may_name_files(state) {
+        return Err(Rejection::FilesDoNotCross);
+    }
+    here(state)?;
     joined(state, me)?;
     let message = message(&mut Ids(stamp, 0), people, at.next(), draft, stamp)?;
     let reply = MessageAccepted { message_id: message_id(&message.id), sequence: sequence(at.next()) };
     Ok(Decision::new(vec![SessionEvent::MessageSent(message)], reply))
+}
+
+/// Whether the content of files reaches everybody: it does not cross networks.
+fn may_name_files(state: &SessionState) -> bool {
+    !is_elsewhere(state) && state.present_elsewhere().next().is_none()
 }
 
 /// Invites (ASP-17, ASP-66, ASP-76): each invitee on its own; when trust denies some and nobody is invited,
@@ -292,10 +377,12 @@ pub fn invite(
     people.checked(&command.caller)?;
     let me = participant(state, &command.caller)?;
     let named = command.invite.clone().map_err(Rejection::Body)?;
+    here(state)?;
     joined(state, me)?;
     let absent = |invitee: &&AgentHandle| {
         *invitee != caller && !state.participant(invitee).is_some_and(Participant::is_present)
     };
+    people.asked(named.iter().filter(absent))?;
     let (invited, denied): (Vec<_>, Vec<_>) = named
         .iter()
         .filter(absent)
@@ -347,7 +434,9 @@ fn left(
 /// Leaves (ASP-60, ASP-68).
 pub fn leave(state: &SessionState, command: &LeaveSession, people: &People, stamp: &Stamp) -> Answer<Done> {
     people.checked(&command.0)?;
-    joined(state, participant(state, &command.0)?)?;
+    let me = participant(state, &command.0)?;
+    here(state)?;
+    joined(state, me)?;
     let events = left(state, &mut Ids(stamp, 0), &command.0.handle, LeftReason::Left, None, false);
     Ok(Decision::new(events, Done { ok: true }))
 }
@@ -355,7 +444,9 @@ pub fn leave(state: &SessionState, command: &LeaveSession, people: &People, stam
 /// Ends the session (ASP-60, ASP-68, ASP-75).
 pub fn end(state: &SessionState, command: &EndSession, people: &People, stamp: &Stamp) -> Answer<Done> {
     people.checked(&command.0)?;
-    joined(state, participant(state, &command.0)?)?;
+    let me = participant(state, &command.0)?;
+    here(state)?;
+    joined(state, me)?;
     let remaining = state.standing(Standing::Joined).cloned().collect();
     let event = ended(&mut Ids(stamp, 0), Some(&command.0.handle), remaining);
     Ok(Decision::new(vec![event], Done { ok: true }))
@@ -376,6 +467,7 @@ pub fn reopen(
         return Err(Rejection::NotFound);
     }
     let body = command.body.clone().map_err(Rejection::Body)?;
+    here(state)?;
     if state.phase == Phase::Active {
         return Err(Rejection::SessionActive);
     }
@@ -391,6 +483,7 @@ pub fn reopen(
             .map(|(handle, _)| handle.clone())
             .collect(),
     };
+    people.asked(candidates.iter().filter(|invitee| *invitee != caller))?;
     let invited: Vec<_> = candidates
         .iter()
         .filter(|invitee| *invitee != caller && people.reaches(invitee, candidates.iter()))
@@ -404,6 +497,10 @@ pub fn reopen(
     let reopened = SessionReopened { id: ids.next(), by: caller.clone(), returning };
     let mut events = vec![SessionEvent::SessionReopened(reopened)];
     if let Some(draft) = body.initial_message {
+        let crosses = invited.iter().any(|invitee| people.crossing.is_elsewhere(invitee));
+        if crosses && !draft.files.is_empty() {
+            return Err(Rejection::FilesDoNotCross);
+        }
         let message = message(&mut ids, people, at.next().next(), draft, stamp)?;
         events.push(SessionEvent::MessageSent(message));
     }
@@ -414,7 +511,9 @@ pub fn reopen(
 /// The agent's participation where it is joined in an active session.
 fn active<'a>(state: &'a SessionState, agent: &AgentHandle) -> Option<&'a Participant> {
     let participant = state.participant(agent)?;
-    (state.phase == Phase::Active && participant.standing == Standing::Joined).then_some(participant)
+    let is_joined = state.phase == Phase::Active && participant.standing == Standing::Joined;
+    // What a connection here does is not said in a session of a peer.
+    (is_joined && !is_elsewhere(state)).then_some(participant)
 }
 
 /// The last connection dropped (ASP-49).
@@ -459,8 +558,12 @@ pub fn expire(state: &SessionState, command: &ExpireGrace, stamp: &Stamp) -> Dec
     }
 }
 
-/// Makes an agent leave (ASP-14): it looks like any leaving. A pending invitation dies with it.
+/// Makes an agent leave (ASP-14): it looks like any leaving. A pending invitation dies with it. Not `ok` where a peer
+/// decides.
 pub fn evict(state: &SessionState, command: &EvictAgent, stamp: &Stamp) -> Decision<SessionEvent, Done> {
+    if is_elsewhere(state) {
+        return Decision::unchanged(Done { ok: false });
+    }
     let is_present = |handle| state.participant(handle).is_some_and(Participant::is_present);
     let applies = state.phase == Phase::Active
         && is_present(&command.agent)
@@ -475,11 +578,15 @@ pub fn evict(state: &SessionState, command: &EvictAgent, stamp: &Stamp) -> Decis
 }
 
 /// What a person decided about an invitation that is held: the agent joins, or leaves. Decided twice, it changes nothing.
+/// Not `ok` where a peer decides.
 pub fn settle(
     state: &SessionState,
     command: &SettleInvitation,
     stamp: &Stamp,
 ) -> Decision<SessionEvent, Done> {
+    if is_elsewhere(state) {
+        return Decision::unchanged(Done { ok: false });
+    }
     let SettleInvitation { agent, at, accepted } = command;
     let waits = |part: &&Participant| part.standing == Standing::Invited && part.held == Some(*at);
     let part = state.participant(agent).filter(waits).filter(|_| state.phase == Phase::Active);
@@ -491,5 +598,36 @@ pub fn settle(
     } else {
         left(state, &mut ids, agent, LeftReason::Left, None, false)
     };
+    Decision::new(events, Done { ok: true })
+}
+
+/// Ends what an accord carried: the agents of the peer leave, or in a copy of its session the agents of this network.
+pub fn part(state: &SessionState, peer: &OwnerName, stamp: &Stamp) -> Decision<SessionEvent, Done> {
+    let is_copy = state.host() == Some(peer);
+    let leaves = |(handle, part): &(&AgentHandle, &Participant)| {
+        let is_theirs = part.elsewhere && handle.of_peer().is_some_and(|(_, at)| at == *peer);
+        part.is_present() && if is_copy { !part.elsewhere } else { is_theirs }
+    };
+    let leaving: Vec<_> = state.participants.iter().filter(leaves).collect();
+    if leaving.is_empty() || is_elsewhere(state) && !is_copy {
+        return Decision::unchanged(Done { ok: true });
+    }
+    let mut ids = Ids(stamp, 0);
+    let gone = leaving.iter().map(|(agent, part)| {
+        SessionEvent::AgentLeft(AgentLeft {
+            id: ids.next(),
+            agent: (*agent).clone(),
+            reason: LeftReason::AccordRevoked,
+            forced: true,
+            held: part.held.is_some(),
+            settles: part.offered_by.clone(),
+        })
+    });
+    let mut events: Vec<_> = gone.collect();
+    let is_leaving = |handle: &&AgentHandle| leaving.iter().any(|(agent, _)| agent == handle);
+    let is_over = state.standing(Standing::Joined).all(|handle| is_leaving(&handle));
+    if is_over && !is_copy && state.phase == Phase::Active {
+        events.push(ended(&mut ids, None, Vec::new()));
+    }
     Decision::new(events, Done { ok: true })
 }

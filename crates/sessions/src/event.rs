@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_kernel::{AgentHandle, FileId, Version};
+use plenary_kernel::{AgentHandle, FileId, OwnerName, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,8 @@ pub enum LeftReason {
     Left,
     /// Its transport did not come back within the grace window (ASP-51).
     GraceExpired,
+    /// The accord with its network, or with the network of the session, was revoked.
+    AccordRevoked,
 }
 
 /// An event of a session. `id` is the ULID that the wire shows as `evt_…` (and `msg_…` of a message).
@@ -61,6 +63,9 @@ pub struct SessionCreated {
     /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
+    /// The peer whose session it is, of the copy of a session of another network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<OwnerName>,
 }
 
 /// See [`SessionEvent::MessageSent`].
@@ -146,6 +151,13 @@ pub struct AgentInvited {
     /// The owner whose earlier offer this invitation replaces; never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settles: Option<String>,
+    /// Whether the invitee, in the copy of a session of another network, does not admit the inviter: it is not invited here;
+    /// never shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
+    /// Whether the invitee is an agent of a peer; never shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A change that concerns one agent only.

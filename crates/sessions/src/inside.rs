@@ -118,11 +118,21 @@ impl Sessions {
     ) -> Sealed<'a, Result<(), Fault>> {
         seal(async move {
             let command = SettleInvitation { agent: agent.clone(), at, accepted };
-            match self.0.streams.execute(id.as_str(), &command, None).await {
+            let answer = match self.0.streams.execute(id.as_str(), &command, None).await {
+                Ok(done) => done.reply,
                 // An owner that may store no more joins nowhere.
-                Ok(_) | Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => Ok(()),
-                Err(ExecuteError::Fault(fault)) => Err(fault),
+                Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => return Ok(()),
+                Err(ExecuteError::Fault(fault)) => return Err(fault),
                 Err(ExecuteError::Rejected(never)) => match never {},
+            };
+            if answer.ok {
+                return Ok(());
+            }
+            let (state, _) = self.0.streams.state(id.as_str()).await?;
+            match state.host() {
+                Some(peer) if accepted => self.accept_there((peer, id), &command).await,
+                Some(peer) => self.evict_there((peer, id), agent, None).await.map(drop),
+                None => Ok(()),
             }
         })
     }

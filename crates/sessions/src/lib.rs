@@ -4,6 +4,7 @@
 pub mod command;
 mod connect;
 mod content;
+pub mod crossing;
 pub mod decide;
 pub mod event;
 pub mod files;

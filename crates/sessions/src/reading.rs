@@ -109,8 +109,8 @@ mod tests {
     fn event(letter: char) -> SessionEvent {
         let (me, other, id) = (ME.parse().unwrap(), "@o.a".parse().unwrap(), String::new());
         match letter {
-            'c' => SessionEvent::SessionCreated(SessionCreated { creator: other, topic: None }),
-            'C' => SessionEvent::SessionCreated(SessionCreated { creator: me, topic: None }),
+            'c' => SessionEvent::SessionCreated(SessionCreated { creator: other, topic: None, host: None }),
+            'C' => SessionEvent::SessionCreated(SessionCreated { creator: me, topic: None, host: None }),
             'm' => SessionEvent::MessageSent(MessageSent {
                 id,
                 sender: other,
@@ -127,6 +127,8 @@ mod tests {
                 offered: false,
                 held: false,
                 settles: None,
+                denied: false,
+                elsewhere: false,
             }),
             'j' => SessionEvent::AgentJoined(AgentMoved { id, agent: me, released: false, settles: None }),
             'l' => SessionEvent::AgentLeft(AgentLeft {

@@ -44,6 +44,8 @@ pub struct Recipient {
     pub has_read: bool,
     /// When it first spoke after the message.
     pub answered_at: Option<TimestampMs>,
+    /// Whether it is an agent of another network, which knows what became of the message.
+    pub elsewhere: bool,
 }
 
 impl Sessions {
@@ -83,6 +85,7 @@ impl Sessions {
                         is_news,
                         has_read,
                         answered_at: None,
+                        elsewhere: participant.elsewhere,
                     });
                 }
             }

@@ -39,6 +39,18 @@ impl From<Rejection> for SessionRefusal {
                 "Too many of your owner's invitations to an agent that does not list you are unanswered; that agent must \
                  first join or list you.",
             ),
+            Rejection::FilesDoNotCross => Refusal::conflict(
+                "files_do_not_cross",
+                "A participant is of another network, where files of this one can't be read; send text, data or a URL.",
+            ),
+            // Whoever is to be asked is asked before anybody is answered.
+            Rejection::Elsewhere(_) | Rejection::AskElsewhere(_) | Rejection::HostUnreachable => {
+                Refusal::new(
+                    Class::Unavailable,
+                    "peer_unreachable",
+                    "The network whose session it is did not answer; try again, with the same idempotency key.",
+                )
+            }
             Rejection::SessionFull => Refusal::conflict(
                 "session_full",
                 "The session is full: it has the maximum number of participants.",

@@ -16,10 +16,11 @@ use crate::{
     command::{
         Acknowledgement as Done, Caller, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace,
         InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
-        NoteReconnect, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
+        NoteReconnect, PartWithPeer, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
     },
+    crossing::{Consent, Crossing},
     decide::{self, FileNaming, People, Rejection},
-    event::{MessageSent, NamedFile, Names, Pending, SessionEvent},
+    event::{AgentInvited, MessageSent, NamedFile, Names, Pending, SessionEvent},
     files::{
         self, FileRoom,
         event::{FileEvent, FileNamed},
@@ -40,6 +41,11 @@ pub(crate) const JOINED: &str = "sessions.joined";
 /// The agents whose transport dropped and may come back: `<handle>/<session>`.
 pub(crate) const AWAY: &str = "sessions.away";
 
+/// The sessions of this network in which agents of a peer take or took part: `<peer>/<session>`.
+pub(crate) const BY_PEER: &str = "sessions.by_peer";
+/// The copies of sessions of a peer: `<peer>/<session>`.
+pub(crate) const COPIES: &str = "sessions.copies";
+
 /// What an invitation counts.
 const INVITATION_USAGE: Usage = Usage { bytes: 512, events: 1 };
 
@@ -51,7 +57,7 @@ impl Room for SessionRoom {
     type State = SessionState;
     type Event = SessionEvent;
     const CATEGORY: &'static str = "sessions.session";
-    const SNAPSHOT_FORM: u16 = 2;
+    const SNAPSHOT_FORM: u16 = 3;
 
     fn encode(event: &SessionEvent) -> NewEvent {
         event.encode()
@@ -100,11 +106,14 @@ impl Room for SessionRoom {
         let delete = |name, handle| IndexOp::Delete { name, key: key(handle) };
         match event {
             SessionEvent::SessionCreated(event) => {
-                vec![put(BY_AGENT, &event.creator), put(JOINED, &event.creator)]
+                let mut rows = vec![put(BY_AGENT, &event.creator), put(JOINED, &event.creator)];
+                rows.extend(event.host.as_ref().map(|peer| of_peer(COPIES, peer, id)));
+                rows
             }
             SessionEvent::MessageSent(event) => {
                 event.names.iter().flat_map(|names| named(id, names)).collect()
             }
+            SessionEvent::AgentInvited(event) if event.denied => Vec::new(),
             SessionEvent::AgentInvited(event) if event.offered => {
                 let by = |owner| offer(&event.invitee, owner, id);
                 let earlier = event.settles.iter();
@@ -116,6 +125,7 @@ impl Room for SessionRoom {
             SessionEvent::AgentInvited(event) => settled(id, &event.invitee, event.settles.as_deref())
                 .into_iter()
                 .chain([put(BY_AGENT, &event.invitee)])
+                .chain(crossing_to(event).map(|(_, peer)| of_peer(BY_PEER, &peer, id)))
                 .collect(),
             SessionEvent::AgentJoined(event) => settled(id, &event.agent, event.settles.as_deref())
                 .into_iter()
@@ -152,6 +162,15 @@ fn named<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp> + '
         });
         [put].into_iter().chain(pending)
     })
+}
+
+fn of_peer(name: &'static str, peer: &OwnerName, id: &str) -> IndexOp {
+    IndexOp::Put { name, key: format!("{peer}/{id}"), value: Bytes::new() }
+}
+
+/// Whom an invitation to another network is for, as it is called there, and which network that is.
+fn crossing_to(event: &AgentInvited) -> Option<(AgentHandle, OwnerName)> {
+    event.elsewhere.then(|| event.invitee.of_peer()).flatten()
 }
 
 fn offer(invitee: &AgentHandle, owner: &str, id: &str) -> String {
@@ -193,6 +212,10 @@ pub(crate) struct CommandContext<C> {
     pub(crate) sessions: Sessions,
     /// The files that its message names, those that the caller may read: who may once, always may.
     pub(crate) readable: BTreeSet<FileId>,
+    /// The peer whose agent asks.
+    pub(crate) from: Option<OwnerName>,
+    /// What other networks said to the invitations.
+    pub(crate) consents: BTreeMap<AgentHandle, Option<Consent>>,
 }
 
 /// How many offers of strangers wait for an agent, and how many may.
@@ -253,10 +276,14 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         let known = self.accounts.agent(&caller.handle).await?;
         let mut conditions = vec![known.condition()];
         let (mut others, mut crowded) = (BTreeMap::new(), BTreeSet::new());
+        let mut crossing = self.crossing(&mut conditions).await?;
         let everyone = named.iter().map(|handle| (handle, true)).chain(present.map(|handle| (handle, false)));
         for (handle, is_named) in everyone {
             if *handle != caller.handle && !others.contains_key(handle) {
                 let (other, asked) = self.accounts.look_agent_up(handle).await?;
+                if handle.is_elsewhere() {
+                    self.cross(&other, &mut crossing, &mut conditions).await?;
+                }
                 if is_named {
                     self.note(&other, asked);
                     let is_offer = may_contact(&known, &other) && decide::are_strangers(&known, &other);
@@ -269,7 +296,51 @@ impl<C: OfAgent + Sync> CommandContext<C> {
             }
         }
         let files = self.naming(&mut conditions).await?;
-        Ok(Facts { value: People { caller: known, others, crowded, files }, conditions })
+        Ok(Facts { value: People { caller: known, others, crowded, files, crossing }, conditions })
+    }
+
+    /// What is known of a caller of another network: nobody here has its name, and the accord holds.
+    async fn crossing(&self, conditions: &mut Vec<Condition>) -> Result<Crossing, Fault> {
+        let mut crossing = Crossing::default();
+        if let Some(peer) = &self.from {
+            let caller = self.command.caller().handle.owner_name();
+            crossing.consents.clone_from(&self.consents);
+            crossing.caller = Some(self.stands(peer, &caller, conditions).await?);
+        } else if !self.consents.is_empty() {
+            crossing.consents.clone_from(&self.consents);
+        }
+        Ok(crossing)
+    }
+
+    /// Notes somebody who is of another network.
+    async fn cross(
+        &self,
+        other: &KnownAgent,
+        crossing: &mut Crossing,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<(), Fault> {
+        if let Some((_, peer)) = other.handle.of_peer()
+            && self.stands(&peer, &other.handle.owner_name(), conditions).await?
+        {
+            crossing.elsewhere.insert(other.handle.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether an accord with a peer holds, and a name is for an owner of it alone.
+    async fn stands(
+        &self,
+        peer: &OwnerName,
+        owner: &OwnerName,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<bool, Fault> {
+        let Some(carrier) = self.sessions.0.crossings.carrier() else { return Ok(false) };
+        if self.accounts.owner(owner).await?.state.exists() {
+            return Ok(false);
+        }
+        let Some(condition) = carrier.standing(peer).await? else { return Ok(false) };
+        conditions.push(condition);
+        Ok(true)
     }
 
     /// How the files stand that the message names. One that it is the first to name stays as it is until the append, so
@@ -403,7 +474,7 @@ of_agent!(EndSession => Done, 0);
 
 /// A command of the server itself: it is never refused, and does nothing where it does not apply.
 macro_rules! internal {
-    ($name:literal, $command:ty, $decide:path) => {
+    ($name:literal, $command:ty, $decide:expr) => {
         impl Command<SessionRoom> for $command {
             const NAME: &'static str = $name;
             type Reply = Done;
@@ -430,3 +501,6 @@ internal!("note_reconnect", NoteReconnect, decide::reconnect);
 internal!("expire_grace", ExpireGrace, decide::expire);
 internal!("evict_agent", EvictAgent, decide::evict);
 internal!("settle_invitation", SettleInvitation, decide::settle);
+internal!("part_with_peer", PartWithPeer, |state, command: &PartWithPeer, stamp| {
+    decide::part(state, &command.0, stamp)
+});

@@ -39,6 +39,9 @@ impl Sessions {
                 return;
             }
         };
+        if state.crosses {
+            self.0.crossings.grew();
+        }
         let before = plenary_kernel::Version(first.version.0 - 1);
         let concerned = state.participants.iter().filter(|(_, participant)| {
             participant.stay.is_some() || participant.next_readable(before, last.version).is_some()

@@ -33,6 +33,9 @@ impl FromRef<Sessions> for Accounts {
     }
 }
 
+/// The peer whose session it is did not answer.
+const HOST_AWAY: &[&str] = &["peer_unreachable"];
+
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 type Answer = Result<Response, SessionRefusal>;
@@ -90,7 +93,10 @@ fn beginning() -> Vec<Operation<Sessions>> {
             ],
         )
         .errors(Class::NotFound, &["not_found"])
-        .errors(Class::Conflict, &["idempotency_key_reused", "file_named_too_often"])
+        .errors(
+            Class::Conflict,
+            &["idempotency_key_reused", "file_named_too_often", "files_do_not_cross"],
+        )
         .errors(Class::TooMany, &["too_many_invitations"]);
     let reopen_doc =
         of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
@@ -109,8 +115,15 @@ fn beginning() -> Vec<Operation<Sessions>> {
             )
             .errors(
                 Class::Conflict,
-                &["session_active", "not_reopenable", "session_full", "file_named_too_often"],
-            );
+                &[
+                    "session_active",
+                    "not_reopenable",
+                    "session_full",
+                    "file_named_too_often",
+                    "files_do_not_cross",
+                ],
+            )
+            .errors(Class::Unavailable, HOST_AWAY);
     vec![Operation::new(create_doc, create), Operation::new(reopen_doc, reopen)]
 }
 
@@ -119,7 +132,8 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         of_session("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to")
             .action("sessions", "session")
             .reply::<Okay>()
-            .errors(Class::Conflict, &["not_joined", "session_ended", "invitation_held"]);
+            .errors(Class::Conflict, &["not_joined", "session_ended", "invitation_held"])
+            .errors(Class::Unavailable, HOST_AWAY);
     let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
         .action("sessions", "session")
         .description("Each invitee is handled separately; 404 if trust denies some and no agent is invited.")
@@ -127,7 +141,8 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         .reply::<InviteReceipt>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
         .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"])
-        .errors(Class::TooMany, &["too_many_invitations"]);
+        .errors(Class::TooMany, &["too_many_invitations"])
+        .errors(Class::Unavailable, HOST_AWAY);
     let send_doc = of_session("session.send", Method::POST, "/sessions/{id}/messages", "Send a message")
         .tool("sessions")
         .request::<MessageRequest>()
@@ -146,8 +161,15 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         )
         .errors(
             Class::Conflict,
-            &["not_joined", "session_ended", "idempotency_key_reused", "file_named_too_often"],
-        );
+            &[
+                "not_joined",
+                "session_ended",
+                "idempotency_key_reused",
+                "file_named_too_often",
+                "files_do_not_cross",
+            ],
+        )
+        .errors(Class::Unavailable, HOST_AWAY);
     vec![Operation::new(join_doc, join), Operation::new(invite_doc, invite), Operation::new(send_doc, send)]
 }
 
@@ -156,6 +178,7 @@ fn ending() -> Vec<Operation<Sessions>> {
         of_session(id, Method::POST, path, summary)
             .reply::<Okay>()
             .errors(Class::Conflict, &["not_joined", "session_ended"])
+            .errors(Class::Unavailable, HOST_AWAY)
     };
     vec![
         Operation::new(

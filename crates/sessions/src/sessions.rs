@@ -1,6 +1,7 @@
 //! The sessions of a server: commands in, states and events out.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -12,20 +13,23 @@ use plenary_accounts::Accounts;
 use plenary_engine::{Command, ExecuteError, Executed, KeyUse, Room as _, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
 use plenary_kernel::{
-    AgentHandle, Clock, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
+    AgentHandle, Clock, OwnerName, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
 };
 use plenary_log::{Fault, Log, Order};
 use plenary_room::WordIndex;
 use quick_cache::sync::Cache;
+use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
 use crate::{
     INVITATIONS_UNANSWERED_MAX,
-    command::EvictAgent,
+    command::{Acknowledgement as Okay, EvictAgent},
+    crossing::{Crossings, Forwarded},
     decide::Rejection,
     files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
     reads::Reads,
     room::{BY_AGENT, CommandContext, OFFERED, OfAgent, Offers, SessionRoom},
+    state::Participant,
     transport::Transport,
     wire::EncodedEvent,
 };
@@ -34,6 +38,9 @@ use crate::{
 const RECENT_MAX: u64 = 4_096;
 /// Most participations that are remembered; past it the index is asked again.
 const PARTS_KNOWN_MAX: usize = 65_536;
+
+/// What becomes of a command.
+type Decided<T> = Result<Executed<T>, ExecuteError<Rejection>>;
 
 /// What an operator may set.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +87,7 @@ pub(crate) struct Inner {
     pub(crate) config: Config,
     pub(crate) reads: Reads,
     pub(crate) files: Files,
+    pub(crate) crossings: Crossings,
     /// The time in the newest id of a session.
     newest: OnceCell<AtomicU64>,
     /// Who is known to take or have taken part in what.
@@ -114,6 +122,7 @@ impl Sessions {
             transport: Transport::default(),
             config,
             reads: Reads::default(),
+            crossings: Crossings::default(),
             newest: OnceCell::new(),
             parts: Cache::new(PARTS_KNOWN_MAX),
             words: OnceLock::new(),
@@ -155,6 +164,8 @@ impl Sessions {
         key: Option<&KeyUse>,
     ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
     where
+        C: Forwarded,
+        C::Reply: DeserializeOwned,
         CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
         if !self.takes_part(&command.caller().handle, id).await? {
@@ -163,9 +174,30 @@ impl Sessions {
         self.carry_out(id, command, key).await
     }
 
-    /// Carries out a command of an agent.
-    pub(crate) async fn carry_out<C: OfAgent>(
+    /// Carries out a command of an agent of this network.
+    pub(crate) async fn carry_out<C: OfAgent + Forwarded>(
         &self,
+        id: &SessionId,
+        command: C,
+        key: Option<&KeyUse>,
+    ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
+    where
+        C::Reply: DeserializeOwned,
+        CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
+    {
+        let (answer, command) = self.decide_here(id, command, key, None).await?;
+        match answer {
+            Err(ExecuteError::Rejected(Rejection::Elsewhere(peer))) => {
+                self.forward((id, &peer), &command, key).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Carries out a command of an agent of a peer.
+    pub(crate) async fn ask_for<C: OfAgent>(
+        &self,
+        peer: &OwnerName,
         id: &SessionId,
         command: C,
         key: Option<&KeyUse>,
@@ -173,9 +205,29 @@ impl Sessions {
     where
         CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
+        match self.decide_here(id, command, key, Some(peer.clone())).await?.0 {
+            // Nobody decides here for a third network.
+            Err(ExecuteError::Rejected(Rejection::Elsewhere(_) | Rejection::Unauthenticated)) => {
+                Err(ExecuteError::Rejected(Rejection::NotFound))
+            }
+            answer => answer,
+        }
+    }
+
+    /// Decides a command; where it invites agents of other networks, these are asked in between, once.
+    async fn decide_here<C: OfAgent>(
+        &self,
+        id: &SessionId,
+        command: C,
+        key: Option<&KeyUse>,
+        from: Option<OwnerName>,
+    ) -> Result<(Decided<C::Reply>, C), Fault>
+    where
+        CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
+    {
         let named = parking_lot::Mutex::default();
         let readable = self.readable(&command.caller().handle, command.files()).await?;
-        let asked = CommandContext {
+        let mut asked = CommandContext {
             sessions: self.clone(),
             readable,
             accounts: self.0.accounts.clone(),
@@ -183,12 +235,19 @@ impl Sessions {
             id: id.clone(),
             command,
             named,
+            from,
+            consents: BTreeMap::new(),
         };
-        let answer = self.0.streams.execute(id.as_str(), &asked, key).await;
+        let mut answer = self.0.streams.execute(id.as_str(), &asked, key).await;
+        if let Err(ExecuteError::Rejected(Rejection::AskElsewhere(invitees))) = &mut answer {
+            let invitees = std::mem::take(invitees);
+            self.ask_there(&mut asked, invitees).await?;
+            answer = self.0.streams.execute(id.as_str(), &asked, key).await;
+        }
         if !answer.as_ref().is_ok_and(|done| asked.command.reached_all(&done.reply)) {
             asked.level().await?;
         }
-        answer
+        Ok((answer, asked.command))
     }
 
     fn offers(&self) -> Offers {
@@ -225,10 +284,19 @@ impl Sessions {
     /// Carries out a command of the server itself.
     pub(crate) async fn note<C>(&self, id: &str, command: &C) -> Result<(), Fault>
     where
-        C: Command<SessionRoom, Rejection = std::convert::Infallible>,
+        C: Command<SessionRoom, Rejection = std::convert::Infallible, Reply = Okay>,
+    {
+        self.noted(id, command).await.map(drop)
+    }
+
+    /// The same, and what it answers: not `ok` where a peer decides.
+    pub(crate) async fn noted<C>(&self, id: &str, command: &C) -> Result<Okay, Fault>
+    where
+        C: Command<SessionRoom, Rejection = std::convert::Infallible, Reply = Okay>,
     {
         match self.0.streams.execute(id, command, None).await {
-            Ok(_) | Err(ExecuteError::KeyReused) => Ok(()),
+            Ok(done) => Ok(done.reply),
+            Err(ExecuteError::KeyReused) => Ok(Okay { ok: true }),
             Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
             Err(ExecuteError::Fault(fault)) => Err(fault),
             Err(ExecuteError::Rejected(never)) => match never {},
@@ -274,16 +342,41 @@ impl Sessions {
     /// deleted.
     async fn evict(&self, agent: &AgentHandle, blocker: Option<&AgentHandle>) -> Result<(), Fault> {
         let command = EvictAgent { agent: agent.clone(), blocker: blocker.cloned() };
-        let mut after = None;
+        let own = [Some(agent), blocker].into_iter().flatten().any(|one| !one.is_elsewhere());
+        let (mut after, mut there) = (None, Vec::new());
         loop {
             let ids = self.ids_of(agent, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
             for id in &ids {
-                self.note(id, &command).await?;
+                if !self.noted(id, &command).await?.ok && own {
+                    there.push(id.clone());
+                }
             }
             if ids.len() < READ_ROWS_MAX {
-                return Ok(());
+                break;
             }
             after = ids.into_iter().next_back();
+        }
+        // How long a peer takes holds up nobody here.
+        if !there.is_empty() {
+            let sessions = self.clone();
+            tokio::spawn(async move { sessions.evicted_there(there, &command).await });
+        }
+        Ok(())
+    }
+
+    /// Peers decide: they are asked to make the agent leave where the two share a session of theirs. One that is away is asked
+    /// again when it is back.
+    async fn evicted_there(&self, ids: Vec<String>, command: &EvictAgent) {
+        let (agent, blocker) = (&command.agent, command.blocker.as_ref());
+        let mut away = BTreeSet::new();
+        for id in ids {
+            let Ok((state, _)) = self.0.streams.state(&id).await else { continue };
+            let is_present = |who| state.participant(who).is_some_and(Participant::is_present);
+            let (Some(peer), Ok(id)) = (state.host(), id.parse()) else { continue };
+            let is_due = is_present(agent) && blocker.is_none_or(is_present) && !away.contains(peer);
+            if is_due && !self.evict_there((peer, &id), agent, blocker).await.is_ok_and(|heard| heard) {
+                away.insert(peer.clone());
+            }
         }
     }
 }

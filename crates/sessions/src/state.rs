@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use plenary_kernel::{AgentHandle, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::event::{AgentInvited, AgentLeft, SessionEnded, SessionEvent, SessionReopened};
+use crate::event::{AgentInvited, AgentLeft, LeftReason, SessionEnded, SessionEvent, SessionReopened};
 
 /// Where a participant stands (ASP: C.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +84,9 @@ pub struct Participant {
     /// Where its invitation stands, as long as a person of its owner has to accept it.
     #[serde(default)]
     pub held: Option<Version>,
+    /// Whether it is an agent of another network.
+    #[serde(default)]
+    pub elsewhere: bool,
     /// How it stood, change by change: a former member is shown how everyone stood when its view ended.
     pub stood: Vec<StandingChange>,
 }
@@ -103,6 +106,7 @@ impl Participant {
             forced: false,
             offered_by: None,
             held: None,
+            elsewhere: false,
             stood: Vec::new(),
         }
     }
@@ -191,6 +195,12 @@ pub struct SessionState {
     pub turned: Vec<PhaseChange>,
     /// Every agent that ever participated.
     pub participants: BTreeMap<AgentHandle, Participant>,
+    /// Whether an agent of another network ever participated.
+    #[serde(default)]
+    pub crosses: bool,
+    /// Whether a copy is complete for ever: the accord under which it was kept was revoked.
+    #[serde(default)]
+    pub closed: bool,
 }
 
 /// What an agent may know of a session: a state that its view begins with, and the single events behind it that it may
@@ -212,6 +222,9 @@ pub struct Creation {
     pub topic: Option<String>,
     /// When.
     pub at: TimestampMs,
+    /// The peer whose session it is, of a copy.
+    #[serde(default)]
+    pub host: Option<OwnerName>,
 }
 
 impl SessionState {
@@ -219,6 +232,15 @@ impl SessionState {
     #[must_use]
     pub fn participant(&self, handle: &AgentHandle) -> Option<&Participant> {
         self.participants.get(handle)
+    }
+    /// The peer whose session it is, of a copy.
+    #[must_use]
+    pub fn host(&self) -> Option<&OwnerName> {
+        self.created.as_ref()?.host.as_ref()
+    }
+    /// Everyone of another network that is joined or invited.
+    pub fn present_elsewhere(&self) -> impl Iterator<Item = &AgentHandle> {
+        self.participants.iter().filter(|(_, p)| p.elsewhere && p.is_present()).map(|(handle, _)| handle)
     }
     /// Everyone who stands there.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &AgentHandle> {
@@ -291,11 +313,27 @@ impl SessionState {
             SessionEvent::SessionCreated(event) => {
                 self.entry(&event.creator).join(version, at);
                 let (creator, topic) = (event.creator.clone(), event.topic.clone());
-                self.created = Some(Creation { creator, topic, at });
+                self.created = Some(Creation { creator, topic, at, host: event.host.clone() });
+                if event.host.is_some() {
+                    self.crosses = true;
+                    self.entry(&event.creator).elsewhere = true;
+                }
             }
             SessionEvent::MessageSent(_) => {}
-            SessionEvent::AgentInvited(AgentInvited { invitee, by, offered, held, settles, .. }) => {
+            SessionEvent::AgentInvited(AgentInvited { denied: true, .. }) => {}
+            SessionEvent::AgentInvited(AgentInvited {
+                invitee,
+                by,
+                offered,
+                held,
+                settles,
+                elsewhere,
+                ..
+            }) => {
+                let is_elsewhere = *elsewhere || self.host().is_some() && invitee.is_elsewhere();
+                self.crosses |= is_elsewhere;
                 let invited = self.entry(invitee);
+                invited.elsewhere = is_elsewhere;
                 invited.standing = Standing::Invited;
                 invited.left_at = None;
                 invited.forced = false;
@@ -310,7 +348,9 @@ impl SessionState {
             SessionEvent::AgentJoined(event) => self.entry(&event.agent).join(version, at),
             SessionEvent::AgentDisconnected(event) => self.entry(&event.agent).away = Some(version),
             SessionEvent::AgentReconnected(event) => self.entry(&event.agent).away = None,
-            SessionEvent::AgentLeft(AgentLeft { agent, forced, .. }) => {
+            SessionEvent::AgentLeft(AgentLeft { agent, forced, reason, .. }) => {
+                let is_own = self.host().is_some() && !agent.is_elsewhere();
+                self.closed |= is_own && *reason == LeftReason::AccordRevoked;
                 let left = self.entry(agent);
                 left.leave(version, at);
                 left.forced = *forced;

@@ -159,6 +159,7 @@ fn members<'a>(
             let reason = match event.reason {
                 LeftReason::Left => "left",
                 LeftReason::GraceExpired => "grace_expired",
+                LeftReason::AccordRevoked => "accord_revoked",
             };
             same("left", &event.id, format!(r#"{},"reason":"{reason}""#, agent(&event.agent)))
         }

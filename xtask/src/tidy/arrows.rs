@@ -104,7 +104,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     // A person lets a client speak as an agent; what that means the accounts know.
     ("oauth", &["kernel", "log", "edge", "room", "accounts", "issuers", "outward"]),
     // Between this network and those of other operators.
-    ("links", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "frames", "outward"]),
+    (
+        "links",
+        &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "frames", "outward"],
+    ),
     // Between two rooms: agents that the server runs take part in sessions.
     ("participation", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "runs"]),
     // Between the rooms and people: what waits for a person is asked of one.

@@ -4069,6 +4069,7 @@ ErrorCode = Literal[
     "field-missing",
     "field-unknown",
     "file_named_too_often",
+    "files_do_not_cross",
     "filter-axis-unknown",
     "filter-value-invalid",
     "forbidden",

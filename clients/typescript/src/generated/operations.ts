@@ -3036,7 +3036,7 @@ export class SessionOperations {
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_topic,
    * invalid_initial_message, invalid_metadata, unknown_file, invalid_end_after_send,
    * end_after_send_requires_initial_message, invalid_idempotency_key, not_found, idempotency_key_reused,
-   * file_named_too_often, too_many_invitations.
+   * file_named_too_often, files_do_not_cross, too_many_invitations.
    */
   async create(
     body: types.CreateSession = {},
@@ -3048,7 +3048,8 @@ export class SessionOperations {
   /**
    * End a session.
    *
-   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused.
+   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
+   * peer_unreachable.
    */
   async end(
     sessionId: types.SessionId,
@@ -3083,7 +3084,7 @@ export class SessionOperations {
    * Each invitee is handled separately; 404 if trust denies some and no agent is invited.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_idempotency_key, not_found,
-   * not_joined, session_ended, session_full, idempotency_key_reused, too_many_invitations.
+   * not_joined, session_ended, session_full, idempotency_key_reused, too_many_invitations, peer_unreachable.
    */
   async invite(
     sessionId: types.SessionId,
@@ -3097,7 +3098,7 @@ export class SessionOperations {
    * Join a session you are invited to.
    *
    * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, invitation_held,
-   * idempotency_key_reused.
+   * idempotency_key_reused, peer_unreachable.
    */
   async join(
     sessionId: types.SessionId,
@@ -3109,7 +3110,8 @@ export class SessionOperations {
   /**
    * Leave a session.
    *
-   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused.
+   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
+   * peer_unreachable.
    */
   async leave(
     sessionId: types.SessionId,
@@ -3139,7 +3141,7 @@ export class SessionOperations {
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message, unknown_file,
    * invalid_idempotency_key, not_found, session_active, not_reopenable, session_full, file_named_too_often,
-   * idempotency_key_reused.
+   * files_do_not_cross, idempotency_key_reused, peer_unreachable.
    */
   async reopen(
     sessionId: types.SessionId,
@@ -3153,7 +3155,8 @@ export class SessionOperations {
    * Send a message.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_content, invalid_metadata, unknown_file,
-   * invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused, file_named_too_often.
+   * invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused, file_named_too_often,
+   * files_do_not_cross, peer_unreachable.
    */
   async send(
     sessionId: types.SessionId,

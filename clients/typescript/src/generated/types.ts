@@ -3863,6 +3863,7 @@ export type ErrorCode =
   | "field-missing"
   | "field-unknown"
   | "file_named_too_often"
+  | "files_do_not_cross"
   | "filter-axis-unknown"
   | "filter-value-invalid"
   | "forbidden"

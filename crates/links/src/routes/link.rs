@@ -2,6 +2,8 @@
 //! whatever else is wrong.
 //! Must not know: operators.
 
+mod sessions;
+
 use std::sync::Arc;
 
 use axum::{
@@ -12,7 +14,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, Operation, OperationDoc, StrictJson, read_bytes};
 use plenary_engine::ExecuteError;
-use plenary_kernel::{AccordId, Class, OwnerName, Refusal, Share};
+use plenary_kernel::{AccordId, Class, OwnerName, Refusal, Share, Shares};
 use tokio::sync::watch;
 
 use super::Door;
@@ -94,13 +96,15 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         .errors(Class::Forbidden, &["not_granted"])
         .errors(Class::TooMany, BUSY)
         .errors(Class::Unavailable, &["unavailable"]);
-    vec![
+    let mut all = sessions::operations();
+    all.extend(vec![
         Operation::new(network, say_who),
         Operation::new(accept, accept_invitation),
         Operation::new(read, read_accord),
         Operation::new(revoke, hear_revocation),
         Operation::new(frame, take_in_frame),
-    ]
+    ]);
+    all
 }
 
 /// A request that is signed; by whom has still to be verified.
@@ -150,6 +154,22 @@ impl Door {
         let peers = self.links.peers().await?;
         let (_, _, active) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
         if call.sent.is_by(&active.key) { Ok((accord, peers)) } else { Err(Refusal::not_found().into()) }
+    }
+
+    /// Lets a peer in that asks about sessions, with a quota of their own.
+    async fn admit_about_sessions(
+        &self,
+        call: &SignedCall,
+        path: OnePath,
+        at_once: &Shares<AccordId>,
+    ) -> Result<PeerCall, HouseRefusal> {
+        let changes = self.links.0.changed.subscribe();
+        let (accord, peers) = self.of_path(call, path).await?;
+        let (name, peer, _) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
+        self.links.0.session_quotas.take(&accord, self.links.now())?;
+        let share = at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
+        self.links.use_up(&call.sent).await?;
+        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, _share: share })
     }
 
     /// Lets a peer in: its key, its clock, its quota, and the signature for the first time.

@@ -169,6 +169,8 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (409, "invitation_held") => {
             "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
         }
+        (409, "files_do_not_cross") => "send text, data or a URL: files stay in their network",
+        (503, "peer_unreachable") => "try again with the same `--key` once the other network answers",
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
         (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",
         (409, "not_reopenable") => {

@@ -159,6 +159,9 @@ fn what_happened(out: &Out, event: &Event) -> String {
         EventBody::Left { agent, reason: Some(LeftReason::GraceExpired) } => {
             went(format!("{agent} left: offline for too long"))
         }
+        EventBody::Left { agent, reason: Some(LeftReason::AccordRevoked) } => {
+            went(format!("{agent} left: its network is no longer linked"))
+        }
         EventBody::Left { agent, reason: Some(LeftReason::Left | LeftReason::Other) | None } => {
             went(format!("{agent} left"))
         }

@@ -152,7 +152,7 @@ impl Rooms {
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),
             a2a: A2a::new(log.clone(), clock.clone(), accounts.clone(), notify.clone(), settings.a2a.clone()),
-            links: links(settings, (&log, &clock), (&accounts, &frames))?,
+            links: links(settings, (&log, &clock), (&accounts, &frames, &sessions))?,
             oauth: oauth(settings, &log, &accounts, issuers),
             accounts,
             sessions,
@@ -176,6 +176,7 @@ impl Rooms {
         let below = plenary_inbox::Rooms { accounts: accounts.clone(), sessions, frames, sources };
         let inbox = Inbox::new(log.clone(), clock, cursors.clone(), below);
         inbox.begin().await.context("reading where the log stands")?;
+        inbox.say_states();
         served.push(Arc::new(inbox));
         let tellers = served.iter().filter_map(|room| room.teller()).collect();
         let glancers = served.iter().filter_map(|room| room.glancer()).collect();
@@ -211,18 +212,19 @@ fn people(
     Ok((requests, notify.context("what notifications are sent with")?))
 }
 
-/// The links to other networks, and what takes frames there.
+/// The links to other networks, and what takes frames and sessions there.
 fn links(
     settings: &Settings,
     (log, clock): (&Log, &Arc<dyn Clock>),
-    (accounts, frames): (&Accounts, &Frames),
+    (accounts, frames, sessions): (&Accounts, &Frames, &Sessions),
 ) -> anyhow::Result<Links> {
-    let rooms = (accounts.clone(), frames.clone());
+    let rooms = (accounts.clone(), frames.clone(), sessions.clone());
     let links = Links::new(log.clone(), clock.clone(), rooms, &settings.links);
     let links = links.context("how other networks are asked: [links] in the configuration file")?;
     // Without a URL of its own a server is no network that another one could know.
     if settings.public_url.is_some() {
         frames.set_accords(Arc::new(links.clone()));
+        sessions.set_carrier(Arc::new(links.clone()));
     }
     Ok(links)
 }

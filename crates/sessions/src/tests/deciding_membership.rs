@@ -126,6 +126,8 @@ fn past_its_participants_a_session_takes_nobody_new_and_still_takes_former_ones_
             offered: false,
             held: false,
             settles: None,
+            denied: false,
+            elsewhere: false,
         };
         scene.state.evolve(scene.head().next(), TimestampMs(1), &SessionEvent::AgentInvited(invited));
     }

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::scene::{session, stamp, table};
 use crate::{
     command::{Caller, CreateBody, CreateSession, InviteAgents, JoinSession, LeaveSession, SettleInvitation},
+    crossing::Crossing,
     decide::{self, People, Rejection},
     event::SessionEvent,
     room::{BY_AGENT, OFFERED, OFFERED_BY, SessionRoom},
@@ -50,7 +51,13 @@ impl Story {
         let of = |who: &str| known(who, if who == LISTED || who == HOLDING { &["@x.*"] } else { &[] });
         let others = everyone.into_iter().filter(|other| *other != handle);
         let others = others.map(|other| (other.parse::<AgentHandle>().unwrap(), of(other))).collect();
-        People { caller: of(handle), others, crowded: BTreeSet::new(), files: BTreeMap::new() }
+        People {
+            caller: of(handle),
+            others,
+            crowded: BTreeSet::new(),
+            files: BTreeMap::new(),
+            crossing: Crossing::default(),
+        }
     }
 
     fn add(&mut self, events: Vec<SessionEvent>) {

@@ -2,6 +2,7 @@
 //! paused clock. Ids in names are those of the protocol's requirements.
 
 mod coming_and_going;
+mod crossing;
 mod deciding_membership;
 mod deciding_offers;
 mod deciding_reopen;

@@ -21,6 +21,7 @@ use crate::{
         InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
         NoteReconnect, ReopenBody, ReopenSession, SendMessage, SessionOpened,
     },
+    crossing::Crossing,
     decide::{self, People, Rejection},
     event::SessionEvent,
     refusals::SessionRefusal,
@@ -103,7 +104,13 @@ impl Trust {
         let others = others.iter().filter(|other| **other != who);
         let others = others.map(|other| (handle(other), self.known(other))).collect();
         let crowded = self.crowded.iter().map(|who| handle(who)).collect();
-        People { caller: self.known(who), others, crowded, files: BTreeMap::new() }
+        People {
+            caller: self.known(who),
+            others,
+            crowded,
+            files: BTreeMap::new(),
+            crossing: Crossing::default(),
+        }
     }
 }
 

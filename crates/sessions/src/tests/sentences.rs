@@ -52,6 +52,7 @@ pub(super) fn said(event: &SessionEvent) -> String {
         SessionEvent::AgentReconnected(event) => format!("{} returns", name(&event.agent)),
         SessionEvent::AgentLeft(event) => {
             let how = match (event.reason, event.forced) {
+                (LeftReason::AccordRevoked, _) => "leaves-with-its-accord",
                 (LeftReason::Left, false) => "leaves",
                 (LeftReason::Left, true) => "is-ousted",
                 (LeftReason::GraceExpired, false) => "expires",
@@ -90,10 +91,14 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
         })
     };
     Some(match rest {
-        ["creates"] => SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: None }),
-        ["creates", "about", topic] => {
-            SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: Some((*topic).into()) })
+        ["creates"] => {
+            SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: None, host: None })
         }
+        ["creates", "about", topic] => SessionEvent::SessionCreated(SessionCreated {
+            creator: agent,
+            topic: Some((*topic).into()),
+            host: None,
+        }),
         ["says", text] => SessionEvent::MessageSent(MessageSent {
             id,
             sender: agent,
@@ -110,6 +115,8 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
             offered: false,
             held: false,
             settles: None,
+            denied: false,
+            elsewhere: false,
         }),
         ["joins"] => SessionEvent::AgentJoined(moved()),
         ["drops"] => SessionEvent::AgentDisconnected(moved()),

@@ -68,7 +68,11 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let agent = || format!(r#"{{"id":"{ID}","agent":"@o.bob"}}"#);
     let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), released: false, settles: None };
     let created = |topic: Option<&str>| {
-        SessionEvent::SessionCreated(SessionCreated { creator: ann.clone(), topic: topic.map(str::to_owned) })
+        SessionEvent::SessionCreated(SessionCreated {
+            creator: ann.clone(),
+            topic: topic.map(str::to_owned),
+            host: None,
+        })
     };
     let invited = |inline| {
         SessionEvent::AgentInvited(AgentInvited {
@@ -79,7 +83,15 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             offered: false,
             held: false,
             settles: None,
+            denied: false,
+            elsewhere: false,
         })
+    };
+    let crossing = |denied, elsewhere| match invited(false) {
+        SessionEvent::AgentInvited(event) => {
+            SessionEvent::AgentInvited(AgentInvited { denied, elsewhere, ..event })
+        }
+        other => other,
     };
     let left = |reason, forced| {
         SessionEvent::AgentLeft(AgentLeft {
@@ -105,6 +117,19 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             r#"{"creator":"@o.ann","topic":"té \"x\""}"#.into(),
             "",
         ),
+        (
+            SessionEvent::SessionCreated(SessionCreated {
+                creator: "@nick-at-acme.cc".parse().unwrap(),
+                topic: None,
+                host: Some("acme".parse().unwrap()),
+            }),
+            "SessionCreated",
+            r#"{"creator":"@nick-at-acme.cc","host":"acme"}"#.into(),
+            "",
+        ),
+        (crossing(true, false), "AgentInvited", format!(r#"{by},"denied":true}}"#), ""),
+        (crossing(false, true), "AgentInvited", format!(r#"{by},"elsewhere":true}}"#), ""),
+        (left(LeftReason::AccordRevoked, false), "AgentLeft", format!(r#"{gone}:"accord_revoked"}}"#), ""),
         (invited(false), "AgentInvited", format!("{by}}}"), ""),
         (invited(true), "AgentInvited", format!(r#"{by},"inline":true}}"#), ""),
         (SessionEvent::AgentJoined(moved()), "AgentJoined", agent(), ""),
@@ -143,6 +168,8 @@ fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             offered: true,
             held: false,
             settles,
+            denied: false,
+            elsewhere: false,
         })
     };
     let settling = || AgentLeft {
@@ -184,6 +211,8 @@ fn holds() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
         offered: false,
         held: true,
         settles: None,
+        denied: false,
+        elsewhere: false,
     };
     let joined = AgentMoved { id: ID.into(), agent: bob(), released: true, settles: None };
     let (reason, forced) = (LeftReason::Left, false);

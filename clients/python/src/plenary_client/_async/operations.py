@@ -5603,7 +5603,7 @@ class AsyncSessionOperations:
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_topic,
         invalid_initial_message, invalid_metadata, unknown_file, invalid_end_after_send,
         end_after_send_requires_initial_message, invalid_idempotency_key, not_found, idempotency_key_reused,
-        file_named_too_often, too_many_invitations.
+        file_named_too_often, files_do_not_cross, too_many_invitations.
         """
         answer = await self._transport.call(
             "session.create",
@@ -5629,7 +5629,8 @@ class AsyncSessionOperations:
     ) -> Acknowledgement:
         """End a session.
 
-        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused.
+        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
+        peer_unreachable.
         """
         answer = await self._transport.call(
             "session.end",
@@ -5692,7 +5693,8 @@ class AsyncSessionOperations:
         invite: Agents to invite.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_idempotency_key,
-        not_found, not_joined, session_ended, session_full, idempotency_key_reused, too_many_invitations.
+        not_found, not_joined, session_ended, session_full, idempotency_key_reused, too_many_invitations,
+        peer_unreachable.
         """
         answer = await self._transport.call(
             "session.invite",
@@ -5719,7 +5721,7 @@ class AsyncSessionOperations:
         """Join a session you are invited to.
 
         Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, invitation_held,
-        idempotency_key_reused.
+        idempotency_key_reused, peer_unreachable.
         """
         answer = await self._transport.call(
             "session.join",
@@ -5744,7 +5746,8 @@ class AsyncSessionOperations:
     ) -> Acknowledgement:
         """Leave a session.
 
-        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused.
+        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
+        peer_unreachable.
         """
         answer = await self._transport.call(
             "session.leave",
@@ -5803,7 +5806,7 @@ class AsyncSessionOperations:
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message,
         unknown_file, invalid_idempotency_key, not_found, session_active, not_reopenable, session_full,
-        file_named_too_often, idempotency_key_reused.
+        file_named_too_often, files_do_not_cross, idempotency_key_reused, peer_unreachable.
         """
         answer = await self._transport.call(
             "session.reopen",
@@ -5836,7 +5839,7 @@ class AsyncSessionOperations:
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_content, invalid_metadata,
         unknown_file, invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
-        file_named_too_often.
+        file_named_too_often, files_do_not_cross, peer_unreachable.
         """
         answer = await self._transport.call(
             "session.send",

@@ -7,6 +7,9 @@ mod commands;
 mod frames;
 mod played;
 mod revoking;
+mod sessions;
+mod sessions_faults;
+mod sessions_refused;
 mod signatures;
 mod strangers;
 

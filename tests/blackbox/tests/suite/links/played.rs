@@ -1,6 +1,7 @@
 //! A network that the suite plays: it shows a document at its URL, signs requests as RFC 9421 says, and counts what it is asked.
 //! Must not know: how the server reads a signature.
 
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{
     Arc, Mutex,
@@ -40,6 +41,8 @@ fn thumbprint(key: &Ed25519KeyPair) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, required.as_bytes()))
 }
 
+type Answers = Arc<Mutex<HashMap<&'static str, String>>>;
+
 /// The network.
 pub(super) struct Played {
     address: SocketAddr,
@@ -48,6 +51,8 @@ pub(super) struct Played {
     asked: Arc<AtomicUsize>,
     /// Whether it leaves what it is asked under an accord unanswered.
     stalls: Arc<AtomicBool>,
+    /// What it answers to requests whose path ends so.
+    answers: Answers,
     task: JoinHandle<()>,
 }
 
@@ -98,9 +103,15 @@ impl Played {
         let document = json!({"network": format!("http://{address}"), "keys": [jwk(&key)]});
         let (document, asked) = (Arc::new(Mutex::new(document)), Arc::new(AtomicUsize::new(0)));
         let stalls = Arc::new(AtomicBool::new(false));
-        let task =
-            tokio::spawn(serve(listener, Arc::clone(&document), Arc::clone(&asked), Arc::clone(&stalls)));
-        Self { address, key, document, asked, stalls, task }
+        let answers = Answers::default();
+        let said = (Arc::clone(&document), Arc::clone(&answers));
+        let task = tokio::spawn(serve(listener, said, Arc::clone(&asked), Arc::clone(&stalls)));
+        Self { address, key, document, asked, stalls, answers, task }
+    }
+
+    /// From now on it answers this where the path of a request ends so.
+    pub(super) fn answer(&self, end: &'static str, body: &Value) {
+        self.answers.lock().expect("nobody panics with it").insert(end, body.to_string());
     }
 
     /// From now on it reads what it is asked under an accord, and says nothing.
@@ -187,12 +198,12 @@ fn sign(key: &Ed25519KeyPair, signing: &Signing) -> Signed {
 
 async fn serve(
     listener: TcpListener,
-    document: Arc<Mutex<Value>>,
+    said: (Arc<Mutex<Value>>, Answers),
     asked: Arc<AtomicUsize>,
     stalls: Arc<AtomicBool>,
 ) {
     while let Ok((mut stream, _)) = listener.accept().await {
-        let (document, asked, stalls) = (Arc::clone(&document), Arc::clone(&asked), Arc::clone(&stalls));
+        let ((document, answers), asked, stalls) = (said.clone(), Arc::clone(&asked), Arc::clone(&stalls));
         tokio::spawn(async move {
             asked.fetch_add(1, Ordering::SeqCst);
             let mut read = Vec::new();
@@ -210,8 +221,15 @@ async fn serve(
                 return;
             }
             let body = document.lock().expect("nobody panics with it").to_string();
-            let (status, body) =
-                if is_document { ("200 OK", body) } else { ("204 No Content", String::new()) };
+            let head = String::from_utf8_lossy(&read);
+            let path = head.split_whitespace().nth(1).unwrap_or_default();
+            let answers = answers.lock().expect("nobody panics with it").clone();
+            let answer = answers.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, body)| body);
+            let (status, body) = match answer {
+                _ if is_document => ("200 OK", body),
+                Some(answer) => ("200 OK", answer),
+                None => ("204 No Content", String::new()),
+            };
             let head =
                 format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
             // The other side may be gone.

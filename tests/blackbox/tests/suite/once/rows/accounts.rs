@@ -119,6 +119,15 @@ impl Scene {
         let signed = EachTime("a signature is good once");
         rows.push(row("link.accept", signed, operator, ("POST", "/link/v1/accords"), OTHER()));
         rows.push(row("link.frame", signed, operator, ("POST", "/link/v1/accords/acc_1/frames"), OTHER()));
+        for (id, path) in [
+            ("link.offer", "/link/v1/accords/acc_1/offers"),
+            ("link.command", "/link/v1/accords/acc_1/commands"),
+            ("link.events", "/link/v1/accords/acc_1/events"),
+            ("link.news", "/link/v1/accords/acc_1/news"),
+            ("link.states", "/link/v1/accords/acc_1/states"),
+        ] {
+            rows.push(row(id, signed, operator, ("POST", path), OTHER()));
+        }
         rows.push(row("link.revoke", signed, operator, ("POST", "/link/v1/accords/acc_1/revoke"), OTHER()));
         rows
     }

@@ -1,0 +1,124 @@
+//! What peers ask of sessions here: whether agents take an invitation, what their own agents do, which sessions have news, and the
+//! events of one.
+//! Must not know: signatures.
+
+use std::time::Duration;
+
+use plenary_kernel::{OwnerName, Position, Refusal, Version};
+use plenary_sessions::crossing::{
+    naming::Naming,
+    wire::{
+        CrossingAsk, CrossingCommand, CrossingConsents, CrossingEvents, CrossingNewsAsk, CrossingNewsPage,
+        CrossingOffer, CrossingState, CrossingStates, CrossingStatesAsk,
+    },
+};
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    Links,
+    limits::{NEWS_WAIT_MS_MAX, STATES_ASKED_MAX},
+    refusals::HouseRefusal,
+    routes::PeerCall,
+    wire::LinkOutcome,
+};
+
+/// There is no such session for the peer.
+fn not_there() -> HouseRefusal {
+    Refusal::not_found().into()
+}
+
+/// A name that the other network may have for this one.
+fn named(us: &OwnerName) -> Result<(), HouseRefusal> {
+    if us.may_name_peer() { Ok(()) } else { Err(not_there()) }
+}
+
+impl Links {
+    /// Says which agents take an invitation into a session of the peer; from now on it is asked for news.
+    pub(crate) async fn take_offer(
+        &self,
+        call: &PeerCall,
+        sent: CrossingOffer,
+    ) -> Result<CrossingConsents, HouseRefusal> {
+        named(&sent.you)?;
+        let naming = Naming { peer: call.peer.clone(), us: sent.you };
+        let by = naming.here(&sent.by).ok_or_else(not_there)?;
+        let mut consents = CrossingConsents::default();
+        let invitees: Vec<_> = sent.invite.iter().take(plenary_sessions::INVITE_MAX).collect();
+        let here: Vec<_> = invitees.iter().filter_map(|invitee| naming.here(invitee)).collect();
+        let sessions = &self.0.sessions;
+        let taken = sessions.crossing_consents(&call.peer, &sent.session_id, (&by, &here)).await?;
+        if taken.is_empty() {
+            return Ok(consents);
+        }
+        self.note_copies(&call.peer).await?;
+        for (invitee, consent) in taken {
+            if consent.held {
+                consents.held.push(invitee.clone());
+            }
+            consents.taken.push(invitee);
+        }
+        Ok(consents)
+    }
+
+    /// Carries out what an agent of the peer does in a session of this network.
+    pub(crate) async fn take_command(
+        &self,
+        call: &PeerCall,
+        sent: CrossingCommand,
+    ) -> Result<LinkOutcome, HouseRefusal> {
+        named(&sent.you)?;
+        let outcome = self.0.sessions.crossing_command(&call.peer, sent).await?;
+        Ok(LinkOutcome { you: call.peer.clone(), outcome })
+    }
+
+    /// What became of a message for agents of this network.
+    pub(crate) async fn say_states(
+        &self,
+        call: &PeerCall,
+        sent: CrossingStatesAsk,
+    ) -> Result<CrossingStates, HouseRefusal> {
+        named(&sent.you)?;
+        let naming = Naming { peer: call.peer.clone(), us: sent.you };
+        let agents: Vec<_> =
+            sent.agents.iter().take(STATES_ASKED_MAX).filter_map(|agent| naming.here(agent)).collect();
+        let message = (&sent.session_id, sent.sequence);
+        let states = self.0.sessions.states_for(&call.peer, message, &agents).await?;
+        let states = states.into_iter().map(|(agent, state)| CrossingState { agent, state });
+        Ok(CrossingStates { states: states.collect() })
+    }
+
+    /// The events of a session, as far as the peer's agents may know of them.
+    pub(crate) async fn say_events(
+        &self,
+        call: &PeerCall,
+        sent: &CrossingAsk,
+    ) -> Result<CrossingEvents, HouseRefusal> {
+        let (peer, after) = (&call.peer, Version(sent.after));
+        let page = self.0.sessions.crossing_events(peer, &sent.session_id, after).await?;
+        page.ok_or_else(not_there)
+    }
+
+    /// The sessions with news for the peer, at once or as soon as there are some, or none after a while.
+    pub(crate) async fn say_news(
+        &self,
+        call: &PeerCall,
+        sent: &CrossingNewsAsk,
+    ) -> Result<CrossingNewsPage, HouseRefusal> {
+        let deadline = Instant::now() + Duration::from_millis(sent.wait_ms.min(NEWS_WAIT_MS_MAX));
+        let (mut grown, mut closed) = (self.0.sessions.crossing_grown(), self.0.closed.subscribe());
+        loop {
+            grown.mark_unchanged();
+            let news = self.0.sessions.crossing_news(&call.peer, Position(sent.after)).await?;
+            let is_over = Instant::now() >= deadline || *closed.borrow_and_update();
+            if !news.sessions.is_empty() || is_over {
+                return Ok(CrossingNewsPage { at: news.at.0, sessions: news.sessions });
+            }
+            tokio::select! {
+                _ = grown.changed() => {}
+                _ = closed.changed() => {}
+                () = sleep_until(deadline) => {}
+                () = self.ended(call.changes.clone(), &call.accord) => return Err(not_there()),
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What this network says to peers of sessions: invitations of their agents, and what its own agents do in theirs.
+//! Must not know: what may happen in a session.
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, OwnerName, SessionId};
+use plenary_log::{Condition, Fault};
+use plenary_sessions::{
+    crossing::{
+        Carrying, Consent, Offer, SessionCarrier,
+        naming::Naming,
+        wire::{
+            CrossingCommand, CrossingConsents, CrossingOffer, CrossingOutcome, CrossingState, CrossingStates,
+            CrossingStatesAsk,
+        },
+    },
+    event::version,
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::Linked;
+use crate::{
+    Links,
+    accord::{AccordRoom, PEERS},
+    limits::{ANSWER_BYTES_MAX, ANSWER_WITHIN, STATES_ASKED_MAX},
+    outgoing::{ACCORDS_PATH, AnswerLimits, CallFailure},
+    wire::LinkOutcome,
+};
+
+impl Links {
+    /// Asks a peer, unless and until its accord ends.
+    pub(super) async fn ask_linked<T: DeserializeOwned>(
+        &self,
+        linked: &Linked,
+        what: &str,
+        body: &(impl Serialize + Sync),
+        limits: AnswerLimits,
+    ) -> Result<T, CallFailure> {
+        let changes = self.0.changed.subscribe();
+        let path = format!("{ACCORDS_PATH}/{}/{what}", linked.accord);
+        tokio::select! {
+            answer = self.call_within(&linked.network, (Method::POST, &path), Some(body), limits) => answer,
+            () = self.ended(changes, &linked.accord) => Err(CallFailure::Unreachable("the accord ended".into())),
+        }
+    }
+
+    /// Makes sure that a copy has an event that the peer said it wrote. If the peer does not bring it soon, it comes later.
+    async fn await_copy(&self, linked: &Linked, session: &SessionId, sequence: u64) {
+        let wanted = version(sequence);
+        let pulled = self.pull(linked, session, Some(wanted));
+        if tokio::time::timeout(ANSWER_WITHIN, pulled).await.is_err() {
+            tracing::debug!(peer = %linked.peer, "a copy is behind");
+        }
+    }
+}
+
+/// How this network waits for the answer to a command.
+const SMALL: AnswerLimits = AnswerLimits { bytes: ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
+
+impl SessionCarrier for Links {
+    fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>> {
+        Box::pin(async move {
+            let found = self.0.peers.look_up(PEERS).await?;
+            let holds = found.state.all.get(peer).is_some_and(|known| known.active().is_some());
+            let condition =
+                Condition { stream: AccordRoom::stream(PEERS), expected: found.version, upon: found.upon };
+            Ok(holds.then_some(condition))
+        })
+    }
+
+    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> Carrying<'a, bool> {
+        Box::pin(async move {
+            let peers = self.peers().await?;
+            let known = peers.all.get(peer).filter(|known| known.active().is_some());
+            Ok(known.is_some_and(|known| known.grants.owners().contains(owner)))
+        })
+    }
+
+    fn offer<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        offer: Offer<'a>,
+    ) -> Carrying<'a, BTreeMap<AgentHandle, Consent>> {
+        Box::pin(async move {
+            let mut taken = BTreeMap::new();
+            let Some(linked) = self.linked(peer).await? else { return Ok(taken) };
+            let said = CrossingOffer {
+                you: peer.clone(),
+                session_id: offer.session.clone(),
+                by: offer.by.clone(),
+                invite: offer.invitees.to_vec(),
+            };
+            let answer = self.ask_linked::<CrossingConsents>(&linked, "offers", &said, SMALL).await;
+            let consents = answer.unwrap_or_else(|failure| {
+                tracing::warn!(%peer, ?failure, "a peer does not say who takes an invitation");
+                CrossingConsents::default()
+            });
+            // It answers for those whom it was asked for.
+            for invitee in offer.invitees {
+                let Some((there, _)) = invitee.of_peer() else { continue };
+                if consents.taken.contains(&there) {
+                    taken.insert(invitee.clone(), Consent { held: consents.held.contains(&there) });
+                }
+            }
+            Ok(taken)
+        })
+    }
+
+    fn forward<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        session: &'a SessionId,
+        command: CrossingCommand,
+    ) -> Carrying<'a, Option<CrossingOutcome>> {
+        Box::pin(async move {
+            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+            let owner = command.agent.owner_name();
+            let Ok(_owners) = self.0.leaving.take(owner, 1) else { return Err(Fault::Overloaded) };
+            let Ok(_peers) = self.0.leaving_to.take(linked.accord.clone(), 1) else {
+                return Err(Fault::Overloaded);
+            };
+            match self.ask_linked::<LinkOutcome>(&linked, "commands", &command, SMALL).await {
+                Ok(LinkOutcome { you, mut outcome }) => {
+                    if !you.may_name_peer() {
+                        return Ok(None);
+                    }
+                    outcome.rename(&Naming { peer: peer.clone(), us: you });
+                    if outcome.refused.is_none() {
+                        self.await_copy(&linked, session, outcome.sequence).await;
+                    }
+                    Ok(Some(outcome))
+                }
+                Err(failure) => {
+                    tracing::warn!(%peer, ?failure, "a command was not taken by the peer whose session it is");
+                    Ok(None)
+                }
+            }
+        })
+    }
+
+    fn states<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        (session, sequence): (&'a SessionId, u64),
+        agents: &'a [AgentHandle],
+    ) -> Carrying<'a, BTreeMap<AgentHandle, String>> {
+        Box::pin(async move {
+            let mut known = BTreeMap::new();
+            let Some(linked) = self.linked(peer).await? else { return Ok(known) };
+            let ask = CrossingStatesAsk {
+                you: peer.clone(),
+                session_id: session.clone(),
+                sequence,
+                agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
+            };
+            let said = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
+            for CrossingState { agent, state } in said.unwrap_or_default().states {
+                if let Some(asked) = asked_for(agents, &agent) {
+                    known.insert(asked.clone(), state);
+                }
+            }
+            Ok(known)
+        })
+    }
+}
+
+/// A name that the peer said for one that it was asked for.
+fn asked_for<'a>(agents: &'a [AgentHandle], there: &AgentHandle) -> Option<&'a AgentHandle> {
+    agents.iter().find(|agent| agent.of_peer().is_some_and(|(own, _)| own == *there))
+}

@@ -1,0 +1,278 @@
+//! Keeps the copies of peers' sessions up: each peer with such sessions is asked for news by one task, and what is new is taken
+//! from where the copy ends. Whatever is lost on the way is asked for again.
+//! Must not know: what may happen in a session.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use http::StatusCode;
+use plenary_kernel::{AccordId, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_log::Fault;
+use plenary_sessions::crossing::{
+    COPIES_PER_PEER_MAX, NotKept,
+    copying::{CopyEvents, NotCopied, arrived},
+    naming::Naming,
+    wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
+};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::Linked;
+use crate::{
+    Links,
+    limits::{
+        ANSWER_WITHIN, COPIED_BYTES_PER_MINUTE_MAX, EVENTS_ANSWER_BYTES_MAX, NEWS_ANSWER_BYTES_MAX,
+        NEWS_APART, NEWS_WAIT_MS_MAX, PULL_PAUSE, PULL_PAUSE_MAX,
+    },
+    outgoing::{AnswerLimits, CallFailure},
+};
+
+/// How often is looked whether another process took invitations.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// Why a copy is not up to date.
+#[derive(Debug)]
+pub(super) enum NotPulled {
+    /// The peer was not reached, or this network's store failed: again later.
+    Later(String),
+    /// The peer says what cannot be, or that there is no such session for this network: not again until it has news.
+    Never(String),
+}
+
+impl From<Fault> for NotPulled {
+    fn from(fault: Fault) -> Self {
+        Self::Later(fault.to_string())
+    }
+}
+
+impl From<CallFailure> for NotPulled {
+    fn from(failure: CallFailure) -> Self {
+        match failure {
+            CallFailure::Refused(StatusCode::NOT_FOUND) => Self::Never("there is no such session".into()),
+            CallFailure::Refused(status) => Self::Later(format!("the peer answers {}", status.as_u16())),
+            CallFailure::Unreachable(why) => Self::Later(why),
+        }
+    }
+}
+
+impl From<NotKept> for NotPulled {
+    fn from(not_kept: NotKept) -> Self {
+        match not_kept {
+            NotKept::Fault(fault) => fault.into(),
+            NotKept::Refused(NotCopied::Ended) => Self::Later("the accord ended".into()),
+            NotKept::Refused(why) => Self::Never(format!("{why:?}")),
+        }
+    }
+}
+
+/// The tasks of this process.
+#[derive(Default)]
+struct Pulling {
+    tasks: JoinSet<AccordId>,
+    under_way: HashSet<AccordId>,
+    /// Accords that are over, and what they carried ended.
+    parted: HashMap<OwnerName, AccordId>,
+    /// Those that held when they were last looked at.
+    held: HashMap<OwnerName, AccordId>,
+}
+
+impl Links {
+    /// Keeps copies up, and ends what revoked accords carried, until `stop`.
+    pub(crate) async fn keep_copies(self, stop: CancellationToken) {
+        let (mut pulling, mut changes) = (Pulling::default(), self.0.changed.subscribe());
+        let mut expecting = self.0.expecting.subscribe();
+        loop {
+            let again = match self.begin_pulling(&mut pulling).await {
+                Ok(()) => LOOK_AGAIN_AFTER,
+                Err(fault) => {
+                    tracing::warn!(%fault, "what crosses to peers cannot be looked after now");
+                    PULL_PAUSE
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                Ok(()) = changes.changed() => {}
+                Ok(()) = expecting.changed() => {}
+                Some(ended) = pulling.tasks.join_next() => match ended {
+                    Ok(accord) => { pulling.under_way.remove(&accord); }
+                    // A bug ends its task; whichever it was begins again.
+                    Err(_) => pulling.under_way.clear(),
+                },
+                () = sleep(again) => {}
+            }
+        }
+    }
+
+    async fn begin_pulling(&self, pulling: &mut Pulling) -> Result<(), Fault> {
+        let peers = self.peers().await?;
+        for (name, peer) in &peers.all {
+            if peer.active().is_none() {
+                pulling.held.remove(name);
+                let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.accord);
+                if is_over {
+                    self.0.sessions.part_with(name).await?;
+                    pulling.parted.insert(name.clone(), peer.accord.clone());
+                }
+                continue;
+            }
+            // Another accord carries nothing of the one before it.
+            if pulling.held.get(name).is_some_and(|held| *held != peer.accord) {
+                self.0.sessions.part_with(name).await?;
+            }
+            pulling.held.insert(name.clone(), peer.accord.clone());
+            if pulling.under_way.contains(&peer.accord) || !self.has_copies(name).await? {
+                continue;
+            }
+            pulling.under_way.insert(peer.accord.clone());
+            let linked =
+                Linked { peer: name.clone(), network: peer.network.clone(), accord: peer.accord.clone() };
+            let links = self.clone();
+            pulling.tasks.spawn(async move {
+                let changes = links.0.changed.subscribe();
+                tokio::select! {
+                    () = links.follow(&linked) => {}
+                    () = links.ended(changes, &linked.accord) => {}
+                }
+                linked.accord
+            });
+        }
+        Ok(())
+    }
+
+    /// Follows a peer for as long as its accord holds.
+    async fn follow(&self, linked: &Linked) {
+        let (mut after, mut pause, mut due, mut was_away) = (0, PULL_PAUSE, HashSet::new(), false);
+        let limits = AnswerLimits {
+            bytes: NEWS_ANSWER_BYTES_MAX,
+            within: Duration::from_millis(NEWS_WAIT_MS_MAX) + ANSWER_WITHIN,
+        };
+        loop {
+            if !matches!(self.linked(&linked.peer).await, Ok(Some(now)) if now.accord == linked.accord) {
+                return;
+            }
+            let ask = CrossingNewsAsk { after, wait_ms: if due.is_empty() { NEWS_WAIT_MS_MAX } else { 0 } };
+            let begun = Instant::now();
+            let page: Result<CrossingNewsPage, _> = self.ask_linked(linked, "news", &ask, limits).await;
+            let page = match page {
+                Ok(page) => page,
+                Err(failure) => {
+                    tracing::debug!(peer = %linked.peer, ?failure, "a peer says no news of sessions");
+                    was_away = true;
+                    sleep(jittered(pause)).await;
+                    pause = (pause * 2).min(PULL_PAUSE_MAX);
+                    continue;
+                }
+            };
+            if std::mem::take(&mut was_away) {
+                self.settle_all(linked).await;
+            }
+            due.extend(page.sessions.into_iter().take(COPIES_PER_PEER_MAX.saturating_sub(due.len())));
+            after = page.at;
+            self.pull_due(linked, &mut due).await;
+            // A session that could not be had now is tried again after a pause.
+            if due.is_empty() {
+                pause = PULL_PAUSE;
+                sleep_until(begun + NEWS_APART).await;
+            } else {
+                sleep(jittered(pause)).await;
+                pause = (pause * 2).min(PULL_PAUSE_MAX);
+            }
+        }
+    }
+
+    /// Asks a peer that is back to make those leave who were blocked or removed while it was away.
+    async fn settle_all(&self, linked: &Linked) {
+        let mut after = None::<String>;
+        loop {
+            let ids = match self.0.sessions.copies_of(&linked.peer, after.as_deref()).await {
+                Ok(ids) => ids,
+                Err(fault) => return tracing::warn!(%fault, "the copies of a peer's sessions cannot be listed"),
+            };
+            for id in &ids {
+                if let Err(fault) = self.0.sessions.settle_copy(id).await {
+                    tracing::warn!(%fault, "who may not share a peer's session is not asked to leave yet");
+                }
+            }
+            let Some(last) = ids.last().filter(|_| ids.len() == READ_ROWS_MAX) else { return };
+            after = Some(last.as_str().to_owned());
+        }
+    }
+
+    /// Brings the copies of these sessions up to date; what has to be tried again stays among them.
+    async fn pull_due(&self, linked: &Linked, due: &mut HashSet<SessionId>) {
+        for id in due.clone() {
+            match self.pull(linked, &id, None).await {
+                Ok(()) => {
+                    due.remove(&id);
+                    if let Err(fault) = self.0.sessions.settle_copy(&id).await {
+                        tracing::warn!(%fault, "who may not share a peer's session is not asked to leave yet");
+                    }
+                }
+                Err(NotPulled::Later(why)) => {
+                    tracing::debug!(peer = %linked.peer, session = %id, %why, "a copy is behind");
+                }
+                Err(NotPulled::Never(why)) => {
+                    due.remove(&id);
+                    tracing::warn!(peer = %linked.peer, session = %id, %why, "events of a peer are refused");
+                }
+            }
+        }
+    }
+
+    /// Brings a copy up to the end of what the peer says, or up to a version.
+    pub(super) async fn pull(
+        &self,
+        linked: &Linked,
+        id: &SessionId,
+        until: Option<Version>,
+    ) -> Result<(), NotPulled> {
+        let limits = AnswerLimits { bytes: EVENTS_ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
+        loop {
+            let copied = self.0.sessions.copied(&linked.peer, id).await?;
+            let at = copied.ok_or_else(|| NotPulled::Never("its id is taken, or it is over".into()))?;
+            if until.is_some_and(|until| at >= until) {
+                return Ok(());
+            }
+            self.wait_for_share(linked).await;
+            let ask = CrossingAsk { session_id: id.clone(), after: at.0 };
+            let page: CrossingEvents = self.ask_linked(linked, "events", &ask, limits).await?;
+            if page.events.is_empty() {
+                return Ok(());
+            }
+            let bytes = serde_json::to_vec(&page).map_or(0, |text| text.len());
+            self.0.copied_bytes.add(&linked.accord, bytes, self.now());
+            let more = page.more;
+            let naming = Naming { peer: linked.peer.clone(), us: page.you };
+            let unreadable = || NotPulled::Never("an event is not what it should be".into());
+            if !naming.us.may_name_peer() {
+                return Err(unreadable());
+            }
+            let read: Option<Vec<_>> = page.events.into_iter().map(|event| arrived(event, &naming)).collect();
+            let events = read.ok_or_else(unreadable)?;
+            let command = CopyEvents { peer: linked.peer.clone(), first: at.next(), events };
+            self.0.sessions.keep_copy(id, command).await?;
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits while a peer has brought as much as it may in this minute.
+    async fn wait_for_share(&self, linked: &Linked) {
+        while self.0.copied_bytes.of(&linked.accord, self.now()) >= COPIED_BYTES_PER_MINUTE_MAX {
+            sleep(PULL_PAUSE).await;
+        }
+    }
+}
+
+/// Not all at the same moment.
+fn jittered(pause: Duration) -> Duration {
+    let mut byte = [0; 1];
+    getrandom::fill(&mut byte).expect("the system has randomness");
+    pause.mul_f64(0.75 + f64::from(byte[0]) / 512.0)
+}

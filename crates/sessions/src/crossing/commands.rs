@@ -1,0 +1,402 @@
+//! Commands between networks: what an agent of this network does in a session of a peer is forwarded, and what an agent of a peer
+//! does here is carried out like what anybody does.
+//! Must not know: how requests cross.
+
+use plenary_accounts::TokenDigest;
+use plenary_engine::{ExecuteError, Executed, KeyUse};
+use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, SessionId};
+use plenary_log::Fault;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::{
+    FORWARDED_BYTES_MAX, Offer,
+    copying::message_of,
+    naming::Naming,
+    wire::{CrossingAction, CrossingCommand, CrossingOutcome},
+};
+use crate::{
+    Sessions,
+    command::{
+        Acknowledgement as Okay, Caller, CreateSession, Draft, EndSession, EvictAgent, InviteAgents,
+        JoinSession, LeaveSession, ReopenBody, ReopenSession, SendMessage, SettleInvitation,
+    },
+    decide::Rejection,
+    event::{Origin, sequence, version},
+    request::digest,
+    room::{CommandContext, OfAgent},
+};
+
+/// A command as a peer gets it, without session and names.
+pub(crate) trait Forwarded {
+    /// Fills in what it says. One that begins a session goes nowhere.
+    fn fill(&self, command: &mut CrossingCommand) -> Option<()>;
+}
+
+fn message(draft: &Draft) -> Option<Box<RawValue>> {
+    RawValue::from_string(String::from_utf8([b"{", &*draft.members, b"}"].concat()).ok()?).ok()
+}
+
+fn with_draft(command: &mut CrossingCommand, draft: &Draft) -> Option<()> {
+    command.message = Some(message(draft)?);
+    command.hops = draft.origin.map(|origin| origin.hops);
+    command.notice = draft.origin.is_some_and(|origin| origin.notice);
+    Some(())
+}
+
+impl Forwarded for CreateSession {
+    fn fill(&self, _: &mut CrossingCommand) -> Option<()> {
+        None
+    }
+}
+
+impl Forwarded for SendMessage {
+    fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
+        command.action = CrossingAction::Send;
+        with_draft(command, self.draft.as_ref().ok()?)
+    }
+}
+
+impl Forwarded for InviteAgents {
+    fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
+        command.action = CrossingAction::Invite;
+        command.invite = Some(self.invite.clone().ok()?);
+        Some(())
+    }
+}
+
+impl Forwarded for ReopenSession {
+    fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
+        let body = self.body.as_ref().ok()?;
+        command.action = CrossingAction::Reopen;
+        command.invite = body.invite.clone();
+        body.initial_message.as_ref().map_or(Some(()), |draft| with_draft(command, draft))
+    }
+}
+
+macro_rules! plain {
+    ($command:ty, $action:ident) => {
+        impl Forwarded for $command {
+            fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
+                command.action = CrossingAction::$action;
+                Some(())
+            }
+        }
+    };
+}
+
+plain!(JoinSession, Join);
+plain!(LeaveSession, Leave);
+plain!(EndSession, End);
+
+/// A command that says nothing yet. What the peer is called there is filled in where it leaves.
+fn command(peer: &OwnerName, id: &SessionId, agent: &AgentHandle, action: CrossingAction) -> CrossingCommand {
+    CrossingCommand {
+        you: peer.clone(),
+        session_id: id.clone(),
+        agent: agent.clone(),
+        action,
+        message: None,
+        key: None,
+        hops: None,
+        notice: false,
+        invite: None,
+        blocker: None,
+        sequence: None,
+    }
+}
+
+/// The code of a rejection between networks, and back.
+const CODES: &[(&str, Rejection)] = &[
+    ("not_found", Rejection::NotFound),
+    ("not_joined", Rejection::NotJoined),
+    ("invitation_held", Rejection::InvitationHeld),
+    ("session_ended", Rejection::SessionEnded),
+    ("session_active", Rejection::SessionActive),
+    ("not_reopenable", Rejection::NotReopenable),
+    ("session_full", Rejection::SessionFull),
+    ("too_many_invitations", Rejection::TooManyInvitations),
+    ("files_do_not_cross", Rejection::FilesDoNotCross),
+];
+const KEY_REUSED: &str = "idempotency_key_reused";
+
+fn refused(code: &'static str) -> CrossingOutcome {
+    let reply = serde_json::Value::Null;
+    CrossingOutcome { refused: Some(code.to_owned()), reply, replayed: false, sequence: 0 }
+}
+
+/// What a peer said, as if it had been decided here.
+fn told<T: DeserializeOwned>(outcome: CrossingOutcome) -> Result<Executed<T>, ExecuteError<Rejection>> {
+    if let Some(code) = outcome.refused {
+        if code == KEY_REUSED {
+            return Err(ExecuteError::KeyReused);
+        }
+        let known = CODES.iter().find(|(known, _)| *known == code);
+        let rejection = known.map_or(Rejection::HostUnreachable, |(_, rejection)| rejection.clone());
+        return Err(ExecuteError::Rejected(rejection));
+    }
+    match serde_json::from_value(outcome.reply) {
+        Ok(reply) => Ok(Executed { reply, replayed: outcome.replayed, position: None }),
+        Err(_) => Err(ExecuteError::Rejected(Rejection::HostUnreachable)),
+    }
+}
+
+impl CrossingOutcome {
+    /// The same in the names of this network.
+    pub fn rename(&mut self, naming: &Naming) {
+        if let Some(invited) = self.reply.get_mut("invited").and_then(serde_json::Value::as_array_mut) {
+            let here = |name: &serde_json::Value| naming.here(&name.as_str()?.parse().ok()?);
+            *invited = invited.iter().filter_map(here).map(|handle| handle.as_str().into()).collect();
+        }
+    }
+}
+
+impl Sessions {
+    /// Takes a command of an agent of this network to the peer whose session it is.
+    pub(crate) async fn forward<C: OfAgent + Forwarded>(
+        &self,
+        (id, peer): (&SessionId, &OwnerName),
+        asked: &C,
+        key: Option<&KeyUse>,
+    ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
+    where
+        C::Reply: DeserializeOwned,
+    {
+        let agent = &asked.caller().handle;
+        let mut sent = command(peer, id, agent, CrossingAction::Join);
+        asked.fill(&mut sent).ok_or(ExecuteError::Rejected(Rejection::HostUnreachable))?;
+        if sent.message.as_ref().is_some_and(|message| message.get().len() > FORWARDED_BYTES_MAX) {
+            let text = format!("A message to another network has at most {FORWARDED_BYTES_MAX} bytes.");
+            let refusal = Refusal::new(Class::TooLarge, "body_too_large", text);
+            return Err(ExecuteError::Rejected(Rejection::Body(refusal)));
+        }
+        sent.key = key.map(|key| key.key.clone());
+        match self.take_there(peer, id, sent).await? {
+            Some(outcome) => told(outcome),
+            None => Err(ExecuteError::Rejected(Rejection::HostUnreachable)),
+        }
+    }
+
+    async fn take_there(
+        &self,
+        peer: &OwnerName,
+        id: &SessionId,
+        sent: CrossingCommand,
+    ) -> Result<Option<CrossingOutcome>, Fault> {
+        let Some(carrier) = self.0.crossings.carrier() else { return Ok(None) };
+        if !carrier.takes_part(peer, &sent.agent.owner_name()).await? && sent.action != CrossingAction::Evict
+        {
+            return Ok(None);
+        }
+        carrier.forward(peer, id, sent).await
+    }
+
+    /// Asks the networks of invitees whether they take an invitation.
+    pub(crate) async fn ask_there<C: OfAgent>(
+        &self,
+        context: &mut CommandContext<C>,
+        invitees: Vec<AgentHandle>,
+    ) -> Result<(), Fault> {
+        let by = context.command.caller().handle.clone();
+        let mut by_peer = std::collections::BTreeMap::<OwnerName, Vec<AgentHandle>>::new();
+        for invitee in invitees {
+            if let Some((_, peer)) = invitee.of_peer() {
+                by_peer.entry(peer).or_default().push(invitee.clone());
+            }
+            context.consents.insert(invitee, None);
+        }
+        let Some(carrier) = self.0.crossings.carrier() else { return Ok(()) };
+        for (peer, invitees) in by_peer {
+            let is_theirs =
+                by.of_peer().is_some_and(|(_, at)| at == peer) && context.from.as_ref() == Some(&peer);
+            let takes_part =
+                is_theirs || context.from.is_none() && carrier.takes_part(&peer, &by.owner_name()).await?;
+            if takes_part && self.has_room_for(&peer, &context.id).await? {
+                let offer = Offer { session: &context.id, by: &by, invitees: &invitees };
+                for (invitee, consent) in carrier.offer(&peer, offer).await? {
+                    context.consents.insert(invitee, Some(consent));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says to the peer whose session it is that an agent has to leave: it is blocked by one of this network, or is one of it and
+    /// was removed or declined. Says whether it heard. Best effort: whoever should not share a session is looked for whenever the
+    /// peer is heard.
+    pub(crate) async fn evict_there(
+        &self,
+        (peer, id): (&OwnerName, &SessionId),
+        agent: &AgentHandle,
+        blocker: Option<&AgentHandle>,
+    ) -> Result<bool, Fault> {
+        let mut sent = command(peer, id, agent, CrossingAction::Evict);
+        sent.blocker = blocker.cloned();
+        Ok(self.take_there(peer, id, sent).await?.is_some())
+    }
+
+    /// A person of this network accepted an invitation into a session of a peer.
+    pub(crate) async fn accept_there(
+        &self,
+        (peer, id): (&OwnerName, &SessionId),
+        settled: &SettleInvitation,
+    ) -> Result<(), Fault> {
+        let mut sent = command(peer, id, &settled.agent, CrossingAction::Accept);
+        sent.sequence = Some(sequence(settled.at));
+        match self.take_there(peer, id, sent).await? {
+            Some(_) => Ok(()),
+            None => Err(Fault::Unavailable("the network whose session it is did not answer".into())),
+        }
+    }
+
+    /// Carries out a command of a peer's agent on a session of this network.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn crossing_command(
+        &self,
+        peer: &OwnerName,
+        sent: CrossingCommand,
+    ) -> Result<CrossingOutcome, Fault> {
+        let naming = Naming { peer: peer.clone(), us: sent.you.clone() };
+        let id = sent.session_id.clone();
+        let arrived = self.arrived(&naming, sent);
+        let mut outcome = match arrived {
+            Some(arrived) => match self.carry_out_for(peer, &id, arrived).await {
+                Ok(outcome) => outcome,
+                Err(ExecuteError::KeyReused) => refused(KEY_REUSED),
+                Err(ExecuteError::OverQuota(exceeded)) => return Err(exceeded.without_payer()),
+                Err(ExecuteError::Fault(fault)) => return Err(fault),
+                Err(ExecuteError::Rejected(rejection)) => {
+                    let known = CODES.iter().find(|(_, known)| *known == rejection);
+                    refused(known.map_or("invalid", |(code, _)| code))
+                }
+            },
+            None => refused("not_found"),
+        };
+        if outcome.refused.is_none() {
+            outcome.sequence = sequence(self.0.streams.fresh(id.as_str()).await?.1);
+        }
+        Ok(outcome)
+    }
+
+    /// The command in the names of this network; nothing where a name is not its network's to say.
+    fn arrived(&self, naming: &Naming, sent: CrossingCommand) -> Option<Arrived> {
+        let is_theirs = |handle: &AgentHandle| handle.of_peer().is_some_and(|(_, at)| at == naming.peer);
+        let agent = naming.here(&sent.agent)?;
+        let blocker = match &sent.blocker {
+            Some(blocker) if sent.action == CrossingAction::Evict => Some(naming.here(blocker)?),
+            Some(_) | None => None,
+        };
+        let speaks = match sent.action {
+            CrossingAction::Evict => is_theirs(blocker.as_ref().unwrap_or(&agent)),
+            _ => is_theirs(&agent),
+        };
+        let invite = match &sent.invite {
+            Some(invite) => Some(naming.all_here(invite)?),
+            None => None,
+        };
+        let fits = invite.as_ref().is_none_or(|invite| invite.len() <= crate::INVITE_MAX);
+        let draft = match &sent.message {
+            Some(message) => Some(message_of(message.get())?),
+            None => None,
+        };
+        let origin = sent.hops.map(|hops| Origin { hops, notice: sent.notice });
+        let draft = draft.map(|draft| Draft { origin, ..draft });
+        let names_files = draft.as_ref().is_some_and(|draft| !draft.files.is_empty());
+        (speaks && fits && !names_files).then_some(Arrived {
+            // Whoever is spoken for has no token here: the accord is looked at in its place.
+            caller: Caller { handle: agent, token: TokenDigest::of("") },
+            action: sent.action,
+            invite,
+            draft,
+            key: sent.key,
+            blocker,
+            at: sent.sequence.map(version),
+        })
+    }
+
+    /// Whether the one that a peer speaks for is its guest in a session: an agent here with such a name from before is not.
+    async fn is_guest(
+        &self,
+        blocker: Option<&AgentHandle>,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.state(id.as_str()).await?;
+        let speaks = state.participant(blocker.unwrap_or(&caller.handle));
+        Ok(state.host().is_none() && speaks.is_some_and(|part| part.elsewhere))
+    }
+
+    async fn carry_out_for(
+        &self,
+        peer: &OwnerName,
+        id: &SessionId,
+        arrived: Arrived,
+    ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
+        let Arrived { caller, action, invite, draft, key, blocker, at } = arrived;
+        let not_found = || ExecuteError::Rejected(Rejection::NotFound);
+        if !self.takes_part(&caller.handle, id).await? || !self.is_guest(blocker.as_ref(), &caller, id).await? {
+            return Err(not_found());
+        }
+        match action {
+            CrossingAction::Join => done(self.ask_for(peer, id, JoinSession(caller), None).await?),
+            CrossingAction::Leave => done(self.ask_for(peer, id, LeaveSession(caller), None).await?),
+            CrossingAction::End => done(self.ask_for(peer, id, EndSession(caller), None).await?),
+            CrossingAction::Send => {
+                let draft = draft.ok_or_else(not_found)?;
+                let scope = format!("send/{id}/{}", caller.handle);
+                let body = [b"{", &*draft.members, b"}"].concat();
+                let key = key.map(|key| KeyUse { digest: digest(&scope, &body), scope, key });
+                let sent = SendMessage { caller, draft: Ok(draft) };
+                done(self.ask_for(peer, id, sent, key.as_ref()).await?)
+            }
+            CrossingAction::Invite => {
+                let invited = InviteAgents { caller, invite: Ok(invite.ok_or_else(not_found)?) };
+                done(self.ask_for(peer, id, invited, None).await?)
+            }
+            CrossingAction::Reopen => {
+                let body = ReopenBody { invite, initial_message: draft };
+                done(self.ask_for(peer, id, ReopenSession { caller, body: Ok(body) }, None).await?)
+            }
+            CrossingAction::Accept => {
+                let (state, _) = self.0.streams.state(id.as_str()).await?;
+                let held = state.participant(&caller.handle).and_then(|part| part.held);
+                match (held, at) {
+                    (Some(held), Some(at)) if held == at => {
+                        let settled = SettleInvitation { agent: caller.handle, at, accepted: true };
+                        self.note(id.as_str(), &settled).await?;
+                        done(ok())
+                    }
+                    _ => done(self.ask_for(peer, id, JoinSession(caller), None).await?),
+                }
+            }
+            CrossingAction::Evict => {
+                let evicted = EvictAgent { agent: caller.handle, blocker };
+                self.note(id.as_str(), &evicted).await?;
+                done(ok())
+            }
+        }
+    }
+}
+
+/// A command of a peer in the names of this network.
+struct Arrived {
+    caller: Caller,
+    action: CrossingAction,
+    invite: Option<Vec<AgentHandle>>,
+    draft: Option<Draft>,
+    key: Option<String>,
+    blocker: Option<AgentHandle>,
+    at: Option<plenary_kernel::Version>,
+}
+
+fn ok() -> Executed<Okay> {
+    Executed { reply: Okay { ok: true }, replayed: false, position: None }
+}
+
+fn done<T: Serialize>(executed: Executed<T>) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
+    let reply = serde_json::to_value(&executed.reply)
+        .map_err(|error| ExecuteError::Fault(Fault::Corrupt(error.to_string())))?;
+    Ok(CrossingOutcome { refused: None, reply, replayed: executed.replayed, sequence: 0 })
+}

@@ -1,0 +1,247 @@
+//! The copy of a session of another network: which events of the host go into it. Each goes in once, behind the one before, under
+//! its number there; what cannot follow on the session as it stands is refused whole. Pure.
+//! Must not know: how events come here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plenary_engine::Decision;
+use plenary_kernel::{AgentHandle, MessageId, OwnerName, Stamp, Version};
+use serde::{Deserialize, Serialize};
+
+use super::{naming::Naming, wire::CrossingEvent};
+use crate::{
+    PARTICIPANTS_MAX, TOPIC_CHARS_MAX,
+    event::{
+        AgentInvited, AgentLeft, AgentMoved, MessageSent, Origin, SessionCreated, SessionEnded, SessionEvent,
+        SessionReopened,
+    },
+    request::Fields,
+    state::{Participant, Phase, SessionState, Standing},
+};
+
+/// Events of a peer's session that go into its copy.
+#[derive(Debug, Clone)]
+pub struct CopyEvents {
+    /// The peer.
+    pub peer: OwnerName,
+    /// Where the first of them stands.
+    pub first: Version,
+    /// The events, in the names of this network.
+    pub events: Vec<SessionEvent>,
+}
+
+/// What is known here of those that the events name.
+#[derive(Debug, Clone, Default)]
+pub struct CopyFacts {
+    /// Whether the accord holds.
+    pub holds: bool,
+    /// The agents of this network that take part in it.
+    pub admitting: BTreeMap<AgentHandle, Admitting>,
+}
+
+/// An agent of this network that may be invited.
+#[derive(Debug, Clone, Default)]
+pub struct Admitting {
+    /// Those among the inviters that it admits.
+    pub from: BTreeSet<AgentHandle>,
+    /// Whether a person of its owner accepts first.
+    pub holds: bool,
+}
+
+/// How far a copy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copied {
+    /// The version of its last event.
+    pub version: Version,
+}
+
+/// Why events do not go into a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotCopied {
+    /// The accord does not hold.
+    Ended,
+    /// What has that id here is no copy of a session of this peer, or is complete for ever.
+    Taken,
+    /// Events before them are missing.
+    Gap,
+    /// They are not what can happen in a session.
+    Impossible(&'static str),
+}
+
+/// Decides what of the events is new, and takes it.
+pub fn copy(
+    state: &SessionState,
+    at: Version,
+    command: &CopyEvents,
+    facts: &CopyFacts,
+    _: &Stamp,
+) -> Result<Decision<SessionEvent, Copied>, NotCopied> {
+    if !facts.holds {
+        return Err(NotCopied::Ended);
+    }
+    let is_new = at == Version::ZERO;
+    if state.closed || !is_new && state.host() != Some(&command.peer) {
+        return Err(NotCopied::Taken);
+    }
+    if command.first > at.next() {
+        return Err(NotCopied::Gap);
+    }
+    let known = usize::try_from(at.next().0 - command.first.0).unwrap_or(usize::MAX);
+    let (mut state, mut version) = (state.clone(), at);
+    let mut events = Vec::new();
+    for event in command.events.iter().skip(known) {
+        let event = admitted(&state, event.clone(), facts)?;
+        version = version.next();
+        state.evolve(version, plenary_kernel::TimestampMs(0), &event);
+        events.push(event);
+    }
+    Ok(Decision::new(events, Copied { version }))
+}
+
+/// The event as it goes into the copy, if it can follow on the session.
+fn admitted(
+    state: &SessionState,
+    mut event: SessionEvent,
+    facts: &CopyFacts,
+) -> Result<SessionEvent, NotCopied> {
+    let is = |holds: bool, what| if holds { Ok(()) } else { Err(NotCopied::Impossible(what)) };
+    let stands = |handle: &AgentHandle, standing| {
+        state.participant(handle).is_some_and(|part| part.standing == standing)
+    };
+    let is_present = |handle: &AgentHandle| state.participant(handle).is_some_and(Participant::is_present);
+    is(
+        state.created.is_none() == matches!(event, SessionEvent::SessionCreated(_)),
+        "a second beginning, or none",
+    )?;
+    let is_active = state.phase == Phase::Active;
+    match &mut event {
+        SessionEvent::SessionCreated(_) => {}
+        SessionEvent::MessageSent(sent) => {
+            is(is_active && stands(&sent.sender, Standing::Joined), "a message of nobody who is joined")?;
+        }
+        SessionEvent::AgentInvited(invited) => {
+            is(is_active && !is_present(&invited.invitee), "an invitation of a participant")?;
+            is(stands(&invited.by, Standing::Joined), "an invitation by nobody who is joined")?;
+            is(state.participants.len() < PARTICIPANTS_MAX, "too many participants")?;
+            if !invited.invitee.is_elsewhere() {
+                let known = facts.admitting.get(&invited.invitee);
+                let part = state.participant(&invited.invitee);
+                let is_new = part.is_none_or(|part| part.since == Version::ZERO);
+                let is_own = invited.invitee.owner() == invited.by.owner();
+                invited.denied = !known.is_some_and(|known| known.from.contains(&invited.by));
+                invited.held |= is_new && !is_own && known.is_some_and(|known| known.holds);
+            }
+        }
+        SessionEvent::AgentJoined(moved) => {
+            is(is_active && stands(&moved.agent, Standing::Invited), "a joining without an invitation")?;
+        }
+        SessionEvent::AgentDisconnected(moved) | SessionEvent::AgentReconnected(moved) => {
+            is(is_active && stands(&moved.agent, Standing::Joined), "a connection of nobody who is joined")?;
+        }
+        // Whoever was not invited here leaves there.
+        SessionEvent::AgentLeft(left) => {
+            let fits = state.participants.len() < PARTICIPANTS_MAX;
+            is(fits || state.participant(&left.agent).is_some(), "too many participants")?;
+        }
+        SessionEvent::SessionEnded(ended) => {
+            is(is_active, "a second end")?;
+            // Nobody is joined here who did not join here.
+            ended.joined.retain(|handle| is_present(handle));
+            ended.joined.sort();
+        }
+        SessionEvent::SessionReopened(reopened) => {
+            is(!is_active && state.participant(&reopened.by).is_some(), "a reopening by a stranger")?;
+            reopened.returning.retain(|handle| state.participant(handle).is_some());
+            reopened.returning.sort();
+        }
+    }
+    Ok(event)
+}
+
+/// Whether it may be the id of an event: it becomes part of JSON.
+fn is_id(id: &str) -> bool {
+    id.len() == 26 && format!("msg_{id}").parse::<MessageId>().is_ok()
+}
+
+/// An event of a peer in the names of this network; `None` if it is not what it should be.
+#[must_use]
+pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
+    let here = |handle: &AgentHandle| naming.here(handle);
+    let moved = |id: String, agent: &AgentHandle| {
+        Some(AgentMoved { id, agent: here(agent)?, released: false, settles: None })
+    };
+    let read = match event {
+        CrossingEvent::Created { creator, topic } => {
+            let fits = topic.as_ref().is_none_or(|topic| {
+                topic.chars().count() <= TOPIC_CHARS_MAX && plenary_kernel::text::check_line(topic).is_ok()
+            });
+            let (creator, host) = (here(&creator)?, Some(naming.peer.clone()));
+            return fits.then_some(SessionEvent::SessionCreated(SessionCreated { creator, topic, host }));
+        }
+        CrossingEvent::Message { id, sender, message, hops, notice } => {
+            let draft = message_of(message.get())?;
+            let origin = hops.map(|hops| Origin { hops, notice });
+            let (sender, members) = (here(&sender)?, draft.members);
+            SessionEvent::MessageSent(MessageSent { id, sender, origin, names: None, trace: None, members })
+        }
+        CrossingEvent::Invited { id, invitee, by, inline, held } => {
+            SessionEvent::AgentInvited(AgentInvited {
+                id,
+                invitee: here(&invitee)?,
+                by: here(&by)?,
+                inline,
+                offered: false,
+                held,
+                settles: None,
+                denied: false,
+                elsewhere: false,
+            })
+        }
+        CrossingEvent::Joined { id, agent } => SessionEvent::AgentJoined(moved(id, &agent)?),
+        CrossingEvent::Disconnected { id, agent } => SessionEvent::AgentDisconnected(moved(id, &agent)?),
+        CrossingEvent::Reconnected { id, agent } => SessionEvent::AgentReconnected(moved(id, &agent)?),
+        CrossingEvent::Left { id, agent, reason } => SessionEvent::AgentLeft(AgentLeft {
+            id,
+            agent: here(&agent)?,
+            reason,
+            forced: false,
+            held: false,
+            settles: None,
+        }),
+        CrossingEvent::Ended { id, by, joined } => {
+            let by = match by {
+                Some(by) => Some(here(&by)?),
+                None => None,
+            };
+            SessionEvent::SessionEnded(SessionEnded { id, by, joined: naming.all_here(&joined)? })
+        }
+        CrossingEvent::Reopened { id, by, returning } => SessionEvent::SessionReopened(SessionReopened {
+            id,
+            by: here(&by)?,
+            returning: naming.all_here(&returning)?,
+        }),
+    };
+    id_of(&read).is_some_and(is_id).then_some(read)
+}
+
+/// A message of a peer as a draft, checked like one of this network.
+pub(crate) fn message_of(text: &str) -> Option<crate::command::Draft> {
+    plenary_kernel::json::check(text.as_bytes()).ok()?;
+    let fields = Fields::read(text.as_bytes()).ok()?;
+    let key = fields.key(None).ok()?;
+    fields.message(key.as_deref()).ok()
+}
+
+fn id_of(event: &SessionEvent) -> Option<&str> {
+    Some(match event {
+        SessionEvent::SessionCreated(_) => return None,
+        SessionEvent::MessageSent(event) => &event.id,
+        SessionEvent::AgentInvited(event) => &event.id,
+        SessionEvent::AgentJoined(event)
+        | SessionEvent::AgentDisconnected(event)
+        | SessionEvent::AgentReconnected(event) => &event.id,
+        SessionEvent::AgentLeft(event) => &event.id,
+        SessionEvent::SessionEnded(event) => &event.id,
+        SessionEvent::SessionReopened(event) => &event.id,
+    })
+}

@@ -1,0 +1,248 @@
+//! What the home of a participant keeps of a session of another network: whether its agents take an invitation, the copy of the
+//! session, and who may not share it any more.
+//! Must not know: how events come here.
+
+use std::collections::BTreeMap;
+
+use plenary_accounts::{KnownAgent, admits_elsewhere, may_contact};
+use plenary_engine::{Command, Decision, ExecuteError, Facts};
+use plenary_kernel::{AgentHandle, OwnerName, SessionId, Stamp, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Condition, Fault, Order};
+
+use super::{
+    COPIES_PER_PEER_MAX, Consent, ID_AHEAD_MS_MAX,
+    copying::{Admitting, Copied, CopyEvents, CopyFacts, NotCopied, copy},
+};
+use crate::{
+    Sessions,
+    command::PartWithPeer,
+    event::SessionEvent,
+    room::{BY_PEER, COPIES, SessionRoom},
+    state::{Participant, SessionState, Standing},
+};
+
+/// Why events did not go into a copy.
+#[derive(Debug)]
+pub enum NotKept {
+    /// The peer says what cannot be, or has no accord any more.
+    Refused(NotCopied),
+    /// They may be kept later.
+    Fault(Fault),
+}
+
+impl From<Fault> for NotKept {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Events for a copy, with what has to be known of those that they name.
+struct Copying<'a> {
+    sessions: &'a Sessions,
+    command: CopyEvents,
+}
+
+impl Command<SessionRoom> for Copying<'_> {
+    const NAME: &'static str = "copy_events";
+    type Reply = Copied;
+    type Rejection = NotCopied;
+    type Facts = CopyFacts;
+
+    async fn facts(&self, _: &SessionState) -> Result<Facts<CopyFacts>, Fault> {
+        let mut conditions = Vec::new();
+        let mut value = CopyFacts::default();
+        let peer = &self.command.peer;
+        let Some(carrier) = self.sessions.0.crossings.carrier() else {
+            return Ok(Facts { value, conditions });
+        };
+        if let Some(condition) = carrier.standing(peer).await? {
+            conditions.push(condition);
+            value.holds = true;
+        }
+        for event in &self.command.events {
+            let SessionEvent::AgentInvited(invited) = event else { continue };
+            let (invitee, by) = (&invited.invitee, &invited.by);
+            if invitee.is_elsewhere() || !carrier.takes_part(peer, &invitee.owner_name()).await? {
+                continue;
+            }
+            let known = self.sessions.accounts().agent(invitee).await?;
+            let admits = self.sessions.admits(&known, by, &mut conditions).await?;
+            let holds = known.state.holds_invitations();
+            let admitting = value.admitting.entry(invitee.clone()).or_insert_with(|| {
+                conditions.push(known.condition());
+                Admitting { holds, ..Admitting::default() }
+            });
+            if admits {
+                admitting.from.insert(by.clone());
+            }
+        }
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &SessionState,
+        at: Version,
+        facts: &CopyFacts,
+        stamp: &Stamp,
+    ) -> Result<Decision<SessionEvent, Copied>, NotCopied> {
+        copy(state, at, &self.command, facts, stamp)
+    }
+}
+
+impl Sessions {
+    /// Whether an agent of this network takes an invitation of somebody in a session of a peer.
+    async fn admits(
+        &self,
+        invitee: &KnownAgent,
+        by: &AgentHandle,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<bool, Fault> {
+        if by.is_elsewhere() {
+            // An owner here with such a name from before speaks for itself alone.
+            let namesake = self.accounts().owner(&by.owner_name()).await?;
+            return Ok(!namesake.state.exists() && admits_elsewhere(invitee, by));
+        }
+        let by = self.accounts().agent(by).await?;
+        conditions.push(by.condition());
+        Ok(may_contact(&by, invitee))
+    }
+
+    /// Which agents of this network take an invitation into a session of a peer, and how. Whoever does not, and whoever is not
+    /// there, is left out.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn crossing_consents(
+        &self,
+        peer: &OwnerName,
+        id: &SessionId,
+        (by, invitees): (&AgentHandle, &[AgentHandle]),
+    ) -> Result<BTreeMap<AgentHandle, Consent>, Fault> {
+        let mut taken = BTreeMap::new();
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        let is_copy = state.host() == Some(peer) && !state.closed;
+        let is_open = is_copy || state.created.is_none() && self.may_begin(peer, id).await?;
+        // An agent of this network invites where it is joined, not where a peer says so.
+        let is_joined = state.participant(by).is_some_and(|part| part.standing == Standing::Joined);
+        let is_open = is_open && (by.is_elsewhere() || is_joined);
+        let Some(carrier) = self.0.crossings.carrier().filter(|_| is_open) else { return Ok(taken) };
+        for invitee in invitees.iter().filter(|invitee| !invitee.is_elsewhere()) {
+            if !carrier.takes_part(peer, &invitee.owner_name()).await? {
+                continue;
+            }
+            let known = self.accounts().fresh_agent(invitee).await?;
+            if self.admits(&known, by, &mut Vec::new()).await? {
+                let is_new = state.participant(invitee).is_none_or(|part| part.since == Version::ZERO);
+                let holds = known.state.holds_invitations() && is_new && by.owner() != invitee.owner();
+                taken.insert(invitee.clone(), Consent { held: holds });
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Whether a copy of a session may begin: its id is not from the future, which would put it before all of this network's own,
+    /// and there are not too many.
+    async fn may_begin(&self, peer: &OwnerName, id: &SessionId) -> Result<bool, Fault> {
+        let now = self.0.streams.clock().now();
+        let is_timely = id.minted_at().is_some_and(|at| at.0 <= now.0.saturating_add(ID_AHEAD_MS_MAX));
+        Ok(is_timely && self.is_within(COPIES, peer, id, COPIES_PER_PEER_MAX).await?)
+    }
+
+    /// How many events the copy of a peer's session has; `None` where there can be no copy.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn copied(&self, peer: &OwnerName, id: &SessionId) -> Result<Option<Version>, Fault> {
+        let (state, version) = self.0.streams.fresh(id.as_str()).await?;
+        Ok(match state.host() {
+            Some(host) if host == peer && !state.closed => Some(version),
+            None if version == Version::ZERO && self.may_begin(peer, id).await? => Some(version),
+            Some(_) | None => None,
+        })
+    }
+
+    /// Takes events of a peer's session into its copy, each once.
+    ///
+    /// # Errors
+    /// [`NotKept`].
+    pub async fn keep_copy(&self, id: &SessionId, command: CopyEvents) -> Result<Version, NotKept> {
+        let copying = Copying { sessions: self, command };
+        match self.0.streams.execute(id.as_str(), &copying, None).await {
+            Ok(done) => Ok(done.reply.version),
+            Err(ExecuteError::Rejected(not_copied)) => Err(NotKept::Refused(not_copied)),
+            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer().into()),
+            Err(ExecuteError::Fault(fault)) => Err(fault.into()),
+            Err(ExecuteError::KeyReused) => Err(Fault::Overloaded.into()),
+        }
+    }
+
+    /// Asks the peer whose session it is to make those leave who may not share it any more: whom an agent of this network blocks,
+    /// and agents of this network that are gone.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn settle_copy(&self, id: &SessionId) -> Result<(), Fault> {
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        let Some(peer) = state.host() else { return Ok(()) };
+        let is_present = |part: &Participant| part.is_present();
+        let own = state.participants.iter().filter(|(_, part)| is_present(part) && !part.elsewhere);
+        for (handle, _) in own {
+            let known = self.accounts().agent(handle).await?;
+            if !known.state.is_live() && !self.evict_there((peer, id), handle, None).await? {
+                return Ok(());
+            }
+            for blocked in
+                known.state.blocked().keys().filter(|who| state.participant(who).is_some_and(is_present))
+            {
+                if !self.evict_there((peer, id), blocked, Some(handle)).await? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The copies of a peer's sessions, a page of them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn copies_of(&self, peer: &OwnerName, after: Option<&str>) -> Result<Vec<SessionId>, Fault> {
+        self.of_peer(COPIES, peer, after).await
+    }
+
+    async fn of_peer(
+        &self,
+        index: &str,
+        peer: &OwnerName,
+        after: Option<&str>,
+    ) -> Result<Vec<SessionId>, Fault> {
+        let prefix = format!("{peer}/");
+        let after = after.map(|id| format!("{prefix}{id}"));
+        let rows =
+            self.log().read_index(index, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+        Ok(rows.iter().filter_map(|row| row.key[prefix.len()..].parse().ok()).collect())
+    }
+
+    /// Ends everything that the accord with a peer carried; done again, it does what is left to do.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn part_with(&self, peer: &OwnerName) -> Result<(), Fault> {
+        let command = PartWithPeer(peer.clone());
+        for index in [BY_PEER, COPIES] {
+            let mut after = None::<String>;
+            loop {
+                let ids = self.of_peer(index, peer, after.as_deref()).await?;
+                for id in &ids {
+                    self.note(id.as_str(), &command).await?;
+                }
+                if ids.len() < READ_ROWS_MAX {
+                    break;
+                }
+                after = ids.last().map(|id| id.as_str().to_owned());
+            }
+        }
+        Ok(())
+    }
+}

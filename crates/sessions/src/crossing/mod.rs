@@ -1,0 +1,226 @@
+//! Sessions with agents of other networks. A session is decided in the network that it began in, its host. The network of
+//! another participant, its home, keeps a copy under the same id and numbers, and forwards what its agents do.
+//! Must not know: how networks are linked, or what was granted.
+
+mod commands;
+pub mod copying;
+mod keeping;
+pub mod naming;
+mod serving;
+pub mod wire;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
+
+use plenary_kernel::{AgentHandle, OwnerName, SessionId};
+use plenary_log::{Condition, Fault};
+use tokio::sync::watch;
+
+use crate::Sessions;
+use wire::{CrossingCommand, CrossingOutcome};
+
+pub(crate) use commands::Forwarded;
+pub use keeping::NotKept;
+pub use serving::CrossingNews;
+
+/// Most copies of sessions of one peer; past it no agent here takes another invitation of it.
+pub const COPIES_PER_PEER_MAX: usize = 10_000;
+/// Most sessions of this network in which agents of one peer take or took part; past it none of them takes an invitation.
+pub const SESSIONS_PER_PEER_MAX: usize = 10_000;
+/// Most events of one answer to a peer; past it the peer asks again.
+pub const CROSSING_EVENTS_MAX: usize = 256;
+/// Bytes of events of one answer to a peer; past it the answer ends, and an event that is larger stands alone.
+pub const CROSSING_BYTES_MAX: usize = 512 << 10;
+/// Largest message that is forwarded to a peer, in bytes; past it 413 `body_too_large`.
+pub const FORWARDED_BYTES_MAX: usize = 192 << 10;
+/// How far ahead of this network's clock the id of a peer's session may be, in milliseconds; past it there is no copy.
+pub const ID_AHEAD_MS_MAX: u64 = 10 * 60 * 1_000;
+
+/// What the network of an invitee says to an invitation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consent {
+    /// Whether a person of the invitee's owner has to accept it first.
+    pub held: bool,
+}
+
+/// What is known of agents of other networks that a command touches.
+#[derive(Debug, Clone, Default)]
+pub struct Crossing {
+    /// Of a caller of a peer: whether the accord holds.
+    pub caller: Option<bool>,
+    /// Those among the named that are of a peer whose accord holds.
+    pub elsewhere: BTreeSet<AgentHandle>,
+    /// What their networks said, as far as they were asked.
+    pub consents: BTreeMap<AgentHandle, Option<Consent>>,
+}
+
+impl Crossing {
+    /// Whether an agent is of a peer.
+    #[must_use]
+    pub fn is_elsewhere(&self, handle: &AgentHandle) -> bool {
+        self.elsewhere.contains(handle)
+    }
+
+    /// Whether its network was not asked yet.
+    #[must_use]
+    pub fn is_unasked(&self, handle: &AgentHandle) -> bool {
+        self.is_elsewhere(handle) && !self.consents.contains_key(handle)
+    }
+
+    /// What its network said to the invitation; nothing if no.
+    #[must_use]
+    pub fn consent_of(&self, handle: &AgentHandle) -> Option<Consent> {
+        self.consents.get(handle).copied().flatten()
+    }
+}
+
+/// Invitations of one agent into one session, for agents of one peer. All names are those of this network.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// Who invites.
+    pub by: &'a AgentHandle,
+    /// Who is invited.
+    pub invitees: &'a [AgentHandle],
+}
+
+/// What the carrier answers with.
+pub type Carrying<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+
+/// Takes sessions to peers.
+pub trait SessionCarrier: Send + Sync {
+    /// What an append is held to as long as the accord with a peer holds; nothing where none does.
+    fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>>;
+    /// Whether an owner of this network takes part in the accord with a peer.
+    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> Carrying<'a, bool>;
+    /// Asks a peer which of its agents take an invitation; those that do, with what it says.
+    fn offer<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        offer: Offer<'a>,
+    ) -> Carrying<'a, BTreeMap<AgentHandle, Consent>>;
+    /// Takes a command to the peer whose session it is, and what it made into the copy; nothing where the peer did not answer.
+    fn forward<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        session: &'a SessionId,
+        command: CrossingCommand,
+    ) -> Carrying<'a, Option<CrossingOutcome>>;
+    /// What became of a message for agents of a peer, as far as it says.
+    fn states<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        message: (&'a SessionId, u64),
+        agents: &'a [AgentHandle],
+    ) -> Carrying<'a, BTreeMap<AgentHandle, String>>;
+}
+
+/// Knows what became of messages for agents of this network.
+pub trait MessageStates: Send + Sync {
+    /// The state of a message for an agent that may read it, as the wire says it.
+    fn state_of<'a>(
+        &'a self,
+        agent: &'a AgentHandle,
+        session: &'a SessionId,
+        sequence: u64,
+    ) -> Carrying<'a, Option<String>>;
+}
+
+/// What the room keeps for other networks.
+pub(crate) struct Crossings {
+    carrier: OnceLock<Arc<dyn SessionCarrier>>,
+    states: OnceLock<Arc<dyn MessageStates>>,
+    /// Marked when a session with agents of other networks has grown.
+    grown: watch::Sender<()>,
+}
+
+impl Default for Crossings {
+    fn default() -> Self {
+        Self { carrier: OnceLock::new(), states: OnceLock::new(), grown: watch::Sender::new(()) }
+    }
+}
+
+impl Crossings {
+    pub(crate) fn carrier(&self) -> Option<&Arc<dyn SessionCarrier>> {
+        self.carrier.get()
+    }
+
+    /// A session with agents of other networks has grown.
+    pub(crate) fn grew(&self) {
+        self.grown.send_replace(());
+    }
+}
+
+impl Sessions {
+    /// Says who takes sessions to other networks. The first call counts; until then there is nobody elsewhere.
+    pub fn set_carrier(&self, carrier: Arc<dyn SessionCarrier>) {
+        let _first = self.0.crossings.carrier.set(carrier);
+    }
+
+    /// Says who knows what became of messages. The first call counts.
+    pub fn set_states(&self, states: Arc<dyn MessageStates>) {
+        let _first = self.0.crossings.states.set(states);
+    }
+
+    /// What became of a message for agents of other networks, as far as these say.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn states_there(
+        &self,
+        message: (&SessionId, u64),
+        agents: &[AgentHandle],
+    ) -> Result<BTreeMap<AgentHandle, String>, Fault> {
+        let mut by_peer = BTreeMap::<OwnerName, Vec<AgentHandle>>::new();
+        for agent in agents {
+            if let Some((_, peer)) = agent.of_peer() {
+                by_peer.entry(peer).or_default().push(agent.clone());
+            }
+        }
+        let mut known = BTreeMap::new();
+        let Some(carrier) = self.0.crossings.carrier() else { return Ok(known) };
+        for (peer, agents) in &by_peer {
+            known.extend(carrier.states(peer, message, agents).await?);
+        }
+        Ok(known)
+    }
+
+    /// What became of a message for agents of this network, asked by a peer that has the message.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn states_for(
+        &self,
+        peer: &OwnerName,
+        (id, number): (&SessionId, u64),
+        agents: &[AgentHandle],
+    ) -> Result<Vec<(AgentHandle, String)>, Fault> {
+        let mut known = Vec::new();
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let has_it = match state.host() {
+            Some(host) => host == peer && !state.closed,
+            None => serving::horizon(&state, peer, head)
+                .is_some_and(|until| crate::event::version(number) <= until),
+        };
+        let Some(states) = self.0.crossings.states.get().filter(|_| has_it) else { return Ok(known) };
+        for agent in
+            agents.iter().filter(|agent| state.participant(agent).is_some_and(|part| !part.elsewhere))
+        {
+            if let Some(word) = states.state_of(agent, id, number).await? {
+                known.push((agent.clone(), word));
+            }
+        }
+        Ok(known)
+    }
+
+    /// Marked whenever a session with agents of other networks has grown.
+    #[must_use]
+    pub fn crossing_grown(&self) -> watch::Receiver<()> {
+        self.0.crossings.grown.subscribe()
+    }
+}

@@ -1,0 +1,182 @@
+//! What the host gives the network of a participant: which of its sessions have news, and their events, up to where its agents
+//! may know of them.
+//! Must not know: who asks, but for the name of the peer.
+
+use plenary_engine::Room as _;
+use plenary_kernel::{OwnerName, Position, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent};
+use serde_json::value::RawValue;
+
+use super::{
+    CROSSING_BYTES_MAX, CROSSING_EVENTS_MAX, SESSIONS_PER_PEER_MAX,
+    wire::{CrossingEvent, CrossingEvents},
+};
+use crate::{
+    Sessions,
+    event::{MessageSent, SessionEvent},
+    room::{BY_PEER, SessionRoom},
+    state::{Participant, SessionState},
+};
+
+/// Events that are read at a time.
+const READ_AT_ONCE: usize = 64;
+
+/// The sessions with events that a peer may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrossingNews {
+    /// Everything up to here was looked at.
+    pub at: Position,
+    /// The sessions.
+    pub sessions: Vec<SessionId>,
+}
+
+/// Up to which version a peer may have the events of a session: all as long as an agent of it is joined or invited, otherwise
+/// up to where the last of them left. `None` if none of its agents ever took part.
+pub(super) fn horizon(state: &SessionState, peer: &OwnerName, head: Version) -> Option<Version> {
+    let of_peer = state
+        .participants
+        .iter()
+        .filter(|(handle, part)| part.elsewhere && handle.of_peer().is_some_and(|(_, at)| at == *peer));
+    let until = |part: &Participant| match part.stood.last() {
+        _ if part.is_present() => head,
+        Some(last) => last.from,
+        None => Version::ZERO,
+    };
+    of_peer.map(|(_, part)| until(part)).max()
+}
+
+impl Sessions {
+    /// The sessions of a peer's agents with events past a position.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn crossing_news(&self, peer: &OwnerName, after: Position) -> Result<CrossingNews, Fault> {
+        let head = self.log().head().await?;
+        // A position that is not there yet is of a store that was lost: everything is looked at again.
+        let after = if after > head { Position(0) } else { after };
+        let (prefix, mut last, mut looked) = (format!("{peer}/"), None::<String>, 0);
+        let mut found = CrossingNews { at: head, sessions: Vec::new() };
+        while looked < SESSIONS_PER_PEER_MAX + READ_ROWS_MAX {
+            let rows = self
+                .log()
+                .read_index(BY_PEER, &prefix, last.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            looked += rows.len();
+            let streams: Vec<_> =
+                rows.iter().map(|row| SessionRoom::stream(&row.key[prefix.len()..])).collect();
+            for news in self.log().streams_after(&streams, after).await? {
+                let (state, head) = self.0.streams.fresh(news.stream.id()).await?;
+                let is_theirs = horizon(&state, peer, head).is_some_and(|until| news.first <= until);
+                if is_theirs && let Ok(id) = news.stream.id().parse() {
+                    found.sessions.push(id);
+                }
+            }
+            let is_last = rows.len() < READ_ROWS_MAX;
+            last = rows.into_iter().next_back().map(|row| row.key);
+            if is_last {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether agents of a peer may take part in one more session of this network.
+    pub(crate) async fn has_room_for(&self, peer: &OwnerName, id: &SessionId) -> Result<bool, Fault> {
+        self.is_within(BY_PEER, peer, id, SESSIONS_PER_PEER_MAX).await
+    }
+
+    /// Whether an index has fewer sessions of a peer than it may, or this one among them.
+    pub(super) async fn is_within(
+        &self,
+        index: &str,
+        peer: &OwnerName,
+        id: &SessionId,
+        max: usize,
+    ) -> Result<bool, Fault> {
+        let (prefix, own) = (format!("{peer}/"), format!("{peer}/{id}"));
+        let (mut last, mut count) = (None::<String>, 0);
+        while count < max {
+            let page = READ_ROWS_MAX.min(max - count);
+            let rows = self.log().read_index(index, &prefix, last.as_deref(), page, Order::Ascending).await?;
+            count += rows.len();
+            if rows.len() < page || rows.iter().any(|row| row.key == own) {
+                return Ok(true);
+            }
+            last = rows.into_iter().next_back().map(|row| row.key);
+        }
+        Ok(false)
+    }
+
+    /// Events of a session behind a version, for a peer; `None` if none of its agents takes or took part.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn crossing_events(
+        &self,
+        peer: &OwnerName,
+        id: &SessionId,
+        after: Version,
+    ) -> Result<Option<CrossingEvents>, Fault> {
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let Some(until) = horizon(&state, peer, head).filter(|_| state.host().is_none()) else {
+            return Ok(None);
+        };
+        let stream = SessionRoom::stream(id.as_str());
+        let (mut events, mut bytes, mut at) = (Vec::new(), 0, after);
+        'pages: while at < until && events.len() < CROSSING_EVENTS_MAX {
+            let stored = self.log().read_stream(&stream, at, READ_AT_ONCE).await?;
+            if stored.is_empty() {
+                break;
+            }
+            for one in stored.iter().take_while(|one| one.version <= until) {
+                bytes += one.payload.len() + one.envelope.len();
+                if !events.is_empty() && (bytes > CROSSING_BYTES_MAX || events.len() >= CROSSING_EVENTS_MAX) {
+                    break 'pages;
+                }
+                events.push(leaving(one)?);
+                at = one.version;
+            }
+        }
+        Ok(Some(CrossingEvents { you: peer.clone(), events, more: at < until }))
+    }
+}
+
+/// An event as another network gets it: what this network alone knows stays here.
+fn leaving(stored: &StoredEvent) -> Result<CrossingEvent, Fault> {
+    Ok(match SessionEvent::decode(stored)? {
+        SessionEvent::SessionCreated(event) => {
+            CrossingEvent::Created { creator: event.creator, topic: event.topic }
+        }
+        SessionEvent::MessageSent(MessageSent { id, sender, origin, members, .. }) => {
+            let text = String::from_utf8([b"{", &*members, b"}"].concat());
+            let text = text.map_err(|error| Fault::Corrupt(error.to_string()))?;
+            let message = RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?;
+            let (hops, notice) =
+                (origin.map(|origin| origin.hops), origin.is_some_and(|origin| origin.notice));
+            CrossingEvent::Message { id, sender, message, hops, notice }
+        }
+        SessionEvent::AgentInvited(event) => CrossingEvent::Invited {
+            id: event.id,
+            invitee: event.invitee,
+            by: event.by,
+            inline: event.inline,
+            held: event.held && event.elsewhere,
+        },
+        SessionEvent::AgentJoined(event) => CrossingEvent::Joined { id: event.id, agent: event.agent },
+        SessionEvent::AgentDisconnected(event) => {
+            CrossingEvent::Disconnected { id: event.id, agent: event.agent }
+        }
+        SessionEvent::AgentReconnected(event) => {
+            CrossingEvent::Reconnected { id: event.id, agent: event.agent }
+        }
+        SessionEvent::AgentLeft(event) => {
+            CrossingEvent::Left { id: event.id, agent: event.agent, reason: event.reason }
+        }
+        SessionEvent::SessionEnded(event) => {
+            CrossingEvent::Ended { id: event.id, by: event.by, joined: event.joined }
+        }
+        SessionEvent::SessionReopened(event) => {
+            CrossingEvent::Reopened { id: event.id, by: event.by, returning: event.returning }
+        }
+    })
+}

@@ -1,0 +1,234 @@
+//! Sessions across two networks: an agent of one is invited into a session of the other, and everything is at home for it as
+//! always: inbox, history, WebSocket, commands.
+//! Must not know: how anything of it is kept.
+
+use std::time::Duration;
+
+use blackbox::{Agent, content_of, eventually, eventually_within, kinds, sequences};
+use serde_json::{Value, json};
+
+use super::Network;
+
+/// Two networks with an accord: `nick` of acme and `ida` of rose take part.
+pub(super) struct Scene {
+    pub(super) acme: Network,
+    pub(super) rose: Network,
+    pub(super) nick: Agent,
+    pub(super) ida: Agent,
+}
+
+pub(super) const IDA: &str = "@ida-at-rose.bot";
+pub(super) const NICK: &str = "@nick-at-acme.cc";
+
+impl Scene {
+    pub(super) async fn new() -> Self {
+        let (acme, rose) = (Network::start().await, Network::start().await);
+        let nick = acme.server.agent("@nick.cc").await;
+        let ida = rose.server.closed("@ida.bot", &["@nick-at-acme.*", "@ida.*"]).await;
+        let scene = Self { acme, rose, nick, ida };
+        scene.link().await;
+        scene
+    }
+
+    pub(super) async fn link(&self) {
+        let (acme, rose) = (&self.acme, &self.rose);
+        let body = json!({"network": rose.url(), "peer": "rose", "grants": {"team": ["nick"]}});
+        let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
+        let body = json!({"network": acme.url(), "peer": "acme", "code": invited["code"], "grants": {"sales": ["ida"]}});
+        rose.server.operator().post("/_admin/peers/accept", body).await.ok(201);
+    }
+
+    /// A session of acme, to which ida is invited.
+    pub(super) async fn opened(&self) -> String {
+        let opened = self.nick.open(json!({"invite": [IDA], "topic": "The price list"})).await;
+        opened["session_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The same, and ida has joined.
+    pub(super) async fn joined(&self) -> String {
+        let id = self.opened().await;
+        arrives(&self.ida, &id).await;
+        self.ida.join(&id).await;
+        id
+    }
+}
+
+/// Waits until an agent knows of a session.
+pub(super) async fn arrives(agent: &Agent, id: &str) {
+    let path = format!("/sessions/{id}");
+    eventually("the session arrives", async || (agent.get(&path).await.status == 200).then_some(())).await;
+}
+
+/// Waits until an agent sees so many events; these.
+pub(super) async fn sees(agent: &Agent, id: &str, count: usize) -> Vec<Value> {
+    let look = async || Some(agent.history(id).await).filter(|events| events.len() >= count);
+    eventually("the events arrive", look).await
+}
+
+fn senders(events: &[Value]) -> Vec<&str> {
+    let messages = events.iter().filter(|event| event["type"] == "session.message");
+    messages.map(|event| event["payload"]["sender"].as_str().expect("a sender")).collect()
+}
+
+#[tokio::test]
+async fn two_agents_of_two_networks_talk_and_each_is_at_home() {
+    let scene = Scene::new().await;
+    let Scene { nick, ida, .. } = &scene;
+    let id = scene.opened().await;
+    arrives(ida, &id).await;
+    let inbox = ida.get("/inbox").await.ok(200).to_string();
+    assert!(inbox.contains(NICK) && inbox.contains("The price list"), "{inbox}");
+    assert_eq!(kinds(&ida.history(&id).await), ["invited"]);
+    let mut socket = ida.connect().await;
+    ida.join(&id).await;
+    let said = nick.say(&id, "Is it out?").await;
+    let heard = socket.until_text("Is it out?").await;
+    let last = heard.last().expect("a message");
+    assert_eq!((&last["payload"]["sender"], &last["sequence"]), (&json!(NICK), &json!(said)));
+    socket.confirmed().await;
+    let parts = json!([{"type": "text", "text": "Since "}, {"type": "data", "data": {"day": 1}}]);
+    assert_eq!(ida.say(&id, parts.clone()).await, said + 1);
+    let here = nick.history(&id).await;
+    let there = sees(ida, &id, here.len()).await;
+    assert_eq!((sequences(&here), kinds(&here)), (sequences(&there), kinds(&there)));
+    assert_eq!(here.last().expect("a message")["payload"]["content"], parts);
+    assert_eq!(here.last().expect("a message")["payload"]["sender"], IDA);
+    assert_eq!(senders(&here), ["@nick.cc", IDA]);
+    assert_eq!(senders(&there), [NICK, "@ida.bot"]);
+    let list = ida.get("/sessions").await.ok(200).to_string();
+    assert!(list.contains(&id), "{list}");
+    socket.close().await;
+    nick.say(&id, "while away").await;
+    let mut socket = ida.connect().await;
+    socket.until_text("while away").await;
+}
+
+/// The state of a message for its one recipient.
+async fn state_of(agent: &Agent, id: &str, sequence: i64) -> String {
+    let status = agent.get(&format!("/sessions/{id}/messages/{sequence}/status")).await.ok(200);
+    let [recipient] = &status["recipients"].as_array().expect("recipients")[..] else { panic!("{status}") };
+    recipient["state"].as_str().expect("a state").to_owned()
+}
+
+#[tokio::test]
+async fn a_sender_learns_what_became_of_a_message_in_the_other_network() {
+    let scene = Scene::new().await;
+    let Scene { nick, ida, rose, .. } = &scene;
+    let id = scene.joined().await;
+    let said = nick.say(&id, "Is it out?").await;
+    assert_eq!(state_of(nick, &id, said).await, "accepted");
+    let mut socket = ida.connect().await;
+    socket.until_text("Is it out?").await;
+    socket.confirmed().await;
+    let delivered = async || (state_of(nick, &id, said).await == "delivered").then_some(());
+    eventually("it is delivered", delivered).await;
+    rose.relay.cut();
+    assert_eq!(state_of(nick, &id, said).await, "accepted", "while nobody says more");
+    rose.relay.point_at(&rose.server);
+    let answer = ida.say(&id, "Since yesterday").await;
+    assert_eq!(state_of(nick, &id, said).await, "answered");
+    let mut socket = nick.connect().await;
+    socket.until_text("Since yesterday").await;
+    socket.confirmed().await;
+    let delivered = async || (state_of(ida, &id, answer).await == "delivered").then_some(());
+    eventually("it is delivered to the host's agent", delivered).await;
+}
+
+#[tokio::test]
+async fn a_retry_across_networks_is_one_message() {
+    let scene = Scene::new().await;
+    let id = scene.joined().await;
+    let path = format!("/sessions/{id}/messages");
+    let body = json!({"content": "once", "idempotency_key": "k"});
+    let first = scene.ida.post(&path, body.clone()).await;
+    let again = scene.ida.post(&path, body).await;
+    assert_eq!((first.ok(201), again.replayed()), (again.ok(201), true));
+    let other = json!({"content": "twice", "idempotency_key": "k"});
+    scene.ida.post(&path, other).await.refused(409, "idempotency_key_reused");
+    assert_eq!(content_of(&scene.nick.history(&id).await), ["once"]);
+}
+
+#[tokio::test]
+async fn whoever_leaves_or_is_blocked_hears_no_more() {
+    let scene = Scene::new().await;
+    let Scene { nick, ida, acme, rose } = &scene;
+    let id = scene.joined().await;
+    ida.leave(&id).await;
+    assert_eq!(nick.status_of(&id, IDA).await, "left");
+    ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
+    let ended = scene.joined().await;
+    nick.say(&ended, "before").await;
+    sees(ida, &ended, 3).await;
+    acme.server.block(nick, IDA).await;
+    let left = async || (ida.status_of(&ended, "@ida.bot").await == "left").then_some(());
+    eventually("it has left at home too", left).await;
+    nick.post("/sessions", json!({"invite": [IDA]})).await.refused(404, "not_found");
+    // The other side blocks as well.
+    let other = acme.server.agent("@nick.second").await;
+    let third = other.open(json!({"invite": [IDA]})).await["session_id"].as_str().expect("an id").to_owned();
+    arrives(ida, &third).await;
+    ida.join(&third).await;
+    rose.server.block(ida, "@nick-at-acme.second").await;
+    let left = async || (other.status_of(&third, "@nick.second").await == "left").then_some(());
+    eventually("the blocked has left", left).await;
+}
+
+#[tokio::test]
+async fn a_guest_invites_reopens_and_ends_like_everybody() {
+    let scene = Scene::new().await;
+    let Scene { nick, ida, acme, rose } = &scene;
+    let id = scene.joined().await;
+    acme.server.closed("@nick.second", &["@ida-at-rose.*"]).await;
+    rose.server.closed("@ida.second", &["@ida.*"]).await;
+    let invited = ida.invite(&id, &["@nick-at-acme.second", "@ida.second"]).await;
+    assert_eq!(invited, ["@nick-at-acme.second", "@ida.second"]);
+    assert_eq!(nick.status_of(&id, "@ida-at-rose.second").await, "invited");
+    ida.end(&id).await;
+    assert_eq!(nick.show(&id).await["state"], "ended");
+    ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+        .await
+        .refused(409, "session_ended");
+    nick.reopen(&id, json!({"initial_message": {"content": "again"}})).await;
+    let back = async || (ida.status_of(&id, "@ida.bot").await == "invited").then_some(());
+    eventually("ida is invited again", back).await;
+    ida.join(&id).await;
+    assert_eq!(content_of(&ida.history(&id).await), ["again"]);
+}
+
+#[tokio::test]
+async fn an_accord_that_is_revoked_ends_what_it_carried_on_both_sides_within_a_second() {
+    for own_side in [true, false] {
+        let scene = Scene::new().await;
+        let Scene { nick, ida, acme, rose } = &scene;
+        let id = scene.joined().await;
+        nick.say(&id, "before").await;
+        sees(ida, &id, 3).await;
+        if own_side {
+            acme.revoke("rose").await;
+        } else {
+            rose.revoke("acme").await;
+        }
+        let soon = Duration::from_secs(1);
+        let gone = async || (nick.status_of(&id, IDA).await == "left").then_some(());
+        eventually_within(soon, "the guest has left", gone).await;
+        let gone = async || (ida.status_of(&id, "@ida.bot").await == "left").then_some(());
+        eventually_within(soon, "it has left at home", gone).await;
+        for agent in [nick, ida] {
+            let events = agent.history(&id).await;
+            let last = events.iter().rfind(|event| event["type"] == "session.left").expect("a leaving");
+            assert_eq!(last["payload"]["reason"], "accord_revoked", "{last}");
+            assert_eq!(content_of(&events), ["before"], "history stays");
+        }
+        ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+            .await
+            .refused(409, "not_joined");
+        nick.post(&format!("/sessions/{id}/invite"), json!({"invite": [IDA]}))
+            .await
+            .refused(404, "not_found");
+        // Another accord carries other sessions.
+        scene.link().await;
+        let next = scene.joined().await;
+        nick.say(&next, "anew").await;
+        sees(ida, &next, 3).await;
+    }
+}
