@@ -191,7 +191,9 @@ impl Links {
         loop {
             let ids = match self.0.sessions.copies_of(&linked.peer, after.as_deref()).await {
                 Ok(ids) => ids,
-                Err(fault) => return tracing::warn!(%fault, "the copies of a peer's sessions cannot be listed"),
+                Err(fault) => {
+                    return tracing::warn!(%fault, "the copies of a peer's sessions cannot be listed");
+                }
             };
             for id in &ids {
                 if let Err(fault) = self.0.sessions.settle_copy(id).await {

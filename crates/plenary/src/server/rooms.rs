@@ -145,10 +145,9 @@ impl Rooms {
         let (carrying, attaching) = (settings.attaching.clone(), settings.attaching.clone());
         runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));
         let door = Door { attaching, accounts: accounts.clone(), runs: runs.clone() };
-        let (l, s, r) = (log.clone(), sessions.clone(), runs.clone());
-        let participation = Participation::new(l, accounts.clone(), s, r, cursors.clone(), (how, part));
-        let rooms = (sessions.clone(), context.clone(), runs.clone());
-        let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), rooms);
+        let (l, a, s, r) = (log.clone(), accounts.clone(), sessions.clone(), runs.clone());
+        let participation = Participation::new(l, a, s.clone(), r.clone(), cursors.clone(), (how, part));
+        let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), (s, context.clone(), r));
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),
             a2a: A2a::new(log.clone(), clock.clone(), accounts.clone(), notify.clone(), settings.a2a.clone()),

@@ -336,7 +336,9 @@ impl Sessions {
     ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
         let Arrived { caller, action, invite, draft, key, blocker, at } = arrived;
         let not_found = || ExecuteError::Rejected(Rejection::NotFound);
-        if !self.takes_part(&caller.handle, id).await? || !self.is_guest(blocker.as_ref(), &caller, id).await? {
+        if !self.takes_part(&caller.handle, id).await?
+            || !self.is_guest(blocker.as_ref(), &caller, id).await?
+        {
             return Err(not_found());
         }
         match action {

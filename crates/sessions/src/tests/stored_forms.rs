@@ -87,12 +87,6 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             elsewhere: false,
         })
     };
-    let crossing = |denied, elsewhere| match invited(false) {
-        SessionEvent::AgentInvited(event) => {
-            SessionEvent::AgentInvited(AgentInvited { denied, elsewhere, ..event })
-        }
-        other => other,
-    };
     let left = |reason, forced| {
         SessionEvent::AgentLeft(AgentLeft {
             id: ID.into(),
@@ -117,19 +111,6 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             r#"{"creator":"@o.ann","topic":"té \"x\""}"#.into(),
             "",
         ),
-        (
-            SessionEvent::SessionCreated(SessionCreated {
-                creator: "@nick-at-acme.cc".parse().unwrap(),
-                topic: None,
-                host: Some("acme".parse().unwrap()),
-            }),
-            "SessionCreated",
-            r#"{"creator":"@nick-at-acme.cc","host":"acme"}"#.into(),
-            "",
-        ),
-        (crossing(true, false), "AgentInvited", format!(r#"{by},"denied":true}}"#), ""),
-        (crossing(false, true), "AgentInvited", format!(r#"{by},"elsewhere":true}}"#), ""),
-        (left(LeftReason::AccordRevoked, false), "AgentLeft", format!(r#"{gone}:"accord_revoked"}}"#), ""),
         (invited(false), "AgentInvited", format!("{by}}}"), ""),
         (invited(true), "AgentInvited", format!(r#"{by},"inline":true}}"#), ""),
         (SessionEvent::AgentJoined(moved()), "AgentJoined", agent(), ""),
@@ -151,6 +132,49 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             format!(r#"{{"id":"{ID}","by":"@o.ann","returning":["@o.bob"]}}"#),
             "",
         ),
+    ]
+}
+
+/// What only sessions have in which agents of other networks take part.
+fn crossing() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
+    let (ann, bob) = (handle("ann"), handle("bob"));
+    let crossing = |denied, elsewhere| {
+        SessionEvent::AgentInvited(AgentInvited {
+            id: ID.into(),
+            invitee: bob.clone(),
+            by: ann.clone(),
+            inline: false,
+            offered: false,
+            held: false,
+            settles: None,
+            denied,
+            elsewhere,
+        })
+    };
+    let revoked = SessionEvent::AgentLeft(AgentLeft {
+        id: ID.into(),
+        agent: bob.clone(),
+        reason: LeftReason::AccordRevoked,
+        forced: false,
+        held: false,
+        settles: None,
+    });
+    let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
+    let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason":"accord_revoked"}}"#);
+    vec![
+        (
+            SessionEvent::SessionCreated(SessionCreated {
+                creator: "@nick-at-acme.cc".parse().unwrap(),
+                topic: None,
+                host: Some("acme".parse().unwrap()),
+            }),
+            "SessionCreated",
+            r#"{"creator":"@nick-at-acme.cc","host":"acme"}"#.into(),
+            "",
+        ),
+        (crossing(true, false), "AgentInvited", format!(r#"{by},"denied":true}}"#), ""),
+        (crossing(false, true), "AgentInvited", format!(r#"{by},"elsewhere":true}}"#), ""),
+        (revoked, "AgentLeft", gone, ""),
     ]
 }
 
@@ -240,7 +264,13 @@ fn holds() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
 }
 
 fn forms() -> impl Iterator<Item = (SessionEvent, &'static str, String, &'static str)> {
-    messages().into_iter().chain([traced("")]).chain(others()).chain(offers()).chain(holds())
+    messages()
+        .into_iter()
+        .chain([traced("")])
+        .chain(others())
+        .chain(crossing())
+        .chain(offers())
+        .chain(holds())
 }
 
 #[test]
