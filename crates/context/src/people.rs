@@ -51,16 +51,16 @@ fn document(said: &Value) -> Option<String> {
     Some(parts.join("\n\n")).filter(|document| !document.trim().is_empty())
 }
 
+/// A review that waits for a person, and where one was last asked for.
+pub(crate) type AskedReview = (Option<HumanReview>, Vec<Version>);
+
 impl Context {
     /// What of a package waits for a review by a person of its project's owner, asked by one of the owner's agents; and
     /// where a review was last asked for, if that is not so any more.
     ///
     /// # Errors
     /// The store failed.
-    pub fn human_review<'a>(
-        &'a self,
-        stream: &'a StreamName,
-    ) -> Sealed<'a, Result<(Option<HumanReview>, Vec<Version>), Fault>> {
+    pub fn human_review<'a>(&'a self, stream: &'a StreamName) -> Sealed<'a, Result<AskedReview, Fault>> {
         seal(async move {
             let project = stream.id().split_once('/').map_or("", |(project, _)| project);
             let state = self.project(project).await?;

@@ -157,14 +157,14 @@ impl Sessions {
     }
 
     /// Carries out a command of an agent on a session that it takes or took part in.
-    pub(crate) async fn ask<C: OfAgent>(
+    pub(crate) async fn ask<C>(
         &self,
         id: &SessionId,
         command: C,
         key: Option<&KeyUse>,
     ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
     where
-        C: Forwarded,
+        C: OfAgent + Forwarded,
         C::Reply: DeserializeOwned,
         CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {

@@ -288,10 +288,8 @@ impl Sessions {
             Some(blocker) if sent.action == CrossingAction::Evict => Some(naming.here(blocker)?),
             Some(_) | None => None,
         };
-        let speaks = match sent.action {
-            CrossingAction::Evict => is_theirs(blocker.as_ref().unwrap_or(&agent)),
-            _ => is_theirs(&agent),
-        };
+        // Only an eviction has one.
+        let speaks = is_theirs(blocker.as_ref().unwrap_or(&agent));
         let invite = match &sent.invite {
             Some(invite) => Some(naming.all_here(invite)?),
             None => None,
@@ -342,24 +340,24 @@ impl Sessions {
             return Err(not_found());
         }
         match action {
-            CrossingAction::Join => done(self.ask_for(peer, id, JoinSession(caller), None).await?),
-            CrossingAction::Leave => done(self.ask_for(peer, id, LeaveSession(caller), None).await?),
-            CrossingAction::End => done(self.ask_for(peer, id, EndSession(caller), None).await?),
+            CrossingAction::Join => done(&self.ask_for(peer, id, JoinSession(caller), None).await?),
+            CrossingAction::Leave => done(&self.ask_for(peer, id, LeaveSession(caller), None).await?),
+            CrossingAction::End => done(&self.ask_for(peer, id, EndSession(caller), None).await?),
             CrossingAction::Send => {
                 let draft = draft.ok_or_else(not_found)?;
                 let scope = format!("send/{id}/{}", caller.handle);
                 let body = [b"{", &*draft.members, b"}"].concat();
                 let key = key.map(|key| KeyUse { digest: digest(&scope, &body), scope, key });
                 let sent = SendMessage { caller, draft: Ok(draft) };
-                done(self.ask_for(peer, id, sent, key.as_ref()).await?)
+                done(&self.ask_for(peer, id, sent, key.as_ref()).await?)
             }
             CrossingAction::Invite => {
                 let invited = InviteAgents { caller, invite: Ok(invite.ok_or_else(not_found)?) };
-                done(self.ask_for(peer, id, invited, None).await?)
+                done(&self.ask_for(peer, id, invited, None).await?)
             }
             CrossingAction::Reopen => {
                 let body = ReopenBody { invite, initial_message: draft };
-                done(self.ask_for(peer, id, ReopenSession { caller, body: Ok(body) }, None).await?)
+                done(&self.ask_for(peer, id, ReopenSession { caller, body: Ok(body) }, None).await?)
             }
             CrossingAction::Accept => {
                 let (state, _) = self.0.streams.state(id.as_str()).await?;
@@ -368,15 +366,15 @@ impl Sessions {
                     (Some(held), Some(at)) if held == at => {
                         let settled = SettleInvitation { agent: caller.handle, at, accepted: true };
                         self.note(id.as_str(), &settled).await?;
-                        done(ok())
+                        done(&ok())
                     }
-                    _ => done(self.ask_for(peer, id, JoinSession(caller), None).await?),
+                    _ => done(&self.ask_for(peer, id, JoinSession(caller), None).await?),
                 }
             }
             CrossingAction::Evict => {
                 let evicted = EvictAgent { agent: caller.handle, blocker };
                 self.note(id.as_str(), &evicted).await?;
-                done(ok())
+                done(&ok())
             }
         }
     }
@@ -397,7 +395,7 @@ fn ok() -> Executed<Okay> {
     Executed { reply: Okay { ok: true }, replayed: false, position: None }
 }
 
-fn done<T: Serialize>(executed: Executed<T>) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
+fn done<T: Serialize>(executed: &Executed<T>) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
     let reply = serde_json::to_value(&executed.reply)
         .map_err(|error| ExecuteError::Fault(Fault::Corrupt(error.to_string())))?;
     Ok(CrossingOutcome { refused: None, reply, replayed: executed.replayed, sequence: 0 })
