@@ -263,8 +263,11 @@ fn questions_of(name: &str, whose: char) -> Vec<Question> {
     questions
 }
 
-/// Every set with its projects, their questions, and the rankings that are compared.
-fn sets() -> Vec<(&'static str, usize, Vec<(&'static str, Vec<Question>)>)> {
+/// The questions about a project.
+type ProjectQuestions = (&'static str, Vec<Question>);
+
+/// Every set with the number of rankings that are compared, and its projects with their questions.
+fn sets() -> Vec<(&'static str, usize, Vec<ProjectQuestions>)> {
     let alone = |name: &'static str, file: &str| (name, RANKINGS.len(), vec![(name, questions(file))]);
     let chats = ['a', 'b'].map(|whose| questions_of("chats.tsv", whose));
     let talk = ['p', 'm'].map(|whose| questions_of("talk.tsv", whose));

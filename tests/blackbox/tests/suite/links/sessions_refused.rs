@@ -182,5 +182,5 @@ async fn a_peer_speaks_for_its_own_agents_in_its_own_sessions() {
     let all = (0..8).map(|_| played.call(&scene.acme, "POST", &path, &waiting));
     let answers = futures_util::future::join_all(all).await;
     let busy = answers.iter().filter(|answer| answer.status == 429).count();
-    assert!(busy >= 1 && busy <= 4, "{busy} of 8");
+    assert!((1..=4).contains(&busy), "{busy} of 8");
 }
