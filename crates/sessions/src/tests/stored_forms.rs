@@ -100,7 +100,6 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let ended = |by: Option<&AgentHandle>, joined| {
         SessionEvent::SessionEnded(SessionEnded { id: ID.into(), by: by.cloned(), joined })
     };
-    let reopened = SessionReopened { id: ID.into(), by: ann.clone(), returning: vec![bob.clone()] };
     let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
     let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason""#);
     vec![
@@ -126,13 +125,14 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             "",
         ),
         (ended(None, vec![]), "SessionEnded", format!(r#"{{"id":"{ID}","joined":[]}}"#), ""),
-        (
-            SessionEvent::SessionReopened(reopened),
-            "SessionReopened",
-            format!(r#"{{"id":"{ID}","by":"@o.ann","returning":["@o.bob"]}}"#),
-            "",
-        ),
     ]
+}
+
+/// A session that goes on after its end.
+fn reopened() -> (SessionEvent, &'static str, String, &'static str) {
+    let reopened = SessionReopened { id: ID.into(), by: handle("ann"), returning: vec![handle("bob")] };
+    let envelope = format!(r#"{{"id":"{ID}","by":"@o.ann","returning":["@o.bob"]}}"#);
+    (SessionEvent::SessionReopened(reopened), "SessionReopened", envelope, "")
 }
 
 /// What only sessions have in which agents of other networks take part.
