@@ -146,7 +146,7 @@ fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
         (&all[..2], vec![invited("@ida.second", "@ida.bot", false)]),
         (&all[..], vec![invited("@ida.second", "@eve-at-acme.cc", false)]),
         (&all[..], vec![ended.clone(), ended.clone()]),
-        (&all[..], vec![ended.clone(), said("@nick-at-acme.cc")]),
+        (&all[..], vec![ended, said("@nick-at-acme.cc")]),
     ] {
         let first = before.len() as u64 + 1;
         assert!(matches!(copied(before, first, &new), Err(NotCopied::Impossible(_))), "{new:?}");
@@ -165,7 +165,14 @@ fn given_an_invitation_that_the_invitee_does_not_admit_then_it_is_none_here() {
         .iter()
         .filter_map(|event| match event {
             SessionEvent::AgentInvited(event) => Some(event.denied),
-            _ => None,
+            SessionEvent::SessionCreated(_)
+            | SessionEvent::MessageSent(_)
+            | SessionEvent::AgentJoined(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::AgentLeft(_)
+            | SessionEvent::SessionEnded(_)
+            | SessionEvent::SessionReopened(_) => None,
         })
         .collect();
     assert_eq!(denied, [true, false]);

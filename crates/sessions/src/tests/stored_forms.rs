@@ -268,6 +268,7 @@ fn forms() -> impl Iterator<Item = (SessionEvent, &'static str, String, &'static
         .into_iter()
         .chain([traced("")])
         .chain(others())
+        .chain([reopened()])
         .chain(crossing())
         .chain(offers())
         .chain(holds())
