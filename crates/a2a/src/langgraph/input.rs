@@ -88,7 +88,7 @@ fn act(body: &Value) -> Result<Act, Wrong> {
     }
 }
 
-/// The input of an agent, which is text: messages as they are told, and anything else as its JSON.
+/// The input of an agent, which is text: the text of messages, and anything else as JSON.
 fn input(input: &Value) -> Result<String, Wrong> {
     if input.is_null() {
         return Err(Wrong::invalid("`input` is missing."));

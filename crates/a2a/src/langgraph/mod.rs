@@ -38,7 +38,7 @@ pub(crate) const EXAMPLE: Example = (
     || json!({"assistant_id": "echo", "input": {"messages": [{"role": "user", "content": "Hello"}]}}),
 );
 
-/// What LangGraph's SDK sends a token in unless it is told otherwise.
+/// The header in which LangGraph's SDK sends a token by default.
 const API_KEY: &str = "x-api-key";
 
 /// An error in the form of LangGraph's server.

@@ -15,16 +15,16 @@ pub(super) enum End {
     Waits(Value),
 }
 
-/// What a run has said.
+/// The text of a run, and how the run ended.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct RunText {
     pub(super) said: String,
-    /// The text that is being made, as far as it was told.
+    /// The pieces of the text that is not complete yet.
     open: String,
     pub(super) end: Option<End>,
 }
 
-impl Told {
+impl RunText {
     /// The next event; the text that it adds.
     pub(super) fn apply(&mut self, kind: &str, event: &Value) -> Option<String> {
         if self.end.is_some() {
@@ -78,14 +78,14 @@ mod tests {
 
     #[test]
     fn text_is_told_once_and_within_its_limit() {
-        let mut told = Told::default();
+        let mut told = RunText::default();
         assert_eq!(told.apply("TextDelta", &json!({"content": "a"})).as_deref(), Some("a"));
         assert_eq!(told.apply("TextOutput", &json!({"content": "ab"})).as_deref(), Some("b"));
         assert_eq!(told.apply("RunCompleted", &json!({"finish_reason": "success", "result": "ab"})), None);
         assert_eq!((told.said.as_str(), told.end), ("ab", Some(End::Success)));
-        let mut told = Told::default();
+        let mut told = RunText::default();
         assert!(told.apply("RunCompleted", &json!({"finish_reason": "success", "result": "r"})).is_some());
-        let mut told = Told::default();
+        let mut told = RunText::default();
         let long = "é".repeat(ANSWER_TEXT_BYTES_MAX);
         told.apply("TextOutput", &json!({"content": long}));
         assert_eq!(told.said.len(), ANSWER_TEXT_BYTES_MAX);
@@ -94,11 +94,11 @@ mod tests {
 
     #[test]
     fn a_question_and_a_failure_end_it() {
-        let mut told = Told::default();
+        let mut told = RunText::default();
         let asks = json!({"request_keys": {"name": "Who?"}});
         assert_eq!(told.apply("WaitForInput", &asks), None);
         assert_eq!(told.end, Some(End::Waits(asks)));
-        let mut told = Told::default();
+        let mut told = RunText::default();
         told.apply("RunCompleted", &json!({"finish_reason": "error", "error": "why"}));
         assert_eq!(told.end, Some(End::Failed("why".into())));
     }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Request, Wrong, count, output::Told};
+use super::{Answer, Request, Wrong, count, output::RunText};
 use crate::{
     limits::{ANSWER_TEXT_BYTES_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX},
     rooms::{RoomClient, encoded},
@@ -128,7 +128,7 @@ pub(super) fn ai(run: &str, kind: &str, content: &str) -> Value {
 
 /// What the agent has said in a run, so far: as the stream of the run tells it.
 async fn said(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, Wrong> {
-    let (mut told, mut since) = (Told::default(), 0);
+    let (mut told, mut since) = (RunText::default(), 0);
     loop {
         let path = format!("/agent/{}/get_events?run_id={}&since={since}", encoded(agent), encoded(run));
         let page = rooms.get(&path).await?.value;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{
     Answer, Request, Wrong,
     input::{Act, Modes, RunAsk},
-    output::{End, Told},
+    output::{End, RunText},
     runs::{Begun, named, of_thread, set},
     state::{RunView, ThreadView, ai, human, interrupt_id, values},
 };
@@ -71,7 +71,7 @@ impl Request<'_> {
         let mut events = Followed::open(&self.rooms, run).await?;
         while let Some(item) = events.next().await {
             let Item::Event(event) = item else { continue };
-            let mut told = Told::default();
+            let mut told = RunText::default();
             told.apply(&event.name, &serde_json::from_str(&event.data).unwrap_or_default());
             if is_over(told.end.as_ref()) {
                 return Ok(());
@@ -142,7 +142,7 @@ impl Request<'_> {
         let query = modes.query();
         let is_resumed = run.after > 0;
         let rooms = self.rooms.clone();
-        let (told, is_open, is_over) = (Told::default(), false, false);
+        let (told, is_open, is_over) = (RunText::default(), false, false);
         let stream =
             RunStream { rooms, run, events, modes, before, answered, told, is_open, is_resumed, is_over };
         let mut response = pieces(stream);
@@ -153,7 +153,7 @@ impl Request<'_> {
     }
 }
 
-/// A run as it is told.
+/// The events of a run, in the modes that the caller asks for.
 struct RunStream {
     rooms: RoomClient,
     run: Begun,
@@ -163,7 +163,7 @@ struct RunStream {
     before: Vec<Value>,
     /// Questions up to this event have their answers.
     answered: u64,
-    told: Told,
+    told: RunText,
     /// Whether its beginning was told.
     is_open: bool,
     /// Whether its client had the beginning before.

@@ -41,14 +41,14 @@ fn status(last: &Value) -> &'static str {
     }
 }
 
-/// The members of a thread that a search may be for.
-struct Wanted<'a> {
+/// The conditions of a search for threads.
+struct ThreadFilter<'a> {
     agent: Option<&'a str>,
     status: Option<&'a str>,
     ids: Option<Vec<&'a str>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ThreadFilter<'a> {
     fn read(body: &'a Value) -> Result<Self, Wrong> {
         if body["values"].as_object().is_some_and(|wanted| !wanted.is_empty()) || !body["extract"].is_null() {
             return Err(Wrong::unsupported(
@@ -83,7 +83,7 @@ impl Request<'_> {
                 return Err(Wrong::unsupported(format!("`{name}` is not supported by this server.")));
             }
         }
-        Wanted::read(&json!({"metadata": body["metadata"]}))?;
+        ThreadFilter::read(&json!({"metadata": body["metadata"]}))?;
         let Some(id) = body["thread_id"].as_str() else {
             return Ok(json_response(&empty(&fresh_id()?, &body["metadata"])));
         };
@@ -115,7 +115,7 @@ impl Request<'_> {
 
     /// The newest threads of the caller first, with the report of the last run of each.
     async fn found_threads(&self) -> Result<Vec<(ThreadView, Value)>, Wrong> {
-        let wanted = Wanted::read(&self.body)?;
+        let wanted = ThreadFilter::read(&self.body)?;
         let agents = match wanted.agent {
             Some(agent) => vec![agent.to_owned()],
             None => names(&self.rooms).await?,
@@ -245,13 +245,13 @@ mod tests {
     #[test]
     fn threads_are_searched_by_their_graph_alone() {
         assert_eq!(
-            Wanted::read(&json!({"metadata": {"graph_id": "echo"}})).ok().unwrap().agent,
+            ThreadFilter::read(&json!({"metadata": {"graph_id": "echo"}})).ok().unwrap().agent,
             Some("echo")
         );
         for body in
             [json!({"metadata": {"x": 1}}), json!({"values": {"a": 1}}), json!({"extract": {"a": "b"}})]
         {
-            assert_eq!(Wanted::read(&body).err().unwrap().code, "not_supported");
+            assert_eq!(ThreadFilter::read(&body).err().unwrap().code, "not_supported");
         }
     }
 }
