@@ -243,6 +243,7 @@ async def runs(ann: AsyncPlenary, operator: AsyncPlenary) -> None:
     assert (await ann.run.events("echo", run_id=run_id, since="0"))[0]["type"] == "RunStarted"
     assert (await ann.run.events_of("echo", run_id, since="0"))[-1]["type"] == "RunCompleted"
     assert (await ann.run.threads("echo"))[0]["thread_id"] == done["thread_id"]
+    assert (await ann.run.thread(done["thread_id"]))["thread_id"] == done["thread_id"]
     artifact = ""
     asked = ann.streams.ask("echo", "a report", more={"request_metadata": {"demo": ["deltas", "artifact"]}})
     kinds = []

@@ -240,6 +240,7 @@ async function runs(ann: Plenary, operator: Plenary): Promise<void> {
   assert.equal((await ann.run.events("echo", { runId, since: "0" }))[0]?.type, "RunStarted");
   assert.equal((await ann.run.eventsOf("echo", runId, { since: "0" })).at(-1)?.type, "RunCompleted");
   assert.equal((await ann.run.threads("echo"))[0]?.thread_id, threadId);
+  assert.equal((await ann.run.thread(threadId)).thread_id, threadId);
   let artifact = "";
   const kinds: string[] = [];
   const more = { request_metadata: { demo: ["deltas", "artifact"] } };

@@ -363,51 +363,6 @@ class AgentView(TypedDict):
 
 
 
-class AgenticAnswers(TypedDict):
-    """The body of `POST …/resume`."""
-    continue_result: JsonObject
-    """A value for each requested key."""
-    thread_id: NotRequired[str | None]
-    """The thread whose run waits; or `request_id` in `continue_result` names the run."""
-
-
-
-class AgenticLogin(TypedDict):
-    """The response of `POST /login`."""
-    token: str
-    """What to send as `Authorization: Bearer`."""
-
-
-
-class AgenticPrompt(TypedDict):
-    """The body of `POST …/process`."""
-    debug: NotRequired[str | None]
-    """The logging level, as the agent defines it."""
-    prompt: str
-    """The text for the agent."""
-    thread_id: NotRequired[str | None]
-    """The thread to continue; a new one if absent, null or `NEW`."""
-
-
-
-class AgenticRequest(TypedDict):
-    """What was begun."""
-    request_id: str
-    """The id of the request, for `getevents`."""
-    thread_id: ThreadId
-    """Its thread."""
-
-
-
-class AgenticReset(TypedDict):
-    """The response of `POST …/reset`."""
-    message: str
-    """What it means."""
-    status: str
-    """Always `success`."""
-
-
-
 class Allow(TypedDict):
     """The types of answer that a request allows."""
     accept: bool

@@ -365,113 +365,6 @@ export class AgentOperations {
   }
 }
 
-/** The operations `agentic.…`. */
-export class AgenticOperations {
-  constructor(private readonly transport: Transport) {}
-
-  /**
-   * Read a request's events (agentic-framework).
-   *
-   * The events of one turn, by the names of agentic-framework, up to its end or to a question. Without `stream` the
-   * answer waits for that.
-   *
-   * Refused with: missing_authorization, invalid_authorization, agent_not_found, run_not_found, invalid_stream,
-   * invalid_query, invalid_since, overloaded, too_many_streams.
-   */
-  async events(
-    name: string,
-    options: {
-      /** Which request. */
-      requestId?: string;
-    } & CallOptions = {},
-  ): Promise<types.JsonObject[]> {
-    return (await this.transport.call("agentic.events", "GET", pathOf("/agent/{name}/getevents", { name }), "json", "read", { ...options, query: { request_id: options.requestId } })) as types.JsonObject[];
-  }
-
-  /**
-   * Sign in with a token (agentic-framework).
-   *
-   * The answer is the token that the request bears, or that is its password (RFC 7617).
-   *
-   * Refused with: unknown_member, missing_authorization, invalid_authorization.
-   */
-  async login(
-    body: types.JsonObject,
-    options: CallOptions = {},
-  ): Promise<types.AgenticLogin> {
-    return (await this.transport.call("agentic.login", "POST", "/login", "json", "once", { ...options, body })) as types.AgenticLogin;
-  }
-
-  /**
-   * Read a thread's events (agentic-framework).
-   *
-   * If there are more, `Link: <…>; rel="next"` gives the next page.
-   *
-   * Refused with: missing_authorization, invalid_authorization, agent_not_found, thread_not_found, invalid_query,
-   * overloaded.
-   */
-  async logs(
-    name: string,
-    threadId: types.ThreadId,
-    options: {
-      /** Where the next page begins, from the `Link` of the one before. */
-      after?: number;
-    } & CallOptions = {},
-  ): Promise<types.JsonObject[]> {
-    return (await this.transport.call("agentic.logs", "GET", pathOf("/agent/{name}/threads/{thread_id}/logs", { name, thread_id: threadId }), "json", "read", { ...options, query: { after: options.after } })) as types.JsonObject[];
-  }
-
-  /**
-   * Send a prompt (agentic-framework).
-   *
-   * Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, agent_not_found,
-   * thread_not_found, run_not_found, thread_full, agent_stopped, idempotency_key_reused, invalid_body,
-   * unknown_request_type, invalid_type, invalid_input, invalid_thread_id, invalid_if_not_exists,
-   * invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth, depth_exceeded,
-   * invalid_wait, invalid_query, invalid_idempotency_key, too_many_queued_runs, too_many_runs,
-   * too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
-   */
-  async process(
-    name: string,
-    body: types.AgenticPrompt,
-    options: KeyedOptions = {},
-  ): Promise<types.AgenticRequest> {
-    return (await this.transport.call("agentic.process", "POST", pathOf("/agent/{name}/process", { name }), "json", "key", { ...options, body })) as types.AgenticRequest;
-  }
-
-  /**
-   * Begin anew (agentic-framework).
-   *
-   * Nothing is changed: each prompt without a thread begins a new one.
-   *
-   * Refused with: unknown_member, invalid_idempotency_key, missing_authorization, invalid_authorization,
-   * agent_not_found, idempotency_key_reused.
-   */
-  async reset(
-    name: string,
-    body: types.JsonObject,
-    options: KeyedOptions = {},
-  ): Promise<types.AgenticReset> {
-    return (await this.transport.call("agentic.reset", "POST", pathOf("/agent/{name}/reset", { name }), "json", "key", { ...options, body })) as types.AgenticReset;
-  }
-
-  /**
-   * Answer a question (agentic-framework).
-   *
-   * Refused with: unknown_member, invalid_json, invalid_idempotency_key, missing_authorization,
-   * invalid_authorization, agent_not_found, thread_not_found, run_not_found, run_not_active, agent_stopped,
-   * thread_full, idempotency_key_reused, invalid_body, invalid_continue_result, invalid_thread_id,
-   * missing_thread_id, stopping.
-   */
-  async resume(
-    name: string,
-    body: types.AgenticAnswers,
-    options: KeyedOptions = {},
-  ): Promise<types.AgenticRequest> {
-    return (await this.transport.call("agentic.resume", "POST", pathOf("/agent/{name}/resume", { name }), "json", "key", { ...options, body })) as types.AgenticRequest;
-  }
-}
-
 /** The operations `audit.…`. */
 export class AuditOperations {
   constructor(private readonly transport: Transport) {}
@@ -1608,72 +1501,6 @@ export class InboxOperations {
     } & CallOptions = {},
   ): Promise<types.InboxPage> {
     return (await this.transport.call("inbox.wait", "GET", "/inbox/wait", "json", "read", { ...options, query: { after: options.after, coding_session: options.codingSession, kinds: options.kinds, limit: options.limit, timeout_s: options.timeoutS } })) as types.InboxPage;
-  }
-}
-
-/** The operations `langgraph.…`. */
-export class LanggraphOperations {
-  constructor(private readonly transport: Transport) {}
-
-  /**
-   * Read assistants, threads and runs (LangGraph).
-   *
-   * `assistants/{id}`, `assistants/{id}/schemas`, `threads/{id}`, `threads/{id}/state`, `threads/{id}/runs`,
-   * `threads/{id}/runs/{run}`, its `join` and its `stream`, and `info`.
-   *
-   * Refused with: invalid_authorization, assistant_not_found, thread_not_found, run_not_found, not_found,
-   * invalid_value, not_supported, overloaded.
-   */
-  async read(
-    path: string,
-    options: {
-      /** Of a cancellation: only `interrupt`. */
-      action?: string;
-      /** How many, at most. */
-      limit?: number;
-      /** How many are passed over. */
-      offset?: number;
-      /** Only runs of this status. */
-      status?: string;
-      /** What a stream tells: `values`, `updates`, `messages`, `messages-tuple`, `custom`. */
-      streamMode?: string;
-      /** `1`: the answer to a cancellation comes when the run has ended. */
-      wait?: number;
-    } & CallOptions = {},
-  ): Promise<unknown> {
-    return (await this.transport.call("langgraph.read", "GET", pathOf("/langgraph/{path}", { path }), "json", "read", { ...options, query: { action: options.action, limit: options.limit, offset: options.offset, status: options.status, stream_mode: options.streamMode, wait: options.wait } })) as unknown;
-  }
-
-  /**
-   * Search assistants and threads, begin and cancel runs (LangGraph).
-   *
-   * `assistants/search`, `assistants/count`, `threads`, `threads/search`, `threads/count`, `threads/{id}/history`,
-   * `threads/{id}/runs`, its `wait` and its `stream`, the same under `runs` in a new thread, and
-   * `threads/{id}/runs/{run}/cancel`.
-   *
-   * Refused with: unknown_member, invalid_json, invalid_authorization, assistant_not_found, thread_not_found,
-   * run_not_found, not_found, thread_exists, run_not_active, agent_stopped, thread_full, invalid_value,
-   * not_supported, overloaded.
-   */
-  async write(
-    path: string,
-    body: types.JsonObject,
-    options: {
-      /** Of a cancellation: only `interrupt`. */
-      action?: string;
-      /** How many, at most. */
-      limit?: number;
-      /** How many are passed over. */
-      offset?: number;
-      /** Only runs of this status. */
-      status?: string;
-      /** What a stream tells: `values`, `updates`, `messages`, `messages-tuple`, `custom`. */
-      streamMode?: string;
-      /** `1`: the answer to a cancellation comes when the run has ended. */
-      wait?: number;
-    } & CallOptions = {},
-  ): Promise<unknown> {
-    return (await this.transport.call("langgraph.write", "POST", pathOf("/langgraph/{path}", { path }), "json", "once", { ...options, body, query: { action: options.action, limit: options.limit, offset: options.offset, status: options.status, stream_mode: options.streamMode, wait: options.wait } })) as unknown;
   }
 }
 
@@ -3201,7 +3028,6 @@ export class UsageOperations {
 /** Every operation, by group. */
 export class Operations {
   readonly agent: AgentOperations;
-  readonly agentic: AgenticOperations;
   readonly audit: AuditOperations;
   readonly auth: AuthOperations;
   readonly channel: ChannelOperations;
@@ -3211,7 +3037,6 @@ export class Operations {
   readonly file: FileOperations;
   readonly frame: FrameOperations;
   readonly inbox: InboxOperations;
-  readonly langgraph: LanggraphOperations;
   readonly mcp: McpOperations;
   readonly me: MeOperations;
   readonly message: MessageOperations;
@@ -3230,7 +3055,6 @@ export class Operations {
 
   constructor(protected readonly transport: Transport) {
     this.agent = new AgentOperations(transport);
-    this.agentic = new AgenticOperations(transport);
     this.audit = new AuditOperations(transport);
     this.auth = new AuthOperations(transport);
     this.channel = new ChannelOperations(transport);
@@ -3240,7 +3064,6 @@ export class Operations {
     this.file = new FileOperations(transport);
     this.frame = new FrameOperations(transport);
     this.inbox = new InboxOperations(transport);
-    this.langgraph = new LanggraphOperations(transport);
     this.mcp = new McpOperations(transport);
     this.me = new MeOperations(transport);
     this.message = new MessageOperations(transport);

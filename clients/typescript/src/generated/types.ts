@@ -342,48 +342,6 @@ export interface AgentView {
   visibility: Visibility;
 }
 
-/** The body of `POST …/resume`. */
-export interface AgenticAnswers {
-  /** A value for each requested key. */
-  continue_result: JsonObject;
-  /** The thread whose run waits; or `request_id` in `continue_result` names the run. */
-  thread_id?: string | null;
-  [member: string]: unknown;
-}
-
-/** The response of `POST /login`. */
-export interface AgenticLogin {
-  /** What to send as `Authorization: Bearer`. */
-  token: string;
-}
-
-/** The body of `POST …/process`. */
-export interface AgenticPrompt {
-  /** The logging level, as the agent defines it. */
-  debug?: string | null;
-  /** The text for the agent. */
-  prompt: string;
-  /** The thread to continue; a new one if absent, null or `NEW`. */
-  thread_id?: string | null;
-  [member: string]: unknown;
-}
-
-/** What was begun. */
-export interface AgenticRequest {
-  /** The id of the request, for `getevents`. */
-  request_id: string;
-  /** Its thread. */
-  thread_id: ThreadId;
-}
-
-/** The response of `POST …/reset`. */
-export interface AgenticReset {
-  /** What it means. */
-  message: string;
-  /** Always `success`. */
-  status: string;
-}
-
 /** The types of answer that a request allows. */
 export interface Allow {
   /** As it was asked. */
