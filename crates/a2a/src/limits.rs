@@ -54,3 +54,6 @@ pub(crate) const INPUT_ITEMS_MAX: usize = 100;
 pub(crate) const SEARCHED: usize = 10;
 /// Most runs whose messages stand in a state, or in a page of threads, over LangGraph's API: the last ones.
 pub(crate) const STATE_RUNS_MAX: usize = 100;
+/// Bytes of what was asked and said in a state over LangGraph's API, and in all states of one answer; the last runs count, and one
+/// run is always there.
+pub(crate) const STATE_TEXT_BYTES_MAX: usize = 8 << 20;

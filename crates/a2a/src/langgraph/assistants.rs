@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::HeaderValue;
 use serde_json::{Value, json};
 
-use super::{Answer, Request, Wrong, count};
+use super::{Answer, LangGraphError, Request, count};
 use crate::{
     limits::{PAGE_MAX, SEARCHED},
     rooms::{RoomClient, encoded},
@@ -26,12 +26,12 @@ fn assistant(descriptor: &Value) -> Value {
 }
 
 /// The agent of an assistant's id, for the caller.
-pub(super) async fn describe(rooms: &RoomClient, id: &str) -> Result<Value, Wrong> {
+pub(super) async fn describe(rooms: &RoomClient, id: &str) -> Result<Value, LangGraphError> {
     Ok(rooms.get(&format!("/agent/{}/describe", encoded(id))).await?.value)
 }
 
 /// The names of all agents that the caller may run.
-pub(super) async fn names(rooms: &RoomClient) -> Result<Vec<String>, Wrong> {
+pub(super) async fn names(rooms: &RoomClient) -> Result<Vec<String>, LangGraphError> {
     let agents = rooms.get("/agent").await?.value;
     let names = agents.as_array().into_iter().flatten().filter_map(|agent| agent["name"].as_str());
     Ok(names.map(str::to_owned).collect())
@@ -55,7 +55,7 @@ pub(super) fn selected(mut item: Value, select: &Value) -> Value {
 }
 
 impl Request<'_> {
-    async fn assistants(&self) -> Result<Vec<Value>, Wrong> {
+    async fn assistants(&self) -> Result<Vec<Value>, LangGraphError> {
         let agents = self.rooms.get("/agent").await?.value;
         let all = agents.as_array().into_iter().flatten().map(assistant);
         Ok(all.filter(|assistant| is_wanted(assistant, &self.body)).collect())

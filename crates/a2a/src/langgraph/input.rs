@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Wrong;
+use super::LangGraphError;
 
 /// Members that mean something which does not exist here, and nothing where they are empty.
 const UNSUPPORTED: [&str; 8] = [
@@ -42,23 +42,26 @@ pub(super) struct RunAsk {
 }
 
 impl RunAsk {
-    pub(super) fn read(body: &Value) -> Result<Self, Wrong> {
+    pub(super) fn read(body: &Value) -> Result<Self, LangGraphError> {
         let assistant = body["assistant_id"].as_str().filter(|id| !id.is_empty());
-        let assistant = assistant.ok_or_else(|| Wrong::invalid("`assistant_id` must name an assistant."))?;
+        let assistant =
+            assistant.ok_or_else(|| LangGraphError::invalid("`assistant_id` must name an assistant."))?;
         for name in UNSUPPORTED {
             if !is_empty(&body[name]) {
-                return Err(Wrong::unsupported(format!("`{name}` is not supported by this server.")));
+                return Err(LangGraphError::unsupported(format!(
+                    "`{name}` is not supported by this server."
+                )));
             }
         }
         for (name, only) in ONLY {
             if !body[name].is_null() && body[name] != only {
-                return Err(Wrong::unsupported(format!("`{name}` must be `{only}`, or absent.")));
+                return Err(LangGraphError::unsupported(format!("`{name}` must be `{only}`, or absent.")));
             }
         }
         let opens = match body["if_not_exists"].as_str() {
             None | Some("create") => true,
             Some("reject") => false,
-            Some(_) => return Err(Wrong::invalid("`if_not_exists` must be `create` or `reject`.")),
+            Some(_) => return Err(LangGraphError::invalid("`if_not_exists` must be `create` or `reject`.")),
         };
         let kept =
             ["metadata", "config", "context"].into_iter().map(|name| (name.to_owned(), body[name].clone()));
@@ -73,25 +76,26 @@ fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
-fn act(body: &Value) -> Result<Act, Wrong> {
+fn act(body: &Value) -> Result<Act, LangGraphError> {
     let command = &body["command"];
     if command.is_null() {
         return input(&body["input"]).map(Act::Start);
     }
-    let members = command.as_object().ok_or_else(|| Wrong::invalid("`command` must be an object."))?;
+    let members =
+        command.as_object().ok_or_else(|| LangGraphError::invalid("`command` must be an object."))?;
     let others = members.iter().any(|(name, value)| name != "resume" && !is_empty(value));
     match members.get("resume").filter(|_| !others) {
         Some(answer) => Ok(Act::Resume(answer.clone())),
-        None => Err(Wrong::unsupported(
+        None => Err(LangGraphError::unsupported(
             "`command` may only `resume`: an agent has no graph to go to, or to update.",
         )),
     }
 }
 
 /// The input of an agent, which is text: the text of messages, and anything else as JSON.
-fn input(input: &Value) -> Result<String, Wrong> {
+fn input(input: &Value) -> Result<String, LangGraphError> {
     if input.is_null() {
-        return Err(Wrong::invalid("`input` is missing."));
+        return Err(LangGraphError::invalid("`input` is missing."));
     }
     match (input.as_str(), input.get("messages")) {
         (Some(text), _) => Ok(text.to_owned()),
@@ -100,8 +104,8 @@ fn input(input: &Value) -> Result<String, Wrong> {
     }
 }
 
-fn messages(messages: &Value) -> Result<String, Wrong> {
-    let wrong = || Wrong::invalid("`messages` must be a list of messages with text as `content`.");
+fn messages(messages: &Value) -> Result<String, LangGraphError> {
+    let wrong = || LangGraphError::invalid("`messages` must be a list of messages with text as `content`.");
     let one = |message: &Value| {
         let (role, content) = match message.as_array().map(Vec::as_slice) {
             Some([role, content]) => (role.as_str()?, content),
@@ -161,17 +165,21 @@ pub(super) struct Modes {
 
 impl Modes {
     /// Of a body: a mode, or a list of them; absent is `values`.
-    fn read(value: &Value) -> Result<Self, Wrong> {
+    fn read(value: &Value) -> Result<Self, LangGraphError> {
         let all = match (value.is_null(), value.as_array()) {
             (true, _) => &[],
             (false, Some(all)) => all.as_slice(),
             (false, None) => std::slice::from_ref(value),
         };
         let named: Option<Vec<String>> = all.iter().map(|one| one.as_str().map(str::to_owned)).collect();
-        Self::of(&named.ok_or_else(|| Wrong::invalid("`stream_mode` must be a mode, or a list of modes."))?)
+        Self::of(
+            &named.ok_or_else(|| {
+                LangGraphError::invalid("`stream_mode` must be a mode, or a list of modes.")
+            })?,
+        )
     }
 
-    pub(super) fn of(named: &[String]) -> Result<Self, Wrong> {
+    pub(super) fn of(named: &[String]) -> Result<Self, LangGraphError> {
         let mut modes = Self { values: named.is_empty(), ..Self::default() };
         for mode in named {
             match mode.as_str() {
@@ -182,7 +190,7 @@ impl Modes {
                 "custom" => modes.custom = true,
                 other => {
                     let text = format!("The stream mode `{other}` is not supported: an agent is no graph.");
-                    return Err(Wrong::unsupported(text));
+                    return Err(LangGraphError::unsupported(text));
                 }
             }
         }

@@ -43,13 +43,13 @@ const API_KEY: &str = "x-api-key";
 
 /// An error in the form of LangGraph's server.
 #[derive(Debug)]
-struct Wrong {
+struct LangGraphError {
     status: StatusCode,
     code: String,
     message: String,
 }
 
-impl Wrong {
+impl LangGraphError {
     fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         Self { status, code: code.to_owned(), message: message.into() }
     }
@@ -77,7 +77,7 @@ impl Wrong {
     }
 }
 
-impl From<RoomRefusal> for Wrong {
+impl From<RoomRefusal> for LangGraphError {
     fn from(RoomRefusal { status, code, message }: RoomRefusal) -> Self {
         match &*code {
             "agent_not_found" => Self::not_found("assistant"),
@@ -86,7 +86,7 @@ impl From<RoomRefusal> for Wrong {
     }
 }
 
-impl From<Refusal> for Wrong {
+impl From<Refusal> for LangGraphError {
     fn from(refusal: Refusal) -> Self {
         let status =
             StatusCode::from_u16(refusal.class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -94,7 +94,7 @@ impl From<Refusal> for Wrong {
     }
 }
 
-type Answer = Result<Response, Wrong>;
+type Answer = Result<Response, LangGraphError>;
 
 /// One request: who asks, and for what.
 struct Request<'a> {
@@ -125,13 +125,14 @@ impl Query<'_> {
 }
 
 /// A whole number of a body or a query; absent is the default, and beyond the maximum is the maximum.
-fn count(value: &Value, name: &str, default: usize, max: usize) -> Result<usize, Wrong> {
+fn count(value: &Value, name: &str, default: usize, max: usize) -> Result<usize, LangGraphError> {
     let read = match (value.is_null(), value.as_str()) {
         (true, _) => Some(default),
         (false, Some(text)) => text.parse().ok(),
         (false, None) => value.as_u64().and_then(|count| usize::try_from(count).ok()),
     };
-    read.map(|read| read.min(max)).ok_or_else(|| Wrong::invalid(format!("`{name}` must be a whole number.")))
+    read.map(|read| read.min(max))
+        .ok_or_else(|| LangGraphError::invalid(format!("`{name}` must be a whole number.")))
 }
 
 fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
@@ -195,7 +196,7 @@ const NOTHING_AT: [&str; 2] = ["/langgraph", "/langgraph/"];
 /// # Errors
 /// When the operations contradict each other.
 pub(crate) fn routes(metrics: &Metrics) -> Result<Router<A2a>, RegistryFault> {
-    let form = |refusal: Refusal| Wrong::from(refusal).response();
+    let form = |refusal: Refusal| LangGraphError::from(refusal).response();
     let router = plenary_edge::routes(operations(), metrics)?;
     Ok(with_method_refusals(with_path_refusals(router, metrics, &NOTHING_AT, form), metrics, form))
 }
@@ -211,10 +212,10 @@ async fn write(
     JsonBody(body): JsonBody,
 ) -> Response {
     let body = body.and_then(|body| if body.is_empty() { Ok(json!({})) } else { body.parse() });
-    answered(&a2a, &path, parts, body.map_err(Wrong::from)).await
+    answered(&a2a, &path, parts, body.map_err(LangGraphError::from)).await
 }
 
-async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, Wrong>) -> Response {
+async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, LangGraphError>) -> Response {
     let answer = async {
         let rooms = rooms(a2a, &mut parts).await?;
         let body = body?;
@@ -228,11 +229,11 @@ async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, W
             request.write().await
         }
     };
-    answer.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+    answer.await.unwrap_or_else(|wrong: LangGraphError| wrong.response())
 }
 
 /// The rooms in the name of whoever sent a request, if its token counts.
-async fn rooms(a2a: &A2a, parts: &mut Parts) -> Result<RoomClient, Wrong> {
+async fn rooms(a2a: &A2a, parts: &mut Parts) -> Result<RoomClient, LangGraphError> {
     if !parts.headers.contains_key(header::AUTHORIZATION)
         && let Some(key) = parts.headers.get(API_KEY).and_then(|key| key.to_str().ok())
         && let Ok(bearer) = HeaderValue::try_from(format!("Bearer {key}"))
@@ -245,7 +246,7 @@ async fn rooms(a2a: &A2a, parts: &mut Parts) -> Result<RoomClient, Wrong> {
             _ if failure.is_of_scope() => "insufficient_scope",
             _ => "unavailable",
         };
-        Wrong::new(failure.status, code, failure.message)
+        LangGraphError::new(failure.status, code, failure.message)
     })
 }
 
@@ -288,10 +289,10 @@ impl Request<'_> {
     }
 }
 
-fn nothing() -> Wrong {
+fn nothing() -> LangGraphError {
     let message = "This server has nothing at this path of LangGraph's API: no store, crons, batches or changes of assistants, \
                    threads and states.";
-    Wrong::new(StatusCode::NOT_FOUND, "not_found", message)
+    LangGraphError::new(StatusCode::NOT_FOUND, "not_found", message)
 }
 
 #[cfg(test)]

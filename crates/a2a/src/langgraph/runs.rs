@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Request, Wrong, count,
+    Answer, LangGraphError, Request, count,
     input::{Act, RunAsk, answers},
     state::{ThreadView, interrupt_id, left},
 };
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A run that was begun or resumed.
-pub(super) struct Begun {
+pub(super) struct StartedRun {
     pub(super) agent: String,
     pub(super) thread: String,
     pub(super) run: String,
@@ -54,10 +54,10 @@ pub(super) fn named(headers: &HeaderMap, name: &str) -> String {
 }
 
 /// A refusal of the room where the caller named a thread.
-pub(super) fn of_thread(no: RoomRefusal) -> Wrong {
+pub(super) fn of_thread(no: RoomRefusal) -> LangGraphError {
     match &*no.code {
-        "thread_not_found" => Wrong::not_found("thread"),
-        "run_not_found" => Wrong::not_found("run"),
+        "thread_not_found" => LangGraphError::not_found("thread"),
+        "run_not_found" => LangGraphError::not_found("run"),
         _ => no.into(),
     }
 }
@@ -74,18 +74,18 @@ impl RunAsk {
     }
 
     /// Begins or resumes a run, and does not wait for it.
-    async fn begin(&self, rooms: &RoomClient, thread: Option<&str>) -> Result<Begun, Wrong> {
+    async fn begin(&self, rooms: &RoomClient, thread: Option<&str>) -> Result<StartedRun, LangGraphError> {
         match &self.act {
             Act::Start(input) => {
                 let path = format!("/agent/{}/run", encoded(&self.assistant));
                 let reply = rooms.post(&path, &self.request(input, thread), None).await.map_err(of_thread)?;
                 let (run, thread) = (named(&reply.headers, "x-run-id"), named(&reply.headers, "x-thread-id"));
                 let (agent, input) = (self.assistant.clone(), input.as_str().into());
-                Ok(Begun { agent, thread, run, input, after: 0 })
+                Ok(StartedRun { agent, thread, run, input, after: 0 })
             }
             Act::Resume(answer) => {
-                let thread =
-                    thread.ok_or_else(|| Wrong::invalid("Only a run of a thread can be resumed."))?;
+                let thread = thread
+                    .ok_or_else(|| LangGraphError::invalid("Only a run of a thread can be resumed."))?;
                 self.resume(rooms, thread, answer).await
             }
         }
@@ -97,7 +97,7 @@ impl RunAsk {
         rooms: &RoomClient,
         thread: &str,
         answer: &Value,
-    ) -> Result<Begun, Wrong> {
+    ) -> Result<StartedRun, LangGraphError> {
         let thread = ThreadView::find(rooms, thread).await?;
         let report = match thread.runs().last() {
             Some(last) => thread.run(rooms, last).await?,
@@ -105,7 +105,7 @@ impl RunAsk {
         };
         if report["status"] != "waiting" {
             let text = "No run of the thread waits for an answer.";
-            return Err(Wrong::new(StatusCode::CONFLICT, "run_not_active", text));
+            return Err(LangGraphError::new(StatusCode::CONFLICT, "run_not_active", text));
         }
         let asked: Map<String, Value> = report["request_keys"].as_object().cloned().unwrap_or_default();
         let run = report["run_id"].as_str().unwrap_or_default().to_owned();
@@ -118,18 +118,18 @@ impl RunAsk {
             .await
             .map_err(of_thread)?;
         let (agent, after) = (thread.agent().to_owned(), event.as_u64().unwrap_or_default());
-        Ok(Begun { agent, thread: thread.id().to_owned(), run, input: Value::Null, after })
+        Ok(StartedRun { agent, thread: thread.id().to_owned(), run, input: Value::Null, after })
     }
 }
 
 /// The values of a thread once a run of it is over, or waits.
-async fn outcome(rooms: &RoomClient, begun: &Begun) -> Result<Value, Wrong> {
+async fn outcome(rooms: &RoomClient, begun: &StartedRun) -> Result<Value, LangGraphError> {
     let thread = ThreadView::find(rooms, &begun.thread).await?;
     Ok(left(&thread.views(rooms, Some(&begun.run)).await?))
 }
 
 /// Where a run is.
-fn located(mut response: Response, begun: &Begun) -> Response {
+fn located(mut response: Response, begun: &StartedRun) -> Response {
     set(&mut response, header::CONTENT_LOCATION, &format!("/threads/{}/runs/{}", begun.thread, begun.run));
     response
 }
@@ -190,11 +190,14 @@ impl Request<'_> {
     }
 
     /// A run that is there already, and how it stands.
-    pub(super) async fn known(&self, thread: &str, run: &str) -> Result<(Begun, Value), Wrong> {
+    pub(super) async fn known(&self, thread: &str, run: &str) -> Result<(StartedRun, Value), LangGraphError> {
         let thread = ThreadView::find(&self.rooms, thread).await?;
         let report = thread.run(&self.rooms, run).await?;
         let (agent, input) = (thread.agent().to_owned(), report["request"]["input"].clone());
-        Ok((Begun { agent, thread: thread.id().to_owned(), run: run.to_owned(), input, after: 0 }, report))
+        Ok((
+            StartedRun { agent, thread: thread.id().to_owned(), run: run.to_owned(), input, after: 0 },
+            report,
+        ))
     }
 
     pub(super) async fn join(&self, thread: &str, run: &str) -> Answer {
@@ -209,7 +212,7 @@ impl Request<'_> {
 
     pub(super) async fn cancel(&self, thread: &str, run: &str) -> Answer {
         if self.query.one("action").is_some_and(|action| action != "interrupt") {
-            return Err(Wrong::unsupported("`action` must be `interrupt`: runs are kept."));
+            return Err(LangGraphError::unsupported("`action` must be `interrupt`: runs are kept."));
         }
         let (mut known, report) = self.known(thread, run).await?;
         known.after = report["last_event_id"].as_u64().unwrap_or_default();

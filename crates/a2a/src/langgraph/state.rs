@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Request, Wrong, count, output::RunText};
+use super::{Answer, LangGraphError, Request, count, output::RunText};
 use crate::{
-    limits::{ANSWER_TEXT_BYTES_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX},
+    limits::{ANSWER_TEXT_BYTES_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX, STATE_TEXT_BYTES_MAX},
     rooms::{RoomClient, encoded},
     rpc::json_response,
 };
@@ -25,10 +25,10 @@ pub(super) struct RunView {
 impl ThreadView {
     /// # Errors
     /// 404, whether there is none or the caller may not see it.
-    pub(super) async fn find(rooms: &RoomClient, thread: &str) -> Result<Self, Wrong> {
+    pub(super) async fn find(rooms: &RoomClient, thread: &str) -> Result<Self, LangGraphError> {
         match rooms.get(&format!("/threads/{}", encoded(thread))).await {
             Ok(found) => Ok(Self { report: found.value }),
-            Err(no) if no.code == "thread_not_found" => Err(Wrong::not_found("thread")),
+            Err(no) if no.code == "thread_not_found" => Err(LangGraphError::not_found("thread")),
             Err(no) => Err(no.into()),
         }
     }
@@ -47,28 +47,41 @@ impl ThreadView {
     }
 
     /// A run of it, without what was said.
-    pub(super) async fn run(&self, rooms: &RoomClient, run: &str) -> Result<Value, Wrong> {
+    pub(super) async fn run(&self, rooms: &RoomClient, run: &str) -> Result<Value, LangGraphError> {
         if !self.runs().contains(&run) {
-            return Err(Wrong::not_found("run"));
+            return Err(LangGraphError::not_found("run"));
         }
         Ok(rooms.get(&format!("/agent/{}/runs/{}", encoded(self.agent()), encoded(run))).await?.value)
     }
 
     /// Its runs up to one of them, or all; of very many the last.
-    pub(super) async fn views(&self, rooms: &RoomClient, last: Option<&str>) -> Result<Vec<RunView>, Wrong> {
+    pub(super) async fn views(
+        &self,
+        rooms: &RoomClient,
+        last: Option<&str>,
+    ) -> Result<Vec<RunView>, LangGraphError> {
         let runs = self.runs();
         let end = match last {
             Some(last) => {
-                runs.iter().position(|run| *run == last).ok_or_else(|| Wrong::not_found("checkpoint"))? + 1
+                runs.iter()
+                    .position(|run| *run == last)
+                    .ok_or_else(|| LangGraphError::not_found("checkpoint"))?
+                    + 1
             }
             None => runs.len(),
         };
-        let mut views = Vec::new();
-        for run in &runs[end.saturating_sub(STATE_RUNS_MAX)..end] {
+        let (mut views, mut bytes) = (Vec::new(), 0);
+        for run in runs[end.saturating_sub(STATE_RUNS_MAX)..end].iter().rev() {
             let report = self.run(rooms, run).await?;
             let said = said(rooms, self.agent(), run).await?;
-            views.push(RunView { report, said });
+            let view = RunView { report, said };
+            bytes += view.bytes();
+            if bytes > STATE_TEXT_BYTES_MAX && !views.is_empty() {
+                break;
+            }
+            views.push(view);
         }
+        views.reverse();
         Ok(views)
     }
 }
@@ -76,6 +89,11 @@ impl ThreadView {
 impl RunView {
     pub(super) fn id(&self) -> &str {
         self.report["run_id"].as_str().unwrap_or_default()
+    }
+
+    /// The size of its messages.
+    pub(super) fn bytes(&self) -> usize {
+        self.said.len() + self.report["request"].to_string().len()
     }
 
     fn messages(&self) -> Vec<Value> {
@@ -127,7 +145,7 @@ pub(super) fn ai(run: &str, kind: &str, content: &str) -> Value {
 }
 
 /// What the agent has said in a run, so far: as the stream of the run tells it.
-async fn said(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, Wrong> {
+async fn said(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, LangGraphError> {
     let (mut told, mut since) = (RunText::default(), 0);
     loop {
         let path = format!("/agent/{}/get_events?run_id={}&since={since}", encoded(agent), encoded(run));
@@ -209,7 +227,9 @@ impl Request<'_> {
     pub(super) async fn history(&self, thread: &str) -> Answer {
         let limit = count(&self.body["limit"], "limit", SEARCHED, PAGE_MAX)?;
         if self.body["metadata"].as_object().is_some_and(|wanted| !wanted.is_empty()) {
-            return Err(Wrong::unsupported("`metadata` is not supported: states have none to search by."));
+            return Err(LangGraphError::unsupported(
+                "`metadata` is not supported: states have none to search by.",
+            ));
         }
         let thread = ThreadView::find(&self.rooms, thread).await?;
         let before = &self.body["before"];
@@ -217,17 +237,25 @@ impl Request<'_> {
         let before = before.or_else(|| before_of(&self.body["before"]));
         let runs = thread.runs();
         let end = match before {
-            Some(before) => {
-                runs.iter().position(|run| *run == before).ok_or_else(|| Wrong::not_found("checkpoint"))?
-            }
+            Some(before) => runs
+                .iter()
+                .position(|run| *run == before)
+                .ok_or_else(|| LangGraphError::not_found("checkpoint"))?,
             None => runs.len(),
         };
         let Some(last) = end.checked_sub(1).map(|last| runs[last]) else {
             return Ok(json_response(&json!([])));
         };
         let views = thread.views(&self.rooms, Some(last)).await?;
-        let states = (1..=views.len()).rev().take(limit);
-        let states: Vec<Value> = states.map(|until| snapshot(&thread, &views[..until], until)).collect();
+        let (mut states, mut bytes) = (Vec::new(), 0);
+        for until in (1..=views.len()).rev().take(limit) {
+            // Each state has all messages before it.
+            bytes += views[..until].iter().map(RunView::bytes).sum::<usize>();
+            if bytes > STATE_TEXT_BYTES_MAX && !states.is_empty() {
+                break;
+            }
+            states.push(snapshot(&thread, &views[..until], until));
+        }
         Ok(json_response(&states.into()))
     }
 }

@@ -13,10 +13,10 @@ use plenary_room::sse::{KEEPALIVE, Pieces, pieces};
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Request, Wrong,
+    Answer, LangGraphError, Request,
     input::{Act, Modes, RunAsk},
     output::{End, RunText},
-    runs::{Begun, named, of_thread, set},
+    runs::{StartedRun, named, of_thread, set},
     state::{RunView, ThreadView, ai, human, interrupt_id, values},
 };
 use crate::{
@@ -25,18 +25,18 @@ use crate::{
 };
 
 /// The events of a run as the room tells them.
-struct Followed {
+struct RunEvents {
     body: BodyDataStream,
     parser: Parser,
     items: VecDeque<Item>,
 }
 
-impl Followed {
+impl RunEvents {
     fn new(body: BodyDataStream) -> Self {
         Self { body, parser: Parser::holding(EVENT_BYTES_MAX), items: VecDeque::new() }
     }
 
-    async fn open(rooms: &RoomClient, run: &Begun) -> Result<Self, Wrong> {
+    async fn open(rooms: &RoomClient, run: &StartedRun) -> Result<Self, LangGraphError> {
         let (agent, id, after) = (encoded(&run.agent), encoded(&run.run), run.after);
         let path = format!("/agent/{agent}/get_events?run_id={id}&stream=true&since={after}");
         let response = rooms.open(Method::GET, &path, None, None).await.map_err(of_thread)?;
@@ -58,17 +58,21 @@ impl Followed {
 
 impl Request<'_> {
     /// Waits until a run is over, or asks something.
-    pub(super) async fn followed(&self, run: &Begun) -> Result<(), Wrong> {
+    pub(super) async fn followed(&self, run: &StartedRun) -> Result<(), LangGraphError> {
         self.until(run, |end| end.is_some()).await
     }
 
     /// Waits until a run is over.
-    pub(super) async fn ended(&self, run: &Begun) -> Result<(), Wrong> {
+    pub(super) async fn ended(&self, run: &StartedRun) -> Result<(), LangGraphError> {
         self.until(run, |end| end.is_some_and(|end| !matches!(end, End::Waits(_)))).await
     }
 
-    async fn until(&self, run: &Begun, is_over: impl Fn(Option<&End>) -> bool) -> Result<(), Wrong> {
-        let mut events = Followed::open(&self.rooms, run).await?;
+    async fn until(
+        &self,
+        run: &StartedRun,
+        is_over: impl Fn(Option<&End>) -> bool,
+    ) -> Result<(), LangGraphError> {
+        let mut events = RunEvents::open(&self.rooms, run).await?;
         while let Some(item) = events.next().await {
             let Item::Event(event) = item else { continue };
             let mut told = RunText::default();
@@ -78,7 +82,7 @@ impl Request<'_> {
             }
         }
         let text = "The run was not followed to its end.";
-        Err(Wrong::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", text))
+        Err(LangGraphError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", text))
     }
 
     pub(super) async fn stream(&self, thread: Option<&str>) -> Answer {
@@ -92,15 +96,17 @@ impl Request<'_> {
                 let headers = response.headers();
                 let (run, thread) = (named(headers, "x-run-id"), named(headers, "x-thread-id"));
                 let (agent, input) = (ask.assistant.clone(), input.as_str().into());
-                let run = Begun { agent, thread, run, input, after: 0 };
-                (run, Followed::new(response.into_body().into_data_stream()))
+                let run = StartedRun { agent, thread, run, input, after: 0 };
+                (run, RunEvents::new(response.into_body().into_data_stream()))
             }
             (Act::Resume(answer), Some(thread)) => {
                 let run = ask.resume(&self.rooms, thread, answer).await?;
-                let events = Followed::open(&self.rooms, &run).await?;
+                let events = RunEvents::open(&self.rooms, &run).await?;
                 (run, events)
             }
-            (Act::Resume(_), None) => return Err(Wrong::invalid("Only a run of a thread can be resumed.")),
+            (Act::Resume(_), None) => {
+                return Err(LangGraphError::invalid("Only a run of a thread can be resumed."));
+            }
         };
         let answered = run.after;
         self.told(run, events, answered, ask.modes).await
@@ -108,23 +114,26 @@ impl Request<'_> {
 
     pub(super) async fn join_stream(&self, thread: &str, run: &str) -> Answer {
         if self.query.one("cancel_on_disconnect").is_some_and(|value| value != "false" && value != "0") {
-            return Err(Wrong::unsupported("`cancel_on_disconnect` is not supported: cancel the run."));
+            return Err(LangGraphError::unsupported(
+                "`cancel_on_disconnect` is not supported: cancel the run.",
+            ));
         }
         let (mut known, report) = self.known(thread, run).await?;
         if let Some(last) = self.last_event {
-            known.after =
-                last.parse().map_err(|_| Wrong::invalid("`Last-Event-ID` is no id of such a stream."))?;
+            known.after = last
+                .parse()
+                .map_err(|_| LangGraphError::invalid("`Last-Event-ID` is no id of such a stream."))?;
         }
         // Up to here no question waits for an answer.
         let answered = match report["status"] == "waiting" {
             true => report["event_id"].as_u64().unwrap_or_default().saturating_sub(1),
             false => report["last_event_id"].as_u64().unwrap_or_default(),
         };
-        let events = Followed::open(&self.rooms, &known).await?;
+        let events = RunEvents::open(&self.rooms, &known).await?;
         self.told(known, events, answered, Modes::of(&self.query.all("stream_mode"))?).await
     }
 
-    async fn told(&self, run: Begun, events: Followed, answered: u64, modes: Modes) -> Answer {
+    async fn told(&self, run: StartedRun, events: RunEvents, answered: u64, modes: Modes) -> Answer {
         let mut before = Vec::new();
         if modes.values {
             let thread = ThreadView::find(&self.rooms, &run.thread).await?;
@@ -156,8 +165,8 @@ impl Request<'_> {
 /// The events of a run, in the modes that the caller asks for.
 struct RunStream {
     rooms: RoomClient,
-    run: Begun,
-    events: Followed,
+    run: StartedRun,
+    events: RunEvents,
     modes: Modes,
     /// The messages before what the agent says.
     before: Vec<Value>,
@@ -199,7 +208,7 @@ fn tell(out: &mut String, id: Option<&str>, kind: &str, data: &Value) {
 
 impl RunStream {
     fn begin(&self, out: &mut String) {
-        let Begun { run, thread, .. } = &self.run;
+        let StartedRun { run, thread, .. } = &self.run;
         tell(out, None, "metadata", &json!({"run_id": run, "thread_id": thread, "attempt": 1}));
         if self.modes.values && !self.is_resumed {
             tell(out, None, "values", &json!({"messages": self.before}));
@@ -212,7 +221,7 @@ impl RunStream {
 
     /// What is said of each message.
     fn about(&self) -> Value {
-        let Begun { run, thread, agent, .. } = &self.run;
+        let StartedRun { run, thread, agent, .. } = &self.run;
         json!({"run_id": run, "thread_id": thread, "graph_id": agent, "assistant_id": agent, "langgraph_node": agent})
     }
 
@@ -243,9 +252,12 @@ impl RunStream {
     }
 
     async fn end(&mut self, end: &End, id: Option<&str>, out: &mut String) {
-        let Begun { run, agent, .. } = &self.run;
+        let StartedRun { run, agent, .. } = &self.run;
         // Who follows from the middle of a run has not its whole text: the state has.
-        let views = views(self.rooms.clone(), self.run.thread.clone(), run.clone()).await;
+        let views = match self.modes.values || self.modes.updates || self.modes.messages {
+            true => views(self.rooms.clone(), self.run.thread.clone(), run.clone()).await,
+            false => Vec::new(),
+        };
         let said = views.last().map_or(&self.told.said, |last| &last.said);
         let message = ai(run, "ai", said);
         let has_said = !said.is_empty();
@@ -284,7 +296,7 @@ async fn views(rooms: RoomClient, thread: String, run: String) -> Vec<RunView> {
         let thread = ThreadView::find(&rooms, &thread).await?;
         thread.views(&rooms, Some(&run)).await
     };
-    found.await.unwrap_or_else(|wrong: Wrong| {
+    found.await.unwrap_or_else(|wrong: LangGraphError| {
         tracing::debug!(code = %wrong.code, "the state of a thread was not read");
         Vec::new()
     })

@@ -7,13 +7,13 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Request, Wrong,
+    Answer, LangGraphError, Request,
     assistants::{names, selected},
     count,
-    state::{ThreadView, interrupts, values},
+    state::{RunView, ThreadView, interrupts, values},
 };
 use crate::{
-    limits::{LISTED_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX},
+    limits::{LISTED_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX, STATE_TEXT_BYTES_MAX},
     rooms::encoded,
     rpc::json_response,
 };
@@ -49,9 +49,9 @@ struct ThreadFilter<'a> {
 }
 
 impl<'a> ThreadFilter<'a> {
-    fn read(body: &'a Value) -> Result<Self, Wrong> {
+    fn read(body: &'a Value) -> Result<Self, LangGraphError> {
         if body["values"].as_object().is_some_and(|wanted| !wanted.is_empty()) || !body["extract"].is_null() {
-            return Err(Wrong::unsupported(
+            return Err(LangGraphError::unsupported(
                 "Threads are not searched by `values`, nor is anything extracted from them.",
             ));
         }
@@ -61,7 +61,7 @@ impl<'a> ThreadFilter<'a> {
                 ("graph_id" | "assistant_id", Some(value)) => agent = Some(value),
                 _ => {
                     let text = "Threads have only `graph_id` and `assistant_id` as `metadata`.";
-                    return Err(Wrong::unsupported(text));
+                    return Err(LangGraphError::unsupported(text));
                 }
             }
         }
@@ -80,7 +80,9 @@ impl Request<'_> {
         let body = &self.body;
         for name in ["supersteps", "ttl"] {
             if !body[name].is_null() {
-                return Err(Wrong::unsupported(format!("`{name}` is not supported by this server.")));
+                return Err(LangGraphError::unsupported(format!(
+                    "`{name}` is not supported by this server."
+                )));
             }
         }
         ThreadFilter::read(&json!({"metadata": body["metadata"]}))?;
@@ -88,13 +90,15 @@ impl Request<'_> {
             return Ok(json_response(&empty(&fresh_id()?, &body["metadata"])));
         };
         if !is_uuid(id) {
-            return Err(Wrong::invalid("`thread_id` must be a UUID."));
+            return Err(LangGraphError::invalid("`thread_id` must be a UUID."));
         }
         match (ThreadView::find(&self.rooms, id).await, body["if_exists"].as_str()) {
             (Ok(found), Some("do_nothing")) => self.show(&found).await,
-            (Ok(_), _) => {
-                Err(Wrong::new(StatusCode::CONFLICT, "thread_exists", "There is such a thread already."))
-            }
+            (Ok(_), _) => Err(LangGraphError::new(
+                StatusCode::CONFLICT,
+                "thread_exists",
+                "There is such a thread already.",
+            )),
             (Err(wrong), _) if wrong.status == StatusCode::NOT_FOUND => {
                 Ok(json_response(&empty(id, &body["metadata"])))
             }
@@ -114,7 +118,7 @@ impl Request<'_> {
     }
 
     /// The newest threads of the caller first, with the report of the last run of each.
-    async fn found_threads(&self) -> Result<Vec<(ThreadView, Value)>, Wrong> {
+    async fn found_threads(&self) -> Result<Vec<(ThreadView, Value)>, LangGraphError> {
         let wanted = ThreadFilter::read(&self.body)?;
         let agents = match wanted.agent {
             Some(agent) => vec![agent.to_owned()],
@@ -159,7 +163,7 @@ impl Request<'_> {
         Ok(found)
     }
 
-    fn window(&self) -> Result<(usize, usize), Wrong> {
+    fn window(&self) -> Result<(usize, usize), LangGraphError> {
         let offset = count(&self.body["offset"], "offset", 0, LISTED_MAX)?;
         Ok((offset, count(&self.body["limit"], "limit", SEARCHED, PAGE_MAX)?))
     }
@@ -167,15 +171,17 @@ impl Request<'_> {
     pub(super) async fn search_threads(&self) -> Answer {
         let (offset, limit) = self.window()?;
         let found = self.found_threads().await?;
-        let (mut page, mut read) = (Vec::new(), 0);
+        let (mut page, mut read, mut bytes) = (Vec::new(), 0, 0);
         for (thread, last) in found.iter().skip(offset).take(limit) {
             read += thread.runs().len();
             // A page has the messages of so many runs, and no others.
-            let values = match read <= STATE_RUNS_MAX {
-                true => values(&thread.views(&self.rooms, None).await?),
-                false => Value::Null,
-            };
-            page.push(selected(shown(thread, last, &values), &self.body["select"]));
+            let mut shown_values = Value::Null;
+            if read <= STATE_RUNS_MAX && bytes <= STATE_TEXT_BYTES_MAX {
+                let views = thread.views(&self.rooms, None).await?;
+                bytes += views.iter().map(RunView::bytes).sum::<usize>();
+                shown_values = values(&views);
+            }
+            page.push(selected(shown(thread, last, &shown_values), &self.body["select"]));
         }
         Ok(json_response(&page.into()))
     }
@@ -193,10 +199,15 @@ fn is_uuid(text: &str) -> bool {
 }
 
 /// A UUID of version 4.
-fn fresh_id() -> Result<String, Wrong> {
+fn fresh_id() -> Result<String, LangGraphError> {
     let mut bytes = [0; 16];
-    let failed =
-        |_| Wrong::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The server has no random numbers.");
+    let failed = |_| {
+        LangGraphError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "The server has no random numbers.",
+        )
+    };
     SystemRandom::new().fill(&mut bytes).map_err(failed)?;
     (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -11,7 +11,7 @@ use plenary_room::sse::{KEEPALIVE, Pieces, pieces};
 use serde_json::{Value, json};
 
 use super::{
-    Wrong,
+    OpenAiError,
     input::{check_supported, conversation, model, switch},
     rooms,
     run::{End, Piece, RunOutput, Usage},
@@ -40,7 +40,7 @@ pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, JsonBody(body
         }
         chat.whole().await
     };
-    answered.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+    answered.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
 struct Chat {
@@ -50,10 +50,10 @@ struct Chat {
 }
 
 impl Chat {
-    async fn whole(mut self) -> Result<Response, Wrong> {
+    async fn whole(mut self) -> Result<Response, OpenAiError> {
         while self.output.next().await.is_some() {}
         if let Some(why) = self.over().await.trouble() {
-            return Err(Wrong::of_run(why));
+            return Err(OpenAiError::of_run(why));
         }
         let message = json!({"role": "assistant", "content": self.output.said(), "refusal": null});
         let choice =
@@ -133,7 +133,7 @@ impl Pieces for ChatStream {
 impl ChatStream {
     async fn last(&mut self) -> String {
         if let Some(why) = self.chat.over().await.trouble() {
-            return format!("data: {}\n\n", json!({"error": Wrong::of_run(why).error()}));
+            return format!("data: {}\n\n", json!({"error": OpenAiError::of_run(why).error()}));
         }
         let mut text = self.chat.chunk(&json!({}), Some(self.chat.finish_reason()));
         if self.tells_usage {

@@ -3,22 +3,22 @@
 
 use serde_json::Value;
 
-use super::Wrong;
+use super::OpenAiError;
 
 /// The model that is asked for.
-pub(super) fn model(body: &Value) -> Result<&str, Wrong> {
+pub(super) fn model(body: &Value) -> Result<&str, OpenAiError> {
     let model = body["model"].as_str().filter(|model| !model.is_empty());
-    model.ok_or_else(|| Wrong::param("model", "`model` must name an agent; GET /v1/models lists them."))
+    model.ok_or_else(|| OpenAiError::param("model", "`model` must name an agent; GET /v1/models lists them."))
 }
 
 /// Refuses what would be missed if it were ignored: several answers, the client's own tools.
-pub(super) fn check_supported(body: &Value) -> Result<(), Wrong> {
+pub(super) fn check_supported(body: &Value) -> Result<(), OpenAiError> {
     if !body["n"].is_null() && body["n"] != 1 {
-        return Err(Wrong::unsupported("n", "`n` must be 1: an agent answers once."));
+        return Err(OpenAiError::unsupported("n", "`n` must be 1: an agent answers once."));
     }
     for name in ["tools", "functions"] {
         if body[name].as_array().is_some_and(|tools| !tools.is_empty()) {
-            return Err(Wrong::unsupported(
+            return Err(OpenAiError::unsupported(
                 name,
                 format!("`{name}` is not supported: agents have their own tools."),
             ));
@@ -28,26 +28,26 @@ pub(super) fn check_supported(body: &Value) -> Result<(), Wrong> {
 }
 
 /// A switch that is off when it is absent or null.
-pub(super) fn switch(value: &Value, name: &'static str) -> Result<bool, Wrong> {
+pub(super) fn switch(value: &Value, name: &'static str) -> Result<bool, OpenAiError> {
     let value = &value[name];
     if value.is_null() {
         return Ok(false);
     }
-    value.as_bool().ok_or_else(|| Wrong::param(name, format!("`{name}` must be true or false.")))
+    value.as_bool().ok_or_else(|| OpenAiError::param(name, format!("`{name}` must be true or false.")))
 }
 
 /// Messages as one text: one message is its own text, several are told with who said them.
-pub(super) fn conversation(messages: &[Value], param: &'static str) -> Result<String, Wrong> {
+pub(super) fn conversation(messages: &[Value], param: &'static str) -> Result<String, OpenAiError> {
     let said = messages.iter().map(|message| {
         let role = message["role"].as_str().unwrap_or("user");
         let text = text(&message["content"]).ok_or_else(|| {
-            Wrong::param(param, format!("`{param}`: each `content` must be text, or parts of it."))
+            OpenAiError::param(param, format!("`{param}`: each `content` must be text, or parts of it."))
         })?;
         Ok((role, text))
     });
-    let said = said.collect::<Result<Vec<_>, Wrong>>()?;
+    let said = said.collect::<Result<Vec<_>, OpenAiError>>()?;
     match &said[..] {
-        [] => Err(Wrong::param(param, format!("`{param}` must not be empty."))),
+        [] => Err(OpenAiError::param(param, format!("`{param}` must not be empty."))),
         [(_, text)] => Ok(text.clone()),
         said => {
             Ok(said.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"))

@@ -39,7 +39,7 @@ const NO_TOOL: &str = "for programs that know OpenAI's API; the tools have the s
 
 /// An error in OpenAI's form.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct OpenAiError {
     status: StatusCode,
     kind: &'static str,
     code: String,
@@ -47,7 +47,7 @@ pub(crate) struct Wrong {
     message: String,
 }
 
-impl Wrong {
+impl OpenAiError {
     fn param(param: &'static str, message: impl Into<String>) -> Self {
         let (status, kind) = (StatusCode::BAD_REQUEST, "invalid_request_error");
         Self { status, kind, code: "invalid_value".into(), param: Some(param), message: message.into() }
@@ -83,7 +83,7 @@ impl Wrong {
     }
 }
 
-impl From<RoomRefusal> for Wrong {
+impl From<RoomRefusal> for OpenAiError {
     fn from(RoomRefusal { status, code, message }: RoomRefusal) -> Self {
         let (kind, code, param) = match status.as_u16() {
             401 => ("invalid_request_error", "invalid_api_key".to_owned(), None),
@@ -98,7 +98,7 @@ impl From<RoomRefusal> for Wrong {
     }
 }
 
-impl From<Refusal> for Wrong {
+impl From<Refusal> for OpenAiError {
     fn from(refusal: Refusal) -> Self {
         let status =
             StatusCode::from_u16(refusal.class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -233,13 +233,13 @@ const NOTHING_AT: [&str; 33] = [
 /// # Errors
 /// When the operations contradict each other.
 pub(crate) fn routes(metrics: &Metrics) -> Result<Router<A2a>, RegistryFault> {
-    let form = |refusal: Refusal| Wrong::from(refusal).response();
+    let form = |refusal: Refusal| OpenAiError::from(refusal).response();
     let router = plenary_edge::routes(operations(), metrics)?;
     Ok(with_method_refusals(with_path_refusals(router, metrics, &NOTHING_AT, form), metrics, form))
 }
 
 /// The rooms in the name of whoever sent a request, if its key counts.
-async fn rooms(a2a: &A2a, parts: &Parts) -> Result<RoomClient, Wrong> {
+async fn rooms(a2a: &A2a, parts: &Parts) -> Result<RoomClient, OpenAiError> {
     a2a.principal(parts).await.and_then(|_| a2a.rooms(parts)).map_err(|failure| {
         let code = match failure.status {
             StatusCode::UNAUTHORIZED => "invalid_authorization",
@@ -251,7 +251,7 @@ async fn rooms(a2a: &A2a, parts: &Parts) -> Result<RoomClient, Wrong> {
 }
 
 async fn models(State(a2a): State<A2a>, parts: Parts) -> Response {
-    let listed = async { Ok::<_, Wrong>(rooms(&a2a, &parts).await?.get("/agent").await?) };
+    let listed = async { Ok::<_, OpenAiError>(rooms(&a2a, &parts).await?.get("/agent").await?) };
     match listed.await {
         Ok(listed) => {
             let models: Vec<Value> = listed.value.as_array().into_iter().flatten().map(as_model).collect();
@@ -264,7 +264,7 @@ async fn models(State(a2a): State<A2a>, parts: Parts) -> Response {
 async fn model(State(a2a): State<A2a>, Path(model): Path<String>, parts: Parts) -> Response {
     let shown = async {
         let path = format!("/agent/{}/describe", encoded(&model));
-        Ok::<_, Wrong>(rooms(&a2a, &parts).await?.get(&path).await?)
+        Ok::<_, OpenAiError>(rooms(&a2a, &parts).await?.get(&path).await?)
     };
     match shown.await {
         Ok(shown) => json_response(&as_model(&shown.value)),

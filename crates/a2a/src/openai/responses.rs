@@ -11,7 +11,7 @@ use plenary_room::sse::{KEEPALIVE, Pieces, pieces};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Wrong,
+    OpenAiError,
     id::ResponseId,
     input::{check_supported, conversation, model, switch},
     rooms,
@@ -42,7 +42,7 @@ pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body)
         while answer.output.next().await.is_some() {}
         Ok(json_response(&answer.body()))
     };
-    answered.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+    answered.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
 /// A response that is being made.
@@ -60,13 +60,13 @@ pub(super) struct Sheet {
     pub(super) body: Value,
 }
 
-async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, Wrong> {
+async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, OpenAiError> {
     let model = model(&body)?.to_owned();
     check_supported(&body)?;
     let input = match (body["input"].as_str(), body["input"].as_array()) {
         (Some(text), _) => text.to_owned(),
         (_, Some(items)) => conversation(items, "input")?,
-        _ => return Err(Wrong::param("input", "`input` must be text, or a list of messages.")),
+        _ => return Err(OpenAiError::param("input", "`input` must be text, or a list of messages.")),
     };
     let before = match body["previous_response_id"].as_str() {
         Some(id) => Some(report(&rooms, &model, id).await?),
@@ -97,8 +97,8 @@ async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, Wrong> {
 }
 
 /// The run of an earlier response.
-async fn report(rooms: &RoomClient, model: &str, id: &str) -> Result<Value, Wrong> {
-    let unknown = || Wrong::param("previous_response_id", "There is no such response of this model.");
+async fn report(rooms: &RoomClient, model: &str, id: &str) -> Result<Value, OpenAiError> {
+    let unknown = || OpenAiError::param("previous_response_id", "There is no such response of this model.");
     let id = ResponseId::read(id).ok_or_else(unknown)?;
     let path = format!("/agent/{}/runs/{}", encoded(model), encoded(&id.run));
     match rooms.get(&path).await {

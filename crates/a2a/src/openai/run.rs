@@ -9,7 +9,7 @@ use http::Method;
 use plenary_outward::sse::{Item, Parser, SseEvent};
 use serde_json::{Value, json};
 
-use super::Wrong;
+use super::OpenAiError;
 use crate::{
     limits::{ANSWER_TEXT_BYTES_MAX, EVENT_BYTES_MAX},
     rooms::{RoomClient, RoomRefusal, encoded},
@@ -77,7 +77,7 @@ pub(super) struct OutputText {
 
 impl RunOutput {
     /// Asks for a new run.
-    pub(super) async fn begin(rooms: RoomClient, model: &str, body: &Value) -> Result<Self, Wrong> {
+    pub(super) async fn begin(rooms: RoomClient, model: &str, body: &Value) -> Result<Self, OpenAiError> {
         let path = format!("/agent/{}/stream_request", encoded(model));
         let response = rooms.open(Method::POST, &path, Some(body), None).await?;
         let run =
@@ -91,7 +91,7 @@ impl RunOutput {
         model: &str,
         report: &Value,
         text: &str,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, OpenAiError> {
         let run = report["run_id"].as_str().unwrap_or_default().to_owned();
         let keys = report["request_keys"].as_object().into_iter().flatten();
         let answers: Value =

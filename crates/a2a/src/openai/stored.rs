@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Wrong, id::ResponseId, responses::Sheet, rooms, run::OutputText};
+use super::{OpenAiError, id::ResponseId, responses::Sheet, rooms, run::OutputText};
 use crate::{
     A2a,
     limits::{INPUT_ITEMS, INPUT_ITEMS_MAX},
@@ -47,15 +47,15 @@ pub(super) async fn show(
 ) -> Response {
     let shown = async {
         let rooms = rooms(&a2a, &parts).await?;
-        let Query(wanted) = wanted.map_err(|_| Wrong::param("stream", "`stream` must be false."))?;
+        let Query(wanted) = wanted.map_err(|_| OpenAiError::param("stream", "`stream` must be false."))?;
         if wanted.stream.is_some_and(|stream| stream != "false") {
             let text =
                 "`stream` is not supported here: ask for the response with `stream`, or read it again.";
-            return Err(Wrong::unsupported("stream", text));
+            return Err(OpenAiError::unsupported("stream", text));
         }
         Ok(json_response(&StoredResponse::find(&rooms, &id).await?.body()))
     };
-    shown.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+    shown.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
 pub(super) async fn cancel(State(a2a): State<A2a>, Path(id): Path<String>, parts: Parts) -> Response {
@@ -73,7 +73,7 @@ pub(super) async fn cancel(State(a2a): State<A2a>, Path(id): Path<String>, parts
         }
         Ok(json_response(&found.body()))
     };
-    canceled.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+    canceled.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
 pub(super) async fn input_items(
@@ -84,11 +84,11 @@ pub(super) async fn input_items(
 ) -> Response {
     let listed = async {
         let rooms = rooms(&a2a, &parts).await?;
-        let Query(wanted) = wanted.map_err(|_| Wrong::param("limit", "The query cannot be read."))?;
+        let Query(wanted) = wanted.map_err(|_| OpenAiError::param("limit", "The query cannot be read."))?;
         let found = StoredResponse::find(&rooms, &id).await?;
         Ok(json_response(&page(found.items(), &wanted)?))
     };
-    listed.await.unwrap_or_else(|wrong: Wrong| wrong.response())
+    listed.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
 /// A response of a run that is kept.
@@ -102,11 +102,11 @@ struct StoredResponse {
 impl StoredResponse {
     /// # Errors
     /// 404, whether there is none or the caller may not see it.
-    async fn find(rooms: &RoomClient, text: &str) -> Result<Self, Wrong> {
-        let id = ResponseId::read(text).ok_or_else(Wrong::no_response)?;
-        let agent = id.agent.clone().ok_or_else(Wrong::no_response)?;
+    async fn find(rooms: &RoomClient, text: &str) -> Result<Self, OpenAiError> {
+        let id = ResponseId::read(text).ok_or_else(OpenAiError::no_response)?;
+        let agent = id.agent.clone().ok_or_else(OpenAiError::no_response)?;
         let hidden = |no: RoomRefusal| match &*no.code {
-            "run_not_found" | "agent_not_found" => Wrong::no_response(),
+            "run_not_found" | "agent_not_found" => OpenAiError::no_response(),
             _ => no.into(),
         };
         let path = format!("/agent/{}/runs/{}", encoded(&agent), encoded(&id.run));
@@ -154,18 +154,18 @@ impl StoredResponse {
 }
 
 /// A page of a list, as a query wants it.
-fn page(mut items: Vec<Value>, wanted: &ItemsWanted) -> Result<Value, Wrong> {
+fn page(mut items: Vec<Value>, wanted: &ItemsWanted) -> Result<Value, OpenAiError> {
     match wanted.order.as_deref() {
         Some("asc") => {}
         Some("desc") | None => items.reverse(),
-        Some(_) => return Err(Wrong::param("order", "`order` must be asc or desc.")),
+        Some(_) => return Err(OpenAiError::param("order", "`order` must be asc or desc.")),
     }
     let limit = wanted.limit.as_deref().map_or(Ok(INPUT_ITEMS), str::parse).ok();
     let limit = limit.filter(|limit| (1..=INPUT_ITEMS_MAX).contains(limit));
-    let limit = limit.ok_or_else(|| Wrong::param("limit", "`limit` must be 1 to 100."))?;
+    let limit = limit.ok_or_else(|| OpenAiError::param("limit", "`limit` must be 1 to 100."))?;
     if let Some(after) = &wanted.after {
         let at = items.iter().position(|item| item["id"] == after.as_str());
-        let at = at.ok_or_else(|| Wrong::param("after", "`after` must be the id of an item."))?;
+        let at = at.ok_or_else(|| OpenAiError::param("after", "`after` must be the id of an item."))?;
         items.drain(..=at);
     }
     let has_more = items.len() > limit;

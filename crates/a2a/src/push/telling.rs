@@ -192,12 +192,12 @@ impl A2a {
         let mut has_room = self.0.push.notify.has_room(&owner).await.unwrap_or(false);
         while has_room && let Some(item) = items.pop_first() {
             match self.tell_one(&owner, &item.0, &item.1).await {
-                Ok(Told::Done) => {}
-                Ok(Told::NoRoom) => {
+                Ok(PushOutcome::Done) => {}
+                Ok(PushOutcome::NoRoom) => {
                     has_room = false;
                     left.insert(item);
                 }
-                Ok(Told::NotYet) => drop(left.insert(item)),
+                Ok(PushOutcome::NotYet) => drop(left.insert(item)),
                 Err(fault) => {
                     tracing::warn!(%fault, "a push notification is not sent yet");
                     left.insert(item);
@@ -208,10 +208,10 @@ impl A2a {
         (owner, left)
     }
 
-    async fn tell_one(&self, owner: &OwnerName, task: &str, id: &str) -> Result<Told, Fault> {
+    async fn tell_one(&self, owner: &OwnerName, task: &str, id: &str) -> Result<PushOutcome, Fault> {
         let (state, _) = self.0.push.configs.fresh(owner.as_str()).await?;
         let Some(config) = state.find(task, id).filter(|entry| !entry.is_settled) else {
-            return Ok(Told::Done);
+            return Ok(PushOutcome::Done);
         };
         let config = &config.config;
         // What was set with a token ends with it.
@@ -227,27 +227,27 @@ impl A2a {
             Err(failure) if is_for_good(failure.status) => {
                 return self.finish(owner, PushStep::Settle(config.key.clone())).await;
             }
-            Err(_) => return Ok(Told::NotYet),
+            Err(_) => return Ok(PushOutcome::NotYet),
         };
         let state = task.status.state.clone();
         let is_over = state.is_terminal();
         if !is_over && !matches!(state, TaskState::InputRequired | TaskState::AuthRequired) {
-            return Ok(Told::Done);
+            return Ok(PushOutcome::Done);
         }
         if !self.0.push.notify.post(&source(owner, config, &task), owner, post(config, task)).await? {
-            return Ok(Told::NoRoom);
+            return Ok(PushOutcome::NoRoom);
         }
         if !is_over {
-            return Ok(Told::Done);
+            return Ok(PushOutcome::Done);
         }
         self.finish(owner, PushStep::Settle(config.key.clone())).await
     }
 
     /// Nothing more is told.
-    async fn finish(&self, owner: &OwnerName, step: PushStep) -> Result<Told, Fault> {
+    async fn finish(&self, owner: &OwnerName, step: PushStep) -> Result<PushOutcome, Fault> {
         match self.0.push.carry_out(owner, None, step).await {
             Err(ExecuteError::Fault(fault)) => Err(fault),
-            _ => Ok(Told::Done),
+            _ => Ok(PushOutcome::Done),
         }
     }
 
@@ -269,7 +269,7 @@ impl A2a {
 
 /// What became of one that is to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum PushOutcome {
     /// It is, or there is nothing to tell.
     Done,
     /// As much of the owner is on its way as may be.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(crate) use dialect::Dialect;
 pub(crate) use logs::LogPage;
-pub(crate) use stream::{Shape, Translated};
+pub(crate) use stream::{Shape, TranslatedStream};
 
 use crate::id::RunId;
 

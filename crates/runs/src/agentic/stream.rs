@@ -20,7 +20,7 @@ pub(crate) enum Shape {
 }
 
 /// A stream of a run, translated.
-pub(crate) struct Translated<P> {
+pub(crate) struct TranslatedStream<P> {
     pub(crate) live: P,
     pub(crate) agent: Arc<str>,
     pub(crate) dialect: Dialect,
@@ -29,7 +29,7 @@ pub(crate) struct Translated<P> {
     pub(crate) first: Option<DashboardEvent>,
 }
 
-impl<P: Pieces> Pieces for Translated<P> {
+impl<P: Pieces> Pieces for TranslatedStream<P> {
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         let mut out = String::new();
         if let Some(first) = self.first.take() {
@@ -52,7 +52,7 @@ impl<P: Pieces> Pieces for Translated<P> {
     }
 }
 
-impl<P> Translated<P> {
+impl<P> TranslatedStream<P> {
     fn pass(&mut self, block: &str, out: &mut String) {
         let line = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
         if block.starts_with(':') {
@@ -92,7 +92,7 @@ mod tests {
 
     async fn all(pieces: Vec<&'static str>, shape: Shape) -> String {
         let (agent, dialect) = ("echo".into(), Dialect::new("Hi".into()));
-        let mut translated = Translated { live: Told(pieces), agent, dialect, shape, first: None };
+        let mut translated = TranslatedStream { live: Told(pieces), agent, dialect, shape, first: None };
         let mut out = String::new();
         while let Some(piece) = translated.next().await.unwrap() {
             out.push_str(std::str::from_utf8(&piece).unwrap());

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{Answer, Response, of_agent, query, replayed};
 use crate::{
     Runs,
-    agentic::{Dialect, LogPage, RequestId, Shape, Translated, chat_request},
+    agentic::{Dialect, LogPage, RequestId, Shape, TranslatedStream, chat_request},
     caller::{DashboardCaller, RequestCaller, password},
     command::{ResumeRun, RunStart},
     finding::VisibleThread,
@@ -46,7 +46,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
                 "The answer is the token that the request bears, or that is its password (RFC 7617).",
             )
             .optional_request::<Map<String, Value>>()
-            .reply::<Login>();
+            .reply::<Login>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body"]);
     let process_doc = of_agent(
         "agentic.process",
         Method::POST,
@@ -54,7 +55,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "Send a prompt (agentic-framework)",
     )
     .request::<ProcessBody>()
-    .reply::<Begun>();
+    .reply::<AgenticRequest>();
     let resume_doc = of_agent(
         "agentic.resume",
         Method::POST,
@@ -62,7 +63,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "Answer a question (agentic-framework)",
     )
     .request::<ResumeBody>()
-    .reply::<Begun>()
+    .reply::<AgenticRequest>()
     .errors(Class::Malformed, &["invalid_json"])
     .errors(Class::NotFound, &["thread_not_found", "run_not_found"])
     .errors(Class::Conflict, &["run_not_active", "agent_stopped", "thread_full"])
@@ -75,7 +76,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         of_agent("agentic.reset", Method::POST, "/agent/{name}/reset", "Begin anew (agentic-framework)")
             .description("Nothing is changed: each prompt without a thread begins a new one.")
             .optional_request::<Map<String, Value>>()
-            .reply::<Reset>();
+            .reply::<Reset>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body"]);
     let logs_doc = of_agent(
         "agentic.logs",
         Method::GET,
@@ -148,8 +150,7 @@ struct ResumeBody {
 
 /// What was begun.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AgenticRequest")]
-struct Begun {
+struct AgenticRequest {
     /// The id of the request, for `getevents`.
     request_id: String,
     /// Its thread.
@@ -183,7 +184,7 @@ struct LogsQuery {
     after: Option<u64>,
 }
 
-async fn login(State(runs): State<Runs>, headers: HeaderMap) -> Answer {
+async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): JsonBody) -> Answer {
     // A browser asks its person for the password here, so it counts here; the answer is of use to whoever sent it alone.
     let token = password(&headers).or_else(|| {
         let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
@@ -198,6 +199,7 @@ async fn login(State(runs): State<Runs>, headers: HeaderMap) -> Answer {
         None => false,
     };
     if let (true, Some(token)) = (is_valid, token) {
+        body?.parse_or_empty::<Map<String, Value>>()?;
         return Ok(Json(Login { token }).into_response());
     }
     let mut response = refusals::not_signed_in(headers.contains_key(header::AUTHORIZATION)).into_response();
@@ -232,7 +234,7 @@ async fn process(
 }
 
 fn begun(request: RequestId, thread_id: ThreadId) -> Response {
-    Json(Begun { request_id: request.to_string(), thread_id }).into_response()
+    Json(AgenticRequest { request_id: request.to_string(), thread_id }).into_response()
 }
 
 async fn resume(
@@ -275,8 +277,10 @@ async fn reset(
     State(runs): State<Runs>,
     DashboardCaller(asking): DashboardCaller,
     Path(name): Path<String>,
+    JsonBody(body): JsonBody,
 ) -> Answer {
     runs.agent(&asking, &name).await?;
+    body?.parse_or_empty::<Map<String, Value>>()?;
     let message = "A prompt without a thread begins a new one; earlier threads stay.";
     Ok(Json(Reset { status: "success", message }).into_response())
 }
@@ -313,7 +317,7 @@ async fn events(
         let agent = found.source.agent.clone();
         let first = first.map(|answers| Dialect::default().resumed(answers));
         let shape = Shape::Json;
-        return Ok(pieces(Translated { live: live.into_pieces(), agent, dialect, shape, first }));
+        return Ok(pieces(TranslatedStream { live: live.into_pieces(), agent, dialect, shape, first }));
     }
     let depth = found.run().map_or(0, |run| run.depth);
     let begun = RunStart { thread: found.source.thread, run, depth, started: true, held: false };

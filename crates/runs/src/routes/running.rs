@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent, query};
 use crate::{
     Runs,
-    agentic::{Dialect, Shape, Translated, prompt_of},
+    agentic::{Dialect, Shape, TranslatedStream, prompt_of},
     caller::RequestCaller,
     command::{CancelRun, InterruptReceipt, Request, ResumeRun, RunStart},
     decide::Rejection,
@@ -224,7 +224,7 @@ async fn stream_request(
 fn as_text(live: Live, prompt: Value) -> Response {
     let agent = live.source.agent.clone();
     let (dialect, shape) = (Dialect::new(prompt), Shape::Text);
-    pieces(Translated { live: live.into_pieces(), agent, dialect, shape, first: None })
+    pieces(TranslatedStream { live: live.into_pieces(), agent, dialect, shape, first: None })
 }
 
 /// 202: the run hears of it (wire.md D.8).

@@ -70,6 +70,27 @@ async fn a_thread_has_the_messages_of_its_runs() {
     assert_eq!((&shown["status"], &shown["values"]), (&json!("idle"), &state["values"]), "{shown}");
 }
 
+/// A state has at most 8 MiB of messages, and the same holds for all states of one answer.
+#[tokio::test]
+async fn a_state_has_the_last_messages_that_fit() {
+    let (_server, nick) = served().await;
+    let thread = nick.post("/langgraph/threads", json!({})).await.ok(200);
+    let thread = format!("/langgraph/threads/{}", thread["thread_id"].as_str().expect("an id"));
+    for run in ["a", "b", "c", "d", "e", "f"] {
+        // Echo repeats it, so the messages of a run have nearly 1.8 MB.
+        nick.post(&format!("{thread}/runs/wait"), user(&run.repeat(900_000))).await.ok(200);
+    }
+    let starts = |values: &Value| -> Vec<String> {
+        contents(values).iter().map(|(role, text)| format!("{role} {}", &text[..1])).collect()
+    };
+    let state = nick.get(&format!("{thread}/state")).await.ok(200);
+    let expected = ["human c", "ai c", "human d", "ai d", "human e", "ai e", "human f", "ai f"];
+    assert_eq!(starts(&state["values"]), expected);
+    let history = nick.post(&format!("{thread}/history"), json!({"limit": 10})).await.ok(200);
+    let history = history.as_array().expect("states");
+    assert_eq!((history.len(), starts(&history[0]["values"])), (1, expected.map(str::to_owned).to_vec()));
+}
+
 #[tokio::test]
 async fn a_run_is_told_in_the_modes_that_are_asked_for() {
     let (_server, nick) = served().await;
