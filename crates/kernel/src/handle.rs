@@ -297,8 +297,8 @@ mod tests {
         let (nick, acme) = (handle("@nick.cc"), "acme".parse().unwrap());
         let here = nick.elsewhere(&acme).unwrap();
         assert_eq!(here, handle("@nick-at-acme.cc"));
-        assert_eq!(here.of_peer(), Some((nick, acme)));
         assert_eq!(nick.of_peer(), None);
+        assert_eq!(here.of_peer(), Some((nick, acme)));
         assert_eq!(handle("@nick.c-at-c").of_peer(), None, "its own name says nothing");
         let third = here.elsewhere(&"rose".parse().unwrap()).unwrap();
         assert_eq!(third.of_peer(), Some((here, "rose".parse().unwrap())));

@@ -80,3 +80,5 @@ pub const PULL_PAUSE: Duration = Duration::from_millis(250);
 pub const PULL_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// Most agents of a peer for which it is asked at a time what became of a message; of more nothing is known.
 pub const STATES_ASKED_MAX: usize = 256;
+/// Invitations of one peer that agents of this network took and whose sessions may begin here; past it the oldest is forgotten.
+pub const OFFERS_KEPT_MAX: usize = 1_000;

@@ -33,7 +33,7 @@ use crate::{
         REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX, SESSION_REQUESTS_AT_ONCE_MAX,
         SESSION_REQUESTS_PER_MINUTE_MAX, SESSION_REQUESTS_PER_PEER_MAX,
     },
-    quota::{Brought, Quotas},
+    quota::{PeerUsage, Quotas},
 };
 
 /// Links to other networks. Cheap to clone.
@@ -62,7 +62,7 @@ pub(crate) struct Inner {
     pub(crate) session_quotas: Quotas,
     pub(crate) sessions_at_once: Shares<AccordId>,
     pub(crate) news_at_once: Shares<AccordId>,
-    pub(crate) copied_bytes: Brought,
+    pub(crate) copied_bytes: PeerUsage,
     /// Marked when agents of this network took an invitation of a peer.
     pub(crate) expecting: watch::Sender<()>,
     /// Whether the server ends.
@@ -106,7 +106,7 @@ impl Links {
             session_quotas: Quotas::new(SESSION_REQUESTS_PER_MINUTE_MAX),
             sessions_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, SESSION_REQUESTS_PER_PEER_MAX),
             news_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, NEWS_PER_PEER_MAX),
-            copied_bytes: Brought::default(),
+            copied_bytes: PeerUsage::default(),
             expecting: watch::Sender::new(()),
             closed: watch::Sender::new(false),
         })))

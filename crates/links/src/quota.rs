@@ -37,9 +37,9 @@ pub(crate) struct QuotaUsed {
 
 /// How many bytes peers brought in their present minutes.
 #[derive(Debug, Default)]
-pub(crate) struct Brought(Mutex<HashMap<AccordId, (TimestampMs, usize)>>);
+pub(crate) struct PeerUsage(Mutex<HashMap<AccordId, (TimestampMs, usize)>>);
 
-impl Brought {
+impl PeerUsage {
     /// Counts what a peer brought.
     pub(crate) fn add(&self, accord: &AccordId, bytes: usize, now: TimestampMs) {
         let mut minutes = self.0.lock();
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn what_a_peer_brings_counts_for_its_minute() {
         let accord = |nth| AccordId::mint(&Stamp::new(TimestampMs(nth), [0; 10]), 0);
-        let brought = Brought::default();
+        let brought = PeerUsage::default();
         brought.add(&accord(1), 5, TimestampMs(1_000));
         brought.add(&accord(1), 6, TimestampMs(2_000));
         assert_eq!(brought.of(&accord(1), TimestampMs(60_999)), 11);

@@ -165,7 +165,9 @@ impl People {
         }
         match self.crossing.caller {
             None => may_contact(&self.caller, known),
-            Some(_) => admits_elsewhere(known, &self.caller.handle),
+            Some(_) => {
+                !self.crossing.apart.contains(&known.handle) && admits_elsewhere(known, &self.caller.handle)
+            }
         }
     }
 

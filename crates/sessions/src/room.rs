@@ -71,18 +71,21 @@ impl Room for SessionRoom {
     fn evolve(state: &mut SessionState, version: Version, at: TimestampMs, event: &SessionEvent) {
         state.evolve(version, at, event);
     }
-    fn payer(_: &str, _: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
-        match event {
-            SessionEvent::SessionCreated(event) => Some(event.creator.owner_name()),
-            SessionEvent::MessageSent(event) => Some(event.sender.owner_name()),
-            SessionEvent::AgentJoined(event) => Some(event.agent.owner_name()),
-            SessionEvent::AgentInvited(event) => Some(event.by.owner_name()),
-            SessionEvent::SessionReopened(event) => Some(event.by.owner_name()),
+    /// What a peer says costs no owner of this network: in a copy whoever began the session pays.
+    fn payer(_: &str, state: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
+        let speaker = match event {
+            SessionEvent::SessionCreated(event) => &event.creator,
+            SessionEvent::MessageSent(event) => &event.sender,
+            SessionEvent::AgentJoined(event) => &event.agent,
+            SessionEvent::AgentInvited(event) => &event.by,
+            SessionEvent::SessionReopened(event) => &event.by,
             SessionEvent::AgentDisconnected(_)
             | SessionEvent::AgentReconnected(_)
             | SessionEvent::AgentLeft(_)
-            | SessionEvent::SessionEnded(_) => None,
-        }
+            | SessionEvent::SessionEnded(_) => return None,
+        };
+        let elsewhere = state.created.as_ref().filter(|created| created.host.is_some());
+        Some(elsewhere.map_or(speaker, |created| &created.creator).owner_name())
     }
     /// The size of an invitation tells whether the invitee knows the inviter.
     fn fixed_usage(event: &SessionEvent) -> Option<Usage> {
@@ -283,6 +286,8 @@ impl<C: OfAgent + Sync> CommandContext<C> {
                 let (other, asked) = self.accounts.look_agent_up(handle).await?;
                 if handle.is_elsewhere() {
                     self.cross(&other, &mut crossing, &mut conditions).await?;
+                } else if is_named && !self.takes_part_with_caller(handle).await? {
+                    crossing.apart.insert(handle.clone());
                 }
                 if is_named {
                     self.note(&other, asked);
@@ -301,15 +306,20 @@ impl<C: OfAgent + Sync> CommandContext<C> {
 
     /// What is known of a caller of another network: nobody here has its name, and the accord holds.
     async fn crossing(&self, conditions: &mut Vec<Condition>) -> Result<Crossing, Fault> {
-        let mut crossing = Crossing::default();
+        let mut crossing = Crossing { consents: self.consents.clone(), ..Crossing::default() };
         if let Some(peer) = &self.from {
             let caller = self.command.caller().handle.owner_name();
-            crossing.consents.clone_from(&self.consents);
             crossing.caller = Some(self.stands(peer, &caller, conditions).await?);
-        } else if !self.consents.is_empty() {
-            crossing.consents.clone_from(&self.consents);
         }
         Ok(crossing)
+    }
+
+    /// Whether the owner of an agent of this network takes part in the accord with the network of the caller, if it is one.
+    async fn takes_part_with_caller(&self, handle: &AgentHandle) -> Result<bool, Fault> {
+        let (Some(peer), Some(carrier)) = (&self.from, self.sessions.0.crossings.carrier()) else {
+            return Ok(true);
+        };
+        carrier.takes_part(peer, &handle.owner_name()).await
     }
 
     /// Notes somebody who is of another network.

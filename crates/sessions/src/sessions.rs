@@ -24,7 +24,7 @@ use tokio::sync::OnceCell;
 use crate::{
     INVITATIONS_UNANSWERED_MAX,
     command::{Acknowledgement as Okay, EvictAgent},
-    crossing::{Crossings, Forwarded},
+    crossing::{Crossings, ForwardedCommand},
     decide::Rejection,
     files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
     reads::Reads,
@@ -164,7 +164,7 @@ impl Sessions {
         key: Option<&KeyUse>,
     ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
     where
-        C: OfAgent + Forwarded,
+        C: OfAgent + ForwardedCommand,
         C::Reply: DeserializeOwned,
         CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
@@ -175,7 +175,7 @@ impl Sessions {
     }
 
     /// Carries out a command of an agent of this network.
-    pub(crate) async fn carry_out<C: OfAgent + Forwarded>(
+    pub(crate) async fn carry_out<C: OfAgent + ForwardedCommand>(
         &self,
         id: &SessionId,
         command: C,

@@ -163,6 +163,10 @@ impl Sessions {
     /// Keeps the time of the grace window that the agent's present disconnect has opened, once.
     async fn await_grace(&self, handle: &AgentHandle, id: &str) -> Result<(), Fault> {
         let (state, _) = self.0.streams.state(id).await?;
+        if state.host().is_some() {
+            // The network whose session it is keeps the time.
+            return Ok(());
+        }
         let Some(since) = state.participant(handle).and_then(|participant| participant.away) else {
             return Ok(());
         };

@@ -12,11 +12,11 @@ use plenary_sessions::crossing::{
         CrossingOffer, CrossingState, CrossingStates, CrossingStatesAsk,
     },
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
     Links,
-    limits::{NEWS_WAIT_MS_MAX, STATES_ASKED_MAX},
+    limits::{NEWS_APART, NEWS_WAIT_MS_MAX, STATES_ASKED_MAX},
     refusals::HouseRefusal,
     routes::PeerCall,
     wire::LinkOutcome,
@@ -50,7 +50,7 @@ impl Links {
         if taken.is_empty() {
             return Ok(consents);
         }
-        self.note_copies(&call.peer).await?;
+        self.note_offer(&call.peer, &sent.session_id).await?;
         for (invitee, consent) in taken {
             if consent.held {
                 consents.held.push(invitee.clone());
@@ -114,7 +114,8 @@ impl Links {
                 return Ok(CrossingNewsPage { at: news.at.0, sessions: news.sessions });
             }
             tokio::select! {
-                _ = grown.changed() => {}
+                // What comes close together is looked for once.
+                _ = grown.changed() => sleep(NEWS_APART).await,
                 _ = closed.changed() => {}
                 () = sleep_until(deadline) => {}
                 () = self.ended(call.changes.clone(), &call.accord) => return Err(not_there()),

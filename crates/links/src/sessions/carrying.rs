@@ -20,7 +20,7 @@ use plenary_sessions::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::Linked;
+use super::LinkedPeer;
 use crate::{
     Links,
     accord::{AccordRoom, PEERS},
@@ -33,7 +33,7 @@ impl Links {
     /// Asks a peer, unless and until its accord ends.
     pub(super) async fn ask_linked<T: DeserializeOwned>(
         &self,
-        linked: &Linked,
+        linked: &LinkedPeer,
         what: &str,
         body: &(impl Serialize + Sync),
         limits: AnswerLimits,
@@ -47,7 +47,7 @@ impl Links {
     }
 
     /// Makes sure that a copy has an event that the peer said it wrote. If the peer does not bring it soon, it comes later.
-    async fn await_copy(&self, linked: &Linked, session: &SessionId, sequence: u64) {
+    async fn await_copy(&self, linked: &LinkedPeer, session: &SessionId, sequence: u64) {
         let wanted = version(sequence);
         let pulled = self.pull(linked, session, Some(wanted));
         if tokio::time::timeout(ANSWER_WITHIN, pulled).await.is_err() {
@@ -86,6 +86,9 @@ impl SessionCarrier for Links {
         Box::pin(async move {
             let mut taken = BTreeMap::new();
             let Some(linked) = self.linked(peer).await? else { return Ok(taken) };
+            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else {
+                return Err(Fault::Overloaded);
+            };
             let said = CrossingOffer {
                 you: peer.clone(),
                 session_id: offer.session.clone(),
@@ -149,6 +152,7 @@ impl SessionCarrier for Links {
         Box::pin(async move {
             let mut known = BTreeMap::new();
             let Some(linked) = self.linked(peer).await? else { return Ok(known) };
+            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else { return Ok(known) };
             let ask = CrossingStatesAsk {
                 you: peer.clone(),
                 session_id: session.clone(),

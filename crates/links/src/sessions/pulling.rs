@@ -12,7 +12,7 @@ use plenary_kernel::{AccordId, OwnerName, SessionId, Version, limits::READ_ROWS_
 use plenary_log::Fault;
 use plenary_sessions::crossing::{
     COPIES_PER_PEER_MAX, NotKept,
-    copying::{CopyEvents, NotCopied, arrived},
+    copying::{CopyEvents, CopyRefusal, arrived},
     naming::Naming,
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
 };
@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::Linked;
+use super::LinkedPeer;
 use crate::{
     Links,
     limits::{
@@ -64,7 +64,7 @@ impl From<NotKept> for NotPulled {
     fn from(not_kept: NotKept) -> Self {
         match not_kept {
             NotKept::Fault(fault) => fault.into(),
-            NotKept::Refused(NotCopied::Ended) => Self::Later("the accord ended".into()),
+            NotKept::Refused(CopyRefusal::Ended) => Self::Later("the accord ended".into()),
             NotKept::Refused(why) => Self::Never(format!("{why:?}")),
         }
     }
@@ -72,7 +72,7 @@ impl From<NotKept> for NotPulled {
 
 /// The tasks of this process.
 #[derive(Default)]
-struct Pulling {
+struct PullTasks {
     tasks: JoinSet<AccordId>,
     under_way: HashSet<AccordId>,
     /// Accords that are over, and what they carried ended.
@@ -84,7 +84,7 @@ struct Pulling {
 impl Links {
     /// Keeps copies up, and ends what revoked accords carried, until `stop`.
     pub(crate) async fn keep_copies(self, stop: CancellationToken) {
-        let (mut pulling, mut changes) = (Pulling::default(), self.0.changed.subscribe());
+        let (mut pulling, mut changes) = (PullTasks::default(), self.0.changed.subscribe());
         let mut expecting = self.0.expecting.subscribe();
         loop {
             let again = match self.begin_pulling(&mut pulling).await {
@@ -108,7 +108,7 @@ impl Links {
         }
     }
 
-    async fn begin_pulling(&self, pulling: &mut Pulling) -> Result<(), Fault> {
+    async fn begin_pulling(&self, pulling: &mut PullTasks) -> Result<(), Fault> {
         let peers = self.peers().await?;
         for (name, peer) in &peers.all {
             if peer.active().is_none() {
@@ -130,7 +130,7 @@ impl Links {
             }
             pulling.under_way.insert(peer.accord.clone());
             let linked =
-                Linked { peer: name.clone(), network: peer.network.clone(), accord: peer.accord.clone() };
+                LinkedPeer { peer: name.clone(), network: peer.network.clone(), accord: peer.accord.clone() };
             let links = self.clone();
             pulling.tasks.spawn(async move {
                 let changes = links.0.changed.subscribe();
@@ -145,7 +145,7 @@ impl Links {
     }
 
     /// Follows a peer for as long as its accord holds.
-    async fn follow(&self, linked: &Linked) {
+    async fn follow(&self, linked: &LinkedPeer) {
         let (mut after, mut pause, mut due, mut was_away) = (0, PULL_PAUSE, HashSet::new(), false);
         let limits = AnswerLimits {
             bytes: NEWS_ANSWER_BYTES_MAX,
@@ -186,7 +186,7 @@ impl Links {
     }
 
     /// Asks a peer that is back to make those leave who were blocked or removed while it was away.
-    async fn settle_all(&self, linked: &Linked) {
+    async fn settle_all(&self, linked: &LinkedPeer) {
         let mut after = None::<String>;
         loop {
             let ids = match self.0.sessions.copies_of(&linked.peer, after.as_deref()).await {
@@ -206,7 +206,7 @@ impl Links {
     }
 
     /// Brings the copies of these sessions up to date; what has to be tried again stays among them.
-    async fn pull_due(&self, linked: &Linked, due: &mut HashSet<SessionId>) {
+    async fn pull_due(&self, linked: &LinkedPeer, due: &mut HashSet<SessionId>) {
         for id in due.clone() {
             match self.pull(linked, &id, None).await {
                 Ok(()) => {
@@ -229,13 +229,14 @@ impl Links {
     /// Brings a copy up to the end of what the peer says, or up to a version.
     pub(super) async fn pull(
         &self,
-        linked: &Linked,
+        linked: &LinkedPeer,
         id: &SessionId,
         until: Option<Version>,
     ) -> Result<(), NotPulled> {
         let limits = AnswerLimits { bytes: EVENTS_ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
+        let may_begin = self.has_offer(&linked.peer, id).await?;
         loop {
-            let copied = self.0.sessions.copied(&linked.peer, id).await?;
+            let copied = self.0.sessions.copied(&linked.peer, id, may_begin).await?;
             let at = copied.ok_or_else(|| NotPulled::Never("its id is taken, or it is over".into()))?;
             if until.is_some_and(|until| at >= until) {
                 return Ok(());
@@ -265,7 +266,7 @@ impl Links {
     }
 
     /// Waits while a peer has brought as much as it may in this minute.
-    async fn wait_for_share(&self, linked: &Linked) {
+    async fn wait_for_share(&self, linked: &LinkedPeer) {
         while self.0.copied_bytes.of(&linked.accord, self.now()) >= COPIED_BYTES_PER_MINUTE_MAX {
             sleep(PULL_PAUSE).await;
         }

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// A command as a peer gets it, without session and names.
-pub(crate) trait Forwarded {
+pub(crate) trait ForwardedCommand {
     /// Fills in what it says. One that begins a session goes nowhere.
     fn fill(&self, command: &mut CrossingCommand) -> Option<()>;
 }
@@ -44,20 +44,20 @@ fn with_draft(command: &mut CrossingCommand, draft: &Draft) -> Option<()> {
     Some(())
 }
 
-impl Forwarded for CreateSession {
+impl ForwardedCommand for CreateSession {
     fn fill(&self, _: &mut CrossingCommand) -> Option<()> {
         None
     }
 }
 
-impl Forwarded for SendMessage {
+impl ForwardedCommand for SendMessage {
     fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
         command.action = CrossingAction::Send;
         with_draft(command, self.draft.as_ref().ok()?)
     }
 }
 
-impl Forwarded for InviteAgents {
+impl ForwardedCommand for InviteAgents {
     fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
         command.action = CrossingAction::Invite;
         command.invite = Some(self.invite.clone().ok()?);
@@ -65,7 +65,7 @@ impl Forwarded for InviteAgents {
     }
 }
 
-impl Forwarded for ReopenSession {
+impl ForwardedCommand for ReopenSession {
     fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
         let body = self.body.as_ref().ok()?;
         command.action = CrossingAction::Reopen;
@@ -76,7 +76,7 @@ impl Forwarded for ReopenSession {
 
 macro_rules! plain {
     ($command:ty, $action:ident) => {
-        impl Forwarded for $command {
+        impl ForwardedCommand for $command {
             fn fill(&self, command: &mut CrossingCommand) -> Option<()> {
                 command.action = CrossingAction::$action;
                 Some(())
@@ -153,7 +153,7 @@ impl CrossingOutcome {
 
 impl Sessions {
     /// Takes a command of an agent of this network to the peer whose session it is.
-    pub(crate) async fn forward<C: OfAgent + Forwarded>(
+    pub(crate) async fn forward<C: OfAgent + ForwardedCommand>(
         &self,
         (id, peer): (&SessionId, &OwnerName),
         asked: &C,
@@ -281,7 +281,7 @@ impl Sessions {
     }
 
     /// The command in the names of this network; nothing where a name is not its network's to say.
-    fn arrived(&self, naming: &Naming, sent: CrossingCommand) -> Option<Arrived> {
+    fn arrived(&self, naming: &Naming, sent: CrossingCommand) -> Option<PeerCommand> {
         let is_theirs = |handle: &AgentHandle| handle.of_peer().is_some_and(|(_, at)| at == naming.peer);
         let agent = naming.here(&sent.agent)?;
         let blocker = match &sent.blocker {
@@ -302,7 +302,7 @@ impl Sessions {
         let origin = sent.hops.map(|hops| Origin { hops, notice: sent.notice });
         let draft = draft.map(|draft| Draft { origin, ..draft });
         let names_files = draft.as_ref().is_some_and(|draft| !draft.files.is_empty());
-        (speaks && fits && !names_files).then_some(Arrived {
+        (speaks && fits && !names_files).then_some(PeerCommand {
             // Whoever is spoken for has no token here: the accord is looked at in its place.
             caller: Caller { handle: agent, token: TokenDigest::of("") },
             action: sent.action,
@@ -330,9 +330,9 @@ impl Sessions {
         &self,
         peer: &OwnerName,
         id: &SessionId,
-        arrived: Arrived,
+        arrived: PeerCommand,
     ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
-        let Arrived { caller, action, invite, draft, key, blocker, at } = arrived;
+        let PeerCommand { caller, action, invite, draft, key, blocker, at } = arrived;
         let not_found = || ExecuteError::Rejected(Rejection::NotFound);
         if !self.takes_part(&caller.handle, id).await?
             || !self.is_guest(blocker.as_ref(), &caller, id).await?
@@ -381,7 +381,7 @@ impl Sessions {
 }
 
 /// A command of a peer in the names of this network.
-struct Arrived {
+struct PeerCommand {
     caller: Caller,
     action: CrossingAction,
     invite: Option<Vec<AgentHandle>>,

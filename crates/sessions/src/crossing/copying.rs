@@ -12,8 +12,8 @@ use super::{naming::Naming, wire::CrossingEvent};
 use crate::{
     PARTICIPANTS_MAX, TOPIC_CHARS_MAX,
     event::{
-        AgentInvited, AgentLeft, AgentMoved, MessageSent, Origin, SessionCreated, SessionEnded, SessionEvent,
-        SessionReopened,
+        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, Origin, SessionCreated, SessionEnded,
+        SessionEvent, SessionReopened,
     },
     request::Fields,
     state::{Participant, Phase, SessionState, Standing},
@@ -36,12 +36,12 @@ pub struct CopyFacts {
     /// Whether the accord holds.
     pub holds: bool,
     /// The agents of this network that take part in it.
-    pub admitting: BTreeMap<AgentHandle, Admitting>,
+    pub admitting: BTreeMap<AgentHandle, Admission>,
 }
 
 /// An agent of this network that may be invited.
 #[derive(Debug, Clone, Default)]
-pub struct Admitting {
+pub struct Admission {
     /// Those among the inviters that it admits.
     pub from: BTreeSet<AgentHandle>,
     /// Whether a person of its owner accepts first.
@@ -50,14 +50,14 @@ pub struct Admitting {
 
 /// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Copied {
+pub struct CopyReceipt {
     /// The version of its last event.
     pub version: Version,
 }
 
 /// Why events do not go into a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotCopied {
+pub enum CopyRefusal {
     /// The accord does not hold.
     Ended,
     /// What has that id here is no copy of a session of this peer, or is complete for ever.
@@ -75,16 +75,16 @@ pub fn copy(
     command: &CopyEvents,
     facts: &CopyFacts,
     _: &Stamp,
-) -> Result<Decision<SessionEvent, Copied>, NotCopied> {
+) -> Result<Decision<SessionEvent, CopyReceipt>, CopyRefusal> {
     if !facts.holds {
-        return Err(NotCopied::Ended);
+        return Err(CopyRefusal::Ended);
     }
     let is_new = at == Version::ZERO;
     if state.closed || !is_new && state.host() != Some(&command.peer) {
-        return Err(NotCopied::Taken);
+        return Err(CopyRefusal::Taken);
     }
     if command.first > at.next() {
-        return Err(NotCopied::Gap);
+        return Err(CopyRefusal::Gap);
     }
     let known = usize::try_from(at.next().0 - command.first.0).unwrap_or(usize::MAX);
     let (mut state, mut version) = (state.clone(), at);
@@ -95,7 +95,7 @@ pub fn copy(
         state.evolve(version, plenary_kernel::TimestampMs(0), &event);
         events.push(event);
     }
-    Ok(Decision::new(events, Copied { version }))
+    Ok(Decision::new(events, CopyReceipt { version }))
 }
 
 /// The event as it goes into the copy, if it can follow on the session.
@@ -103,8 +103,8 @@ fn admitted(
     state: &SessionState,
     mut event: SessionEvent,
     facts: &CopyFacts,
-) -> Result<SessionEvent, NotCopied> {
-    let is = |holds: bool, what| if holds { Ok(()) } else { Err(NotCopied::Impossible(what)) };
+) -> Result<SessionEvent, CopyRefusal> {
+    let is = |holds: bool, what| if holds { Ok(()) } else { Err(CopyRefusal::Impossible(what)) };
     let stands = |handle: &AgentHandle, standing| {
         state.participant(handle).is_some_and(|part| part.standing == standing)
     };
@@ -137,20 +137,26 @@ fn admitted(
         }
         SessionEvent::AgentDisconnected(moved) | SessionEvent::AgentReconnected(moved) => {
             is(is_active && stands(&moved.agent, Standing::Joined), "a connection of nobody who is joined")?;
+            is(moved.agent.is_elsewhere(), "a connection of an agent of this network")?;
         }
         // Whoever was not invited here leaves there.
         SessionEvent::AgentLeft(left) => {
+            // That an accord ended is known here, and ends the copy.
+            let is_end = left.reason == LeftReason::AccordRevoked && !left.agent.is_elsewhere();
+            is(!is_end, "the end of an accord that holds")?;
             let fits = state.participants.len() < PARTICIPANTS_MAX;
             is(fits || state.participant(&left.agent).is_some(), "too many participants")?;
         }
         SessionEvent::SessionEnded(ended) => {
             is(is_active, "a second end")?;
             // Nobody is joined here who did not join here.
-            ended.joined.retain(|handle| is_present(handle));
+            ended.joined.retain(|handle| stands(handle, Standing::Joined));
             ended.joined.sort();
         }
         SessionEvent::SessionReopened(reopened) => {
-            is(!is_active && state.participant(&reopened.by).is_some(), "a reopening by a stranger")?;
+            // As in a session of this network: only who was joined reopens it.
+            let may = state.participant(&reopened.by).is_some_and(|part| part.may_reopen && !part.forced);
+            is(!is_active && may, "a reopening by nobody who was joined")?;
             reopened.returning.retain(|handle| state.participant(handle).is_some());
             reopened.returning.sort();
         }
@@ -176,6 +182,7 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
                 topic.chars().count() <= TOPIC_CHARS_MAX && plenary_kernel::text::check_line(topic).is_ok()
             });
             let (creator, host) = (here(&creator)?, Some(naming.peer.clone()));
+            let fits = fits && creator.is_elsewhere();
             return fits.then_some(SessionEvent::SessionCreated(SessionCreated { creator, topic, host }));
         }
         CrossingEvent::Message { id, sender, message, hops, notice } => {

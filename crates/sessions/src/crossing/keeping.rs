@@ -11,7 +11,7 @@ use plenary_log::{Condition, Fault, Order};
 
 use super::{
     COPIES_PER_PEER_MAX, Consent, ID_AHEAD_MS_MAX,
-    copying::{Admitting, Copied, CopyEvents, CopyFacts, NotCopied, copy},
+    copying::{Admission, CopyEvents, CopyFacts, CopyReceipt, CopyRefusal, copy},
 };
 use crate::{
     Sessions,
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug)]
 pub enum NotKept {
     /// The peer says what cannot be, or has no accord any more.
-    Refused(NotCopied),
+    Refused(CopyRefusal),
     /// They may be kept later.
     Fault(Fault),
 }
@@ -37,15 +37,15 @@ impl From<Fault> for NotKept {
 }
 
 /// Events for a copy, with what has to be known of those that they name.
-struct Copying<'a> {
+struct CopyContext<'a> {
     sessions: &'a Sessions,
     command: CopyEvents,
 }
 
-impl Command<SessionRoom> for Copying<'_> {
+impl Command<SessionRoom> for CopyContext<'_> {
     const NAME: &'static str = "copy_events";
-    type Reply = Copied;
-    type Rejection = NotCopied;
+    type Reply = CopyReceipt;
+    type Rejection = CopyRefusal;
     type Facts = CopyFacts;
 
     async fn facts(&self, _: &SessionState) -> Result<Facts<CopyFacts>, Fault> {
@@ -70,7 +70,7 @@ impl Command<SessionRoom> for Copying<'_> {
             let holds = known.state.holds_invitations();
             let admitting = value.admitting.entry(invitee.clone()).or_insert_with(|| {
                 conditions.push(known.condition());
-                Admitting { holds, ..Admitting::default() }
+                Admission { holds, ..Admission::default() }
             });
             if admits {
                 admitting.from.insert(by.clone());
@@ -85,7 +85,7 @@ impl Command<SessionRoom> for Copying<'_> {
         at: Version,
         facts: &CopyFacts,
         stamp: &Stamp,
-    ) -> Result<Decision<SessionEvent, Copied>, NotCopied> {
+    ) -> Result<Decision<SessionEvent, CopyReceipt>, CopyRefusal> {
         copy(state, at, &self.command, facts, stamp)
     }
 }
@@ -149,15 +149,20 @@ impl Sessions {
         Ok(is_timely && self.is_within(COPIES, peer, id, COPIES_PER_PEER_MAX).await?)
     }
 
-    /// How many events the copy of a peer's session has; `None` where there can be no copy.
+    /// How many events the copy of a peer's session has; `None` where there can be no copy. One begins where it `may_begin`.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn copied(&self, peer: &OwnerName, id: &SessionId) -> Result<Option<Version>, Fault> {
+    pub async fn copied(
+        &self,
+        peer: &OwnerName,
+        id: &SessionId,
+        may_begin: bool,
+    ) -> Result<Option<Version>, Fault> {
         let (state, version) = self.0.streams.fresh(id.as_str()).await?;
         Ok(match state.host() {
             Some(host) if host == peer && !state.closed => Some(version),
-            None if version == Version::ZERO && self.may_begin(peer, id).await? => Some(version),
+            None if may_begin && version == Version::ZERO && self.may_begin(peer, id).await? => Some(version),
             Some(_) | None => None,
         })
     }
@@ -167,7 +172,7 @@ impl Sessions {
     /// # Errors
     /// [`NotKept`].
     pub async fn keep_copy(&self, id: &SessionId, command: CopyEvents) -> Result<Version, NotKept> {
-        let copying = Copying { sessions: self, command };
+        let copying = CopyContext { sessions: self, command };
         match self.0.streams.execute(id.as_str(), &copying, None).await {
             Ok(done) => Ok(done.reply.version),
             Err(ExecuteError::Rejected(not_copied)) => Err(NotKept::Refused(not_copied)),

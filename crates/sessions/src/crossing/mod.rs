@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use crate::Sessions;
 use wire::{CrossingCommand, CrossingOutcome};
 
-pub(crate) use commands::Forwarded;
+pub(crate) use commands::ForwardedCommand;
 pub use keeping::NotKept;
 pub use serving::CrossingNews;
 
@@ -54,6 +54,8 @@ pub struct Crossing {
     pub caller: Option<bool>,
     /// Those among the named that are of a peer whose accord holds.
     pub elsewhere: BTreeSet<AgentHandle>,
+    /// Those among the named agents of this network whose owners take no part in the accord with the network of the caller.
+    pub apart: BTreeSet<AgentHandle>,
     /// What their networks said, as far as they were asked.
     pub consents: BTreeMap<AgentHandle, Option<Consent>>,
 }
@@ -208,9 +210,9 @@ impl Sessions {
                 .is_some_and(|until| crate::event::version(number) <= until),
         };
         let Some(states) = self.0.crossings.states.get().filter(|_| has_it) else { return Ok(known) };
-        for agent in
-            agents.iter().filter(|agent| state.participant(agent).is_some_and(|part| !part.elsewhere))
-        {
+        let agents: BTreeSet<_> = agents.iter().collect();
+        let is_ours = |agent: &AgentHandle| state.participant(agent).is_some_and(|part| !part.elsewhere);
+        for agent in agents.into_iter().filter(|agent| is_ours(agent)) {
             if let Some(word) = states.state_of(agent, id, number).await? {
                 known.push((agent.clone(), word));
             }

@@ -11,12 +11,12 @@ use crate::{
     command::{Caller, InviteAgents, JoinSession, SendMessage},
     crossing::{
         Consent, Crossing,
-        copying::{Admitting, CopyEvents, CopyFacts, NotCopied, copy},
+        copying::{Admission, CopyEvents, CopyFacts, CopyRefusal, copy},
     },
     decide::{self, People, Rejection},
     event::{
         AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded,
-        SessionEvent,
+        SessionEvent, SessionReopened,
     },
     state::{SessionState, Standing},
     tests::scene::Trust,
@@ -55,12 +55,32 @@ fn invited(invitee: &str, by: &str, elsewhere: bool) -> SessionEvent {
 }
 
 fn joined(agent: &str) -> SessionEvent {
-    SessionEvent::AgentJoined(AgentMoved {
-        id: "2".into(),
+    SessionEvent::AgentJoined(moved(agent))
+}
+
+fn moved(agent: &str) -> AgentMoved {
+    AgentMoved { id: "2".into(), agent: handle(agent), released: false, settles: None }
+}
+
+fn left(agent: &str, reason: LeftReason) -> SessionEvent {
+    SessionEvent::AgentLeft(AgentLeft {
+        id: "5".into(),
         agent: handle(agent),
-        released: false,
+        reason,
+        forced: false,
+        held: false,
         settles: None,
     })
+}
+
+fn ended(joined: &[&str]) -> SessionEvent {
+    let joined = joined.iter().map(|name| handle(name)).collect();
+    SessionEvent::SessionEnded(SessionEnded { id: "4".into(), by: None, joined })
+}
+
+fn reopened(by: &str) -> SessionEvent {
+    let reopened = SessionReopened { id: "6".into(), by: handle(by), returning: Vec::new() };
+    SessionEvent::SessionReopened(reopened)
 }
 
 fn said(sender: &str) -> SessionEvent {
@@ -94,7 +114,7 @@ fn events() -> Vec<SessionEvent> {
 
 fn facts(holds: bool) -> CopyFacts {
     let from = BTreeSet::from([handle("@nick-at-acme.cc")]);
-    let admitting = [(handle("@ida.bot"), Admitting { from, holds: false })].into();
+    let admitting = [(handle("@ida.bot"), Admission { from, holds: false })].into();
     CopyFacts { holds, admitting }
 }
 
@@ -102,7 +122,7 @@ fn copied(
     before: &[SessionEvent],
     first: u64,
     new: &[SessionEvent],
-) -> Result<Decision<SessionEvent, crate::crossing::copying::Copied>, NotCopied> {
+) -> Result<Decision<SessionEvent, crate::crossing::copying::CopyReceipt>, CopyRefusal> {
     let (state, at) = fold(before);
     let command = CopyEvents { peer: peer(), first: Version(first), events: new.to_vec() };
     copy(&state, at, &command, &facts(true), &stamp())
@@ -115,7 +135,7 @@ fn given_no_copy_when_events_come_then_each_is_taken_once_and_in_order() {
     assert_eq!(copied(&all[..2], 1, &all).unwrap().events, all[2..], "those that are new");
     let again = copied(&all, 2, &all[1..]).unwrap();
     assert_eq!((again.events.len(), again.reply.version), (0, Version(3)), "nothing twice");
-    assert_eq!(copied(&all[..1], 3, &all[2..]), Err(NotCopied::Gap));
+    assert_eq!(copied(&all[..1], 3, &all[2..]), Err(CopyRefusal::Gap));
 }
 
 #[test]
@@ -126,17 +146,16 @@ fn given_a_copy_when_the_accord_is_over_or_the_session_another_ones_then_nothing
         first: Version(4),
         events: vec![said("@nick-at-acme.cc")],
     };
-    assert_eq!(copy(&state, at, &command("acme"), &facts(false), &stamp()), Err(NotCopied::Ended));
-    assert_eq!(copy(&state, at, &command("other"), &facts(true), &stamp()), Err(NotCopied::Taken));
+    assert_eq!(copy(&state, at, &command("acme"), &facts(false), &stamp()), Err(CopyRefusal::Ended));
+    assert_eq!(copy(&state, at, &command("other"), &facts(true), &stamp()), Err(CopyRefusal::Taken));
     let (own, at) = fold(&[created("@ida.bot", None)]);
     let command = CopyEvents { first: Version(2), ..command("acme") };
-    assert_eq!(copy(&own, at, &command, &facts(true), &stamp()), Err(NotCopied::Taken));
+    assert_eq!(copy(&own, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
 }
 
 #[test]
 fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
     let all = events();
-    let ended = SessionEvent::SessionEnded(SessionEnded { id: "4".into(), by: None, joined: Vec::new() });
     for (before, new) in [
         (&all[..0], vec![said("@nick-at-acme.cc")]),
         (&all[..], vec![created("@nick-at-acme.cc", Some(peer()))]),
@@ -145,12 +164,27 @@ fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
         (&all[..], vec![invited("@ida.bot", "@nick-at-acme.cc", false)]),
         (&all[..2], vec![invited("@ida.second", "@ida.bot", false)]),
         (&all[..], vec![invited("@ida.second", "@eve-at-acme.cc", false)]),
-        (&all[..], vec![ended.clone(), ended.clone()]),
-        (&all[..], vec![ended, said("@nick-at-acme.cc")]),
+        (&all[..], vec![ended(&[]), ended(&[])]),
+        (&all[..], vec![ended(&[]), said("@nick-at-acme.cc")]),
+        (&all[..], vec![SessionEvent::AgentDisconnected(moved("@ida.bot"))]),
+        (&all[..], vec![left("@ida.bot", LeftReason::AccordRevoked)]),
+        // Only who was joined at the end reopens a session, whatever the host says of its end.
+        (&all[..], vec![ended(&[]), reopened("@ida.bot")]),
+        (&all[..2], vec![ended(&["@ida.bot"]), reopened("@ida.bot")]),
+        (
+            &all[..2],
+            vec![left("@ida.third", LeftReason::Left), ended(&["@ida.third"]), reopened("@ida.third")],
+        ),
     ] {
         let first = before.len() as u64 + 1;
-        assert!(matches!(copied(before, first, &new), Err(NotCopied::Impossible(_))), "{new:?}");
+        assert!(matches!(copied(before, first, &new), Err(CopyRefusal::Impossible(_))), "{new:?}");
     }
+}
+
+#[test]
+fn given_a_copy_when_its_session_ended_then_whoever_was_joined_reopens_it() {
+    let again = [ended(&["@ida.bot"]), reopened("@ida.bot"), said("@ida.bot")];
+    assert_eq!(copied(&events(), 4, &again).unwrap().events, again);
 }
 
 #[test]
@@ -179,7 +213,7 @@ fn given_an_invitation_that_the_invitee_does_not_admit_then_it_is_none_here() {
     let (state, _) = fold(&taken);
     assert!(state.participant(&handle("@ida.other")).is_none());
     let forged = copied(&taken, 4, &[joined("@ida.other")]);
-    assert!(matches!(forged, Err(NotCopied::Impossible(_))), "nobody is made to join");
+    assert!(matches!(forged, Err(CopyRefusal::Impossible(_))), "nobody is made to join");
 }
 
 #[test]
@@ -212,6 +246,7 @@ fn people(consents: &[(&str, Option<Consent>)]) -> People {
     people.crossing = Crossing {
         caller: None,
         elsewhere: [handle(GUEST)].into(),
+        apart: BTreeSet::new(),
         consents: consents.iter().map(|(name, consent)| (handle(name), *consent)).collect::<BTreeMap<_, _>>(),
     };
     people
@@ -263,5 +298,5 @@ fn given_a_copy_when_the_accord_ends_then_its_members_leave_and_it_is_complete_f
     assert!(state.closed);
     assert_eq!(state.participant(&handle("@ida.bot")).map(|part| part.standing), Some(Standing::Left));
     let command = CopyEvents { peer: peer(), first: at.next(), events: vec![said("@nick-at-acme.cc")] };
-    assert_eq!(copy(&state, at, &command, &facts(true), &stamp()), Err(NotCopied::Taken));
+    assert_eq!(copy(&state, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
 }
