@@ -50,7 +50,7 @@ pub enum BeginError {
 
 /// What was begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
+pub struct BeginReport {
     /// How many records the journal has.
     pub records: u64,
     /// The position of the last event.
@@ -63,7 +63,7 @@ pub struct Begun {
 ///
 /// # Errors
 /// See [`BeginError`].
-pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<Begun, BeginError> {
+pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginReport, BeginError> {
     let there = journal.extent().await?.last;
     if there > 0 {
         return Err(BeginError::NotEmpty(there));
@@ -88,7 +88,7 @@ pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<Begun, Beg
     // The lock goes with it.
     drop(export);
     let aside = set_replica_aside(directory).map_err(OpenError::from)?;
-    Ok(Begun { records: last.sequence, head, aside })
+    Ok(BeginReport { records: last.sequence, head, aside })
 }
 
 async fn written(journal: &dyn Journal, part: &Writes, last: &Link) -> Result<Link, BeginError> {

@@ -92,9 +92,9 @@ struct StoredRefusal {
 #[derive(Clone, PartialEq, Oneof)]
 enum Refusal {
     #[prost(message, tag = "1")]
-    Conflict(Named),
+    Conflict(NamedConflict),
     #[prost(message, tag = "2")]
-    RowConflict(Named),
+    RowConflict(NamedConflict),
     #[prost(bytes = "bytes", tag = "3")]
     AlreadyDone(Bytes),
     #[prost(bool, tag = "4")]
@@ -105,7 +105,7 @@ enum Refusal {
 
 /// What is not as it was expected, and how it is.
 #[derive(Clone, PartialEq, Message)]
-struct Named {
+struct NamedConflict {
     #[prost(string, tag = "1")]
     name: String,
     #[prost(uint64, tag = "2")]
@@ -127,10 +127,10 @@ impl StoredOutcomes {
                     continue;
                 }
                 Ok(Outcome::Conflict { stream, actual }) => {
-                    Refusal::Conflict(Named { name: stream.as_str().to_owned(), actual: actual.0 })
+                    Refusal::Conflict(NamedConflict { name: stream.as_str().to_owned(), actual: actual.0 })
                 }
                 Ok(Outcome::RowConflict { name, actual }) => {
-                    Refusal::RowConflict(Named { name: name.clone(), actual: *actual })
+                    Refusal::RowConflict(NamedConflict { name: name.clone(), actual: *actual })
                 }
                 Ok(Outcome::AlreadyDone { outcome }) => Refusal::AlreadyDone(outcome.clone()),
                 Ok(Outcome::KeyReused) => Refusal::KeyReused(true),
@@ -163,10 +163,10 @@ impl StoredOutcomes {
 impl Refusal {
     fn read(self) -> PlanResult {
         Ok(match self {
-            Self::Conflict(Named { name, actual }) => {
+            Self::Conflict(NamedConflict { name, actual }) => {
                 Outcome::Conflict { stream: StreamName::stored(&name), actual: Version(actual) }
             }
-            Self::RowConflict(Named { name, actual }) => Outcome::RowConflict { name, actual },
+            Self::RowConflict(NamedConflict { name, actual }) => Outcome::RowConflict { name, actual },
             Self::AlreadyDone(outcome) => Outcome::AlreadyDone { outcome },
             Self::KeyReused(_) => Outcome::KeyReused,
             Self::Corrupt(why) => return Err(Fault::Corrupt(why)),

@@ -72,6 +72,11 @@ impl Keepers {
         !self.nodes.values().any(|(heard, _)| now.duration_since(*heard) < ALIVE)
     }
 
+    /// Whether another node has a record on disk.
+    pub(crate) fn is_kept(&self, sequence: u64) -> bool {
+        self.nodes.values().any(|(_, kept)| *kept >= sequence)
+    }
+
     /// Whether what should be kept by two nodes is acknowledged by one.
     pub(crate) fn acknowledges_alone(&self, now: Instant) -> bool {
         self.keep == Keep::Two && self.is_alone(now)
@@ -79,10 +84,9 @@ impl Keepers {
 
     /// Whether a record may be acknowledged that is here since then. `longest` is when its outcome becomes unknown.
     pub(crate) fn may(&self, sequence: u64, since: Instant, longest: Duration, now: Instant) -> May {
-        let is_kept = || self.nodes.values().any(|(_, kept)| *kept >= sequence);
         match self.keep {
             Keep::One => May::Now,
-            Keep::Two | Keep::TwoAlways if is_kept() => May::Now,
+            Keep::Two | Keep::TwoAlways if self.is_kept(sequence) => May::Now,
             Keep::Two if self.is_alone(now) || now.duration_since(since) >= KEPT_MAX => May::Alone,
             Keep::TwoAlways if now.duration_since(since) >= longest => May::Never,
             Keep::Two | Keep::TwoAlways => May::Wait,

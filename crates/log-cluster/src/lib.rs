@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 
 use plenary_journal::{Journal, peers::Peers};
 
-pub use begin::{BeginError, Begun, begin};
+pub use begin::{BeginError, BeginReport, begin};
 pub use keepers::Keep;
 pub use messages::{Beat, take_the_pen};
 pub use node::SETTLE_MAX;

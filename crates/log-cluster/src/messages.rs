@@ -134,7 +134,7 @@ pub(crate) struct Answer {
 
 /// A message as it was read.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum PeerMessage {
     Beat(Beat),
     Request(Request),
     Answer(Answer),
@@ -161,8 +161,8 @@ impl Beat {
     #[must_use]
     pub fn read(body: Bytes) -> Option<Self> {
         match read(body)? {
-            Said::Beat(beat) => Some(beat),
-            Said::Request(_) | Said::Answer(_) | Said::Take => None,
+            PeerMessage::Beat(beat) => Some(beat),
+            PeerMessage::Request(_) | PeerMessage::Answer(_) | PeerMessage::Take => None,
         }
     }
 }
@@ -190,16 +190,16 @@ pub(crate) fn answer(serial: u64, behind: u64, result: Result<&[PlanResult], &Fa
 }
 
 /// A message; `None` if it can't be read, as one of a later release.
-pub(crate) fn read(body: Bytes) -> Option<Said> {
+pub(crate) fn read(body: Bytes) -> Option<PeerMessage> {
     Some(match Envelope::decode(body).ok()?.content? {
         Content::Beat(beat) => {
             let StoredBeat { node, name, applied, epoch, has_pen, asks, leaves, is_alone } = beat;
             let node = NodeId(node);
-            Said::Beat(Beat { node, name, applied, epoch, has_pen, asks, leaves, is_alone })
+            PeerMessage::Beat(Beat { node, name, applied, epoch, has_pen, asks, leaves, is_alone })
         }
         Content::Request(StoredRequest { from, serial, epoch, batches, chains }) => {
             let batches = batches::read(batches, chains)?;
-            Said::Request(Request { from: NodeId(from), serial, epoch, batches })
+            PeerMessage::Request(Request { from: NodeId(from), serial, epoch, batches })
         }
         Content::Answer(StoredAnswer { serial, behind, result }) => {
             let result = match result? {
@@ -207,9 +207,9 @@ pub(crate) fn read(body: Bytes) -> Option<Said> {
                 StoredResult::Full(why) => Err(Fault::Full(why)),
                 StoredResult::Unavailable(why) => Err(Fault::Unavailable(why)),
             };
-            Said::Answer(Answer { serial, behind, result })
+            PeerMessage::Answer(Answer { serial, behind, result })
         }
-        Content::Take(_) => Said::Take,
+        Content::Take(_) => PeerMessage::Take,
     })
 }
 
@@ -238,7 +238,9 @@ mod tests {
     #[test]
     fn an_answer_is_read_as_it_was_written() {
         for fault in [Fault::Full("f".into()), Fault::Unavailable("u".into())] {
-            let Some(Said::Answer(read)) = read(answer(1, 2, Err(&fault))) else { panic!("an answer") };
+            let Some(PeerMessage::Answer(read)) = read(answer(1, 2, Err(&fault))) else {
+                panic!("an answer")
+            };
             assert_eq!((read.serial, read.behind), (1, 2));
             assert!(matches!(
                 (read.result, fault),

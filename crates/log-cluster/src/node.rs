@@ -25,10 +25,10 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 
-use self::asking::Asked;
+use self::asking::PendingRequest;
 use crate::{
-    messages::Said,
-    others::{Held, Standing},
+    messages::PeerMessage,
+    others::{HeldAppends, Standing},
     pens::{Pens, Whose},
 };
 
@@ -59,9 +59,9 @@ pub(crate) struct Node {
     pub(crate) feeder: Feeder,
     pub(crate) hints: Hints,
     /// What other nodes say.
-    pub(crate) said: mpsc::Receiver<Said>,
+    pub(crate) said: mpsc::Receiver<PeerMessage>,
     /// Where acknowledgements wait for another keeper.
-    pub(crate) held: mpsc::Sender<Held>,
+    pub(crate) held: mpsc::Sender<HeldAppends>,
     /// What the others are told of this node.
     pub(crate) standing: watch::Sender<Standing>,
     pub(crate) others: JoinHandle<()>,
@@ -86,7 +86,7 @@ pub(crate) struct Waiting {
     /// What is to be decided, in order.
     units: VecDeque<Unit>,
     /// What this node has asked the node with the pen.
-    asked: Option<Asked>,
+    asked: Option<PendingRequest>,
     /// The number of its last request.
     serial: u64,
     /// The number of the last request that each node made of this one, while it has the pen.
@@ -174,6 +174,7 @@ impl Node {
                 Err(Trouble::Ending(NodeFault(fault))) => return self.feeder.fail(fault),
             }
         }
+        self.give_up();
         drop((self.held, self.standing));
         let _ = timeout(END_MAX, self.others).await;
     }
@@ -246,22 +247,22 @@ impl Node {
     }
 
     /// Takes in what another node said.
-    async fn heard(&mut self, said: Said) -> Result<(), Trouble> {
+    async fn heard(&mut self, said: PeerMessage) -> Result<(), Trouble> {
         match said {
-            Said::Beat(beat) => {
+            PeerMessage::Beat(beat) => {
                 match beat.pen() {
                     Some(pen) if !beat.leaves => self.pens.heard(pen, Instant::now()),
                     _ => self.pens.gone(beat.node, (!beat.leaves).then_some(beat.epoch)),
                 }
                 Ok(())
             }
-            Said::Request(request) => {
+            PeerMessage::Request(request) => {
                 self.requested(request);
                 Ok(())
             }
-            Said::Answer(answer) => self.answered(answer).await,
-            Said::Take if self.pens.ours().is_none() => self.take_pen().await,
-            Said::Take => Ok(()),
+            PeerMessage::Answer(answer) => self.answered(answer).await,
+            PeerMessage::Take if self.pens.ours().is_none() => self.take_pen().await,
+            PeerMessage::Take => Ok(()),
         }
     }
 }

@@ -222,8 +222,10 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
                 records
             }
             Err(error) if Instant::now() < until => {
-                if matches!(error, ReadError::Hole(_)) {
+                if matches!(error, ReadError::Hole(_)) && mistrusted < MISTRUSTED_MAX {
+                    mistrusted += 1;
                     journal.mistrust().await;
+                    sleep(MISTRUST_PAUSE).await;
                 }
                 sleep(AGAIN).await;
                 continue;

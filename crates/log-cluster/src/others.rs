@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{
     keepers::{Keep, Keepers, May},
-    messages::{self, Beat, Said},
+    messages::{self, Beat, PeerMessage},
     node::SETTLE_MAX,
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct Standing {
 }
 
 /// Appends that are in the journal and in this node's file.
-pub(crate) struct Held {
+pub(crate) struct HeldAppends {
     /// Their record.
     pub(crate) sequence: u64,
     pub(crate) since: Instant,
@@ -54,19 +54,20 @@ pub(crate) struct Others {
     pub(crate) peers: Arc<dyn Peers>,
     pub(crate) messages: Option<Messages>,
     pub(crate) keepers: Keepers,
-    pub(crate) to_node: mpsc::Sender<Said>,
-    pub(crate) held: mpsc::Receiver<Held>,
+    pub(crate) to_node: mpsc::Sender<PeerMessage>,
+    pub(crate) held: mpsc::Receiver<HeldAppends>,
     pub(crate) standing: watch::Receiver<Standing>,
-    pub(crate) waiting: VecDeque<Held>,
-    pub(crate) was_alone: bool,
+    pub(crate) waiting: VecDeque<HeldAppends>,
+    /// The last record that was acknowledged, if no other node had it.
+    pub(crate) alone_at: Option<u64>,
     /// With which record it last took the pen, and whether it has it, as the others were told.
     pub(crate) told: (u64, bool),
 }
 
 /// What the node's task needs of it.
 pub(crate) struct Lines {
-    pub(crate) said: mpsc::Receiver<Said>,
-    pub(crate) held: mpsc::Sender<Held>,
+    pub(crate) said: mpsc::Receiver<PeerMessage>,
+    pub(crate) held: mpsc::Sender<HeldAppends>,
     pub(crate) standing: watch::Sender<Standing>,
 }
 
@@ -93,7 +94,7 @@ impl Others {
             held,
             standing: seen,
             waiting: VecDeque::new(),
-            was_alone: false,
+            alone_at: None,
             told: (0, false),
         };
         (others, Lines { said, held: to_keep, standing })
@@ -142,9 +143,15 @@ impl Others {
             has_pen: has_pen && !leaves,
             asks,
             leaves,
-            is_alone: has_pen && self.keepers.acknowledges_alone(Instant::now()),
+            is_alone: has_pen && self.is_alone(),
         };
         self.peers.send(to, beat.written()).await;
+    }
+
+    /// Whether it acknowledges what no other node keeps, because none is there or none keeps up.
+    fn is_alone(&self) -> bool {
+        let is_behind = |sequence| !self.keepers.is_kept(sequence);
+        self.alone_at.is_some_and(is_behind) || self.keepers.acknowledges_alone(Instant::now())
     }
 
     async fn heard(&mut self, body: Bytes) {
@@ -152,7 +159,7 @@ impl Others {
             tracing::warn!("a message of another node can't be read");
             return;
         };
-        if let Said::Beat(beat) = &said {
+        if let PeerMessage::Beat(beat) = &said {
             if beat.node == self.me {
                 return;
             }
@@ -180,14 +187,14 @@ impl Others {
             if may == May::Wait {
                 return;
             }
-            if may == May::Alone && !self.was_alone {
+            if may == May::Alone && self.alone_at.is_none() {
                 tracing::warn!("no other node keeps the log: this one acknowledges alone");
             }
-            if may == May::Now && self.was_alone {
+            if may == May::Now && self.alone_at.is_some() {
                 tracing::info!("another node keeps the log again");
             }
-            self.was_alone = may == May::Alone;
-            let Some(Held { replies, outcomes, .. }) = self.waiting.pop_front() else { return };
+            self.alone_at = (may == May::Alone).then_some(first.sequence);
+            let Some(HeldAppends { replies, outcomes, .. }) = self.waiting.pop_front() else { return };
             for (reply, outcome) in replies.into_iter().zip(outcomes) {
                 let unknown = || Fault::OutcomeUnknown("no other node keeps it".into());
                 let _ = reply.send(if may == May::Never { Err(unknown()) } else { outcome });

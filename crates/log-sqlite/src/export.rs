@@ -5,6 +5,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::File,
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
 };
 
@@ -230,7 +231,7 @@ impl Part<'_, '_> {
 pub fn leave(directory: &Path) -> Result<Link, OpenError> {
     let export = export(directory)?;
     let Export { connection, link, .. } = &export;
-    if link.position != export.head {
+    if link.sequence > 0 && link.position != export.head {
         return Err(OpenError::Corrupt("the log does not end where the last record says".to_owned()));
     }
     connection.execute_batch("DELETE FROM journal")?;
@@ -246,12 +247,12 @@ pub fn copy(from: &Path, to: &Path) -> Result<Position, OpenError> {
     let source = schema::looking(&from.join(DATABASE_FILE))?;
     let lock = checks::directory(to)?;
     let target = to.join(DATABASE_FILE);
-    if target.exists() {
-        return Err(OpenError::Io(std::io::Error::new(
-            std::io::ErrorKind::AlreadyExists,
-            format!("there is a store in {} already", to.display()),
-        )));
-    }
+    // Nobody else may read it, also while it is written.
+    let new = std::fs::OpenOptions::new().write(true).create_new(true).mode(checks::FILE_MODE).open(&target);
+    new.map_err(|error| {
+        let why = format!("the store in {} cannot be made: {error}", to.display());
+        OpenError::Io(std::io::Error::new(error.kind(), why))
+    })?;
     let name = target.to_string_lossy().into_owned();
     // It writes to the copy alone.
     source.pragma_update(None, "query_only", false)?;

@@ -25,7 +25,7 @@ const IGNORED_MAX: Duration = Duration::from_secs(3);
 const LEFT_MAX: Duration = Duration::from_secs(6);
 
 /// A request that is under way.
-pub(crate) struct Asked {
+pub(crate) struct PendingRequest {
     unit: Unit,
     serial: u64,
     epoch: u64,
@@ -78,7 +78,8 @@ impl Node {
         }
         self.peers.send(Address::One(pen.node), body.clone()).await;
         let epoch = pen.epoch;
-        let asked = Asked { unit, serial, epoch, body, sent: now, begun: now, since: now, answer: None };
+        let asked =
+            PendingRequest { unit, serial, epoch, body, sent: now, begun: now, since: now, answer: None };
         self.waiting.asked = Some(asked);
         Ok(())
     }
@@ -103,7 +104,8 @@ impl Node {
 
     fn finish_answered(&mut self) {
         let last = self.last.sequence;
-        let is_here = |asked: &mut Asked| asked.answer.as_ref().is_some_and(|answer| answer.behind <= last);
+        let is_here =
+            |asked: &mut PendingRequest| asked.answer.as_ref().is_some_and(|answer| answer.behind <= last);
         if let Some(asked) = self.waiting.asked.take_if(is_here)
             && let Some(answer) = asked.answer
         {
@@ -114,7 +116,7 @@ impl Node {
     /// A record says who wrote it, and what came of the requests of nodes.
     pub(super) fn noted(&mut self, notes: Notes) {
         for Recorded { node, serial, outcomes } in notes.answers {
-            let is_it = |asked: &mut Asked| node == self.me && asked.serial == serial;
+            let is_it = |asked: &mut PendingRequest| node == self.me && asked.serial == serial;
             if let Some(asked) = self.waiting.asked.take_if(is_it) {
                 let lost = || Fault::OutcomeUnknown("its record does not say what came of it".into());
                 asked.unit.end(outcomes.read().ok_or_else(lost));

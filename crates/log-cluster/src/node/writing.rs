@@ -12,7 +12,7 @@ use crate::{
     forms::StoredOutcomes,
     keepers::NODES_MAX,
     messages::{self, Request},
-    others::Held,
+    others::HeldAppends,
     pens::{Pen, Whose},
     record::{self, Notes, Recorded},
 };
@@ -57,6 +57,10 @@ impl Node {
         }
         let until = Instant::now() + SETTLE_MAX;
         loop {
+            let whose = self.pens.whose(Instant::now());
+            if matches!(whose, Whose::Theirs(_)) && whose != before {
+                return Ok(());
+            }
             let epoch = self.last.sequence + 1;
             let notes = Notes { pen: Some(Pen { node: self.me, epoch: 0 }), answers: Vec::new() };
             let body = record::written(&Writes::default(), &self.last, nonce()?, &notes);
@@ -65,6 +69,8 @@ impl Node {
                     let link = Link { sequence: epoch, hash: record::hash(&body), ..self.last };
                     self.pens.taken(epoch, Instant::now());
                     self.waiting.taken.clear();
+                    // What other nodes asked of an earlier epoch they ask again.
+                    self.waiting.units.retain(Unit::is_own);
                     let pen = Some(Pen { node: self.me, epoch });
                     tracing::info!(epoch, "this node has the pen");
                     return self.apply(Writes::default(), vec![(link, Notes { pen, ..notes })]).await;
@@ -72,10 +78,6 @@ impl Node {
                 Settlement::Others(first) => {
                     self.follow(&[first]).await?;
                     self.take_hints().await?;
-                    let whose = self.pens.whose(Instant::now());
-                    if matches!(whose, Whose::Theirs(_)) && whose != before {
-                        return Ok(());
-                    }
                 }
                 Settlement::Unknown(why) => {
                     self.is_cut_off = true;
@@ -191,7 +193,7 @@ impl Node {
         for unit in units {
             let outcomes: Vec<_> = outcomes.by_ref().take(unit.batches.len()).collect();
             if let Owner::Own(replies) = unit.whose {
-                let held = Held { sequence, since: Instant::now(), replies, outcomes };
+                let held = HeldAppends { sequence, since: Instant::now(), replies, outcomes };
                 // The task ends behind this one.
                 let _ = self.held.send(held).await;
             }

@@ -44,7 +44,12 @@ pub(super) async fn heard(nats: &Nats) -> anyhow::Result<Nodes> {
 /// Has another node take the pen from the one of that name; who has it then. `None` if it did not have it.
 pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<String>> {
     let Nodes(before) = heard(nats).await?;
-    let one = before.values().find(|beat| beat.name == name).context("no node of that name runs")?;
+    let mut named = before.values().filter(|beat| beat.name == name);
+    let one = named.next().context("no node of that name runs")?;
+    anyhow::ensure!(
+        named.next().is_none(),
+        "several nodes have that name; name each of them with --cluster-node"
+    );
     if !one.has_pen {
         return Ok(None);
     }
