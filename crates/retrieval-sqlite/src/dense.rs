@@ -66,7 +66,7 @@ impl Dense {
     }
 }
 
-/// Run, project and word of a list; the bytes of a run never change.
+/// Run, project and word of a list; the bytes of a run never change until the index begins anew.
 type Key = (i64, i64, String);
 
 /// Lists that were used lately.
@@ -75,9 +75,15 @@ pub(crate) struct DenseLists {
     kept: HashMap<Key, (Arc<Dense>, u64)>,
     octets: usize,
     clock: u64,
+    /// How often lists were forgotten because their runs are gone.
+    era: u64,
 }
 
 impl DenseLists {
+    pub(crate) fn era(&self) -> u64 {
+        self.era
+    }
+
     pub(crate) fn get(&mut self, key: &Key) -> Option<Arc<Dense>> {
         self.clock += 1;
         let (list, used) = self.kept.get_mut(key)?;
@@ -85,8 +91,11 @@ impl DenseLists {
         Some(list.clone())
     }
 
-    /// Keeps a list; those that were used longest ago give way.
-    pub(crate) fn keep(&mut self, key: Key, list: Arc<Dense>) {
+    /// Keeps a list that was read in an era, unless that one is over; those that were used longest ago give way.
+    pub(crate) fn keep(&mut self, era: u64, key: Key, list: Arc<Dense>) {
+        if era != self.era {
+            return;
+        }
         self.clock += 1;
         self.octets += list.often.len();
         if let Some((old, _)) = self.kept.insert(key, (list, self.clock)) {
@@ -101,6 +110,7 @@ impl DenseLists {
 
     /// Forgets runs that are gone.
     pub(crate) fn forget(&mut self, runs: &[i64]) {
+        self.era += 1;
         self.kept.retain(|(run, _, _), (list, _)| {
             let stays = !runs.contains(run);
             self.octets -= if stays { 0 } else { list.often.len() };
@@ -109,7 +119,7 @@ impl DenseLists {
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self { era: self.era + 1, ..Self::default() };
     }
 }
 
@@ -153,13 +163,25 @@ mod tests {
         let third = || Arc::new(Dense { count: 1, first: 0, often: vec![1; LISTS_OCTETS_MAX / 3] });
         let key = |run| (run, 1, "word".to_owned());
         for run in 1..=3 {
-            lists.keep(key(run), third());
+            lists.keep(0, key(run), third());
         }
         lists.get(&key(1));
-        lists.keep(key(4), third());
+        lists.keep(0, key(4), third());
         assert!(lists.get(&key(2)).is_none() && lists.get(&key(1)).is_some() && lists.get(&key(4)).is_some());
         assert!(lists.octets <= LISTS_OCTETS_MAX);
         lists.forget(&[1, 3]);
         assert!(lists.get(&key(1)).is_none() && lists.octets == LISTS_OCTETS_MAX / 3);
+    }
+
+    #[test]
+    fn a_list_that_was_read_before_its_run_was_gone_is_not_kept() {
+        let mut lists = DenseLists::default();
+        let (key, list) = ((1, 1, "word".to_owned()), Arc::new(Dense { count: 1, first: 0, often: vec![1] }));
+        for end in [|lists: &mut DenseLists| lists.clear(), |lists: &mut DenseLists| lists.forget(&[1])] {
+            let era = lists.era();
+            end(&mut lists);
+            lists.keep(era, key.clone(), list.clone());
+            assert!(lists.get(&key).is_none());
+        }
     }
 }

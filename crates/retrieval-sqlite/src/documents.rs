@@ -52,14 +52,14 @@ impl Head {
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     pub(crate) head: Head,
-    held: HashMap<String, Held>,
+    held: HashMap<String, CachedProject>,
     octets: usize,
     /// Rises with every use.
     clock: u64,
 }
 
 #[derive(Debug)]
-struct Held {
+struct CachedProject {
     project: Arc<RwLock<Project>>,
     used: u64,
     octets: usize,
@@ -166,7 +166,7 @@ impl Documents {
         let octets = project.octets();
         let project = Arc::new(RwLock::new(project));
         if writes == self.head.writes {
-            let held = Held { project: project.clone(), used: self.clock, octets };
+            let held = CachedProject { project: project.clone(), used: self.clock, octets };
             self.held.insert(name.to_owned(), held);
             self.octets += octets;
             self.make_room(name);

@@ -53,10 +53,11 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
         return Ok(Vec::new());
     }
     shelf.read(|connection| {
+        let era = shelf.lists.lock().era();
         let head = entries::head(connection)?;
         let mut found = Vec::new();
         for (project, key) in projects(connection, shelf, scope, head.writes)? {
-            let words = lists(connection, shelf, query, key)?;
+            let words = lists(connection, shelf, query, (key, era))?;
             found.push(QueryLists { project, words });
         }
         let best = best(&found, scope, (limit + LEEWAY, head.usual_length()));
@@ -121,7 +122,12 @@ fn projects(
 }
 
 /// Of every run that has documents of the project, for a document stands in one of them.
-fn lists(connection: &Connection, shelf: &Shelf, query: &Query, project: i64) -> Result<Vec<Vec<Postings>>> {
+fn lists(
+    connection: &Connection,
+    shelf: &Shelf,
+    query: &Query,
+    (project, era): (i64, u64),
+) -> Result<Vec<Vec<Postings>>> {
     let mut runs = connection.prepare_cached("SELECT run FROM held WHERE project = ?")?;
     let runs: Vec<i64> = runs.query_map([project], |row| row.get(0))?.collect::<Result<_>>()?;
     let mut list = connection
@@ -140,7 +146,7 @@ fn lists(connection: &Connection, shelf: &Shelf, query: &Query, project: i64) ->
             let Some(list) = list.query_row((run, project, word), read).optional()? else { continue };
             found.push(match Dense::of(&list).map(Arc::new) {
                 Some(dense) => {
-                    shelf.lists.lock().keep(key, dense.clone());
+                    shelf.lists.lock().keep(era, key, dense.clone());
                     Postings::Dense(dense)
                 }
                 None => Postings::Listed(list),

@@ -125,7 +125,13 @@ fn answer(body: &[u8], count: usize) -> Result<Vec<f64>, &'static str> {
         let place = scores.get_mut(item.index).ok_or("answered for a text that it was not asked for")?;
         *place = Some(item.relevance_score).filter(|score| score.is_finite());
     }
-    scores.into_iter().collect::<Option<_>>().ok_or("did not answer for every text")
+    let mut scores: Vec<f64> =
+        scores.into_iter().collect::<Option<_>>().ok_or("did not answer for every text")?;
+    // Some servers answer with the model's logits.
+    if scores.iter().any(|score| !(0.0..=1.0).contains(score)) {
+        scores.iter_mut().for_each(|score| *score = 1.0 / (1.0 + (-*score).exp()));
+    }
+    Ok(scores)
 }
 
 #[cfg(test)]
@@ -141,6 +147,12 @@ mod tests {
         ] {
             assert_eq!(answer(body.as_bytes(), 2), Ok(vec![0.5, 0.9]), "{body}");
         }
+    }
+
+    #[test]
+    fn logits_become_scores_between_0_and_1() {
+        let body = br#"[{"index":0,"score":-800},{"index":1,"score":0},{"index":2,"score":800}]"#;
+        assert_eq!(answer(body, 3), Ok(vec![0.0, 0.5, 1.0]));
     }
 
     #[test]
