@@ -130,7 +130,7 @@ pub(crate) struct Answer {
 
 /// A passkey that a browser made.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct CreatedPasskey {
     /// The id that the authenticator gave it, in base64url.
     pub(crate) credential: String,
     pub(crate) key: Key,
@@ -187,7 +187,7 @@ impl Answer {
     }
 
     /// The passkey that was made.
-    pub(crate) fn made(&self) -> Result<Made, &'static str> {
+    pub(crate) fn made(&self) -> Result<CreatedPasskey, &'static str> {
         let (flags, counter) = self.flags_and_counter().ok_or("authenticator_data is too short")?;
         if flags & HAS_CREDENTIAL == 0 {
             return Err("authenticator_data has no passkey");
@@ -199,7 +199,7 @@ impl Answer {
         let credential = credential.filter(|id| id.len() <= CREDENTIAL_BYTES_MAX);
         let credential = credential.ok_or("the id of the passkey is no such id")?;
         let key = Key::read(&data[CREDENTIAL + length..]).ok_or("the key is neither ES256 nor Ed25519")?;
-        Ok(Made { credential: URL_SAFE_NO_PAD.encode(credential), key, counter })
+        Ok(CreatedPasskey { credential: URL_SAFE_NO_PAD.encode(credential), key, counter })
     }
 
     /// Whether a key signed this.
@@ -232,7 +232,7 @@ mod tests {
         [&digest(rp_id.as_bytes())[..], &[flags], &counter.to_be_bytes(), rest].concat()
     }
 
-    fn made(cose: &[u8]) -> Result<Made, &'static str> {
+    fn made(cose: &[u8]) -> Result<CreatedPasskey, &'static str> {
         let rest = [&[0; 16][..], &[0, 3], b"abc", cose].concat();
         let data = URL_SAFE_NO_PAD.encode(data("agents.example", 0x45, 7, &rest));
         Answer::read(&site(), true, &client_data("webauthn.create", "https://agents.example"), &data)?.made()

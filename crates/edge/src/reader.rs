@@ -16,7 +16,7 @@ use crate::{
 
 /// What was written so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Written {
+pub(crate) struct WriteProgress {
     pub(crate) bytes: u64,
     /// Whether the last of it waits for the peer.
     pub(crate) is_stalled: bool,
@@ -58,14 +58,19 @@ impl Reader {
     }
 
     /// Whether it is cut, or is past its deadline, for those that look now and then.
-    pub(crate) fn is_overdue(&mut self, config: &Config, written: Written) -> bool {
+    pub(crate) fn is_overdue(&mut self, config: &Config, written: WriteProgress) -> bool {
         let debt = self.debt(config, written, &Context::from_waker(Waker::noop()));
         self.is_cut() || debt.is_some_and(|debt| debt.by <= Instant::now())
     }
 
     /// When the peer must have read more. A peer that reads a little, lets everything be written, and stalls again is one
     /// that stalls all the time.
-    pub(crate) fn debt(&mut self, config: &Config, written: Written, cx: &Context<'_>) -> Option<ReadDebt> {
+    pub(crate) fn debt(
+        &mut self,
+        config: &Config,
+        written: WriteProgress,
+        cx: &Context<'_>,
+    ) -> Option<ReadDebt> {
         let stalled = &self.allowance.budget().stalled;
         if !written.is_stalled {
             if let Some(stall) = self.stall.as_mut().filter(|stall| stall.clear.is_none()) {

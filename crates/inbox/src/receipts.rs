@@ -29,9 +29,9 @@ use crate::{
 
 /// Who reached what, and why it waits.
 #[derive(Default)]
-struct Told(HashMap<AgentHandle, (State, Option<Reason>)>);
+struct KnownStates(HashMap<AgentHandle, (State, Option<Reason>)>);
 
-impl Told {
+impl KnownStates {
     /// The recipients of whom something else was told, or nothing.
     fn news(&mut self, recipients: Vec<RecipientStatus>) -> Vec<RecipientStatus> {
         let is_news = |recipient: &RecipientStatus| {
@@ -47,7 +47,7 @@ struct Receipts {
     inbox: Inbox,
     caller: AgentCaller,
     message: (SessionId, u64),
-    told: Told,
+    told: KnownStates,
     changed: watch::Receiver<()>,
     closed: watch::Receiver<bool>,
     end: Instant,
@@ -77,7 +77,7 @@ impl Inbox {
             inbox: self.clone(),
             caller,
             message,
-            told: Told::default(),
+            told: KnownStates::default(),
             changed,
             closed,
             end: spoke + Duration::from_secs(RECEIPTS_SECONDS_MAX),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_state_or_a_reason_that_changes_is_news_and_nothing_else() {
-        let mut told = Told::default();
+        let mut told = KnownStates::default();
         let mut news = |state, reason| {
             let both = vec![status("@a.b", State::Accepted, None), status("@c.d", state, reason)];
             told.news(both).iter().map(|news| news.agent.to_string()).collect::<Vec<_>>()

@@ -39,13 +39,13 @@ pub(crate) struct Document {
 }
 
 /// What is known of an issuer.
-pub(crate) struct Known {
+pub(crate) struct KnownIssuer {
     pub(crate) document: Document,
     pub(crate) keys: Keys,
     at: TimestampMs,
 }
 
-impl Known {
+impl KnownIssuer {
     fn is_younger(&self, age_ms: u64, now: TimestampMs) -> bool {
         now.0 < self.at.0.saturating_add(age_ms)
     }
@@ -81,7 +81,7 @@ pub(crate) struct Discovery {
     /// Whether also `http` is asked: where private addresses are reached.
     plain_too: bool,
     pool: GuardedPool,
-    known: RwLock<Option<Arc<Known>>>,
+    known: RwLock<Option<Arc<KnownIssuer>>>,
     fetches: Mutex<Fetches>,
 }
 
@@ -99,9 +99,10 @@ impl Discovery {
     ///
     /// # Errors
     /// `Unavailable` when nothing is known that may still be used.
-    pub(crate) async fn known(&self, key: Option<&str>, now: TimestampMs) -> Result<Arc<Known>, Flaw> {
+    pub(crate) async fn known(&self, key: Option<&str>, now: TimestampMs) -> Result<Arc<KnownIssuer>, Flaw> {
         let kept = || self.known.read().clone();
-        let is_enough = |known: &Arc<Known>| known.is_younger(KEYS_FRESH_MS, now) && known.keys.has(key);
+        let is_enough =
+            |known: &Arc<KnownIssuer>| known.is_younger(KEYS_FRESH_MS, now) && known.keys.has(key);
         if let Some(known) = kept().filter(is_enough) {
             return Ok(known);
         }
@@ -128,7 +129,7 @@ impl Discovery {
         usable().ok_or(Flaw::Unavailable)
     }
 
-    async fn fetched(&self, now: TimestampMs) -> Result<Known, String> {
+    async fn fetched(&self, now: TimestampMs) -> Result<KnownIssuer, String> {
         let at = format!("{}/.well-known/openid-configuration", self.url.trim_end_matches('/'));
         let document = self.got(&at, DOCUMENT_BYTES_MAX).await?;
         let document: Document =
@@ -138,7 +139,7 @@ impl Discovery {
         }
         let keys = self.got(&document.jwks_uri, KEYS_BYTES_MAX).await?;
         let keys = Keys::read(&keys).ok_or_else(|| format!("{} has no keys", document.jwks_uri))?;
-        Ok(Known { document, keys, at: now })
+        Ok(KnownIssuer { document, keys, at: now })
     }
 
     async fn got(&self, url: &str, bytes_max: usize) -> Result<Bytes, String> {
@@ -198,7 +199,7 @@ mod tests {
         let discovery = Discovery::new(url.to_owned(), true, pool);
         let document = format!(r#"{{"issuer": "{url}", "jwks_uri": "{url}/keys"}}"#);
         let keys = br#"{"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "a", "x": "AA"}]}"#;
-        *discovery.known.write() = Some(Arc::new(Known {
+        *discovery.known.write() = Some(Arc::new(KnownIssuer {
             document: serde_json::from_str(&document).unwrap(),
             keys: Keys::read(keys).unwrap(),
             at: TimestampMs(NOW.0 - known_ms_ago),

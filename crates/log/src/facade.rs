@@ -19,7 +19,7 @@ use crate::{
     Batch, Chain, Charge, ExceededQuota, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX,
     JOBS_WAITING_MAX, KeyRecord, Ledger, Order, Outcome, Pledge, Reads, Row, Signals, StoredEvent,
     StreamName, StreamNews, Usage,
-    measured::{AppendMetrics, Measured},
+    measured::{AppendMetrics, AppendTimer},
 };
 
 /// A batch on its way to the writer.
@@ -38,7 +38,7 @@ pub struct Reply {
     to: Option<oneshot::Sender<Result<Outcome, Fault>>>,
     chain: Option<Chain>,
     written: Arc<LastWrite>,
-    _measured: Measured,
+    _measured: AppendTimer,
 }
 
 /// Whether the last write that was answered could be done.

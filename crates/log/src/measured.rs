@@ -25,19 +25,19 @@ impl Default for AppendMetrics {
 
 /// One append; it waits until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct AppendTimer {
     metrics: AppendMetrics,
     since: Instant,
 }
 
 impl AppendMetrics {
-    pub(crate) fn begin(&self) -> Measured {
+    pub(crate) fn begin(&self) -> AppendTimer {
         self.waiting.inc();
-        Measured { metrics: self.clone(), since: Instant::now() }
+        AppendTimer { metrics: self.clone(), since: Instant::now() }
     }
 }
 
-impl Drop for Measured {
+impl Drop for AppendTimer {
     fn drop(&mut self) {
         self.metrics.waiting.dec();
         self.metrics.duration.observe(self.since.elapsed().as_secs_f64());

@@ -45,11 +45,11 @@ type QueryToken = (String, Vec<f32>);
 /// A model whose texts are remembered by their words.
 pub(crate) struct Remembering {
     model: Arc<dyn Embedder>,
-    known: Arc<Known>,
+    known: Arc<TokenCache>,
 }
 
 /// What is remembered.
-pub(crate) struct Known {
+pub(crate) struct TokenCache {
     hashing: RandomState,
     octets_max: usize,
     texts: Mutex<Texts>,
@@ -110,7 +110,7 @@ impl Texts {
 
 impl Remembering {
     pub(crate) fn new(model: Arc<dyn Embedder>, octets_max: usize) -> Self {
-        let known = Known {
+        let known = TokenCache {
             hashing: RandomState::new(),
             octets_max,
             texts: Mutex::default(),
@@ -189,7 +189,7 @@ impl Remembering {
     }
 }
 
-impl Known {
+impl TokenCache {
     fn key(&self, text: &str) -> u64 {
         self.hashing.hash_one(text)
     }

@@ -58,12 +58,12 @@ struct Project {
 /// Documents by their numbers; that of one that is gone is given again.
 #[derive(Debug, Default)]
 struct Documents {
-    held: Vec<Option<Held>>,
+    held: Vec<Option<HeldDocument>>,
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldDocument {
     id: Arc<str>,
     created_at_ms: i64,
     is_draft: bool,
@@ -72,18 +72,18 @@ struct Held {
     places: Box<[Place]>,
 }
 
-impl Held {
+impl HeldDocument {
     fn is_in(&self, scope: &Scope) -> bool {
         scope.has_time(self.created_at_ms) && !(scope.without_drafts && self.is_draft)
     }
 }
 
 impl Documents {
-    fn get(&self, nr: u32) -> Option<&Held> {
+    fn get(&self, nr: u32) -> Option<&HeldDocument> {
         usize::try_from(nr).ok().and_then(|nr| self.held.get(nr))?.as_ref()
     }
 
-    fn add(&mut self, held: Held) -> u32 {
+    fn add(&mut self, held: HeldDocument) -> u32 {
         if let Some(nr) = self.free.pop() {
             if let Some(place) = usize::try_from(nr).ok().and_then(|nr| self.held.get_mut(nr)) {
                 *place = Some(held);
@@ -115,7 +115,7 @@ impl Documents {
         self.held.len() == self.free.len()
     }
 
-    fn living(&self) -> impl Iterator<Item = &Held> {
+    fn living(&self) -> impl Iterator<Item = &HeldDocument> {
         self.held.iter().flatten()
     }
 }
@@ -177,7 +177,7 @@ impl Projects {
         }
     }
 
-    fn held(&self, id: &str) -> Option<(&Project, u32, &Held)> {
+    fn held(&self, id: &str) -> Option<(&Project, u32, &HeldDocument)> {
         let (number, nr) = self.places.get(id)?;
         let project = self.projects.get(number)?;
         Some((project, *nr, project.documents.get(*nr)?))
@@ -216,7 +216,7 @@ impl Projects {
             keep_best(&mut found, limit);
         }
         found.sort_unstable_by(newer);
-        let hit = |(compared, held): (Compared, &Held)| PartHit {
+        let hit = |(compared, held): (Compared, &HeldDocument)| PartHit {
             id: held.id.to_string(),
             part: usize::from(compared.owner.part),
             score: f64::from(compared.score.min(1.0)),
@@ -236,7 +236,7 @@ impl Project {
         let codes = if fits { entry.codes.as_slice() } else { &[] };
         let places = vec![Place::default(); codes.len()].into_boxed_slice();
         let Entry { created_at_ms, is_draft, digest, .. } = *entry;
-        let nr = self.documents.add(Held { id, created_at_ms, is_draft, digest, places });
+        let nr = self.documents.add(HeldDocument { id, created_at_ms, is_draft, digest, places });
         let documents = &mut self.documents;
         for (part, code) in (0..).zip(codes) {
             let cells = self.cells.get_or_insert_with(|| Cells::new(code.parts.len(), sizes));
@@ -268,7 +268,7 @@ impl Project {
     }
 
     /// The documents of a scope with the nearest codes, in no order.
-    fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<(Compared, &Held)> {
+    fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<(Compared, &HeldDocument)> {
         let Some(cells) = &self.cells else { return Vec::new() };
         let is_narrow = scope.since_ms.is_some() || scope.until_ms.is_some() || scope.without_drafts;
         let mut wanted = cells.count();
@@ -287,7 +287,12 @@ impl Project {
     }
 
     /// The best code of each of the best documents.
-    fn best(&self, mut compared: Vec<Compared>, scope: &Scope, limit: usize) -> Vec<(Compared, &Held)> {
+    fn best(
+        &self,
+        mut compared: Vec<Compared>,
+        scope: &Scope,
+        limit: usize,
+    ) -> Vec<(Compared, &HeldDocument)> {
         let mut looked_at = limit.saturating_mul(CODES_PER_HIT).max(1);
         loop {
             let is_all = looked_at >= compared.len();
@@ -295,7 +300,7 @@ impl Project {
                 compared.select_nth_unstable_by(looked_at, nearer);
             }
             let some = compared.get(..looked_at).unwrap_or(&compared);
-            let mut best = HashMap::<u32, (Compared, &Held)>::with_capacity(limit);
+            let mut best = HashMap::<u32, (Compared, &HeldDocument)>::with_capacity(limit);
             for compared in some.iter().filter(|compared| compared.score > 0.0) {
                 if let Some((known, _)) = best.get_mut(&compared.owner.document) {
                     if nearer(compared, known) == Ordering::Less {
@@ -317,12 +322,15 @@ impl Project {
     }
 }
 
-fn newer((left, left_held): &(Compared, &Held), (right, right_held): &(Compared, &Held)) -> Ordering {
+fn newer(
+    (left, left_held): &(Compared, &HeldDocument),
+    (right, right_held): &(Compared, &HeldDocument),
+) -> Ordering {
     let newer = || right_held.created_at_ms.cmp(&left_held.created_at_ms);
     right.score.total_cmp(&left.score).then_with(newer).then_with(|| left_held.id.cmp(&right_held.id))
 }
 
-fn keep_best(found: &mut Vec<(Compared, &Held)>, limit: usize) {
+fn keep_best(found: &mut Vec<(Compared, &HeldDocument)>, limit: usize) {
     if found.len() > limit {
         if limit > 0 {
             found.select_nth_unstable_by(limit - 1, newer);

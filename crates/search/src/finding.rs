@@ -12,7 +12,7 @@ use plenary_room::{FoundThing, Searcher};
 
 use crate::{
     COMPARED_MAX, LOOKED_AT_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
-    request::Wanted,
+    request::SearchFilter,
     snippet::snippet,
     wire::{FoundHit, Why},
     within,
@@ -27,15 +27,15 @@ struct Candidate {
 }
 
 /// Everything that was found, the nearest first.
-pub(crate) struct Found {
+pub(crate) struct SearchHits {
     candidates: Vec<Candidate>,
     /// Whether the index had everything when it was asked.
     pub(crate) is_complete: bool,
 }
 
-impl Found {
+impl SearchHits {
     /// The hits of a page, and whether more stand behind it.
-    pub(crate) fn page(&self, wanted: &Wanted, shown: usize) -> (Vec<FoundHit>, bool) {
+    pub(crate) fn page(&self, wanted: &SearchFilter, shown: usize) -> (Vec<FoundHit>, bool) {
         let rest = self.candidates.get(shown..).unwrap_or_default();
         let page = rest.iter().take(wanted.limit).map(|candidate| candidate.hit(wanted));
         (page.collect(), rest.len() > wanted.limit)
@@ -43,7 +43,7 @@ impl Found {
 }
 
 impl Candidate {
-    fn hit(&self, wanted: &Wanted) -> FoundHit {
+    fn hit(&self, wanted: &SearchFilter) -> FoundHit {
         let Score { total, words, meaning, date } = self.score;
         let FoundThing { kind, path, reference, about, by, at_ms, sections } = &self.thing;
         FoundHit {
@@ -76,8 +76,8 @@ impl Search {
         &self,
         searcher: &Searcher,
         scope: Option<&TokenScope>,
-        wanted: &Wanted,
-    ) -> Result<Found, Fault> {
+        wanted: &SearchFilter,
+    ) -> Result<SearchHits, Fault> {
         // Of others' things many may stand before those of one author.
         let max = if wanted.who.is_some() { HITS_MAX } else { LOOKED_AT_MAX };
         let is_complete = self.0.words.is_fresh().await?;
@@ -99,14 +99,14 @@ impl Search {
             let newer = b.thing.at_ms.cmp(&a.thing.at_ms);
             b.score.total.total_cmp(&a.score.total).then(newer).then_with(|| a.id.cmp(&b.id))
         });
-        Ok(Found { candidates, is_complete })
+        Ok(SearchHits { candidates, is_complete })
     }
 
     /// How alike in meaning each of the candidates is; nothing where no model answers. Those that are nearest by their words
     /// and have no vectors are compared now; what is left counts as near as most.
     async fn meaning(
         &self,
-        wanted: &Wanted,
+        wanted: &SearchFilter,
         known: Option<HashMap<String, f64>>,
         candidates: &[Candidate],
         by_words: &[Score],
@@ -132,7 +132,7 @@ impl Search {
     /// How near the query's words are to those of the candidates that have vectors, as far as that is known.
     async fn closeness(
         &self,
-        wanted: &Wanted,
+        wanted: &SearchFilter,
         competition: &Competition<'_>,
         candidates: &[Candidate],
         has_vectors: &HashSet<String>,
@@ -152,7 +152,7 @@ impl Search {
         &self,
         searcher: &Searcher,
         scope: Option<&TokenScope>,
-        wanted: &Wanted,
+        wanted: &SearchFilter,
         max: usize,
     ) -> Result<Rankings, Fault> {
         let window = Scope { since_ms: wanted.since_ms, until_ms: wanted.until_ms, ..Scope::default() };
@@ -188,7 +188,7 @@ impl Search {
     async fn read(
         &self,
         searcher: &Searcher,
-        wanted: &Wanted,
+        wanted: &SearchFilter,
         hits: &[Hit],
     ) -> Result<Vec<Candidate>, Fault> {
         let (mut candidates, mut bytes) = (Vec::new(), 0);
@@ -221,7 +221,7 @@ impl Search {
 }
 
 /// Whether a thing is by whom and from when it is wanted.
-fn is_wanted(wanted: &Wanted, thing: &FoundThing) -> bool {
+fn is_wanted(wanted: &SearchFilter, thing: &FoundThing) -> bool {
     let is_in_time = wanted.since_ms.is_none_or(|since| thing.at_ms >= since)
         && wanted.until_ms.is_none_or(|until| thing.at_ms < until);
     is_in_time
@@ -256,10 +256,10 @@ mod tests {
         }
     }
 
-    fn wanted(query: &[(&str, &str)]) -> Wanted {
+    fn wanted(query: &[(&str, &str)]) -> SearchFilter {
         let pairs: Vec<_> =
             query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Wanted::read(&pairs).unwrap()
+        SearchFilter::read(&pairs).unwrap()
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
             thing: thing("@nick.bot", nth),
             score: Score::default(),
         };
-        let found = Found { candidates: (0..5).map(candidate).collect(), is_complete: true };
+        let found = SearchHits { candidates: (0..5).map(candidate).collect(), is_complete: true };
         let wanted = wanted(&[("q", "red"), ("limit", "2")]);
         let ids = |shown: usize| {
             let (hits, more) = found.page(&wanted, shown);

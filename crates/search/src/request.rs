@@ -40,7 +40,7 @@ pub(crate) struct SearchQuery {
 
 /// What is searched for.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct SearchFilter {
     pub(crate) query: Query,
     /// The rooms; empty for all.
     rooms: Vec<&'static str>,
@@ -60,7 +60,7 @@ fn one<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>,
     }
 }
 
-impl Wanted {
+impl SearchFilter {
     /// Reads the parameters of a request.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self, Refusal> {
         let text =
@@ -129,10 +129,10 @@ fn moment(pairs: &[(String, String)], name: &'static str, of_day_ms: i64) -> Res
 mod tests {
     use super::*;
 
-    fn read(query: &[(&str, &str)]) -> Result<Wanted, &'static str> {
+    fn read(query: &[(&str, &str)]) -> Result<SearchFilter, &'static str> {
         let pairs: Vec<_> =
             query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Wanted::read(&pairs).map_err(|refusal| refusal.code)
+        SearchFilter::read(&pairs).map_err(|refusal| refusal.code)
     }
 
     #[test]

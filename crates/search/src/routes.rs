@@ -17,7 +17,7 @@ use plenary_room::{ErrorReply, House, Searcher};
 use crate::{
     Search,
     cursor::Cursor,
-    request::{SearchQuery, Wanted},
+    request::{SearchFilter, SearchQuery},
     wire::FoundAll,
 };
 
@@ -69,7 +69,7 @@ async fn search_all(
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Json<FoundAll>, ErrorReply<House>> {
     let Query(pairs) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let wanted = Wanted::read(&pairs)?;
+    let wanted = SearchFilter::read(&pairs)?;
     let accounts = &search.0.accounts;
     let _share = accounts.search_share(&principal.who)?;
     let first = Cursor { hits: Some(0), agents: None };

@@ -24,15 +24,17 @@ fn request_of(thread: ThreadId, since: Version) -> AskId {
 
 /// What a run that waits asks for.
 #[derive(Debug, Default)]
-struct Asked {
+struct RunQuestion {
     /// By name.
     keys: Map<String, Value>,
     /// As a form, and why, where the agent says so.
     form: Option<(String, Map<String, Value>, Form)>,
 }
 
-fn asked(event: &StoredEvent) -> Result<Asked, Fault> {
-    let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(event)? else { return Ok(Asked::default()) };
+fn asked(event: &StoredEvent) -> Result<RunQuestion, Fault> {
+    let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(event)? else {
+        return Ok(RunQuestion::default());
+    };
     let members: Value = serde_json::from_slice(&emitted.members).unwrap_or_default();
     let keys = members["request_keys"].as_object().cloned().unwrap_or_default();
     // What is no form is asked for by its names.
@@ -42,7 +44,7 @@ fn asked(event: &StoredEvent) -> Result<Asked, Fault> {
         let form = Form::read(schema).ok().filter(|form| !form.words().contains_key(ELICITATION))?;
         Some((message.to_owned(), schema.clone(), form))
     });
-    Ok(Asked { keys, form })
+    Ok(RunQuestion { keys, form })
 }
 
 impl Sources {
@@ -70,7 +72,7 @@ impl Sources {
         let Some(waiting) = self.0.runs.waiting(&opener, &event.stream, since).await? else {
             return Ok(None);
         };
-        let Asked { keys, form } = asked(&waiting.event)?;
+        let RunQuestion { keys, form } = asked(&waiting.event)?;
         let text = form.as_ref().map_or(&waiting.text, |(message, ..)| message);
         let is_confirmation = form.as_ref().is_some_and(|(.., form)| form.is_empty());
         let allow = Allow {

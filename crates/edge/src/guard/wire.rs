@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use plenary_kernel::Share;
 
 use super::Fault;
-use crate::{answers::Payer, reader::Written};
+use crate::{answers::Payer, reader::WriteProgress};
 
 /// What the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,8 +111,8 @@ impl Wire {
     }
 
     /// What was written so far, and whether the last write waits for the peer to read.
-    pub(crate) fn output(&self) -> Written {
-        Written { bytes: self.written.load(Relaxed), is_stalled: self.write_stalled.load(Relaxed) }
+    pub(crate) fn output(&self) -> WriteProgress {
+        WriteProgress { bytes: self.written.load(Relaxed), is_stalled: self.write_stalled.load(Relaxed) }
     }
 
     pub(super) fn set_head_fault(&self, fault: Fault) {

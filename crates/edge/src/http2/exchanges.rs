@@ -11,7 +11,7 @@ use crate::{
     admission::{Permit, Places},
     answers::Allowance,
     config::{Config, HTTP2_ABANDONED_MAX},
-    reader::{Reader, Written},
+    reader::{Reader, WriteProgress},
 };
 
 /// What becomes of the connection.
@@ -41,7 +41,7 @@ struct Table {
 
 struct Exchange {
     reader: Reader,
-    written: Written,
+    written: WriteProgress,
 }
 
 /// One of them, until it is dropped.
@@ -73,7 +73,9 @@ impl Exchanges {
         };
         table.begun += 1;
         let number = table.begun;
-        table.open.insert(number, Exchange { reader: Reader::new(allowance), written: Written::default() });
+        table
+            .open
+            .insert(number, Exchange { reader: Reader::new(allowance), written: WriteProgress::default() });
         let is_answered = admitted.is_err();
         (OpenExchange { all: self.clone(), number, is_answered, _permit: permit.flatten() }, admitted)
     }
@@ -99,7 +101,7 @@ impl OpenExchange {
     /// So much more was written, and whether it waits for the peer to make room.
     pub(super) fn wrote(&self, bytes: usize, is_stalled: bool) {
         if let Some(exchange) = self.all.table.lock().open.get_mut(&self.number) {
-            exchange.written = Written { bytes: exchange.written.bytes + bytes as u64, is_stalled };
+            exchange.written = WriteProgress { bytes: exchange.written.bytes + bytes as u64, is_stalled };
         }
     }
 }

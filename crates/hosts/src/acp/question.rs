@@ -13,17 +13,17 @@ use super::{
 #[derive(Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) id: Value,
-    pub(super) asked: Asked,
+    pub(super) asked: AgentQuestion,
 }
 
 /// What is asked for.
 #[derive(Debug, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum AgentQuestion {
     Permission(Permission),
     Values(Elicitation),
 }
 
-impl Asked {
+impl AgentQuestion {
     /// What a request of the agent asks for; `None` of what this client does not offer.
     pub(super) fn read(method: &str, params: &Value) -> Option<Result<Self, String>> {
         match method {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     link::Link,
-    question::{Asked, Question},
+    question::{AgentQuestion, Question},
     tools::Tools,
     wire::{Message, text_block},
 };
@@ -105,14 +105,16 @@ impl<'a> Turn<'a> {
                 {
                     self.update(&params["update"]).await?;
                 }
-                Some(Message::Request { id, method, params }) => match Asked::read(&method, &params) {
-                    Some(Ok(asked)) if self.link.is_of_session(&params) => {
-                        self.question(Question { id, asked }).await?;
+                Some(Message::Request { id, method, params }) => {
+                    match AgentQuestion::read(&method, &params) {
+                        Some(Ok(asked)) if self.link.is_of_session(&params) => {
+                            self.question(Question { id, asked }).await?;
+                        }
+                        Some(Ok(asked)) => self.link.answer(&id, &asked.cancelled())?,
+                        Some(Err(why)) => self.link.refuse_params(&id, &why)?,
+                        None => self.link.refuse(&id)?,
                     }
-                    Some(Ok(asked)) => self.link.answer(&id, &asked.cancelled())?,
-                    Some(Err(why)) => self.link.refuse_params(&id, &why)?,
-                    None => self.link.refuse(&id)?,
-                },
+                }
                 Some(Message::Answer { .. } | Message::Notice { .. }) => {}
                 None => {
                     self.put_out().await?;

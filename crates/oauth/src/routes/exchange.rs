@@ -27,12 +27,12 @@ fn invalid(why: impl Into<String>) -> OAuthError {
 }
 
 /// What is asked for beside the token.
-struct Wanted {
+struct ExchangeRequest {
     /// Less than the whole.
     scope: Option<Scope>,
 }
 
-impl Wanted {
+impl ExchangeRequest {
     fn of(sent: &Parameters, base: &str) -> Result<Self, OAuthError> {
         if sent.get("requested_token_type").is_some_and(|kind| kind != ACCESS_TOKEN) {
             return Err(invalid(format!("requested_token_type must be {ACCESS_TOKEN}.")));
@@ -54,7 +54,7 @@ impl Wanted {
 pub(super) async fn exchanged(at: &At, sent: &Parameters, base: &str) -> Result<Tokens, OAuthError> {
     let token = sent.get("subject_token").ok_or_else(|| invalid("subject_token is missing."))?;
     let kind = sent.get("subject_token_type").ok_or_else(|| invalid("subject_token_type is missing."))?;
-    let wanted = Wanted::of(sent, base)?;
+    let wanted = ExchangeRequest::of(sent, base)?;
     let (token, issued) = match kind {
         JWT | ID_TOKEN => of_issuer(at, token, wanted).await?,
         // An issuer's access token is a JWT; ours is not.
@@ -75,7 +75,11 @@ pub(super) async fn exchanged(at: &At, sent: &Parameters, base: &str) -> Result<
     })
 }
 
-async fn of_issuer(at: &At, token: &str, wanted: Wanted) -> Result<(Token, IssuedToken), OAuthError> {
+async fn of_issuer(
+    at: &At,
+    token: &str,
+    wanted: ExchangeRequest,
+) -> Result<(Token, IssuedToken), OAuthError> {
     let accounts = at.oauth.accounts();
     let now = accounts.now();
     let (issuer, proven) = at.oauth.issuers().verify(token, now).await.map_err(refused)?;
@@ -93,7 +97,7 @@ async fn of_issuer(at: &At, token: &str, wanted: Wanted) -> Result<(Token, Issue
     accounts.give_foreign(admission).await.map_err(failed)
 }
 
-async fn narrowed(at: &At, token: &str, wanted: Wanted) -> Result<(Token, IssuedToken), OAuthError> {
+async fn narrowed(at: &At, token: &str, wanted: ExchangeRequest) -> Result<(Token, IssuedToken), OAuthError> {
     let accounts = at.oauth.accounts();
     let unknown = || invalid("subject_token: it is unknown or has ended.");
     let principal = accounts.authenticate(token).await?.ok_or_else(unknown)?;

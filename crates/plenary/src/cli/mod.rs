@@ -217,7 +217,7 @@ pub(crate) enum Command {
     Connect(connect::Connect),
     /// Start a coding agent connected to the network
     #[command(flatten)]
-    Start(connect::launch::Named),
+    Start(connect::launch::NamedLaunch),
     /// Remove the settings that `connect` wrote
     Disconnect(connect::Disconnect),
     /// Stop the server that `connect --serve` started

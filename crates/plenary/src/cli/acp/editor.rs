@@ -22,13 +22,13 @@ pub(super) struct Editor {
 }
 
 /// A request to the editor that it has not answered.
-pub(super) struct Asking {
+pub(super) struct EditorRequest {
     /// Its number.
     pub(super) id: u64,
     answer: oneshot::Receiver<Result<Value, String>>,
 }
 
-impl Asking {
+impl EditorRequest {
     /// What the editor answers, or why it does not. May be dropped while it waits: nothing is lost.
     pub(super) async fn answer(&mut self) -> Result<Value, String> {
         (&mut self.answer).await.unwrap_or_else(|_| Err("the editor is gone".to_owned()))
@@ -63,16 +63,16 @@ impl Editor {
     }
 
     /// Asks something.
-    pub(super) async fn ask(&self, method: &str, params: &Value) -> Asking {
+    pub(super) async fn ask(&self, method: &str, params: &Value) -> EditorRequest {
         let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let (tell, answer) = oneshot::channel();
         self.waiting.lock().insert(id, tell);
         self.say(&wire::request(id, method, params)).await;
-        Asking { id, answer }
+        EditorRequest { id, answer }
     }
 
     /// Takes a request back that somebody else has answered.
-    pub(super) async fn withdraw(&self, asking: Asking) {
+    pub(super) async fn withdraw(&self, asking: EditorRequest) {
         self.waiting.lock().remove(&asking.id);
         self.say(&wire::notice("$/cancel_request", &json!({"requestId": asking.id}))).await;
     }

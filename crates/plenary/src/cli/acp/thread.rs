@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     asker::{Asker, is_missing},
-    editor::{Asking, Editor},
+    editor::{Editor, EditorRequest},
     fault::Fault,
     question::{Question, Reply},
     sessions::Session,
-    updates::{Shown, agent_text, call_id, user_text},
+    updates::{EditorView, agent_text, call_id, user_text},
 };
 
 /// How long a run may take to end that was told to; the server gives it eight seconds.
@@ -43,7 +43,7 @@ pub(super) struct ThreadSession {
 struct OpenQuestion {
     question: Question,
     is_form: bool,
-    asking: Asking,
+    asking: EditorRequest,
 }
 
 /// A run that is followed.
@@ -51,7 +51,7 @@ struct FollowedRun<'a> {
     session: &'a ThreadSession,
     run: String,
     cancel: &'a CancellationToken,
-    shown: Shown,
+    shown: EditorView,
     asked: Option<OpenQuestion>,
     /// Until when a run that was told to stop is waited for.
     stop: Option<Instant>,
@@ -116,7 +116,7 @@ impl ThreadSession {
         let options = StreamOptions { wait_for_server: true, ..StreamOptions::default() };
         let mut stream = self.asker.client.follow_run(self.asker.name(), &run, after, options);
         let mut followed =
-            FollowedRun { session: self, run, cancel, shown: Shown::default(), asked: None, stop: None };
+            FollowedRun { session: self, run, cancel, shown: EditorView::default(), asked: None, stop: None };
         let ended = followed.go_on(&mut stream).await;
         followed.withdraw().await;
         ended
@@ -125,7 +125,7 @@ impl ThreadSession {
     /// Reads the thread from its beginning, and shows it. What goes on in it is followed.
     pub(super) async fn load(&self, is_shown: bool) -> Result<(), Fault> {
         let (asker, id) = (&self.asker, &self.session.id);
-        let (mut shown, mut since, mut last) = (Shown::default(), None, None);
+        let (mut shown, mut since, mut last) = (EditorView::default(), None, None);
         loop {
             let read = || asker.client.run_events(asker.name(), Place::Thread(id), since.as_deref());
             let page = match asker.call(read).await {
@@ -147,7 +147,7 @@ impl ThreadSession {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
-    async fn replay(&self, event: &RunEvent, shown: &mut Shown) -> Result<(), Fault> {
+    async fn replay(&self, event: &RunEvent, shown: &mut EditorView) -> Result<(), Fault> {
         let asker = &self.asker;
         match &event.body {
             EventBody::RunStarted => {
@@ -155,7 +155,7 @@ impl ThreadSession {
                 if let Some(text) = report.request["input"].as_str() {
                     self.tell(&user_text(text)).await;
                 }
-                *shown = Shown::default();
+                *shown = EditorView::default();
             }
             EventBody::WaitForInput { .. } => {
                 self.tell(&agent_text(&question(event).words())).await;
@@ -194,7 +194,7 @@ impl ThreadSession {
         Ok(())
     }
 
-    async fn show(&self, event: &RunEvent, shown: &mut Shown) {
+    async fn show(&self, event: &RunEvent, shown: &mut EditorView) {
         for update in shown.event(event) {
             self.tell(&update).await;
         }

@@ -12,7 +12,7 @@ const CALLS_OPEN_MAX: usize = 256;
 
 /// What an editor was shown of a run.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct EditorView {
     /// Of the text that is being made.
     text: String,
     /// Whether pieces of it were missed.
@@ -41,7 +41,7 @@ fn finished(id: &str, status: &str, text: &str) -> Value {
     update
 }
 
-impl Shown {
+impl EditorView {
     /// The stream broke: what follows of a text may not follow what was shown.
     pub(super) fn tear(&mut self) {
         self.is_torn = true;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn shown(events: &[Value]) -> Vec<Value> {
-        let mut shown = Shown::default();
+        let mut shown = EditorView::default();
         let events = events.iter().enumerate().map(|(at, event)| {
             let mut event = event.clone();
             if event == "torn" {
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn open_calls_are_bounded() {
-        let mut shown = Shown::default();
+        let mut shown = EditorView::default();
         for id in 1..=CALLS_OPEN_MAX + 1 {
             let json = json!({"id": id, "run_id": "r", "thread_id": "t", "agent": "a", "type": "ToolCall",
                 "function_name": "f", "args": {}});

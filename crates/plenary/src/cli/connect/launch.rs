@@ -29,7 +29,7 @@ use crate::{
         context::Context,
         failure::Failure,
         hook::WAKE_VAR,
-        identity::{CLIENT_VAR, ClientEntry, Remembered, nearest},
+        identity::{CLIENT_VAR, ClientEntry, RememberedIdentities, nearest},
         settings::File,
     },
     paths,
@@ -54,14 +54,14 @@ pub(crate) struct Launch {
 
 /// A coding agent by its name, as a command.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub(crate) struct NamedLaunch {
     /// Which.
     pub(crate) coding: CodingAgent,
     /// What is handed over.
     pub(crate) launch: Launch,
 }
 
-impl FromArgMatches for Named {
+impl FromArgMatches for NamedLaunch {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
         let (name, matches) = matches.subcommand().ok_or_else(missing)?;
@@ -75,7 +75,7 @@ impl FromArgMatches for Named {
     }
 }
 
-impl Subcommand for Named {
+impl Subcommand for NamedLaunch {
     fn augment_subcommands(command: Command) -> Command {
         let start = CodingAgent::ALL.into_iter().filter(|coding| *coding != CodingAgent::Vscode);
         command.subcommands(start.map(|coding| {
@@ -218,7 +218,7 @@ async fn connected(
 /// and in a worktree of one, the agent of that.
 async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Result<AgentHandle, Failure> {
     let name = coding.as_str();
-    let remembered = Remembered::of(&context.around)?;
+    let remembered = RememberedIdentities::of(&context.around)?;
     let above = nearest(&context.around, directory, name)?.map(|(connected, _)| connected);
     let is_own = above.is_none() && !context.speaks_as_agent();
     let known = match above {

@@ -27,7 +27,9 @@ use super::{
     agentic,
     context::Context,
     failure::Failure,
-    identity::{ClientEntry, Clients, Holder, Realm, Remembered, Source, main_tree, nearest, project_root},
+    identity::{
+        ClientEntry, Clients, Holder, Realm, RememberedIdentities, Source, main_tree, nearest, project_root,
+    },
     settings::File,
     whereabouts::UrlSource,
 };
@@ -151,7 +153,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     if !args.dry_run {
         let server = context.client()?.health().await?.value.server_id;
         let entry = ClientEntry::of(agent.handle.clone(), server);
-        Remembered::of(&context.around)?.put(&place, args.coding.as_str(), entry.clone())?;
+        RememberedIdentities::of(&context.around)?.put(&place, args.coding.as_str(), entry.clone())?;
         // Before anything is written into foreign settings: what cannot be remembered cannot be taken out again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && made.is_empty());
         let excluded = match scope {
@@ -246,7 +248,7 @@ fn before(
         return Ok(Some(known.clone()));
     }
     let name = coding.as_str();
-    let remembered = Remembered::of(&context.around)?.known(&place(scope, directory), name)?;
+    let remembered = RememberedIdentities::of(&context.around)?.known(&place(scope, directory), name)?;
     match main_tree(directory).filter(|_| remembered.is_none()) {
         Some(main) => Ok(nearest(&context.around, &main, name)?.map(|(connected, _)| connected)),
         None => Ok(remembered),
@@ -378,7 +380,7 @@ async fn delete_agent(context: &Context, agent: &AgentHandle) -> Result<(), Fail
     let (file, server) = (context.tokens_file_needed()?, context.server()?);
     let holder = Holder::Agent(agent.clone());
     file.change(|tokens| tokens.remove(&server, &holder))?;
-    Remembered::of(&context.around)?.forget(agent)?;
+    RememberedIdentities::of(&context.around)?.forget(agent)?;
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use super::coding::CodingAgent;
 use crate::cli::{
     context::Context,
     failure::Failure,
-    identity::{self, ClientEntry, Clients, Holder, Realm, Remembered, Source, project_root},
+    identity::{self, ClientEntry, Clients, Holder, Realm, RememberedIdentities, Source, project_root},
 };
 
 /// Longest name made here; room is left for a number.
@@ -91,7 +91,7 @@ pub(crate) async fn first_use(
     let name = coding.as_str();
     let Some(user) = Clients::of_user(&context.around)?.0.remove(name) else { return Ok(None) };
     let context = context.silent_in(directory);
-    let (remembered, place) = (Remembered::of(&context.around)?, project_root(directory));
+    let (remembered, place) = (RememberedIdentities::of(&context.around)?, project_root(directory));
     // Its hook and its tools begin at the same time.
     let _turn = remembered.turn().await?;
     let known = remembered.known(&place, name)?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     coding::{CodingAgent, Places, Scope},
-    tool::{Fixed, HookShape, Hooks, Module, More, ServerShape, Servers},
+    tool::{FixedValue, HookShape, Hooks, Module, More, ServerShape, Servers},
 };
 use crate::cli::{
     hook::{STOPS_MAX, WAIT, WAIT_SECONDS},
@@ -173,10 +173,10 @@ fn clean(path: &Path) -> PathBuf {
     clean
 }
 
-fn fixed((name, value): &(&'static str, Fixed)) -> Entry {
+fn fixed((name, value): &(&'static str, FixedValue)) -> Entry {
     let value = match value {
-        Fixed::Number(number) => json!(number),
-        Fixed::Text(text) => json!(text),
+        FixedValue::Number(number) => json!(number),
+        FixedValue::Text(text) => json!(text),
     };
     Entry::Member(vec![name], value)
 }

@@ -112,14 +112,14 @@ pub(crate) struct Settings {
     /// Events that are ours by another name.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
     /// Members of the file that have to be there.
-    pub(crate) besides: &'static [(&'static str, Fixed)],
+    pub(crate) besides: &'static [(&'static str, FixedValue)],
     /// Files that lie beside it.
-    pub(crate) beside: &'static [(&'static str, &'static [(&'static str, Fixed)])],
+    pub(crate) beside: &'static [(&'static str, &'static [(&'static str, FixedValue)])],
 }
 
 /// A value that is the same for everybody.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Fixed {
+pub(crate) enum FixedValue {
     Number(u64),
     Text(&'static str),
 }

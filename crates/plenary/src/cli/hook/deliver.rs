@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     answer::{is_heard, notice},
     event::{Event, Moment, STOPS_MAX},
-    inbox::{self, Fitted, ITEMS_MAX, fitted},
+    inbox::{self, FittedText, ITEMS_MAX, fitted},
     invitations::{self, Invitation},
     journal,
     kept::Turn,
@@ -197,7 +197,9 @@ pub(super) async fn compose(
         if page.items.is_empty() && !is_start && !told_apart {
             return Ok(None);
         }
-        let Some(Fitted { text, shown, cut }) = fitted(event, &head, &page, handle) else { return Ok(None) };
+        let Some(FittedText { text, shown, cut }) = fitted(event, &head, &page, handle) else {
+            return Ok(None);
+        };
         if shown == page.items.len() || shown == 0 {
             let open =
                 if shown > 0 { Invitation::sessions(&Invitation::of_siblings(&page)) } else { Vec::new() };

@@ -37,7 +37,7 @@ pub(super) async fn shown(
 }
 
 /// What fits into one answer.
-pub(super) struct Fitted {
+pub(super) struct FittedText {
     pub(super) text: String,
     /// How many items are in it.
     pub(super) shown: usize,
@@ -47,7 +47,12 @@ pub(super) struct Fitted {
 
 /// The answer with as many of the items as there is room for, and how many those are: at least one, which is cut where it
 /// is too long for an answer; none where this coding agent takes no text at this moment.
-pub(super) fn fitted(event: &Event, head: &str, page: &InboxPage, handle: &AgentHandle) -> Option<Fitted> {
+pub(super) fn fitted(
+    event: &Event,
+    head: &str,
+    page: &InboxPage,
+    handle: &AgentHandle,
+) -> Option<FittedText> {
     let told = |items: &[Value]| -> Option<String> {
         let digest = digest(handle, &json!({"items": items, "unread": page.unread}));
         // A digest leaves out what is too long for it.
@@ -58,15 +63,15 @@ pub(super) fn fitted(event: &Event, head: &str, page: &InboxPage, handle: &Agent
     for count in (1..=page.items.len()).rev() {
         if let Some(text) = told(&page.items[..count]) {
             let cut = page.items[..count].iter().filter_map(|item| cut_item(item, item)).collect();
-            return Some(Fitted { text, shown: count, cut });
+            return Some(FittedText { text, shown: count, cut });
         }
     }
     if let Some(whole) = page.items.first()
         && let Some((text, item)) = longest(whole, |item| told(std::slice::from_ref(item)))
     {
-        return Some(Fitted { text, shown: 1, cut: cut_item(whole, &item).into_iter().collect() });
+        return Some(FittedText { text, shown: 1, cut: cut_item(whole, &item).into_iter().collect() });
     }
-    Some(Fitted { text: printed(&answer(event, head.trim_end())?), shown: 0, cut: Vec::new() })
+    Some(FittedText { text: printed(&answer(event, head.trim_end())?), shown: 0, cut: Vec::new() })
 }
 
 /// How much of an item was shown; nothing where it was shown whole.

@@ -14,7 +14,7 @@ use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    remembered::Remembered,
+    remembered::RememberedIdentities,
     tree::{places, project},
     trusted::{self, TrustList},
 };
@@ -195,7 +195,7 @@ fn of_user(
     if !Clients::of_user(around)?.0.contains_key(client) {
         return Ok(None);
     }
-    let remembered = Remembered::of(around)?;
+    let remembered = RememberedIdentities::of(around)?;
     let known = remembered.known(&project(directory), client)?;
     Ok(known.map(|known| (known.agent, remembered.path().to_owned())))
 }

@@ -16,7 +16,7 @@ pub(crate) use credential::{
     only_owner_credential, remote_credential, saved,
 };
 pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
-pub(crate) use remembered::Remembered;
+pub(crate) use remembered::RememberedIdentities;
 pub(crate) use tokens::Holder;
 pub(crate) use tokens_file::TokensFile;
 pub(crate) use tree::{main_tree, project as project_root, work_tree};

@@ -25,11 +25,11 @@ const TURN_WITHIN: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The file, which need not exist.
-pub(crate) struct Remembered {
+pub(crate) struct RememberedIdentities {
     path: PathBuf,
 }
 
-impl Remembered {
+impl RememberedIdentities {
     /// The user's own.
     pub(crate) fn of(around: &Surroundings) -> Result<Self, Failure> {
         let directory = paths::state_dir(&|name| around.var(name)).ok_or_else(|| {
@@ -118,7 +118,7 @@ mod tests {
     fn a_directory_keeps_its_agents_until_they_are_deleted() {
         let root = crate::cli::Scratch::new("remembered");
         let home = root.join("home").display().to_string();
-        let remembered = Remembered::of(&Surroundings::of_test(&root, &[("HOME", &home)])).unwrap();
+        let remembered = RememberedIdentities::of(&Surroundings::of_test(&root, &[("HOME", &home)])).unwrap();
         let entry = |agent: &str| ClientEntry::of(agent.parse().unwrap(), Some("5e".to_owned()));
         let (a, b) = (Path::new("/w/a"), Path::new("/w/a/b"));
         remembered.put(a, "claude", entry("@nick.claude-a")).unwrap();

@@ -3,7 +3,7 @@
 
 use super::super::{
     coding::CodingAgent,
-    tool::{Fixed, HookShape, Hooks, More, Off, Place, Reach, Servers, Settings, Start, Tool},
+    tool::{FixedValue, HookShape, Hooks, More, Off, Place, Reach, Servers, Settings, Start, Tool},
 };
 use super::{
     ALWAYS, BRACES, CLAUDE_EVENTS, DOLLAR, ENV, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, XDG,
@@ -134,9 +134,9 @@ pub(super) const GOOSE: Tool = Tool {
         beside: &[(
             "../plugin.json",
             &[
-                ("name", Fixed::Text("plenary")),
-                ("version", Fixed::Text("1.0.0")),
-                ("description", Fixed::Text("Messages of the Plenary network")),
+                ("name", FixedValue::Text("plenary")),
+                ("version", FixedValue::Text("1.0.0")),
+                ("description", FixedValue::Text("Messages of the Plenary network")),
             ],
         )],
         ..hooks(
@@ -179,7 +179,7 @@ pub(super) const CURSOR: Tool = Tool {
     program: "cursor-agent",
     servers: Some(Servers { http: ("url", ENV), ..servers(at(".cursor/mcp.json")) }),
     hooks: Hooks::Settings(Settings {
-        besides: &[("version", Fixed::Number(1))],
+        besides: &[("version", FixedValue::Number(1))],
         // Before a prompt it takes no text.
         ..hooks(
             at(".cursor/hooks.json"),

@@ -4,7 +4,8 @@
 use super::super::{
     coding::CodingAgent,
     tool::{
-        Fixed, HookShape, Hooks, More, Off, Place, Reach, ServerShape, Servers, Settings, Start, Switch, Tool,
+        FixedValue, HookShape, Hooks, More, Off, Place, Reach, ServerShape, Servers, Settings, Start, Switch,
+        Tool,
     },
 };
 use super::{
@@ -187,7 +188,7 @@ pub(super) const COPILOT: Tool = Tool {
         ))
     }),
     hooks: Hooks::Settings(Settings {
-        besides: &[("version", Fixed::Number(1))],
+        besides: &[("version", FixedValue::Number(1))],
         ..hooks(
             moved(
                 files(".github/hooks/plenary.json", ".copilot/hooks/plenary.json"),
