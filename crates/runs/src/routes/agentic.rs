@@ -1,6 +1,8 @@
 //! What the dashboards of agentic-framework call beside the operations of the protocol: the same runs, by their names.
 //! Must not know: the form of their events.
 
+use std::collections::BTreeMap;
+
 use axum::{
     Json,
     extract::{Path, Query, State, rejection::QueryRejection},
@@ -11,7 +13,7 @@ use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, Version};
 use plenary_room::sse::pieces;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Response, of_agent, query, replayed};
@@ -184,6 +186,9 @@ struct LogsQuery {
     after: Option<u64>,
 }
 
+/// An object whose members mean nothing. `null` is none, which a `Map` of `serde_json` takes for an empty one.
+type IgnoredObject = BTreeMap<String, IgnoredAny>;
+
 async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): JsonBody) -> Answer {
     // A browser asks its person for the password here, so it counts here; the answer is of use to whoever sent it alone.
     let token = password(&headers).or_else(|| {
@@ -199,7 +204,7 @@ async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): Jso
         None => false,
     };
     if let (true, Some(token)) = (is_valid, token) {
-        body?.parse_or_empty::<Map<String, Value>>()?;
+        body?.parse_or_empty::<IgnoredObject>()?;
         return Ok(Json(Login { token }).into_response());
     }
     let mut response = refusals::not_signed_in(headers.contains_key(header::AUTHORIZATION)).into_response();
@@ -280,7 +285,7 @@ async fn reset(
     JsonBody(body): JsonBody,
 ) -> Answer {
     runs.agent(&asking, &name).await?;
-    body?.parse_or_empty::<Map<String, Value>>()?;
+    body?.parse_or_empty::<IgnoredObject>()?;
     let message = "A prompt without a thread begins a new one; earlier threads stay.";
     Ok(Json(Reset { status: "success", message }).into_response())
 }
