@@ -5,72 +5,73 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 
-/// What a text is embedded for; some models want to be told.
+/// The use of a text; some models embed both differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// It will be found.
+    /// A text to be found.
     Document,
-    /// It asks.
+    /// A query.
     Query,
 }
 
-/// Why there are no vectors.
+/// The reason why there are no vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It will not work until somebody changes something; says what.
+    /// The model can't work until a setting or file changes; the text says which.
     #[error("{0}")]
     Unusable(String),
-    /// It may work later.
+    /// A later attempt may succeed.
     #[error("{0}")]
     Unavailable(String),
 }
 
-/// A token of a text, as the model understands it there.
+/// A token of a text, embedded in its context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
-    /// Where it stands in the text, in bytes.
+    /// Its byte range in the text.
     pub place: Range<usize>,
     /// Its vector, of length 1.
     pub vector: Vec<f32>,
 }
 
-/// A text as a model sees it.
+/// The vectors of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
     /// Its vector, of length 1.
     pub vector: Vec<f32>,
-    /// Its tokens in their order; none where the model tells nothing of them.
+    /// Its tokens in order; empty if the model gives no token vectors.
     pub tokens: Vec<Token>,
 }
 
-/// A model. Waiting and computing stay off the threads of the runtime.
+/// A model. Implementations do not block the threads of the runtime.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// What the vectors depend on. Vectors of different models do not compare.
+    /// Identifies the model and all settings that its vectors depend on. Vectors of different models cannot be
+    /// compared.
     fn model(&self) -> &str;
 
-    /// Components of a vector, once that is known.
+    /// Number of components of a vector, once it is known.
     fn dimension(&self) -> Option<usize>;
 
-    /// So many tokens of a text count; what is behind them is not looked at. `None`: the model's server knows.
+    /// Most tokens of a text that are embedded; the rest is ignored. `None` if only the model's server knows.
     fn tokens_max(&self) -> Option<usize>;
 
-    /// One vector of length 1 for each text, in their order.
+    /// One vector of length 1 for each text, in order.
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault>;
 
-    /// Whether it tells the vectors of tokens.
+    /// Whether it gives token vectors.
     fn has_tokens(&self) -> bool {
         false
     }
 
-    /// The same vectors, with those of the tokens where it tells them.
+    /// The same vectors, with token vectors if the model gives them.
     async fn embed_tokens(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Embedded>, Fault> {
         let vectors = self.embed(purpose, texts).await?;
         Ok(vectors.into_iter().map(|vector| Embedded { vector, tokens: Vec::new() }).collect())
     }
 }
 
-/// Brings a vector to length 1; one without a direction is left alone.
+/// Scales a vector to length 1; a zero vector stays unchanged.
 pub fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
     if length > 0.0 {

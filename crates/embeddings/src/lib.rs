@@ -1,5 +1,7 @@
-//! Turns texts into unit vectors, and says how well texts answer a query, with a model in this process or a server with the
-//! usual API. Must not know: the source of the texts, or where vectors are stored.
+//! Embeds texts as unit vectors, and scores how well texts answer a query, with a model in this process or on a
+//! server with
+//! the usual API.
+//! Must not know: the source of the texts, or where vectors are stored.
 
 mod embedder;
 mod local;

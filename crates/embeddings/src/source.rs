@@ -1,4 +1,4 @@
-//! The model that an operator names: `local:DIR`, `static:DIR` or `openai:URL`.
+//! The embedding model in the settings: `local:DIR`, `static:DIR` or `openai:URL`.
 //! Must not know: how a model works.
 
 use std::{path::PathBuf, str::FromStr, sync::Arc};
@@ -8,27 +8,27 @@ use percent_encoding::percent_decode_str;
 
 use crate::{Embedder, Fault, Local, OpenAi, Static};
 
-/// Where the key of a server of embeddings stands.
+/// The environment variable with the key of an embeddings server.
 pub const KEY_VARIABLE: &str = "PLENARY_EMBEDDINGS_API_KEY";
 
-/// The model, as it is named in settings.
+/// The setting that names a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// `local:DIR`: a sentence-transformers directory.
     Local(PathBuf),
     /// `static:DIR`: a directory with one vector for each token.
     Static(PathBuf),
-    /// `openai:URL?model=NAME`: an endpoint of the OpenAI form.
+    /// `openai:URL?model=NAME`: an endpoint with the OpenAI API.
     OpenAi {
         /// `…/v1/embeddings`.
         endpoint: Uri,
-        /// What it is asked for.
+        /// The name of the model on the server.
         model: String,
     },
 }
 
 impl Source {
-    /// Makes the model ready; reads files, and so is not for a thread of the runtime.
+    /// Loads the model. Reads files, so do not call it on a thread of the runtime.
     pub fn open(&self, key: Option<&str>) -> Result<Arc<dyn Embedder>, Fault> {
         match self {
             Self::Local(directory) => Ok(Arc::new(Local::open(directory)?)),
@@ -57,13 +57,13 @@ impl FromStr for Source {
     }
 }
 
-/// An endpoint, and the model that it is asked for.
+/// An endpoint, and the name of the model there.
 pub(crate) struct Endpoint {
     pub(crate) endpoint: Uri,
     pub(crate) model: String,
 }
 
-/// Reads `URL?model=NAME`; a URL that does not end with the path of the operation gets it.
+/// Reads `URL?model=NAME`, and appends the path of the operation if the URL does not end with it.
 pub(crate) fn endpoint(
     url: &str,
     operation: &str,

@@ -16,26 +16,29 @@ use tokio::{
 
 use crate::{BATCH_BYTES_MAX, recent::Recent};
 
-/// The least time between two writes, while there is little to write.
+/// Shortest time between two writes under low load.
 const SPACING: Duration = Duration::from_millis(200);
-/// The same while somebody waits for the index.
+/// The same while a caller waits for the index.
 const HURRIED_SPACING: Duration = Duration::from_millis(20);
-/// How often a process that does not write looks how far the index is and whether it is to write now.
+/// How often a process that is not the writer checks the progress of the index, and whether it is the writer
+/// now.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The same while somebody waits for the index.
+/// The same while a caller waits for the index.
 const HURRY_EVERY: Duration = Duration::from_millis(50);
-/// How long nothing is tried after a fault.
+/// Pause after a fault.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Events without changes after which the cursor is moved all the same, so that the next start need not read them.
+/// After this many events without changes the cursor is moved anyway, so that the next start need not read
+/// them.
 const ADVANCE_EVENTS: u64 = 10_000;
 
-/// Whose events are indexed.
+/// Turns the events of a room into changes of an index.
 pub trait Source: Send + Sync {
-    /// What an event changes in the index. What can't be read is reported by the source, and changes nothing.
+    /// The change that an event makes to the index. The source reports an event that it can't read and returns
+    /// `None`.
     fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>>;
 }
 
-/// What is to be written, and how far it reaches.
+/// Changes to write, and the position that they reach.
 struct Batch {
     changes: Vec<Change>,
     bytes: usize,
@@ -51,27 +54,27 @@ impl Batch {
     }
 }
 
-/// Which streams an index is made of.
+/// Selects the streams that the index covers.
 type Holds = Box<dyn Fn(&StreamName) -> bool + Send + Sync>;
 
-/// An index, and what is still to go into it.
+/// Keeps one index up to date with the log.
 pub struct Follower {
     index: Arc<dyn Index>,
     holds: Holds,
     recent: Recent,
-    /// Changes that one write takes together.
+    /// Most changes of one write.
     changes_max: usize,
-    /// How many events are to be looked at before everything is found.
+    /// Number of events still to be indexed.
     lag: Gauge,
-    /// Everything up to here is in the index, as far as this process knows.
+    /// The index contains all events up to here, as far as this process knows.
     indexed: watch::Sender<Position>,
-    /// Somebody waits for the index.
+    /// Signals that a caller waits for the index.
     hurry: Notify,
     closing: watch::Sender<bool>,
 }
 
 impl Follower {
-    /// Follows the streams that `holds` names into an index, in writes of at most so many changes.
+    /// Follows the streams for which `holds` is true, in writes of at most `changes_max` changes.
     pub fn new(
         index: Arc<dyn Index>,
         holds: impl Fn(&StreamName) -> bool + Send + Sync + 'static,
@@ -97,7 +100,7 @@ impl Follower {
         &self.index
     }
 
-    /// Takes note of committed events. Never waits.
+    /// Receives committed events. Never waits.
     pub fn committed(&self, events: &[StoredEvent]) {
         if self.recent.push(events, &self.holds) {
             self.count();
@@ -108,20 +111,21 @@ impl Follower {
         self.lag.set(i64::try_from(self.recent.lag()).unwrap_or(i64::MAX));
     }
 
-    /// How many events are to be looked at before everything is found.
+    /// Number of events still to be indexed.
     #[must_use]
     pub fn lag(&self) -> &Gauge {
         &self.lag
     }
 
-    /// Waits until this process has seen the log up to a place, but not for long; the ids of at most `max` streams that may
-    /// not be in the index yet, the newest first.
+    /// Waits briefly until this process has seen the log up to `place`. Returns the ids of at most `max`
+    /// streams that may
+    /// not be in the index yet, newest first.
     pub async fn waiting(&self, place: Position, max: usize) -> Vec<String> {
         self.recent.until(place).await;
         self.recent.waiting(max)
     }
 
-    /// Waits until everything up to a place is in the index; false where it is not `within` a time.
+    /// Waits until the index contains all events up to `place`; `false` after the time `within`.
     pub async fn until(&self, place: Position, within: Duration) -> bool {
         let mut indexed = self.indexed.subscribe();
         let reached = async {
@@ -137,23 +141,23 @@ impl Follower {
         timeout(within, reached).await.is_ok()
     }
 
-    /// Ends the following and closes the index. What was not put there is read from the log at the next start.
+    /// Stops following and closes the index. The next start reads the remaining events from the log.
     ///
     /// # Errors
-    /// What the index says.
+    /// The fault of the index.
     pub async fn close(&self) -> Result<(), plenary_retrieval::Fault> {
         self.closing.send_replace(true);
         self.index.close().await
     }
 
-    /// Keeps the index up with the log until it is closed. A fault is tried again.
+    /// Keeps the index up to date with the log until it is closed. Retries after a fault.
     pub async fn keep_up(&self, log: &Log, source: &dyn Source) {
         let mut closing = self.closing.subscribe();
         let following = async {
             let mut said = String::new();
             loop {
                 if let Err(fault) = self.follow(log, source).await {
-                    // A model may be away for hours: the same trouble is said once.
+                    // A model may be away for hours: report the same fault only once.
                     let trouble = fault.to_string();
                     if trouble != said {
                         tracing::warn!(%fault, "the search index cannot follow the log; it is tried again");
@@ -189,7 +193,7 @@ impl Follower {
         }
     }
 
-    /// Writes until somebody else does.
+    /// Writes until another process is the writer.
     async fn write(&self, log: &Log, source: &dyn Source, mut stands: Position) -> Result<(), Fault> {
         let (mut batch, mut size) = (Batch::from(stands), PageSize::default());
         loop {
@@ -201,7 +205,7 @@ impl Follower {
             let is_far = batch.until.0 - stands.0 >= ADVANCE_EVENTS;
             if batch.changes.is_empty() && !is_far {
                 self.reached(batch.until, true);
-                // Nothing came, or the time has come to look whether this process still leads.
+                // Wait for news, or until it is time to check whether this process still leads.
                 tokio::select! {
                     _either = timeout(LOOK_EVERY, self.recent.news()) => {}
                     () = self.hurry.notified() => {}
@@ -224,7 +228,7 @@ impl Follower {
         }
     }
 
-    /// Reads until there is no more, or enough.
+    /// Reads events until there are no more, or the batch is full.
     async fn gather(
         &self,
         (log, source): (&Log, &dyn Source),
@@ -262,7 +266,7 @@ impl Follower {
     }
 }
 
-/// What the index says as a fault of the store.
+/// Converts a fault of the index into a fault of the store.
 #[must_use]
 pub fn unavailable(fault: plenary_retrieval::Fault) -> Fault {
     let plenary_retrieval::Fault::Unavailable(text) = fault;

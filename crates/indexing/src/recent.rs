@@ -11,25 +11,26 @@ use tokio::sync::Notify;
 
 use crate::RECENT_BYTES_MAX;
 
-/// How long is waited for what was committed to be seen.
+/// How long to wait until this process has seen committed events.
 const SEEN_WITHIN: Duration = Duration::from_millis(200);
 
-/// What is known of the end of the log.
+/// The recent end of the log, as far as this process has seen it.
 pub(super) struct Recent {
     inner: Mutex<Inner>,
     news: Notify,
-    /// How far this process has seen the log.
+    /// The position up to which this process has seen the log.
     seen: HighWater,
 }
 
 struct Inner {
-    /// Every event of the indexed streams that was committed lately and was not put into the index.
+    /// Recently committed events of the indexed streams that are not in the index.
     events: hub::Recent,
-    /// Everything up to here is in the index.
+    /// The index contains all events up to here.
     indexed: Position,
-    /// Whether the index was asked how far it is.
+    /// Whether the progress of the index is known.
     is_known: bool,
-    /// Whether this process writes the index. Of another one's cursor it is not known what lies behind it.
+    /// Whether this process writes the index. If another one does, the events after its cursor are not known
+    /// here.
     leads: bool,
 }
 
@@ -46,7 +47,7 @@ impl Recent {
         self.inner.lock()
     }
 
-    /// Takes in committed events, in order and without gaps; whether some are of the streams that are indexed.
+    /// Adds committed events, in order and without gaps. Returns whether some belong to indexed streams.
     pub(super) fn push(&self, events: &[StoredEvent], holds: &dyn Fn(&StreamName) -> bool) -> bool {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return false };
         let is_news = events.iter().any(|event| holds(&event.stream));
@@ -59,29 +60,29 @@ impl Recent {
         is_news
     }
 
-    /// The log is seen up to a place.
+    /// Notes that this process has seen the log up to `place`.
     pub(super) fn seen(&self, place: Position) {
         self.seen.raise(place);
     }
 
-    /// Waits until a place is seen, but not for long: what was committed is seen within milliseconds.
+    /// Waits until `place` is seen, up to a limit; usually that takes milliseconds.
     pub(super) async fn until(&self, place: Position) {
         let _as_far_as_it_is = self.seen.reached(place, SEEN_WITHIN).await;
     }
 
-    /// At most `max` events past a place, and how far that reaches; `None` when the log must be read.
+    /// At most `max` events after a position, and the position that they reach; `None` if the log must be read.
     pub(super) fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
         self.inner().events.after(place, max)
     }
 
-    /// Everything up to a place is in the index.
+    /// Notes that the index contains all events up to `place`, and whether this process leads.
     pub(super) fn indexed(&self, place: Position, leads: bool) {
         let mut inner = self.inner();
         (inner.indexed, inner.leads, inner.is_known) = (place, leads, true);
         inner.events.forget(place);
     }
 
-    /// How many events have to be looked at until everything is in the index; not none before it was asked.
+    /// Number of events still to be indexed; above 0 while the progress of the index is unknown.
     pub(super) fn lag(&self) -> u64 {
         let inner = self.inner();
         if !inner.is_known {
@@ -92,7 +93,7 @@ impl Recent {
         unread + inner.events.events().len() as u64
     }
 
-    /// The streams' ids of what may not be in the index yet, the newest first, each once.
+    /// The ids of the streams with events that may not be in the index yet, newest first, each once.
     pub(super) fn waiting(&self, max: usize) -> Vec<String> {
         let inner = self.inner();
         let mut ids = Vec::<String>::new();
@@ -107,7 +108,7 @@ impl Recent {
         ids
     }
 
-    /// Waits for an event. One that came since the last wait counts.
+    /// Waits for an event. An event since the last wait counts.
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }

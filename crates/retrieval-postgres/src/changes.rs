@@ -11,12 +11,12 @@ use tokio_postgres::{Client, Transaction};
 
 use crate::Tables;
 
-/// Documents of one statement.
+/// Documents per statement.
 const DOCUMENTS_PER_STATEMENT: usize = 256;
-/// How often a word counts in sections of one weight.
+/// Highest count of a word for one weight; larger counts are cut.
 const COUNT_MAX: u32 = 24;
 
-/// Empties an index whose words are of another form.
+/// Clears an index of another format.
 pub(crate) async fn of_form(client: &mut Client, tables: Tables, form: i32) -> Result<(), Trouble> {
     let state = client.query_one(&format!("SELECT form, cursor FROM {tables}_state"), &[]).await?;
     let (found, cursor): (i32, i64) = (state.try_get(0)?, state.try_get(1)?);
@@ -29,7 +29,7 @@ pub(crate) async fn of_form(client: &mut Client, tables: Tables, form: i32) -> R
     clear(client, tables, form).await
 }
 
-/// Takes everything out.
+/// Removes all documents.
 pub(crate) async fn clear(client: &mut Client, tables: Tables, form: i32) -> Result<(), Trouble> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(&format!("TRUNCATE {tables}_documents, {tables}_projects")).await?;
@@ -38,14 +38,14 @@ pub(crate) async fn clear(client: &mut Client, tables: Tables, form: i32) -> Res
     Ok(transaction.commit().await?)
 }
 
-/// What is counted of a project.
+/// The changed counts of a project.
 #[derive(Default)]
 struct Counts {
     documents: i64,
     length: i64,
 }
 
-/// Writes changes, if the cursor stands where it should.
+/// Writes changes, if the cursor is at `from`.
 pub(crate) async fn put(
     client: &mut Client,
     tables: Tables,
@@ -60,7 +60,7 @@ pub(crate) async fn put(
         transaction.rollback().await?;
         return Ok(PutOutcome::Moved(stands));
     }
-    // Of several changes of one document the last counts.
+    // Of several changes of one document the last wins.
     let last: HashMap<String, Option<Document>> = changes
         .into_iter()
         .map(|change| match change {
@@ -133,8 +133,9 @@ async fn put_in(
     Ok(())
 }
 
-/// Words as the text of a `tsvector`: each as often as it stands in sections of each weight. Words are of letters and
-/// digits alone, so quoting them is enough.
+/// Words as the text of a `tsvector`, each repeated for its count in each weight. Words consist only of letters
+/// and
+/// digits, so quoting is sufficient.
 fn vector(lexemes: &Lexemes) -> String {
     let mut vector = String::new();
     for Word { text, counts } in &lexemes.words {

@@ -1,5 +1,7 @@
-//! The search index in tables beside the log, shared by every process on the store. One process writes it: the holder
-//! of an advisory lock, which ends with its connection. In addition the cursor is compared and set, so that an
+//! The search index in tables beside the log, shared by every process on the store. One process writes it: the
+//! holder
+//! of an advisory lock, which ends with its connection. In addition each write compares and sets the cursor, so
+//! that an
 //! unnoticed loss of the lock does no harm.
 //! Must not know: the content of documents.
 
@@ -15,12 +17,12 @@ use tokio_postgres::Client;
 
 use crate::{changes, querying, unavailable};
 
-/// The form of the words; an index of another one is emptied and made again.
+/// The format of the words; an index of another format is cleared and rebuilt.
 const FORM: i32 = 1;
-/// Connections that serve searches.
+/// Connections for searches.
 const SEARCHING_CONNECTIONS: usize = 2;
 
-/// Which tables an index has: those of packages, or those of everything else.
+/// The tables of an index: of packages, or of everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tables {
     /// Of packages.
@@ -38,7 +40,7 @@ impl Tables {
     }
 }
 
-/// What their names begin with.
+/// The prefix of the tables' names.
 impl fmt::Display for Tables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -55,7 +57,7 @@ struct PostgresIndex {
     lead: Lead,
 }
 
-/// Opens a search index of a store that was opened before.
+/// Opens a search index of a store that is already set up.
 ///
 /// # Errors
 /// As [`plenary_log_postgres::open`].
@@ -123,7 +125,7 @@ impl Index for PostgresIndex {
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
-            // What is under way is waited for; the lock goes with the connection.
+            // Waits for running work; the lock is released with the connection.
             self.lead.close().await;
             Ok(())
         })

@@ -4,13 +4,14 @@
 use plenary_log_postgres::tables::{Pool, Trouble, stored, text};
 use plenary_retrieval::{COMMON_DOCUMENTS_MIN, COMMON_SHARE, Fault, Hit, Query, Scope};
 
-/// Documents that one search looks at; of more, which ones is left to the server.
+/// Most documents that one search scores; of more, the database chooses which.
 const LOOKED_AT_MAX: u64 = 50_000;
 
-/// What a searching session prepares, by the tables that it searches.
+/// The statements that a search session prepares, for one set of tables.
 ///
-/// Of the first `tf` rises with every place of a word and stays below 1; the rest is BM25 with b = 0.75, and with a k1 that
-/// suits it. The last says how many documents of a sample there are, and how many of them have each word.
+/// In the first, `tf` rises with every occurrence of a word and stays below 1; the rest is BM25 with b = 0.75
+/// and a k1 that
+/// suits it. The last returns the size of a sample of documents, and how many of them have each word.
 macro_rules! statements {
     ($tables:literal) => {
         &[
@@ -56,10 +57,10 @@ macro_rules! statements {
 pub(crate) const PACKAGES: &[&str] = statements!("search");
 pub(crate) const EVERYTHING: &[&str] = statements!("everything");
 const NEAREST: usize = 0;
-/// The place of the statement that says how far the index is.
+/// The index of the statement that returns the progress of the index.
 pub(crate) const EXTENT: usize = 1;
 const COMMON_WORDS: usize = 2;
-/// Documents in which words are counted to see which are common.
+/// Size of the sample in which common words are counted.
 const SAMPLE: u64 = 200;
 
 /// Words of the query that nearly all documents of the scope's projects have.
@@ -89,7 +90,7 @@ pub(crate) async fn common(pool: &Pool, query: &Query, scope: &Scope) -> Result<
     Ok(common)
 }
 
-/// The nearest documents.
+/// The best documents.
 pub(crate) async fn search(
     pool: &Pool,
     query: &Query,
@@ -97,7 +98,7 @@ pub(crate) async fn search(
     limit: usize,
 ) -> Result<Vec<Hit>, Fault> {
     let projects: Vec<_> = scope.projects.iter().map(|project| text::stored(project)).collect();
-    // Words are of letters and digits alone, so quoting them is enough.
+    // Words consist only of letters and digits, so quoting is sufficient.
     let words: Vec<String> = query.words().iter().map(|word| format!("'{word}'")).collect();
     let any = words.join(" | ");
     let most = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -1,5 +1,6 @@
-//! Vectors in tables beside the log, shared by every process on the store with the same model. One process writes:
-//! the holder of an advisory lock. In addition the cursor is compared and set.
+//! Vectors in tables beside the log, shared by every process on the store with the same model. One process
+//! writes:
+//! the holder of an advisory lock. In addition each write compares and sets the cursor.
 //! Must not know: the meaning of vectors, or their model.
 
 use std::sync::Arc;
@@ -14,12 +15,12 @@ use tokio_postgres::{Client, Row, Transaction};
 
 use crate::unavailable;
 
-/// Documents that are read at once.
+/// Documents per read.
 const READ_AT_ONCE: i64 = 128;
-/// One connection reads, once at the start and then what is new.
+/// One connection reads everything at the start, and then the additions.
 const READING_CONNECTIONS: usize = 1;
 
-/// Where the model stands, and what is behind a mark of it; a row without a place where nothing is.
+/// The state of the model, and the additions after a mark; one row without a place if there are none.
 const ADDITIONS: &str = "SELECT m.generation, m.place, m.cursor, v.place, v.id, v.octets FROM vector_models m \
     LEFT JOIN LATERAL (SELECT place, id, octets FROM vectors WHERE vectors.model = m.id \
         AND vectors.place > CASE WHEN m.generation = $2 THEN $3::bigint ELSE 0 END \
@@ -35,7 +36,7 @@ struct PostgresArchive {
     lead: Lead,
 }
 
-/// Opens what a store that was opened before keeps of a model's vectors.
+/// Opens the vectors of a model in a store that is already set up.
 ///
 /// # Errors
 /// As [`plenary_log_postgres::open`].
@@ -60,7 +61,7 @@ impl PostgresArchive {
         Ok(taken != LeadHolder::ByOthers)
     }
 
-    /// Throws away the vectors of models that no process has any more.
+    /// Deletes the vectors of models that no process uses any more.
     async fn forget_others(&self, client: &mut Client) -> Result<(), Trouble> {
         let others = "SELECT id, name FROM vector_models WHERE name <> $1";
         for other in client.query(others, &[&self.model]).await? {
@@ -87,7 +88,7 @@ impl PostgresArchive {
 
 fn read(rows: &[Row], after: Mark) -> Result<Additions, Trouble> {
     let Some(first) = rows.first() else {
-        // Nothing was ever put, or everything was thrown away.
+        // Nothing was ever added, or everything was deleted.
         let anew = after != Mark::default();
         let (mark, cursor) = (Mark::default(), Position::ZERO);
         return Ok(Additions { found: Vec::new(), mark, cursor, anew, more: false });
@@ -107,7 +108,7 @@ fn read(rows: &[Row], after: Mark) -> Result<Additions, Trouble> {
     Ok(Additions { found, mark: if more { mark } else { end }, cursor, anew, more })
 }
 
-/// The model's number and where it stands, locked until the transaction ends.
+/// The model's number, mark and cursor, locked until the transaction ends.
 async fn state(transaction: &Transaction<'_>, model: &str) -> Result<(i32, Mark, Position), Trouble> {
     let known = "INSERT INTO vector_models (name) VALUES ($1) ON CONFLICT (name) DO NOTHING";
     transaction.execute(known, &[&model]).await?;

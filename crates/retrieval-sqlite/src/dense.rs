@@ -1,5 +1,5 @@
-//! Lists of common words as they are in memory: one byte for each document of a stretch, which says how often the word
-//! stands there. They are compared much faster than they are read, so those used last are kept.
+//! Posting lists of common words in memory: one byte for each document of a range, with the count of the word.
+//! Scoring them is much faster than reading them, so the last used lists are cached.
 //! Must not know: the file.
 
 use std::{collections::HashMap, sync::Arc};
@@ -8,24 +8,24 @@ use pulp::Arch;
 
 use crate::lists::{Bm25, List};
 
-/// What lists in memory may take together, in bytes.
+/// Size of the cache, in bytes.
 pub(crate) const LISTS_OCTETS_MAX: usize = 64 << 20;
-/// Fewer documents are as fast without.
+/// Shorter lists are fast enough without.
 const COUNT_MIN: u32 = 16_384;
-/// A list has at least one of so many documents of its stretch.
+/// A list has at least one of this many documents of its range.
 const SPARSENESS_MAX: u32 = 16;
 
-/// How often a word stands in each document of a stretch. More than 255 count as that: a score hardly rises there.
+/// The count of a word in each document of a range. Counts above 255 are cut: a score hardly rises there.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dense {
-    /// How many documents have the word.
+    /// The number of documents with the word.
     pub(crate) count: u32,
     first: usize,
     often: Vec<u8>,
 }
 
 impl Dense {
-    /// Of a list that is long enough.
+    /// Makes a dense list, if the list is long enough.
     pub(crate) fn of(list: &List) -> Option<Self> {
         if list.count < COUNT_MIN {
             return None;
@@ -50,7 +50,7 @@ impl Dense {
         Some(Self { count: list.count, first: usize::try_from(first).ok()?, often })
     }
 
-    /// Adds what the word counts to the score of each document.
+    /// Adds the score of the word to each document.
     pub(crate) fn add(&self, bm25: Bm25, lengths: &[u32], scores: &mut [f32]) {
         let (Some(scores), Some(lengths)) = (scores.get_mut(self.first..), lengths.get(self.first..)) else {
             return;
@@ -66,16 +66,16 @@ impl Dense {
     }
 }
 
-/// Run, project and word of a list; the bytes of a run never change until the index begins anew.
+/// Run, project and word of a list; the bytes of a run never change until the index is rebuilt.
 type Key = (i64, i64, String);
 
-/// Lists that were used lately.
+/// The recently used lists.
 #[derive(Debug, Default)]
 pub(crate) struct DenseLists {
     kept: HashMap<Key, (Arc<Dense>, u64)>,
     octets: usize,
     clock: u64,
-    /// How often lists were forgotten because their runs are gone.
+    /// How often lists were dropped because their runs were deleted.
     era: u64,
 }
 
@@ -91,7 +91,8 @@ impl DenseLists {
         Some(list.clone())
     }
 
-    /// Keeps a list that was read in an era, unless that one is over; those that were used longest ago give way.
+    /// Caches a list that was read in `era`, if that is still the current one; drops the least recently used
+    /// lists for it.
     pub(crate) fn keep(&mut self, era: u64, key: Key, list: Arc<Dense>) {
         if era != self.era {
             return;
@@ -108,7 +109,7 @@ impl DenseLists {
         }
     }
 
-    /// Forgets runs that are gone.
+    /// Drops the lists of deleted runs.
     pub(crate) fn forget(&mut self, runs: &[i64]) {
         self.era += 1;
         self.kept.retain(|(run, _, _), (list, _)| {

@@ -1,5 +1,6 @@
-//! What a search needs of each document of a project, as it is in memory: thirteen bytes each, read when the project is
-//! searched for the first time, and given back where many others were searched since.
+//! The document data that a search needs, in memory: thirteen bytes for each document, read at the first search
+//! in its
+//! project, and dropped when many others were searched since.
 //! Must not know: words, the file.
 
 use std::{collections::HashMap, sync::Arc};
@@ -8,21 +9,21 @@ use parking_lot::RwLock;
 use plenary_kernel::Position;
 use plenary_retrieval::{Extent, Scope};
 
-/// What the projects in memory may take together, in bytes. A larger one is there alone.
+/// Size of the cached projects, in bytes. A larger project is cached alone.
 pub(crate) const PROJECTS_OCTETS_MAX: usize = 64 << 20;
-/// What a project takes beside its documents.
+/// Bytes of a project without its documents.
 const PROJECT_OCTETS: usize = 256;
-/// What a document takes.
+/// Bytes of a document.
 const ENTRY_OCTETS: usize = 13;
 
-/// What holds for the index as a whole; the file has it too.
+/// The state of the whole index; the file has it too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// How many writes there were: two states of the file with the same number are the same.
+    /// The number of writes: two states of the file with the same number are equal.
     pub(crate) writes: i64,
     pub(crate) cursor: Position,
     pub(crate) live: u64,
-    /// The lengths of all documents together.
+    /// The sum of the lengths of all documents.
     pub(crate) length: u64,
 }
 
@@ -31,7 +32,7 @@ impl Head {
         Extent { cursor: self.cursor, documents: self.live }
     }
 
-    /// How long a document usually is.
+    /// The mean length of a document.
     #[expect(clippy::cast_precision_loss, reason = "seven digits of a mean are enough")]
     pub(crate) fn usual_length(self) -> f32 {
         (self.length / self.live.max(1)).max(1) as f32
@@ -48,7 +49,7 @@ impl Head {
     }
 }
 
-/// The head and the projects that are in memory.
+/// The head, and the cached projects.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     pub(crate) head: Head,
@@ -65,10 +66,10 @@ struct CachedProject {
     octets: usize,
 }
 
-/// The documents of a project, by their numbers in it. A number is never given twice.
+/// The documents of a project, by their numbers in it. A number is never used again.
 #[derive(Debug, Default)]
 pub(crate) struct Project {
-    /// What the file calls it.
+    /// The project's key in the file.
     pub(crate) key: i64,
     lengths: Vec<u32>,
     created_at_ms: Vec<i64>,
@@ -76,18 +77,18 @@ pub(crate) struct Project {
     live: u64,
 }
 
-/// A document, or what was one.
+/// A document, or a deleted one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) created_at_ms: i64,
-    /// How many words it has, weighted; 0 for one that was deleted or replaced.
+    /// The weighted number of its words; 0 if it was deleted or replaced.
     pub(crate) length: u32,
     pub(crate) is_draft: bool,
 }
 
 impl Entry {
     pub(crate) fn new(created_at_ms: i64, length: u32, is_draft: bool) -> Self {
-        // A document without words is one too.
+        // At least 1, because 0 means deleted.
         Self { created_at_ms, length: length.max(1), is_draft }
     }
 
@@ -105,12 +106,12 @@ impl Project {
         Self { key, ..Self::default() }
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub(crate) fn live(&self) -> u64 {
         self.live
     }
 
-    /// How many words each document has, by its number; 0 of one that is gone.
+    /// The length of each document, by its number; 0 for a deleted one.
     pub(crate) fn lengths(&self) -> &[u32] {
         &self.lengths
     }
@@ -125,7 +126,7 @@ impl Project {
         Entry { created_at_ms: self.created_at_ms(nr), length, is_draft }
     }
 
-    /// A document is what it is from now on, or gone.
+    /// Sets the entry of a document.
     pub(crate) fn set(&mut self, nr: u32, entry: Entry) {
         let nr = usize::try_from(nr).unwrap_or(usize::MAX);
         if self.lengths.len() <= nr {
@@ -144,12 +145,12 @@ impl Project {
 }
 
 impl Documents {
-    /// Of an index of which nothing is in memory yet.
+    /// Nothing is cached yet.
     pub(crate) fn new(head: Head) -> Self {
         Self { head, ..Self::default() }
     }
 
-    /// A project, if it is in memory.
+    /// A project, if it is cached.
     pub(crate) fn held(&mut self, name: &str) -> Option<Arc<RwLock<Project>>> {
         self.clock += 1;
         let held = self.held.get_mut(name)?;
@@ -157,8 +158,7 @@ impl Documents {
         Some(held.project.clone())
     }
 
-    /// Takes in a project as the file had it after so many writes. It is kept only where no later one could be missing in
-    /// it.
+    /// Caches a project as it was in the file after `writes` writes, unless a later write is missing in it.
     pub(crate) fn keep(&mut self, name: &str, project: Project, writes: i64) -> Arc<RwLock<Project>> {
         if let Some(held) = self.held(name) {
             return held;
@@ -174,7 +174,7 @@ impl Documents {
         project
     }
 
-    /// Changes a project, if it is in memory.
+    /// Changes a project, if it is cached.
     pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(&mut Project)) {
         let Some(held) = self.held.get_mut(name) else { return };
         let mut project = held.project.write();
@@ -183,7 +183,7 @@ impl Documents {
         held.octets = project.octets();
     }
 
-    /// Gives back what was used longest ago, until half the room is free.
+    /// Drops the least recently used projects until half of the cache is free.
     fn make_room(&mut self, but: &str) {
         if self.octets <= PROJECTS_OCTETS_MAX {
             return;
@@ -203,7 +203,7 @@ impl Documents {
         }
     }
 
-    /// As of an empty index.
+    /// Resets to an empty index.
     pub(crate) fn clear(&mut self, writes: i64) {
         *self = Self { head: Head { writes, ..Head::default() }, clock: self.clock, ..Self::default() };
     }

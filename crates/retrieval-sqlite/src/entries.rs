@@ -1,14 +1,15 @@
-//! The entries of documents in the file: blocks of bytes, so that a project of any size is read at once. Thirteen bytes an
-//! entry: when it was made, how many words it has, whether it is a draft; little end first.
+//! The entries of documents in the file: blocks of bytes, so that a project of any size is read in one query.
+//! An entry has
+//! thirteen bytes: creation time, number of words, whether it is a draft; little-endian.
 //! Must not know: who reads them.
 
 use rusqlite::{Connection, OptionalExtension as _, Result};
 
 use crate::documents::{Entry, Head, Project};
 
-/// Entries of a block: it fits into a page.
+/// Entries per block; a block fits into a page.
 const BLOCK_ENTRIES: u32 = 512;
-/// Bits of a row's number that say which block of a project it is.
+/// The low bits of a row's number, which hold the number of the block in its project.
 const BLOCK_BITS: u32 = 24;
 const ENTRY_OCTETS: usize = 13;
 
@@ -16,14 +17,14 @@ const ENTRY_OCTETS: usize = 13;
 #[derive(Debug, Default)]
 pub(crate) struct Block(Vec<u8>);
 
-/// The number of the row of a document's block, and where in it the document is.
+/// The row number of a document's block, and the index of the document in it.
 pub(crate) fn place(key: i64, nr: u32) -> (i64, usize) {
     let within = usize::try_from(nr % BLOCK_ENTRIES).unwrap_or_default();
     ((key << BLOCK_BITS) + i64::from(nr / BLOCK_ENTRIES), within)
 }
 
 impl Block {
-    /// As it is in the file; empty where it is not there.
+    /// Reads a block; empty if it does not exist.
     pub(crate) fn read(connection: &Connection, at: i64) -> Result<Self> {
         let mut read = connection.prepare_cached("SELECT bytes FROM entries WHERE at = ?")?;
         Ok(Self(read.query_row([at], |row| row.get(0)).optional()?.unwrap_or_default()))
@@ -83,7 +84,7 @@ pub(crate) fn project(connection: &Connection, key: i64) -> Result<Project> {
     Ok(project)
 }
 
-/// What holds for the whole index.
+/// The state of the whole index.
 pub(crate) fn head(connection: &Connection) -> Result<Head> {
     let mut read = connection.prepare_cached("SELECT writes, cursor, live, length FROM head")?;
     read.query_row([], |row| {
@@ -93,7 +94,7 @@ pub(crate) fn head(connection: &Connection) -> Result<Head> {
     })
 }
 
-/// The same as it is from now on.
+/// Writes the state of the whole index.
 pub(crate) fn set_head(connection: &Connection, head: Head) -> Result<()> {
     let stored = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let sql = "UPDATE head SET writes = ?, cursor = ?, live = ?, length = ?";

@@ -23,7 +23,7 @@ use self::{
     writing::{Job, Writer},
 };
 
-/// Writes that wait for the thread that writes; past it a caller waits.
+/// Most writes in the queue of the writing thread; beyond it a caller waits.
 const JOBS_WAITING_MAX: usize = 4;
 
 /// An index on this machine.
@@ -33,19 +33,20 @@ pub struct SqliteIndex {
     thread: parking_lot::Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The index in a directory, which is made where it is not. One that is damaged or of another form is thrown away, and
-/// the log says so. Reads little of it, whatever its size; blocks.
+/// Opens the index in a directory, and creates the directory if necessary. A damaged index, or one of another
+/// format, is
+/// deleted with a line in the program's log. Reads little, whatever the size of the index; blocks.
 ///
 /// # Errors
-/// When the directory can be neither read nor made anew.
+/// If the directory can be neither read nor created.
 pub fn open(directory: &Path) -> Result<Arc<SqliteIndex>, Fault> {
     start(opening::in_directory(directory)?)
 }
 
-/// An index that nothing is kept of.
+/// An index in memory only.
 ///
 /// # Errors
-/// When no thread can be started.
+/// If no thread can be started.
 pub fn open_memory() -> Result<Arc<SqliteIndex>, Fault> {
     start(opening::in_memory().map_err(unavailable)?)
 }
@@ -70,7 +71,7 @@ impl SqliteIndex {
         answer.await.unwrap_or_else(|_| Err(unavailable("the write was given up")))
     }
 
-    /// Looks into the index. Where that meets damage, the thread that writes begins it anew.
+    /// Runs a read. If it meets damage, the writing thread rebuilds the index.
     async fn looking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Shelf) -> rusqlite::Result<T> + Send + 'static,
@@ -78,14 +79,14 @@ impl SqliteIndex {
         let shelf = self.shelf.clone();
         let done = beside(move || work(&shelf).map_err(unavailable)).await;
         if done.is_err() && self.shelf.is_damaged() {
-            // A queue that is full has a write in it, which begins with that.
+            // If the queue is full, its next job renews a damaged index first.
             let _is_told = self.jobs.try_send(Job::Renew);
         }
         done
     }
 }
 
-/// Runs what blocks where it may.
+/// Runs blocking work on a thread for it.
 async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
@@ -94,7 +95,9 @@ async fn beside<T: Send + 'static>(
 
 impl Index for SqliteIndex {
     fn leads(&self) -> Answer<'_, bool> {
-        // A data directory belongs to one process. Who follows the log is to look again where a damaged index has begun anew.
+        // A data directory belongs to one process. `false` after a damaged index was rebuilt, so that the
+        // follower reads the
+        // cursor again.
         Box::pin(async { Ok(!self.shelf.was_renewed()) })
     }
 
@@ -122,7 +125,7 @@ impl Index for SqliteIndex {
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
-            // What was not merged is merged another time.
+            // Unfinished merges are done after the next start.
             self.shelf.close();
             self.ask(|reply| Job::Close { reply }).await?;
             let thread = self.thread.lock().take();

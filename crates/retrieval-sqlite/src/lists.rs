@@ -2,22 +2,22 @@
 //! word, both as variable-length integers of seven-bit groups. Pure.
 //! Must not know: the file, projects.
 
-/// Documents that have a word, the lowest number first.
+/// The documents that have a word, by ascending number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct List {
-    /// How many there are.
+    /// The number of documents.
     pub(crate) count: u32,
     pub(crate) bytes: Vec<u8>,
     last: u32,
 }
 
 impl List {
-    /// As it was written.
+    /// A list from its stored bytes.
     pub(crate) fn read(count: u32, bytes: Vec<u8>) -> Self {
         Self { count, bytes, last: 0 }
     }
 
-    /// One more document, with a higher number than those before.
+    /// Appends a document, whose number must be higher than all before.
     pub(crate) fn push(&mut self, nr: u32, often: u32) {
         write(&mut self.bytes, nr.wrapping_sub(self.last));
         write(&mut self.bytes, often);
@@ -86,7 +86,7 @@ fn number(rest: &mut &[u8]) -> Option<u32> {
     }
 }
 
-/// BM25 as Robertson wrote it, with the usual constants.
+/// BM25 in Robertson's form, with the usual constants.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bm25 {
     rarity: f32,
@@ -98,7 +98,7 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
 impl Bm25 {
-    /// Of a word that `having` of `all` documents have, which are usually so long.
+    /// For a word that `having` of `all` documents have, at this mean length.
     #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
     pub(crate) fn new(having: u64, all: u64, usual_length: f32) -> Self {
         let (having, all) = (having.min(all) as f32, all as f32);
@@ -106,7 +106,7 @@ impl Bm25 {
         Self { rarity, fixed: K1 * (1.0 - B), by_length: K1 * B / usual_length }
     }
 
-    /// What the word adds to a document's score; above 0 where it stands there.
+    /// The score that the word adds to a document; above 0 if the document has it.
     #[inline(always)]
     #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
     pub(crate) fn score(self, often: u32, length: u32) -> f32 {

@@ -6,19 +6,19 @@ use rusqlite::{Result, Row, Rows, Transaction};
 
 use crate::{documents::Project, entries, lists::List, shelf::Shelf};
 
-/// So many runs of a level become one.
+/// When a level has this many runs, they are merged.
 const RUNS_OF_LEVEL_MAX: usize = 8;
-/// Bytes of merged lists that are written together.
+/// Bytes of merged lists per write.
 const WRITTEN_BYTES: usize = 1 << 20;
 
-/// A new run of a level.
+/// Creates a run of a level and returns its number.
 pub(crate) fn begin(transaction: &Transaction<'_>, level: i64) -> Result<i64> {
     transaction
         .prepare_cached("INSERT INTO run(nr, level) SELECT ifnull(max(nr), 0) + 1, ? FROM run")?
         .insert([level])
 }
 
-/// A run has documents of a project.
+/// Records that a run has documents of a project.
 pub(crate) fn hold(transaction: &Transaction<'_>, project: i64, run: i64) -> Result<()> {
     transaction.prepare_cached("INSERT OR IGNORE INTO held VALUES(?, ?)")?.execute((project, run))?;
     Ok(())
@@ -82,7 +82,7 @@ impl MergedProject {
     }
 }
 
-/// The lowest level that has too many runs, and these, the oldest first.
+/// The lowest level with too many runs, and its runs, oldest first.
 fn due(transaction: &Transaction<'_>) -> Result<Option<(i64, Vec<i64>)>> {
     let mut runs = transaction.prepare_cached("SELECT level, nr FROM run ORDER BY level, nr")?;
     let runs: Vec<(i64, i64)> =
@@ -92,10 +92,10 @@ fn due(transaction: &Transaction<'_>) -> Result<Option<(i64, Vec<i64>)>> {
     Ok(due.map(|level| (level[0].0, level.iter().map(|(_, nr)| *nr).collect())))
 }
 
-/// Where a run is read.
+/// The read position in a run.
 struct Head<'a> {
     rows: Rows<'a>,
-    /// Project, word and list that come next.
+    /// The next project, word and list.
     next: Option<(i64, String, List)>,
 }
 
@@ -109,7 +109,7 @@ impl Head<'_> {
     }
 }
 
-/// Whether these runs became one; not when the index is closed meanwhile.
+/// Merges these runs into one. Returns `false` if the index is closed meanwhile.
 fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]) -> Result<bool> {
     let mut statements = Vec::new();
     for _ in runs {

@@ -13,26 +13,31 @@ use rusqlite::{Connection, OpenFlags, Result};
 
 use crate::{documents::Head, entries, shelf::Shelf, unavailable};
 
-/// The index in its directory. Form 1 was another format, in files of other names.
+/// The file of the index. Format 1 used files with other names.
 const FILE: &str = "words.sqlite";
 /// `PLNS`: the file belongs to this program.
 const APPLICATION_ID: i64 = 0x504c_4e53;
-/// The form of the index: words, tables, and the bytes of lists and entries. Another one is thrown away and built again.
+/// The format of the index: words, tables, and the bytes of lists and entries. An index of another format is
+/// deleted and
+/// rebuilt.
 const FORM: i64 = 3;
-/// A file up to this size is checked when it is opened. What is damaged in a larger one is noticed where it is read: a start
-/// does not depend on how much there is.
+/// A file up to this size is checked when it is opened. Damage in a larger file is noticed when it is read, so
+/// that the time
+/// of a start does not depend on the size.
 const CHECKED_OCTETS_MAX: u64 = 4 << 20;
 /// Size of a page, in bytes.
 const PAGE_BYTES: u32 = 8_192;
 /// Page cache of the connection that writes and of one that reads, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 const READER_CACHE_KIB: i64 = 4 * 1_024;
-/// The file of the write-ahead log is cut down to this when it starts over, in bytes.
+/// The size to which the write-ahead log is truncated when it restarts, in bytes.
 const WAL_KEPT_BYTES: i64 = 16 << 20;
 
-/// `next` is the number of a project's next document; `entries` says of each of its documents what a search needs, in blocks.
-/// A run holds the words of documents that were written together or merged: a later run of a level has higher numbers.
-/// `count` is how many documents `list` names, and `held` says which runs have documents of a project.
+/// `next` is the number of a project's next document; `entries` has the data of each document that a search
+/// needs, in blocks.
+/// A run holds the words of documents that were written together or merged: a later run of a level has higher
+/// numbers.
+/// `count` is the number of documents in `list`, and `held` has the runs with documents of a project.
 const TABLES: &str = "
 CREATE TABLE head(writes INTEGER NOT NULL, cursor INTEGER NOT NULL, live INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;
 INSERT INTO head VALUES(0, 0, 0, 0);
@@ -65,17 +70,17 @@ pub(crate) fn in_directory(directory: &Path) -> Result<Shelf, Fault> {
     Ok(Shelf::new(writer, Head::default(), Some(file)))
 }
 
-/// An empty index in place of whatever is in the file's directory.
+/// Deletes the file's directory and makes an empty index in it.
 pub(crate) fn anew(file: &Path) -> Result<Connection, Fault> {
     let directory = file.parent().ok_or_else(|| unavailable("the index has no directory"))?;
     fs::remove_dir_all(directory).map_err(unavailable)?;
     make(directory).map_err(unavailable)?;
-    // For its owner alone, and so are the files that SQLite puts beside it.
+    // Mode 0600; SQLite gives the files beside it the same mode.
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(unavailable)?;
     Connection::open(file).and_then(begun).map_err(unavailable)
 }
 
-/// For its owner alone: it holds the words of what was deposited.
+/// Mode 0700: the index contains the words of private documents.
 fn make(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
@@ -95,7 +100,7 @@ fn begun(mut connection: Connection) -> Result<Connection> {
     Ok(connection)
 }
 
-/// A loss of power takes the last writes with their cursor: the log has them still.
+/// A power failure may lose the last writes together with their cursor; they are read from the log again.
 fn settle(connection: &Connection, cache_kib: i64) -> Result<()> {
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
@@ -103,7 +108,7 @@ fn settle(connection: &Connection, cache_kib: i64) -> Result<()> {
     ))
 }
 
-/// A connection that only reads.
+/// A read-only connection.
 pub(crate) fn reader(file: &Path) -> Result<Connection> {
     let connection = open(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
@@ -114,7 +119,7 @@ fn open(file: &Path, mode: OpenFlags) -> Result<Connection> {
     Connection::open_with_flags(file, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
-/// The index of a directory, or why it can't be used.
+/// Opens the index of a directory, or gives the reason why it can't be used.
 fn existing(file: &Path) -> Result<(Connection, Head), String> {
     if !file.exists() {
         return Err("it is of another form".to_owned());

@@ -19,14 +19,14 @@ use crate::{
     shelf::Shelf,
 };
 
-/// Hits behind the limit that are looked at, so that the newer of two that are as near is not cut off.
+/// Extra hits that are read, so that the limit does not cut off the newer of two with equal scores.
 const LEEWAY: usize = 64;
 
-/// A document that may be a hit: the bits of its score, which are ordered as the score is, when it was made, and its
-/// project and number.
+/// A possible hit: the bits of its score (which have the order of the score), creation time, project and
+/// number.
 type Candidate = (u32, i64, i64, u32);
 
-/// Documents that have a word, of one run.
+/// The documents of one run that have a word.
 enum Postings {
     Listed(List),
     Dense(Arc<Dense>),
@@ -41,7 +41,7 @@ impl Postings {
     }
 }
 
-/// The lists of a query's words in a project, by the words that it has.
+/// The lists of a query's words in a project.
 struct QueryLists {
     project: Arc<RwLock<Project>>,
     words: Vec<Vec<Postings>>,
@@ -64,7 +64,7 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
         let mut id = connection.prepare_cached("SELECT id FROM document WHERE project = ? AND nr = ?")?;
         let mut hits = Vec::with_capacity(best.len());
         for (score, at, project, nr) in best {
-            // What was replaced meanwhile is found another time.
+            // A document that was replaced meanwhile is skipped.
             let id: Option<String> = id.query_row((project, nr), |row| row.get(0)).optional()?;
             hits.extend(id.map(|id| (Hit { id, score: f64::from(f32::from_bits(score)) }, at)));
         }
@@ -76,7 +76,8 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
     })
 }
 
-/// Words of the query that nearly all documents of the scope's projects have. What is gone and not merged yet counts too.
+/// Words of the query that nearly all documents of the scope's projects have. Counts deleted documents until a
+/// merge.
 pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<String>> {
     shelf.read(|connection| {
         let head = entries::head(connection)?;
@@ -85,7 +86,7 @@ pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<
         if all < COMMON_DOCUMENTS_MIN {
             return Ok(Vec::new());
         }
-        // The counts stand before the lists, which are not read.
+        // Reads the counts only, which are stored before the lists.
         let mut count = connection.prepare_cached(
             "SELECT ifnull(sum(count), 0) FROM held, list
              WHERE held.project = ?1 AND list.run = held.run AND list.project = ?1 AND list.word = ?2",
@@ -104,7 +105,7 @@ pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<
     })
 }
 
-/// Those of the scope that there are, and what the file calls them.
+/// The projects of the scope that exist, with their keys in the file.
 fn projects(
     connection: &Connection,
     shelf: &Shelf,
@@ -121,7 +122,7 @@ fn projects(
     Ok(found)
 }
 
-/// Of every run that has documents of the project, for a document stands in one of them.
+/// The lists of every run that has documents of the project; each document is in exactly one run.
 fn lists(
     connection: &Connection,
     shelf: &Shelf,
@@ -159,13 +160,13 @@ fn lists(
     Ok(words)
 }
 
-/// What is counted is counted within the scope alone; only the usual length of a text is that of all.
+/// Counts are those of the scope; only the mean length is that of the whole index.
 fn best(found: &[QueryLists], scope: &Scope, (most, usual_length): (usize, f32)) -> Vec<Candidate> {
     let all = found.iter().map(|found| found.project.read().live()).sum();
     let mut best = BinaryHeap::<Reverse<Candidate>>::with_capacity(most + 1);
     for found in found.iter().filter(|found| !found.words.is_empty()) {
         let project = found.project.read();
-        // The least bits of a score that may be among the best.
+        // The lowest score bits that can be among the best.
         let mut least = 1;
         for (nr, score) in scores(&project, &found.words, all, usual_length).into_iter().enumerate() {
             let bits = score.to_bits();
@@ -201,7 +202,7 @@ fn scores(project: &Project, words: &[Vec<Postings>], all: u64, usual_length: f3
                 Postings::Dense(list) => list.add(bm25, lengths, &mut scores),
                 Postings::Listed(list) => list.each(|nr, often| {
                     let nr = usize::try_from(nr).unwrap_or(usize::MAX);
-                    // What is newer than the documents in memory is found another time.
+                    // Documents that are newer than the cached ones are skipped.
                     if let (Some(score), Some(length)) = (scores.get_mut(nr), lengths.get(nr)) {
                         *score += bm25.score(often, *length);
                     }

@@ -1,4 +1,4 @@
-//! The shared state of searches and the writing thread: the file's connections, and what is in memory of it.
+//! The shared state of searches and the writing thread: the file's connections, and the caches.
 //! Must not know: words.
 
 use std::{
@@ -19,25 +19,26 @@ use crate::{
     entries, opening,
 };
 
-/// Connections for searches that are kept open; past it one is opened and closed again.
+/// Most open connections for searches; a further one is closed after its use.
 const READERS_KEPT: usize = 8;
 
-/// An index that was opened.
+/// An open index.
 pub(crate) struct Shelf {
-    /// The one that writes. In memory searches use it too, for nobody else can see what it holds.
+    /// The writing connection. An index in memory uses it for searches too, because no other connection can see
+    /// the data.
     pub(crate) writer: Mutex<Connection>,
     pub(crate) documents: Mutex<Documents>,
     pub(crate) lists: Mutex<DenseLists>,
     file: Option<PathBuf>,
     readers: Mutex<Readers>,
     is_closing: AtomicBool,
-    /// Something was read that can't be right.
+    /// A read met damage.
     is_damaged: AtomicBool,
-    /// It was begun anew, and nobody was told yet.
+    /// The index was rebuilt, and the follower does not know yet.
     is_new: AtomicBool,
 }
 
-/// Open connections to one file; those to the file before it are closed.
+/// Open connections to the current file; those to an earlier one are closed.
 #[derive(Default)]
 struct Readers {
     generation: u64,
@@ -58,7 +59,7 @@ impl Shelf {
         }
     }
 
-    /// Runs a read on one state of the file.
+    /// Runs a read on one snapshot of the file.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.noting(|| {
             let Some(file) = &self.file else { return work(&self.writer.lock()) };
@@ -78,7 +79,7 @@ impl Shelf {
         })
     }
 
-    /// Takes note where the file turns out to be damaged.
+    /// Runs work, and records damage of the file.
     pub(crate) fn noting<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let done = work();
         if let Err(error) = &done
@@ -93,7 +94,7 @@ impl Shelf {
         self.is_damaged.load(Ordering::Relaxed)
     }
 
-    /// Begins anew in place of a damaged file. In memory nothing is damaged.
+    /// Replaces a damaged file by an empty index. Does nothing for an index in memory.
     pub(crate) fn renew(&self) -> Result<(), Fault> {
         let Some(file) = &self.file else { return Ok(()) };
         tracing::warn!(file = %file.display(), "the search index is damaged and is rebuilt from the log");
@@ -111,12 +112,13 @@ impl Shelf {
         Ok(())
     }
 
-    /// Whether it was begun anew since this was asked last.
+    /// Whether the index was rebuilt since the last call.
     pub(crate) fn was_renewed(&self) -> bool {
         self.is_new.swap(false, Ordering::Relaxed)
     }
 
-    /// A project of this name, as it is in memory or in the file, whose state `connection` sees; none of none.
+    /// A project by its name, from the cache or from the file as `connection` sees it; `None` if it does not
+    /// exist.
     pub(crate) fn project(
         &self,
         connection: &Connection,
@@ -136,7 +138,7 @@ impl Shelf {
         self.is_closing.store(true, Ordering::Relaxed);
     }
 
-    /// Whether what can wait is to be left.
+    /// Whether to skip work that can wait.
     pub(crate) fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::Relaxed)
     }

@@ -20,11 +20,11 @@ use crate::{
     unavailable,
 };
 
-/// How far writing steps back, as `nice` counts.
+/// The `nice` value of the writing thread.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// What the thread is asked for.
+/// A job of the writing thread.
 pub(crate) enum Job {
     Put {
         changes: Vec<Change>,
@@ -35,19 +35,19 @@ pub(crate) enum Job {
     Clear {
         reply: oneshot::Sender<Result<(), Fault>>,
     },
-    /// A search has met damage.
+    /// Sent after a search met damage.
     Renew,
     Close {
         reply: oneshot::Sender<Result<(), Fault>>,
     },
 }
 
-/// What the thread holds.
+/// The state of the thread.
 pub(crate) struct Writer {
     shelf: Arc<Shelf>,
 }
 
-/// What a write changes of a document in memory, once it is in the file.
+/// The change of a cached document, applied after the commit.
 struct Effect {
     project: String,
     nr: u32,
@@ -58,7 +58,7 @@ struct Effect {
 struct Batch<'a> {
     transaction: &'a Transaction<'a>,
     head: Head,
-    /// Of each project that gets documents its key and the number of its next one.
+    /// The key of each changed project, and the number of its next document.
     next: HashMap<String, (i64, u32)>,
     blocks: BTreeMap<i64, Block>,
     lists: HashMap<i64, HashMap<String, List>>,
@@ -70,7 +70,7 @@ impl Writer {
         Self { shelf }
     }
 
-    /// Until it is closed, or nobody can ask any more.
+    /// Runs until the index is closed, or all senders are gone.
     pub(crate) fn run(self, mut jobs: mpsc::Receiver<Job>) {
         step_back();
         while let Some(job) = jobs.blocking_recv() {
@@ -102,7 +102,7 @@ impl Writer {
     fn put(&self, changes: &[Change], from: Position, to: Position) -> Result<PutOutcome> {
         let mut writer = self.shelf.writer.lock();
         let transaction = writer.transaction()?;
-        // Only this thread changes it.
+        // No race: only this thread changes the head.
         let head = self.shelf.documents.lock().head;
         if head.cursor != from {
             return Ok(PutOutcome::Moved(head.cursor));
@@ -144,7 +144,7 @@ impl Writer {
     }
 }
 
-/// Of several changes of a document the last.
+/// The last change of each document.
 fn last_of_each(changes: &[Change]) -> impl Iterator<Item = &Change> {
     let last: HashMap<&str, usize> =
         changes.iter().enumerate().map(|(nth, change)| (change.id(), nth)).collect();
@@ -195,7 +195,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Sets the entry of a document; the one before it.
+    /// Sets the entry of a document and returns the previous one.
     fn set(&mut self, key: i64, nr: u32, entry: Entry) -> Result<Entry> {
         let (at, within) = entries::place(key, nr);
         let block = match self.blocks.entry(at) {
@@ -207,7 +207,7 @@ impl Batch<'_> {
         Ok(before)
     }
 
-    /// The key of a project, and the number of its next document.
+    /// The key of a project, and a new document number in it.
     fn number(&mut self, project: &str) -> Result<(i64, u32)> {
         if let Some((key, next)) = self.next.get_mut(project) {
             *next += 1;
@@ -225,7 +225,7 @@ impl Batch<'_> {
         Ok((key, nr))
     }
 
-    /// Writes the rest: blocks and counts, and a run of all words in the order in which the file keeps them.
+    /// Writes blocks and counts, and a run with all words, sorted as in the file.
     fn written(self) -> Result<(Head, Vec<Effect>)> {
         for (at, block) in &self.blocks {
             block.write(self.transaction, *at)?;
@@ -254,7 +254,8 @@ impl Batch<'_> {
 
 #[cfg(target_os = "linux")]
 fn step_back() {
-    // There a thread has a priority of its own. Where it may not be changed, writing is as urgent as everything else.
+    // On Linux the priority belongs to the thread. If it may not be changed, the thread keeps the normal
+    // priority.
     let _stays = rustix::process::setpriority_process(None, NICENESS);
 }
 

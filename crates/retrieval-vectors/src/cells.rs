@@ -1,6 +1,8 @@
-//! The codes of a project in cells of codes that are near each other. A cell that has become large is divided in two, so
-//! they grow with what is added, in the same way each time. A search looks into the nearest cells; into all while there
-//! are few codes. Pure.
+//! The codes of a project, clustered into cells of similar codes. A cell that has become too large is split in
+//! two, so
+//! cells grow with the additions, deterministically. A search compares the nearest cells, or all while there
+//! are few codes.
+//! Pure.
 //! Must not know: documents, models, files.
 
 use std::cmp::Ordering;
@@ -10,21 +12,23 @@ use crate::{
     tree::Tree,
 };
 
-/// Up to so many vectors every search compares all of them.
+/// Up to this number of vectors every search compares all of them.
 pub const EXACT_VECTORS_MAX: usize = 100_000;
 /// Most vectors of a cell.
 const CELL_VECTORS_MAX: usize = 1_024;
-/// Of more vectors a search compares those of the nearest cells: at least as many as of the largest exact one, and of very
-/// many at least one in so many.
+/// With more vectors, a search compares those of the nearest cells: at least [`EXACT_VECTORS_MAX`], and at
+/// least this
+/// fraction (one in 12) of all.
 const COMPARED_SHARE: usize = 12;
-/// A cell takes memory for so many vectors at once.
+/// The number of vectors by which the memory of a cell grows.
 const CELL_STEP: usize = 64;
-/// How often the two halves of a divided cell are settled.
+/// Iterations that assign the codes of a split cell to its halves.
 const ROUNDS: usize = 5;
-/// A half with fewer than one in so many of a cell is too small; then both get as many.
+/// A half with less than this fraction (one in 8) of the cell is too small; then both halves get the same
+/// number.
 const HALF_SHARE: usize = 8;
 
-/// The sizes that decide how much a search looks at.
+/// The sizes that determine how much a search compares.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
     pub(crate) exact: usize,
@@ -38,21 +42,21 @@ impl Default for Sizes {
     }
 }
 
-/// Whose a code is: which document of the project, and which part of it.
+/// The document of the project, and its part, that a code belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) document: u32,
     pub(crate) part: u16,
 }
 
-/// Where a code is.
+/// The position of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Place {
     cell: u32,
     slot: u32,
 }
 
-/// A code that a search has compared.
+/// A code with its score in a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Compared {
     pub(crate) score: f32,
@@ -76,7 +80,7 @@ pub(crate) struct Cells {
     count: usize,
 }
 
-/// Who is told that a code stands somewhere else.
+/// Called when a code is at a new place.
 pub(crate) type Moved<'a> = &'a mut dyn FnMut(Owner, Place);
 
 impl Cell {
@@ -109,7 +113,7 @@ impl Cells {
         Self { sizes, dimension, cells: vec![Cell::default()], tree: Tree::new(dimension), count: 0 }
     }
 
-    /// How many codes there are.
+    /// The number of codes.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -118,16 +122,16 @@ impl Cells {
         self.dimension
     }
 
-    /// Whether a search for some of so many codes compares all of them.
+    /// Whether a search in which `wanted` codes may match compares all of them.
     pub(crate) fn is_exact(&self, wanted: usize) -> bool {
         wanted <= self.sizes.exact
     }
 
-    /// Adds a code to the nearest cell. Others may move.
+    /// Adds a code to the nearest cell. Other codes may move.
     pub(crate) fn add(&mut self, code: &Code, owner: Owner, moved: Moved<'_>) {
         self.count += 1;
         let mut homeless = vec![Homeless { parts: code.parts.clone(), scale: code.scale, owner }];
-        // Each division leaves smaller cells, so there is an end.
+        // This ends, because each split makes smaller cells.
         while let Some(Homeless { parts, scale, owner }) = homeless.pop() {
             let (at, _) = self.tree.nearest(&Probe::of_code(&parts, scale));
             let Some(cell) = self.cells.get_mut(index(at)) else { return };
@@ -139,7 +143,7 @@ impl Cells {
         }
     }
 
-    /// Takes a code out. The last one of its cell takes its place.
+    /// Removes a code. The last code of its cell moves to its place.
     pub(crate) fn remove(&mut self, place: Place, moved: Moved<'_>) {
         let (dimension, slot) = (self.dimension, index(place.slot));
         let Some(cell) = self.cells.get_mut(index(place.cell)) else { return };
@@ -161,7 +165,7 @@ impl Cells {
         Some(Code { parts: cell.code(index(place.slot), self.dimension).to_vec(), scale })
     }
 
-    /// Compares the codes at some places.
+    /// Compares the codes at these places.
     pub(crate) fn compare(
         &self,
         probe: &Probe,
@@ -179,18 +183,18 @@ impl Cells {
         }
     }
 
-    /// The cells that a search looks into, the nearest first, and how many codes they have. `wanted` of the codes may be
-    /// hits at all.
+    /// The cells to search, nearest first, and their number of codes. At most `wanted` of all codes can be
+    /// hits.
     pub(crate) fn near(&self, probe: &Probe, wanted: usize) -> (Vec<usize>, usize) {
         let Sizes { exact, share, .. } = self.sizes;
         if self.count <= exact || wanted == 0 {
             return ((0..self.cells.len()).collect(), self.count);
         }
-        // Where few of all may be hits, those are farther away.
+        // If few codes can be hits, they may be farther away.
         self.nearest(probe, exact.max(self.count / share.max(1)).saturating_mul(self.count / wanted))
     }
 
-    /// The nearest cells that have at least so many codes, and how many they have.
+    /// The nearest cells that together have at least `room` codes, and their number of codes.
     pub(crate) fn nearest(&self, probe: &Probe, room: usize) -> (Vec<usize>, usize) {
         let (mut found, mut count) = (Vec::new(), 0);
         for cell in self.tree.nearest_first(probe) {
@@ -204,7 +208,7 @@ impl Cells {
         (found, count)
     }
 
-    /// Compares all codes of some cells; those above 0.
+    /// The codes of these cells with a score above 0.
     pub(crate) fn compare_cells(&self, probe: &Probe, cells: &[usize]) -> Vec<Compared> {
         let (mut compared, mut scores) = (Vec::new(), Vec::new());
         for cell in cells.iter().filter_map(|cell| self.cells.get(*cell)) {
@@ -216,7 +220,7 @@ impl Cells {
         compared
     }
 
-    /// Divides a cell in two; codes of it that are nearer to another cell.
+    /// Splits a cell in two. Returns its codes that are nearer to another cell.
     fn divide(&mut self, at: u32, moved: Moved<'_>) -> Vec<Homeless> {
         let Some(cell) = self.cells.get_mut(index(at)) else { return Vec::new() };
         let cell = std::mem::take(cell);
@@ -243,14 +247,14 @@ impl Cells {
     }
 }
 
-/// A code that is to be put into a cell.
+/// A code without a cell.
 struct Homeless {
     parts: Vec<i8>,
     scale: f32,
     owner: Owner,
 }
 
-/// On which side each code of a cell is, and the centres of the two sides.
+/// The side of each code of a cell, and the centres of both sides.
 fn halves(cell: &Cell, dimension: usize) -> (Vec<bool>, [Vec<f32>; 2]) {
     let middle = centre(cell, dimension, |_| true);
     let first = farthest(cell, dimension, &Probe::of(&middle));
@@ -264,7 +268,7 @@ fn halves(cell: &Cell, dimension: usize) -> (Vec<bool>, [Vec<f32>; 2]) {
     (sides, centres)
 }
 
-/// The code that is least like a probe.
+/// The code that is least similar to a probe.
 fn farthest(cell: &Cell, dimension: usize, from: &Probe) -> Probe {
     let mut scores = Vec::new();
     from.score(&cell.codes, &cell.scales, &mut scores);
@@ -282,7 +286,7 @@ fn sides(cell: &Cell, [one, other]: [&Probe; 2]) -> Vec<bool> {
     if (least..=leaning.len() - least).contains(&count) {
         return leaning.iter().map(|leaning| *leaning > 0.0).collect();
     }
-    // As with many copies of one text: half of them there, half here.
+    // Too unbalanced, as with many copies of one text: divide the codes evenly.
     let mut order: Vec<usize> = (0..leaning.len()).collect();
     order.sort_by(|a, b| leaning[*a].total_cmp(&leaning[*b]));
     let mut sides = vec![false; leaning.len()];
@@ -294,7 +298,7 @@ fn centres(cell: &Cell, dimension: usize, sides: &[bool]) -> [Vec<f32>; 2] {
     [false, true].map(|wanted| centre(cell, dimension, |slot| sides[slot] == wanted))
 }
 
-/// The direction of the sum of some codes.
+/// The direction of the sum of the chosen codes.
 fn centre(cell: &Cell, dimension: usize, takes: impl Fn(usize) -> bool) -> Vec<f32> {
     let mut sum = vec![0.0_f32; dimension];
     let codes = cell.codes.chunks_exact(dimension).zip(&cell.scales).enumerate();
@@ -310,7 +314,7 @@ fn centre(cell: &Cell, dimension: usize, takes: impl Fn(usize) -> bool) -> Vec<f
     sum
 }
 
-/// The nearer first; of two that are as near the one whose owner stands first.
+/// Orders by descending score, and equal scores by owner.
 pub(crate) fn nearer(left: &Compared, right: &Compared) -> Ordering {
     let owner = |compared: &Compared| (compared.owner.document, compared.owner.part);
     right.score.total_cmp(&left.score).then_with(|| owner(left).cmp(&owner(right)))

@@ -1,5 +1,6 @@
-//! The words of texts as the model understands them, kept in memory as far as there is room, and how near the words of a query
-//! are to them. A disposable cache: it is filled while texts are embedded, and what a query misses is embedded after it.
+//! Token vectors of texts, in a bounded cache, and the similarity of a query's words to them. The cache is
+//! filled while texts
+//! are embedded; a text that a query misses is embedded afterwards.
 //! Must not know: where vectors are stored, how two rankings become one.
 
 use std::{
@@ -17,38 +18,38 @@ use pulp::Arch;
 
 use crate::codes::Code;
 
-/// What the words of texts may take; past it those go that were not asked for the longest.
+/// Size of the cache, in bytes; beyond it the least recently used texts are dropped.
 pub const WORDS_OCTETS_MAX: usize = 128 << 20;
-/// Queries whose words are kept, the last ones.
+/// Number of recent queries whose token vectors are cached.
 const QUERIES_MAX: usize = 64;
-/// Tokens of documents that one query is compared with; documents behind them are not compared.
+/// Most tokens of documents that are compared with one query; further documents are not compared.
 pub const COMPARED_TOKENS_MAX: usize = 16_384;
-/// Tokens of a query that count, the first ones.
+/// Tokens of a query that are used, from the start.
 const QUERY_TOKENS_MAX: usize = 32;
-/// Texts that wait to be embedded because a query missed them; more are left for a later query.
+/// Most texts that wait to be embedded after a miss; further ones are left for a later query.
 pub const MISSED_MAX: usize = 256;
-/// Of them so many at once.
+/// Texts per call of the model.
 const MISSED_BATCH: usize = 8;
-/// What a text takes beside its codes.
+/// Bytes of a cached text beside its codes.
 const TEXT_OCTETS: usize = 96;
 
-/// The words of a text that say something.
+/// The token vectors of a text, without stop words.
 #[derive(Debug, Default)]
 struct Words {
     codes: Vec<i8>,
     scales: Vec<f32>,
 }
 
-/// A word of a query and its vector.
+/// A token of a query: its word and its vector.
 type QueryToken = (String, Vec<f32>);
 
-/// A model whose texts are remembered by their words.
+/// A model with a cache of token vectors.
 pub(crate) struct Remembering {
     model: Arc<dyn Embedder>,
     known: Arc<TokenCache>,
 }
 
-/// What is remembered.
+/// The cache.
 pub(crate) struct TokenCache {
     hashing: RandomState,
     octets_max: usize,
@@ -60,7 +61,7 @@ pub(crate) struct TokenCache {
 #[derive(Debug, Default)]
 struct Texts {
     words: HashMap<u64, (Arc<Words>, u64)>,
-    /// By when they were last asked for.
+    /// Texts by the time of their last use.
     order: BTreeMap<u64, u64>,
     octets: usize,
     now: u64,
@@ -120,8 +121,9 @@ impl Remembering {
         Self { model, known: Arc::new(known) }
     }
 
-    /// How near the words of a query are to each document, given as its parts; nothing where one of them is not known, which
-    /// is embedded then. `weigh` says what a word of the query weighs.
+    /// The similarity of the query's words to each document, given as its parts; `None` if a part is not
+    /// cached, which is then
+    /// embedded later. `weigh` gives the weight of a word of the query.
     pub(crate) async fn closeness(
         &self,
         query: &str,
@@ -164,7 +166,7 @@ impl Remembering {
         tokio::task::spawn_blocking(comparing).await.unwrap_or(nothing)
     }
 
-    /// Embeds texts behind the query that missed them, so that the next one finds them.
+    /// Embeds missed texts in the background, so that the next query finds them.
     fn embed_later(&self, texts: Vec<String>) {
         let mut missed = self.known.missed.lock();
         for text in texts {
@@ -228,7 +230,7 @@ impl TokenCache {
         }
     }
 
-    /// Some of what was missed; nothing once all of it is done.
+    /// Some of the missed texts; `None` when all are done.
     fn take_missed(&self) -> Option<Vec<String>> {
         let mut missed = self.missed.lock();
         let count = missed.texts.len().min(MISSED_BATCH);
@@ -270,7 +272,7 @@ impl Embedder for Remembering {
     }
 }
 
-/// The tokens of words that say something, each with its word as it stands in an index.
+/// The tokens of words that are not stop words, each with its word as an index has it.
 fn telling<'a>(text: &'a str, tokens: &'a [Token]) -> impl Iterator<Item = (String, &'a Token)> {
     let mut last: Option<(Range<usize>, Option<String>)> = None;
     tokens.iter().filter_map(move |token| {
@@ -287,7 +289,7 @@ fn telling<'a>(text: &'a str, tokens: &'a [Token]) -> impl Iterator<Item = (Stri
     })
 }
 
-/// The whole word that a token is of.
+/// The range of the whole word that contains a token.
 fn around(text: &str, place: Range<usize>) -> Range<usize> {
     let (Some(before), Some(behind)) = (text.get(..place.start), text.get(place.end..)) else { return place };
     let is_word = text.get(place.clone()).is_some_and(|token| token.chars().all(char::is_alphanumeric));
@@ -299,7 +301,7 @@ fn around(text: &str, place: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// The weighted sum, over the tokens of a query, of how near the nearest token is.
+/// The weighted sum of the highest similarity of each query token to the tokens of a text.
 fn nearness(query: &[&[f32]], weights: &[f32], words: &Words) -> f32 {
     let width = query.first().map_or(0, |vector| vector.len());
     if width == 0 || words.codes.len() != words.scales.len() * width {
@@ -321,8 +323,7 @@ fn nearness(query: &[&[f32]], weights: &[f32], words: &Words) -> f32 {
     )
 }
 
-/// The product of a vector and a code, in sixteen parts beside each other: the order of additions is not the compiler's to
-/// change.
+/// The dot product of a vector and a code, in sixteen lanes, because the compiler may not reorder additions.
 #[inline(always)]
 fn product(vector: &[f32], code: &[i8]) -> f32 {
     const LANES: usize = 16;

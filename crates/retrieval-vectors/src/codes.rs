@@ -3,19 +3,19 @@
 
 use pulp::Arch;
 
-/// Most components of a vector: with more a sum could overflow.
+/// Most components of a vector; more could overflow a sum.
 pub(crate) const DIMENSION_MAX: usize = 8_192;
 /// The largest component of a code.
 const CODE_MAX: f32 = 127.0;
 /// The largest component of a probe; `PROBE_MAX * CODE_MAX * DIMENSION_MAX` is below 2^31.
 const PROBE_MAX: f32 = 2_047.0;
 
-/// A vector as it is kept. Against the vector itself, its product with another is off by some parts in ten thousand.
+/// A quantised vector. Its products differ from those of the original vector by a few parts in ten thousand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Code {
     /// Its components, between -127 and 127.
     pub parts: Vec<i8>,
-    /// What a component is to be multiplied by.
+    /// The factor of each component.
     pub scale: f32,
 }
 
@@ -28,7 +28,7 @@ impl Code {
     }
 }
 
-/// What codes are compared with; finer than they are.
+/// A query vector for comparison with codes, quantised more finely.
 #[derive(Debug)]
 pub(crate) struct Probe {
     parts: Vec<i16>,
@@ -43,12 +43,12 @@ impl Probe {
         Self { parts, scale }
     }
 
-    /// Of a code, which is compared with others.
+    /// A probe made of a code, to compare it with others.
     pub(crate) fn of_code(parts: &[i8], scale: f32) -> Self {
         Self { parts: parts.iter().copied().map(i16::from).collect(), scale }
     }
 
-    /// Adds the product with each code to `scores`. `codes` stand one behind the other, one for each scale.
+    /// Appends the product with each code to `scores`. `codes` are concatenated, one for each scale.
     pub(crate) fn score(&self, codes: &[i8], scales: &[f32], scores: &mut Vec<f32>) {
         scores.reserve(scales.len());
         Arch::new().dispatch(
@@ -65,7 +65,7 @@ impl Probe {
     }
 }
 
-/// Never 0, so that it can be divided by.
+/// The largest absolute component; never 0, because it is a divisor.
 fn largest(vector: &[f32]) -> f32 {
     vector.iter().fold(f32::MIN_POSITIVE, |largest, part| largest.max(part.abs()))
 }

@@ -1,5 +1,5 @@
 //! A file of codes: a header with the model's name, then batches, each with a digest. A batch that a crash
-//! interrupted is ignored; the whole file can be rebuilt, so no write waits for the disk.
+//! interrupted is ignored. The file can be rebuilt, so writes are not flushed.
 //! Must not know: models, how similarity is computed.
 
 use std::{
@@ -20,35 +20,35 @@ use crate::{
     shelf::{Changes, News, Shelf},
 };
 
-/// The first bytes of the file; the number is the version of all that follows.
+/// The first bytes of the file, with the version of its format.
 const MAGIC: &[u8] = b"plenary vectors 1\n";
-/// So many bytes of batches are read at once.
+/// Bytes of batches per read.
 const PAGE_OCTETS: u64 = 2 << 20;
-/// A batch that says to be longer is damage.
+/// A batch with a larger length is damaged.
 const BATCH_OCTETS_MAX: usize = 1 << 30;
-/// What is gone may take as much as what counts, and this.
+/// The file is crowded when obsolete bytes exceed the live ones by this.
 const SLACK_OCTETS: u64 = 16 << 20;
-/// Changes in a batch of a file that is written anew.
+/// Changes per batch when the file is rewritten.
 const REWRITE_CHANGES: usize = 256;
 /// Bytes before a batch: its length and its digest.
 const FRAME: u64 = 4 + DIGEST as u64;
 const DIGEST: usize = 8;
 
-/// A file of codes. One process at a time may have it open; the store beside it sees to that.
+/// A file of codes. One process at a time may have it open; the lock of the store ensures that.
 pub struct FileShelf(Arc<Mutex<Open>>);
 
 struct Open {
     path: PathBuf,
     file: File,
     head: Vec<u8>,
-    /// Where the batches end that were read or written.
+    /// The end of the batches that were read or written.
     end: Mark,
     cursor: Position,
-    /// Whether everything was read that an earlier process left.
+    /// Whether all batches of an earlier process were read.
     is_read: bool,
 }
 
-/// For its owner alone: vectors tell of the texts that they were made of.
+/// Mode 0600: vectors reveal the texts that they were made from.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600);
@@ -56,7 +56,7 @@ fn private() -> OpenOptions {
 }
 
 impl FileShelf {
-    /// Opens the file, or makes it. Codes of another model are thrown away.
+    /// Opens or creates the file. Codes of another model are deleted.
     pub fn open(path: &Path, model: &str) -> io::Result<Self> {
         let mut head = MAGIC.to_vec();
         text(&mut head, model);
@@ -90,7 +90,7 @@ fn begin(file: &mut File, head: &[u8]) -> io::Result<()> {
     file.write_all(head)
 }
 
-/// A batch with its length and digest.
+/// A batch preceded by its length and digest.
 fn framed(changes: &[JournalEntry], to: Position) -> Vec<u8> {
     let mut batch = to.0.to_le_bytes().to_vec();
     number(&mut batch, changes.len());
@@ -111,7 +111,7 @@ fn read(batch: &[u8]) -> Option<(Position, Vec<JournalEntry>)> {
 }
 
 impl Open {
-    /// The batch at a place, and where it ends; `None` where no whole one is.
+    /// The batch at an offset, and its end; `None` if there is no complete one.
     fn batch(&mut self, place: u64) -> io::Result<Option<(Position, Vec<JournalEntry>, u64)>> {
         let length = self.file.metadata()?.len();
         if length < place + FRAME {
@@ -149,7 +149,7 @@ impl Open {
                 break;
             }
             let Some((to, changes, end)) = self.batch(news.mark.place)? else {
-                // What is behind it was never whole, or is damaged; it is made again.
+                // The rest is incomplete or damaged; its documents are indexed again.
                 self.file.set_len(news.mark.place)?;
                 self.end.place = news.mark.place;
                 self.is_read = true;
@@ -174,7 +174,7 @@ impl Open {
         self.file.seek(SeekFrom::Start(self.end.place))?;
         let framed = framed(changes, to);
         if let Err(error) = self.file.write_all(&framed) {
-            // A part of it may stand there; it must not be in front of the next batch.
+            // Remove a partly written batch, so that the next one does not follow it.
             let _later = self.file.set_len(self.end.place);
             return Err(error);
         }
@@ -195,7 +195,7 @@ impl Open {
         let mut file = private().truncate(true).open(&path)?;
         file.write_all(&self.head)?;
         let mut place = self.head.len() as u64;
-        // Only the last batch says how far the whole of it is.
+        // Only the last batch has the cursor of the whole content.
         loop {
             let changes: Vec<_> = all.by_ref().take(REWRITE_CHANGES).collect();
             let is_last = changes.is_empty();

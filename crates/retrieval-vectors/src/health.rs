@@ -9,7 +9,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// A model that failed is asked again after this.
+/// Pause after a failure, before the model is called again.
 pub(crate) const REST: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
@@ -23,13 +23,13 @@ impl Health {
         self.works.load(Ordering::Relaxed)
     }
 
-    /// Whether to ask it: it works, nobody has tried, or it had its rest.
+    /// Whether to call the model: it works, was never called, or its pause is over.
     pub(crate) fn may_try(&self) -> bool {
         let failed_at = *self.failed_at.lock();
         failed_at.is_none_or(|at| at.elapsed() >= REST)
     }
 
-    /// Takes note of an attempt; whether that is news.
+    /// Records the result of a call. Returns whether the state changed.
     pub(crate) fn note(&self, worked: bool) -> bool {
         let mut failed_at = self.failed_at.lock();
         let is_first = failed_at.is_none();

@@ -1,4 +1,4 @@
-//! A change of the index with its vectors, as bytes.
+//! A change of the vector index, with its vectors, as bytes.
 //! Must not know: where they are stored.
 
 use crate::codes::{Code, DIMENSION_MAX};
@@ -6,26 +6,26 @@ use crate::codes::{Code, DIMENSION_MAX};
 /// A document with a code for each of its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its id.
+    /// The id of the document.
     pub id: String,
     /// Its project.
     pub project: String,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub created_at_ms: i64,
     /// Whether it is a draft.
     pub is_draft: bool,
-    /// Of its parts: as long as it is the same, they need no new vectors.
+    /// A digest of the parts: if it is unchanged, the document needs no new vectors.
     pub digest: u64,
-    /// One for each part, in their order.
+    /// One code for each part, in order.
     pub codes: Vec<Code>,
 }
 
 /// A change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JournalEntry {
-    /// The document is there, in place of any other of its id.
+    /// Adds the document, or replaces the one with its id.
     Put(Entry),
-    /// No document of this id is there.
+    /// Removes the document with this id.
     Delete(String),
 }
 
@@ -33,7 +33,7 @@ const PUT: u8 = 1;
 const DELETE: u8 = 2;
 
 impl JournalEntry {
-    /// Its stored form, version 1: the kind, then lengths and values, little end first.
+    /// Writes the stored form, version 1: the kind, then lengths and values, little-endian.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         match self {
             Self::Delete(id) => {
@@ -57,7 +57,7 @@ impl JournalEntry {
         }
     }
 
-    /// Reads one, and moves on behind it; `None` where there is none.
+    /// Reads one change and advances behind it; `None` if there is no valid one.
     pub(crate) fn read(from: &mut &[u8]) -> Option<Self> {
         match take::<1>(from)? {
             [DELETE] => Some(Self::Delete(read_text(from)?)),

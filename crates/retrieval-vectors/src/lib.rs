@@ -1,6 +1,6 @@
-//! An index of documents by meaning: one vector for each part of a document. All vectors are in memory; a search compares
-//! all of a small project and the nearest cells of a large one; and they are stored for restarts. It knows documents and
-//! models.
+//! A vector index: one vector for each part of a document. All vectors are in memory, and stored for restarts.
+//! A search
+//! compares all vectors of a small project, and the nearest cells of a large one.
 //! Must not know: any protocol, any engine or database.
 
 mod cells;

@@ -10,7 +10,7 @@ use crate::{
     shelf::{Changes, News, Shelf},
 };
 
-/// Where it stands; the codes are in the index alone.
+/// Mark and cursor only; the codes are in the index.
 #[derive(Debug, Default)]
 pub struct MemoryShelf(Mutex<(Mark, Position)>);
 

@@ -1,5 +1,4 @@
-//! All documents in memory, by project, with their codes in cells, and the search over them on several cores if there is
-//! much to compare.
+//! All documents in memory, by project, with their codes in cells. A large search uses several cores.
 //! Must not know: models, files.
 
 use std::{
@@ -17,18 +16,18 @@ use crate::{
     kept::{Entry, JournalEntry},
 };
 
-/// From so many bytes of codes on, a search is worth a thread for each core.
+/// Bytes of codes above which a search uses several threads.
 const PARALLEL_OCTETS_MIN: usize = 16 << 20;
-/// Most threads of a search: the memory gives no more than some cores read.
+/// Most threads of a search: memory bandwidth limits the use of more.
 const THREADS_MAX: usize = 4;
-/// The best codes that are looked at for each hit that is wanted, for a document has several.
+/// Codes that are read for each wanted hit, because a document has several.
 const CODES_PER_HIT: usize = 8;
 
-/// What a vector takes beside its components, and a document beside its vectors and its id, in bytes.
+/// Memory of a vector without its components, and of a document without its vectors and its id, in bytes.
 const VECTOR_OCTETS: usize = 24;
 const DOCUMENT_OCTETS: usize = 192;
 
-/// What vectors of so many components take, without their documents.
+/// Memory of `count` vectors of a dimension, without their documents, in bytes.
 #[must_use]
 pub(crate) fn vectors_octets(count: usize, dimension: usize) -> usize {
     count * (dimension + VECTOR_OCTETS)
@@ -40,9 +39,9 @@ pub(crate) struct Projects {
     sizes: Sizes,
     numbers: HashMap<Arc<str>, u32>,
     projects: HashMap<u32, Project>,
-    /// The project of each document, and which of its documents it is.
+    /// The project of each document, and its number in the project.
     places: HashMap<Arc<str>, (u32, u32)>,
-    /// How many projects there ever were.
+    /// The number of projects so far, dropped ones included.
     begun: u32,
     octets: usize,
 }
@@ -50,12 +49,12 @@ pub(crate) struct Projects {
 #[derive(Debug)]
 struct Project {
     name: Arc<str>,
-    /// None while no document has vectors.
+    /// `None` while no document has vectors.
     cells: Option<Cells>,
     documents: Documents,
 }
 
-/// Documents by their numbers; that of one that is gone is given again.
+/// Documents by number; the number of a removed document is used again.
 #[derive(Debug, Default)]
 struct Documents {
     held: Vec<Option<HeldDocument>>,
@@ -68,7 +67,7 @@ struct HeldDocument {
     created_at_ms: i64,
     is_draft: bool,
     digest: u64,
-    /// Where the code of each part is.
+    /// The place of each part's code.
     places: Box<[Place]>,
 }
 
@@ -101,7 +100,7 @@ impl Documents {
         }
     }
 
-    /// The code of a part stands there from now on.
+    /// Records the new place of a part's code.
     fn moved(&mut self, owner: Owner, to: Place) {
         let held = usize::try_from(owner.document).ok().and_then(|nr| self.held.get_mut(nr));
         let place =
@@ -125,13 +124,13 @@ impl Projects {
         self.places.len()
     }
 
-    /// How many vectors there are.
+    /// The number of vectors.
     #[cfg(test)]
     pub(crate) fn vectors(&self) -> usize {
         self.projects.values().filter_map(|project| project.cells.as_ref()).map(Cells::count).sum()
     }
 
-    /// What all of it takes.
+    /// Used memory, in bytes.
     pub(crate) fn octets(&self) -> usize {
         self.octets
     }
@@ -183,7 +182,7 @@ impl Projects {
         Some((project, *nr, project.documents.get(*nr)?))
     }
 
-    /// The document as it is held.
+    /// A document with its codes.
     pub(crate) fn entry(&self, id: &str) -> Option<Entry> {
         let (project, _, held) = self.held(id)?;
         let code = |place: &Place| project.cells.as_ref()?.code(*place);
@@ -197,7 +196,7 @@ impl Projects {
         })
     }
 
-    /// What the parts of a document were when it got its vectors.
+    /// The digest of a document's parts.
     pub(crate) fn digest(&self, id: &str) -> Option<u64> {
         self.held(id).map(|(_, _, held)| held.digest)
     }
@@ -207,7 +206,7 @@ impl Projects {
         self.places.keys().map(|id| &**id)
     }
 
-    /// The documents of a scope with the nearest codes; of two that are as near the newer one.
+    /// The documents of a scope with the best codes, best first; of equal ones the newer first.
     pub(crate) fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<PartHit> {
         let mut found = Vec::new();
         for name in &scope.projects {
@@ -226,11 +225,11 @@ impl Projects {
 }
 
 impl Project {
-    /// Adds a document; its number.
+    /// Adds a document and returns its number.
     fn add(&mut self, entry: &Entry, id: Arc<str>, sizes: Sizes) -> u32 {
         let known = self.cells.as_ref().map(Cells::dimension);
         let dimension = known.or(entry.codes.first().map(|code| code.parts.len()));
-        // Those of another size can't be compared.
+        // Vectors of another dimension can't be compared.
         let fits =
             entry.codes.iter().all(|code| Some(code.parts.len()) == dimension && !code.parts.is_empty());
         let codes = if fits { entry.codes.as_slice() } else { &[] };
@@ -248,7 +247,7 @@ impl Project {
 
     fn remove(&mut self, nr: u32) {
         for part in 0..self.documents.get(nr).map_or(0, |held| held.places.len()) {
-            // One before it may have moved it.
+            // The removal of an earlier code may have moved this one.
             let Some(place) = self.documents.get(nr).and_then(|held| held.places.get(part).copied()) else {
                 continue;
             };
@@ -260,14 +259,14 @@ impl Project {
         self.documents.remove(nr);
     }
 
-    /// What a document takes.
+    /// Memory of a document, in bytes.
     fn octets_of(&self, nr: u32) -> usize {
         let Some(held) = self.documents.get(nr) else { return 0 };
         let dimension = self.cells.as_ref().map_or(0, Cells::dimension);
         vectors_octets(held.places.len(), dimension) + held.id.len() + DOCUMENT_OCTETS
     }
 
-    /// The documents of a scope with the nearest codes, in no order.
+    /// The documents of a scope with the best codes, unordered.
     fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<(Compared, &HeldDocument)> {
         let Some(cells) = &self.cells else { return Vec::new() };
         let is_narrow = scope.since_ms.is_some() || scope.until_ms.is_some() || scope.without_drafts;
@@ -313,7 +312,7 @@ impl Project {
                     best.insert(compared.owner.document, (*compared, held));
                 }
             }
-            // No document outside has a better code than those that were looked at.
+            // No other document has a better code than those read.
             if is_all || best.len() >= limit {
                 return best.into_values().collect();
             }
@@ -339,7 +338,7 @@ fn keep_best(found: &mut Vec<(Compared, &HeldDocument)>, limit: usize) {
     }
 }
 
-/// How many threads look at so many bytes.
+/// The number of threads for this many bytes.
 fn threads(octets: usize) -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
@@ -357,7 +356,7 @@ fn compare(cells: &Cells, probe: &Probe, near: &[usize], threads: usize) -> Vec<
         let others: Vec<_> =
             others.chunks(some).map(|near| scope.spawn(move || cells.compare_cells(probe, near))).collect();
         let mut compared = cells.compare_cells(probe, first);
-        // A thread that panicked has compared nothing; the panic was reported.
+        // A thread that panicked contributes nothing; the panic was reported.
         others.into_iter().filter_map(|other| other.join().ok()).for_each(|other| compared.extend(other));
         compared
     })

@@ -1,4 +1,4 @@
-//! A reranker that is asked only while it works, and waited for only so long.
+//! Calls a reranker only while it works, and with a time limit.
 //! Must not know: the documents.
 
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use tokio::time::timeout;
 
 use crate::health::Health;
 
-/// The reranker.
+/// A reranker with its health.
 pub struct Reranking {
     model: Arc<dyn Reranker>,
     health: Health,
 }
 
 impl Reranking {
-    /// With a model; nothing is asked yet.
+    /// Does not call the model yet.
     #[must_use]
     pub fn new(model: Arc<dyn Reranker>) -> Self {
         Self { model, health: Health::default() }

@@ -1,4 +1,4 @@
-//! Storage in the store that all processes share.
+//! Persistent storage in the shared store of all processes.
 //! Must not know: models, the kind of the store.
 
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::{
     shelf::{Changes, News, Shelf},
 };
 
-/// A shelf in an archive.
+/// A shelf on an archive.
 pub struct SharedShelf(Arc<dyn Archive>);
 
 impl SharedShelf {
-    /// What the archive has is on the shelf.
+    /// A shelf with the content of the archive.
     #[must_use]
     pub fn new(archive: Arc<dyn Archive>) -> Self {
         Self(archive)
@@ -58,7 +58,7 @@ impl Shelf for SharedShelf {
         self.0.clear()
     }
 
-    // What takes the place of something else takes its room as well.
+    // The archive replaces entries in place, so it is never crowded.
     fn is_crowded(&self, _octets: usize) -> bool {
         false
     }

@@ -6,37 +6,37 @@ use plenary_retrieval::{Answer, Mark};
 
 use crate::kept::JournalEntry;
 
-/// What stands behind a mark.
+/// The changes after a mark.
 #[derive(Debug)]
 pub struct News {
-    /// In their order.
+    /// The changes, in order.
     pub changes: Vec<JournalEntry>,
-    /// Behind those changes.
+    /// The mark after these changes.
     pub mark: Mark,
-    /// How far in the log the shelf is there.
+    /// The log position that they reach.
     pub cursor: Position,
-    /// Whether the changes are all that there is, and not additions.
+    /// Whether the changes are the whole content, and not only additions.
     pub anew: bool,
-    /// Whether more is behind the mark.
+    /// Whether more changes follow the mark.
     pub more: bool,
 }
 
-/// Changes that are made while they are written, so that they are not in memory a second time.
+/// Changes that are produced while they are written, so that memory does not hold them twice.
 pub type Changes = Box<dyn Iterator<Item = JournalEntry> + Send>;
 
-/// A keeper of codes, made by one model. Several processes may share one.
+/// Storage for the codes of one model. Several processes may share it.
 pub trait Shelf: Send + Sync + 'static {
-    /// Whether this process is the one that writes.
+    /// Whether this process is the writer.
     fn leads(&self) -> Answer<'_, bool>;
-    /// What was put behind a mark, a part of it.
+    /// Some of the changes after a mark.
     fn news(&self, after: Mark) -> Answer<'_, News>;
-    /// Puts changes and moves the cursor, both or neither, if the shelf stands at `from`. `None`: it does not.
+    /// Writes changes and moves the cursor in one step, if the cursor is at `from`; otherwise writes nothing
+    /// and returns `None`.
     fn put(&self, changes: Vec<JournalEntry>, from: Position, to: Position) -> Answer<'_, Option<Mark>>;
-    /// Empties it.
+    /// Removes everything.
     fn clear(&self) -> Answer<'_, Mark>;
-    /// Whether it holds so much that is gone that it should be written anew, where the codes that count take so many
-    /// bytes.
+    /// Whether it has so many obsolete entries that it should be rewritten, given the bytes of the live codes.
     fn is_crowded(&self, octets: usize) -> bool;
-    /// Writes it anew, with these changes only.
+    /// Replaces the whole content with these changes.
     fn rewrite(&self, all: Changes, cursor: Position) -> Answer<'_, Mark>;
 }

@@ -1,20 +1,21 @@
-//! The centres of cells as a tree: a cell that was divided is the parent of two. What is added goes down the tree; what is
-//! searched is compared with all centres. Pure.
+//! The centres of cells, as a tree: a cell that was split is the parent of two. An addition descends the tree;
+//! a search
+//! compares all centres. Pure.
 //! Must not know: the codes in the cells.
 
 use crate::codes::{Code, Probe};
 
-/// How many ways down are followed at once.
+/// Width of the beam that descends the tree.
 const WAYS: usize = 6;
 
 #[derive(Debug)]
 struct Node {
-    /// The first of its two children, which stand side by side; none of a cell.
+    /// The first of two adjacent children; `None` for a cell.
     children: Option<usize>,
     cell: u32,
 }
 
-/// Cells by their centres.
+/// The tree of the cells.
 #[derive(Debug)]
 pub(crate) struct Tree {
     dimension: usize,
@@ -22,12 +23,12 @@ pub(crate) struct Tree {
     /// The centre of each node.
     codes: Vec<i8>,
     scales: Vec<f32>,
-    /// Which node each cell is.
+    /// The node of each cell.
     of_cells: Vec<usize>,
 }
 
 impl Tree {
-    /// Of one cell.
+    /// A tree of one cell.
     pub(crate) fn new(dimension: usize) -> Self {
         Self {
             dimension,
@@ -38,7 +39,7 @@ impl Tree {
         }
     }
 
-    /// A cell becomes two: itself and `other`, which is the next one.
+    /// Splits a cell into itself and `other`, which has the next number.
     pub(crate) fn divide(&mut self, cell: u32, other: u32, centres: &[Vec<f32>; 2]) {
         let at = usize::try_from(cell).ok().and_then(|cell| self.of_cells.get_mut(cell));
         let Some(at) = at else { return };
@@ -54,7 +55,7 @@ impl Tree {
         }
     }
 
-    /// The cell that a code goes to, the nearest one at the ends of the nearest ways down, and how near its centre is.
+    /// The nearest cell that a beam search finds for a code, and the similarity of its centre.
     pub(crate) fn nearest(&self, probe: &Probe) -> (u32, f32) {
         let (mut ways, mut found) = (vec![0], Vec::<(f32, u32)>::new());
         let (mut scores, mut next) = (Vec::new(), Vec::<(f32, usize)>::new());
@@ -78,7 +79,7 @@ impl Tree {
         best.map_or((0, 0.0), |(score, cell)| (*cell, *score))
     }
 
-    /// How near the centre of a cell is.
+    /// The similarity of a cell's centre.
     pub(crate) fn nearness(&self, probe: &Probe, cell: u32) -> f32 {
         let mut scores = Vec::with_capacity(1);
         if let Some(at) = usize::try_from(cell).ok().and_then(|cell| self.of_cells.get(cell)) {
@@ -88,7 +89,7 @@ impl Tree {
         scores.first().copied().unwrap_or_default()
     }
 
-    /// All cells, the nearest centre first.
+    /// All cells, the most similar centre first.
     pub(crate) fn nearest_first(&self, probe: &Probe) -> impl Iterator<Item = u32> {
         let mut scores = Vec::new();
         probe.score(&self.codes, &self.scales, &mut scores);

@@ -1,5 +1,6 @@
-//! The index: changed documents get vectors, which go to the storage and into memory, where a query is compared with
-//! them.
+//! The vector index: changed documents get vectors, which go to the storage and into memory, where a query is
+//! compared
+//! with them.
 //! Must not know: where the storage is, how a model works.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -25,23 +26,25 @@ use crate::{
 
 /// How long a query waits for its vector.
 pub const QUERY_TIME_MAX: Duration = Duration::from_secs(1);
-/// What the vectors of a process may take where nothing else is set; documents past it are found by their words alone.
+/// Default memory limit for the vectors of a process, in bytes; documents beyond it are found by their words
+/// only.
 pub const VECTORS_OCTETS_MAX: usize = 4 << 30;
-/// Changes that are taken into memory at once; searches go on between.
+/// Changes that are applied under one lock; searches may run in between.
 const APPLIED_AT_ONCE: usize = 32;
-/// Parts that are given to the model at once.
+/// Parts per call of the model.
 const BATCH: usize = 16;
-/// What the vector of a passage takes from each of the two beside it: a short turn of a conversation is also found by what it
-/// replies to.
+/// The share of each neighbour in the vector of a passage: a short turn of a conversation is also found by the
+/// turn that it
+/// answers.
 const NEIGHBOUR_SHARE: f32 = 0.25;
 
-/// The index.
+/// The vector index.
 pub struct Vectors {
     embedder: Remembering,
     shelf: Box<dyn Shelf>,
     held: Arc<RwLock<ProjectVectors>>,
     health: Health,
-    /// Held while the shelf is read or written, so that changes come into memory in their order.
+    /// Locked while the shelf is read or written, so that changes reach memory in order.
     order: tokio::sync::Mutex<()>,
     octets_max: usize,
     full: Mutex<bool>,
@@ -53,7 +56,7 @@ struct ProjectVectors {
     mark: Mark,
     cursor: Position,
     dimension: Option<usize>,
-    /// Whether the shelf has vectors that had no room in memory.
+    /// Whether the shelf has vectors that exceed the memory limit.
     is_partial: bool,
 }
 
@@ -69,13 +72,13 @@ impl ProjectVectors {
 }
 
 impl Vectors {
-    /// An index of what the shelf keeps, within [`VECTORS_OCTETS_MAX`]; nothing is read yet.
+    /// An index on a shelf, with the limit [`VECTORS_OCTETS_MAX`]; reads nothing yet.
     #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>) -> Self {
         Self::bounded(embedder, shelf, VECTORS_OCTETS_MAX)
     }
 
-    /// The same within other bounds.
+    /// The same with another memory limit, in bytes.
     #[must_use]
     pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, octets_max: usize) -> Self {
         Self {
@@ -117,7 +120,7 @@ impl Vectors {
         done.map_err(|fault| Fault::Unavailable(fault.to_string()))
     }
 
-    /// Takes in what the shelf has that memory has not.
+    /// Loads the changes of the shelf that are not in memory yet.
     async fn catch_up(&self) -> Result<(), Fault> {
         loop {
             let mark = self.read(|held| held.mark);
@@ -133,7 +136,7 @@ impl Vectors {
         }
     }
 
-    /// Takes changes into memory. What the shelf has past the limit is left there.
+    /// Applies changes in memory. Vectors beyond the limit stay on the shelf only.
     async fn take_in(&self, changes: Vec<JournalEntry>) -> Result<(), Fault> {
         let (held, octets_max) = (self.held.clone(), self.octets_max);
         let work = tokio::task::spawn_blocking(move || {
@@ -155,7 +158,7 @@ impl Vectors {
         work.await.map_err(|_| Fault::Unavailable("taking in vectors broke off".into()))
     }
 
-    /// The changes with their vectors. A document whose parts are as they were keeps those it has.
+    /// The changes with their vectors. A document with unchanged parts keeps its vectors.
     async fn vectors_for(&self, changes: Vec<Change>) -> Result<Vec<JournalEntry>, Fault> {
         let mut last = HashMap::new();
         for change in changes {
@@ -245,7 +248,7 @@ impl Vectors {
         Ok(PutOutcome::Done)
     }
 
-    /// Writes the shelf anew where most of it is gone.
+    /// Rewrites the shelf if most of it is obsolete.
     async fn tidy(&self, cursor: Position) -> Result<(), Fault> {
         let (octets, is_partial) = self.read(|held| (held.projects.octets(), held.is_partial));
         if is_partial || !self.shelf.is_crowded(octets) {
@@ -305,7 +308,7 @@ impl Vectors {
     }
 }
 
-/// Of a document whose vectors are not in memory, so that it is not taken for one that has none.
+/// The digest of a document whose vectors are not in memory, which distinguishes it from one without vectors.
 const NO_DIGEST: u64 = 0;
 
 fn is_left_out(change: &JournalEntry) -> bool {
@@ -319,7 +322,7 @@ fn texts_of(document: &Document) -> (Vec<String>, usize) {
     (parts.into_iter().map(|part| part.text.to_owned()).collect(), passages)
 }
 
-/// The `nth` vector with a share of those beside it, as long as it was.
+/// The `nth` vector mixed with its neighbours, with its length unchanged.
 fn with_neighbours(vectors: &[Vec<f32>], nth: usize) -> Vec<f32> {
     let length = |vector: &[f32]| vector.iter().map(|part| part * part).sum::<f32>().sqrt();
     let own = &vectors[nth];
@@ -337,7 +340,7 @@ fn with_neighbours(vectors: &[Vec<f32>], nth: usize) -> Vec<f32> {
     mixed
 }
 
-/// Tells whether two documents have the same parts.
+/// A digest that is equal for two documents with the same parts.
 fn digest(parts: &[String]) -> u64 {
     let mut digest = Sha256::new();
     for part in parts {

@@ -1,53 +1,54 @@
-//! The shared storage of an index by meaning for all processes on one store: bytes for each document, which only the
-//! index reads.
+//! The storage of a vector index that all processes on one store share: bytes for each document, which only the
+//! vector index can read.
 //! Must not know: the content of the bytes.
 
 use plenary_kernel::Position;
 
 use crate::Answer;
 
-/// A place in what is kept; what was put later is behind it.
+/// A position in the archive. A later addition has a higher mark.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Changes when everything is emptied or put in order; places of different generations do not compare.
+    /// Changes when the archive is cleared or rewritten; marks of different generations cannot be compared.
     pub generation: u64,
-    /// Rises with what is put.
+    /// Rises with each addition.
     pub place: u64,
 }
 
-/// What is kept of a document. What is put later under its id takes its place.
+/// The archived bytes of a document. A later entry with the same id replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchivedDocument {
-    /// Its id.
+    /// The id of the document.
     pub id: String,
-    /// What the index knows of it.
+    /// The encoded data of the index for this document.
     pub octets: Vec<u8>,
 }
 
-/// What stands behind a mark.
+/// The additions after a mark.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Additions {
-    /// In the order in which they were put; of a document only the last.
+    /// In the order of addition; only the last entry of each document.
     pub found: Vec<ArchivedDocument>,
-    /// Behind those.
+    /// The mark after these additions.
     pub mark: Mark,
-    /// How far in the log the index is there; holds once nothing more is behind the mark.
+    /// The log position that the archive covers; valid once nothing more follows the mark.
     pub cursor: Position,
-    /// Whether this is all that there is from the beginning, and not additions.
+    /// Whether this is the whole content from the beginning, and not only additions.
     pub anew: bool,
-    /// Whether more is behind the mark.
+    /// Whether more additions follow the mark.
     pub more: bool,
 }
 
-/// Vectors of one model. Those of other models are none of its business.
+/// An archive of the vectors of one model. It does not see the vectors of other models.
 pub trait Archive: Send + Sync + 'static {
-    /// Whether this process is the one that writes. A process that is gone loses the lead.
+    /// Whether this process is the writer. A process that ends loses this lead.
     fn leads(&self) -> Answer<'_, bool>;
-    /// What was put behind a mark, a part of it.
+    /// Some of the additions after a mark.
     fn additions(&self, after: Mark) -> Answer<'_, Additions>;
-    /// Puts documents and moves the cursor, both or neither, if it stands at `from`. `None`: it does not.
+    /// Adds documents and moves the cursor in one step, if the cursor is at `from`; otherwise writes nothing
+    /// and returns `None`.
     fn put(&self, documents: Vec<ArchivedDocument>, from: Position, to: Position)
     -> Answer<'_, Option<Mark>>;
-    /// Empties it.
+    /// Removes everything.
     fn clear(&self) -> Answer<'_, Mark>;
 }

@@ -3,23 +3,23 @@
 
 use crate::Weight;
 
-/// What a section is to its document.
+/// The role of a section in its document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// What it is about, in a line.
+    /// The subject, in a line.
     Title,
-    /// What was decided.
+    /// A decision.
     Decision,
-    /// What is still open.
+    /// An open question.
     Question,
-    /// What the next one has to know.
+    /// Instructions for the next reader.
     Handoff,
-    /// Everything else that is said.
+    /// All other text.
     Body,
 }
 
 impl Kind {
-    /// What a word of it weighs.
+    /// The weight of a word in such a section.
     #[must_use]
     pub const fn weight(self) -> Weight {
         match self {
@@ -31,41 +31,42 @@ impl Kind {
     }
 }
 
-/// A part of a document.
+/// A section of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// What it is.
+    /// Its role.
     pub kind: Kind,
     /// Its text.
     pub text: String,
 }
 
-/// A document. One with the same id takes its place.
+/// A document. A later document with the same id replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// Its id, unique in the index.
     pub id: String,
-    /// The project that it belongs to; searches are scoped by it.
+    /// Its project, which limits searches.
     pub project: String,
-    /// When it was made, in milliseconds since 1970: of two that are as near to a query the newer comes first.
+    /// Time of creation, in milliseconds since 1970; of two documents with equal scores the newer one ranks
+    /// first.
     pub created_at_ms: i64,
     /// Whether it is a draft.
     pub is_draft: bool,
-    /// Its text.
+    /// Its text, in sections.
     pub sections: Vec<Section>,
 }
 
-/// A change of an index.
+/// A change to an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The document is in the index, in place of any other of its id.
+    /// Adds the document, or replaces the one with its id.
     Put(Document),
-    /// No document of this id is in the index.
+    /// Removes the document with this id, if there is one.
     Delete(String),
 }
 
 impl Change {
-    /// The document that it is about.
+    /// The id of the changed document.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {

@@ -1,4 +1,5 @@
-//! The number of a query's words in a document, close together and in total, relative to the competing documents.
+//! Scores how many of a query's words a document has, in one passage and in total, relative to the competing
+//! documents.
 //! Must not know: how the documents were found.
 
 use crate::{
@@ -7,49 +8,51 @@ use crate::{
     parts::all_parts,
 };
 
-/// Which words of a query a text has, a bit for each.
+/// The words of a query that a text has, one bit each.
 type Words = u64;
 const _: () = assert!(QUERY_WORDS_MAX == 64, "a bit for each word");
-/// How soon further places of a word count for nothing, and how much a long document is held to be long: the usual
-/// constants of BM25.
+/// The usual constants of BM25: k1, after how many occurrences a word adds little, and b, how strongly length
+/// counts.
 const SATURATION: f64 = 1.2;
 const LENGTH_SHARE: f64 = 0.75;
 
-/// Documents that compete for a query.
+/// The documents that compete for a query.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     query: &'a Query,
     documents: Vec<Document>,
 }
 
-/// What is counted of a document.
+/// The counts of one document.
 #[derive(Debug, Default)]
 struct Document {
-    /// The words of each passage.
+    /// The query words in each passage.
     passages: Vec<Words>,
-    /// How often each word of the query stands in it.
+    /// The number of occurrences of each query word.
     counts: Vec<usize>,
-    /// How many words it has.
+    /// The number of words of the document.
     length: usize,
 }
 
-/// What part of a query's words a document has, from 0 to 1 and by how rare they are among those that compete.
+/// The share of a query's words that a document has, from 0 to 1, weighted by their rarity among the competing
+/// documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Share {
-    /// Together in its best passage; a long document is not better for having more of them.
+    /// In its best passage; a long document gains nothing from its length.
     pub(crate) passage: f64,
-    /// In all of it, as BM25 weighs them, of the most that they could weigh.
+    /// In the whole document: the BM25 score divided by the highest possible one.
     pub(crate) whole: f64,
 }
 
 impl<'a> Evidence<'a> {
-    /// For no document yet.
+    /// Without documents at first.
     pub(crate) fn new(query: &'a Query) -> Self {
         Self { query, documents: Vec::new() }
     }
 
-    /// One document more, and what its text need not say of it, as when it was made. Title, and what is known, belong to
-    /// each passage.
+    /// Adds a document. `known` is text about it that it need not contain, such as its date. Title and `known`
+    /// count as part
+    /// of each passage.
     pub(crate) fn add(&mut self, sections: &[Section], known: &str) {
         let mut document = Document { counts: vec![0; self.query.words().len()], ..Document::default() };
         let mut everywhere = found(self.query, known, &mut |_| {});
@@ -68,13 +71,13 @@ impl<'a> Evidence<'a> {
         self.documents.push(document);
     }
 
-    /// Of each document, in their order.
+    /// The share of each document, in the order of `add`.
     pub(crate) fn shares(&self) -> Vec<Share> {
         let (passages, wholes) = (self.of_passages(), self.of_wholes());
         passages.into_iter().zip(wholes).map(|(passage, whole)| Share { passage, whole }).collect()
     }
 
-    /// How rare each word of the query is among the documents, in their order and above 0.
+    /// The rarity of each query word among the documents, above 0, in the order of the words.
     pub(crate) fn rarities(&self) -> Vec<f64> {
         let has = |nth: usize| self.documents.iter().filter(|document| document.counts[nth] > 0).count();
         (0..self.query.words().len()).map(|nth| rarity(has(nth), self.documents.len())).collect()
@@ -106,7 +109,7 @@ impl<'a> Evidence<'a> {
         self.documents.iter().map(worth).collect()
     }
 
-    /// What each word weighs, all together 1; `has` says how many of `all` have it.
+    /// The weight of each word; the weights add up to 1. `has` gives how many of `all` have a word.
     fn weights(&self, all: usize, has: impl Fn(usize) -> usize) -> Vec<f64> {
         let rare: Vec<f64> = (0..self.query.words().len()).map(|nth| rarity(has(nth), all)).collect();
         let whole: f64 = rare.iter().sum();
@@ -118,7 +121,8 @@ fn has(words: Words, nth: usize) -> bool {
     words >> nth & 1 == 1
 }
 
-/// Which words of the query a text has; each of its words is told, as which one of the query.
+/// The query words that a text has. Calls `tell` for each word of the text, with its index in the query if it
+/// is in there.
 fn found(query: &Query, text: &str, tell: &mut dyn FnMut(Option<usize>)) -> Words {
     let mut found = 0;
     words(text, Purpose::Document, &mut |word| {
@@ -131,7 +135,7 @@ fn found(query: &Query, text: &str, tell: &mut dyn FnMut(Option<usize>)) -> Word
     found
 }
 
-/// As BM25 has it: above 0, and the more the fewer have a word.
+/// The inverse document frequency of BM25: above 0, and higher for rarer words.
 fn rarity(has: usize, of: usize) -> f64 {
     (1.0 + (ratio(of - has, 1) + 0.5) / (ratio(has, 1) + 0.5)).ln()
 }

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 
 use crate::Hit;
 
-/// How little the first places of one ranking outweigh being in both; 60 is what its authors found good.
+/// A large constant reduces the advantage of the first ranks over a presence in several rankings. 60 is the
+/// value of the
+/// method's authors.
 pub const RANK_CONSTANT: f64 = 60.0;
 
-/// The documents of all rankings, by the sum of `1 / (60 + place)`; of two with the same sum the one that came first in an
-/// earlier ranking.
+/// The documents of all rankings, ordered by the sum of `1 / (60 + rank)`; equal sums in order of first
+/// appearance.
 #[must_use]
 pub fn fuse(rankings: &[Vec<Hit>], limit: usize) -> Vec<Hit> {
     let (mut fused, mut nth) = (Vec::<Hit>::new(), HashMap::<&str, usize>::new());

@@ -7,55 +7,55 @@ use plenary_kernel::Position;
 
 use crate::{Change, Query};
 
-/// The share of documents that have a word which is common among them.
+/// A word is common if at least this share of the documents has it.
 pub const COMMON_SHARE: f64 = 0.8;
-/// Of fewer documents no word is common.
+/// With fewer documents, no word is common.
 pub const COMMON_DOCUMENTS_MIN: u64 = 10;
 
-/// A boxed answer.
+/// A boxed future of an answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
-/// Why an index could not answer.
+/// A failure of an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It can't be reached, or its disk failed; later it may do.
+    /// The index is unreachable, or its disk failed; a later attempt may succeed.
     #[error("the index is unavailable: {0}")]
     Unavailable(String),
 }
 
-/// How far an index is.
+/// The progress of an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Everything up to here is in it.
+    /// All events up to this position are indexed.
     pub cursor: Position,
-    /// How many documents there are.
+    /// The number of documents.
     pub documents: u64,
 }
 
-/// What came of a write.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PutOutcome {
-    /// The changes are in the index, and its cursor is where they end.
+    /// The changes are written, and the cursor is at their end.
     Done,
-    /// Nothing was written: somebody else has moved the cursor there.
+    /// Nothing was written: another process has moved the cursor to this position.
     Moved(Position),
 }
 
-/// Where a search looks.
+/// The documents that a search covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The projects.
+    /// The projects to search.
     pub projects: BTreeSet<String>,
-    /// Not older than this, in milliseconds since 1970.
+    /// Lower limit of the creation time (inclusive), in milliseconds since 1970.
     pub since_ms: Option<i64>,
-    /// Older than this, likewise.
+    /// Upper limit of the creation time (exclusive), in milliseconds since 1970.
     pub until_ms: Option<i64>,
-    /// Whether drafts are left out.
+    /// Whether drafts are excluded.
     pub without_drafts: bool,
 }
 
 impl Scope {
-    /// Whether a document that was made then is in the window.
+    /// Whether the time window contains a creation time.
     #[must_use]
     pub fn has_time(&self, made_ms: i64) -> bool {
         self.since_ms.is_none_or(|since| made_ms >= since)
@@ -69,37 +69,42 @@ impl Scope {
     }
 }
 
-/// A document that has to do with a query.
+/// A document that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The document.
+    /// The id of the document.
     pub id: String,
-    /// How near it is, above 0; comparable within one answer only.
+    /// The score, above 0; comparable only within one answer.
     pub score: f64,
 }
 
-/// An index of documents with a cursor of its own: how far in the log it is. Changes and cursor are written together or
-/// not at all, so that after a crash it goes on where it stands. Several processes may share one index.
+/// An index of documents with its own cursor, a position in the log. Changes and cursor are written in one
+/// transaction,
+/// so that after a crash the index continues from its cursor. Several processes may share one index.
 pub trait Index: Send + Sync + 'static {
-    /// Whether this process is the one that writes. Asked before each write; a process that is gone loses the lead.
+    /// Whether this process is the writer. Call it before each write: a process that ends loses the lead.
     fn leads(&self) -> Answer<'_, bool>;
-    /// How far it is, as any process has written it.
+    /// The progress of the index, whichever process wrote it.
     fn extent(&self) -> Answer<'_, Extent>;
-    /// Writes changes and moves the cursor, if it stands at `from`. Of several changes of one document the last counts.
-    /// What was written is found by every search that begins after it.
+    /// Writes changes and moves the cursor, if it is at `from`. Of several changes of one document the last
+    /// wins.
+    /// Every search that begins afterwards sees the changes.
     fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, PutOutcome>;
-    /// Takes everything out and puts the cursor to the beginning.
+    /// Removes all documents and resets the cursor to the beginning.
     fn clear(&self) -> Answer<'_, ()>;
-    /// The documents that have a word of the query, the nearest first; of two that are as near the newer one. At most
-    /// `limit` and [`HITS_MAX`](crate::HITS_MAX).
+    /// The documents that have at least one word of the query, best first; of two with equal scores the newer
+    /// one first. At
+    /// most `limit` and [`HITS_MAX`](crate::HITS_MAX).
     fn search<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<Hit>>;
-    /// Words of the query that nearly every document of the scope's projects has, such as the names of two people who talk to
-    /// each other: at least [`COMMON_SHARE`] of [`COMMON_DOCUMENTS_MIN`] documents or more. They tell no document from another.
-    /// None in an index that keeps no words.
+    /// Words of the query that nearly every document of the scope's projects has, such as the names of two
+    /// people who talk to
+    /// each other: at least [`COMMON_SHARE`] of [`COMMON_DOCUMENTS_MIN`] documents or more. Such words do not
+    /// distinguish documents.
+    /// Empty for an index without words.
     fn common<'a>(&'a self, query: &'a Query, scope: &'a Scope) -> Answer<'a, Vec<String>> {
         let _ = (query, scope);
         Box::pin(async { Ok(Vec::new()) })
     }
-    /// Waits until nothing is under way; nothing may be asked after it.
+    /// Waits until running work has ended; do not call the index afterwards.
     fn close(&self) -> Answer<'_, ()>;
 }

@@ -1,4 +1,4 @@
-//! A document as an index counts it: its distinct words, and the count of each by section weight.
+//! The counted words of a document: each distinct word, with its count for each section weight.
 //! Must not know: any index.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use crate::{
     analysis::{Purpose, words},
 };
 
-/// What a word weighs, by its section.
+/// The weight of a word, given by its section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
     /// Titles.
@@ -25,7 +25,7 @@ pub enum Weight {
 pub const WEIGHTS: [Weight; 4] = [Weight::A, Weight::B, Weight::C, Weight::D];
 
 impl Weight {
-    /// As how many words of the body one word counts.
+    /// The factor of a word's count, relative to a word of the body.
     #[must_use]
     pub const fn factor(self) -> u32 {
         match self {
@@ -37,17 +37,17 @@ impl Weight {
     }
 }
 
-/// A word and how often it stands in sections of each weight, in the order of [`WEIGHTS`].
+/// A word with its counts in sections of each weight, in the order of [`WEIGHTS`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     /// The word as it is indexed.
     pub text: String,
-    /// How often.
+    /// The number of occurrences.
     pub counts: [u32; 4],
 }
 
 impl Word {
-    /// How often it counts, weighted.
+    /// The weighted number of occurrences.
     #[must_use]
     pub fn weighted(&self) -> u32 {
         WEIGHTS.iter().zip(self.counts).fold(0, |sum, (weight, count)| sum + weight.factor() * count)
@@ -57,13 +57,14 @@ impl Word {
 /// The words of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lexemes {
-    /// Each word once, in the order in which they first stand there.
+    /// The distinct words, in order of first appearance.
     pub words: Vec<Word>,
 }
 
 impl Lexemes {
-    /// The words of a document, up to its limits. The heavier sections come first, so that a long body takes no room
-    /// from them.
+    /// Counts the words of a document, up to its limits. The heavier sections come first, so that a long body
+    /// cannot
+    /// displace them.
     #[must_use]
     pub fn of(document: &Document) -> Self {
         let (mut found, mut nth) = (Vec::<Word>::new(), HashMap::<String, usize>::new());
@@ -92,7 +93,7 @@ impl Lexemes {
         Self { words: found }
     }
 
-    /// How long the document is: its words, weighted.
+    /// The length of the document: the weighted number of its words.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.weighted())).sum()

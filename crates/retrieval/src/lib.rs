@@ -1,5 +1,4 @@
-//! Retrieval: documents and queries, the tokenizer, and the interface of every index. It knows documents, sections
-//! and queries.
+//! Retrieval: documents and queries, the tokenizer, and the interface of every index.
 //! Must not know: any protocol, any engine or database.
 
 pub mod analysis;
@@ -32,15 +31,15 @@ pub use ranking::{Competition, Score};
 pub use relevance::{RERANKED_CHARACTERS_MAX, RERANKED_MAX, Relevance, telling_passage};
 pub use semantic::{PartHit, Semantic};
 
-/// Longest query, in bytes; past it [`QueryFault::TooLong`].
+/// Longest query, in bytes; a longer one is [`QueryFault::TooLong`].
 pub const QUERY_OCTETS_MAX: usize = 4_096;
-/// Most different words of a query; those behind them are not looked for.
+/// Most distinct words of a query; further ones are ignored.
 pub const QUERY_WORDS_MAX: usize = 64;
-/// Longest word, in bytes; of a longer one the beginning counts.
+/// Longest word, in bytes; a longer one is cut.
 pub const WORD_OCTETS_MAX: usize = 64;
-/// Most words of a document, each as often as it stands there; those behind them are not indexed.
+/// Most words of a document, repetitions included; further ones are not indexed.
 pub const DOCUMENT_WORDS_MAX: usize = 65_536;
-/// Bytes of the different words of a document; past it no new ones are indexed.
+/// Total bytes of the distinct words of a document; beyond it no new words are indexed.
 pub const DOCUMENT_LEXEME_OCTETS_MAX: usize = 256 << 10;
-/// Most hits of one search; an index gives no more, whatever it is asked for.
+/// Most hits of one search, whatever limit it gives.
 pub const HITS_MAX: usize = 1_000;

@@ -3,31 +3,34 @@
 
 use crate::{Kind, Section, passages, turns::turns};
 
-/// Most parts of a document; what is behind them is found by its words alone.
+/// Most parts of a document; text beyond them is found by its words only.
 pub const PARTS_MAX: usize = 64;
-/// Most characters of a part: about 130 tokens of English, where small models take 256 or more.
+/// Most characters of a part: about 130 tokens of English; small models accept 256 or more.
 pub const PART_CHARACTERS_MAX: usize = 500;
-/// The way that documents are cut and their parts get vectors; vectors that were made in another way do not belong to these.
+/// The version of the algorithm that cuts documents and makes vectors of their parts. Vectors of another
+/// version must not be
+/// used.
 pub const PARTS_FORM: u32 = 4;
-/// The same where a document would otherwise have too many parts.
+/// The limit for a document that would otherwise have too many parts.
 const LARGE_PART_CHARACTERS_MAX: usize = 2 * PART_CHARACTERS_MAX;
-/// A paragraph with fewer characters, a heading for instance, stands with the one that follows.
+/// A shorter paragraph, such as a heading, is joined with the next one.
 const PARAGRAPH_CHARACTERS_MIN: usize = 80;
 
 /// A part of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// What the section is.
+    /// The role of the section.
     pub kind: Kind,
-    /// A passage of it.
+    /// A passage of the section.
     pub text: &'a str,
 }
 
-/// A way to cut a text.
+/// A function that cuts a text.
 type Splitter = fn(&str) -> Vec<&str>;
 
-/// The parts of a document, the short sections first, so that a long body takes no room from them. A body is cut where
-/// somebody else begins to speak or a paragraph ends; with too many of these, where its parts are full.
+/// The parts of a document, short sections first, so that a long body cannot displace them. A body is cut at
+/// turns of a
+/// conversation or at paragraphs; if that gives too many parts, by length alone.
 #[must_use]
 pub fn parts(sections: &[Section]) -> Vec<Part<'_>> {
     let mut found = pieces(sections, false, |text| passages(text, PART_CHARACTERS_MAX));
@@ -49,7 +52,7 @@ pub fn parts(sections: &[Section]) -> Vec<Part<'_>> {
     found
 }
 
-/// All of a document in parts, however many they are.
+/// All parts of a document, without a limit.
 pub(crate) fn all_parts(sections: &[Section]) -> impl Iterator<Item = &str> {
     sections.iter().flat_map(|section| {
         if section.kind == Kind::Body { utterances(&section.text) } else { vec![section.text.as_str()] }
@@ -64,14 +67,14 @@ fn pieces(sections: &[Section], is_body: bool, cut: Splitter) -> Vec<Part<'_>> {
     of.collect()
 }
 
-/// The turns of a conversation, or the paragraphs of any other text, in passages.
+/// The turns of a conversation, or the paragraphs of another text, cut into passages.
 fn utterances(text: &str) -> Vec<&str> {
     let turns = turns(text);
     let texts = if turns.len() > 1 { turns } else { paragraphs(text) };
     texts.into_iter().flat_map(|text| passages(text, PART_CHARACTERS_MAX)).collect()
 }
 
-/// Paragraphs, those that say little with the one that follows.
+/// The paragraphs of a text; short ones are joined with the next.
 fn paragraphs(text: &str) -> Vec<&str> {
     let (mut found, mut begin, mut at) = (Vec::new(), 0, 0);
     let mut lines = text.split_inclusive('\n').peekable();

@@ -1,8 +1,9 @@
 //! Splits a long text into passages for display.
 //! Must not know: the query.
 
-/// The parts of a text, each of at most so many characters, cut where a paragraph, a line or a word ends if one does in
-/// the second half of the part.
+/// Cuts a text into parts of at most `characters_max` characters: at the end of a paragraph, line or word, if
+/// there is one
+/// in the second half of the part.
 pub fn passages(text: &str, characters_max: usize) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! A query: the words of a text, any of them. Text of users is never query syntax.
+//! A query: the words of a text, combined with OR. Text of users is never query syntax.
 //! Must not know: the searched documents.
 
 use std::ops::Range;
@@ -8,13 +8,13 @@ use crate::{
     analysis::{Purpose, words},
 };
 
-/// Why a text is no query.
+/// The reason why a text is not a valid query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueryFault {
-    /// It says nothing.
+    /// The text is empty.
     #[error("the query is empty")]
     Empty,
-    /// It has more than [`QUERY_OCTETS_MAX`] bytes.
+    /// The text has more than [`QUERY_OCTETS_MAX`] bytes.
     #[error("the query is too long")]
     TooLong,
 }
@@ -30,7 +30,7 @@ impl Query {
     /// Reads a query.
     ///
     /// # Errors
-    /// When there is no text, or too much of it.
+    /// If the text is empty or too long.
     pub fn read(text: &str) -> Result<Self, QueryFault> {
         if text.trim().is_empty() {
             return Err(QueryFault::Empty);
@@ -47,19 +47,19 @@ impl Query {
         Ok(Self { text: text.to_owned(), words: wanted })
     }
 
-    /// The text as it was given.
+    /// The original text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its words as they stand in an index, each once; none where it has only words that say nothing.
+    /// The distinct words, as an index has them; empty if all are stop words.
     #[must_use]
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// The same without words that are `common`; itself where they are all that it has.
+    /// The query without the `common` words; unchanged if it has no others.
     #[must_use]
     pub fn without(&self, common: &[String]) -> Self {
         let is_common = |word: &str| common.iter().any(|other| other == word);
@@ -79,7 +79,7 @@ impl Query {
         Self { text: text.join(" "), words: left }
     }
 
-    /// Where a text has words of the query, whatever their form: each in bytes, in their order.
+    /// The byte ranges of a text that match a word of the query in any form, in text order.
     #[must_use]
     pub fn matches(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
@@ -106,7 +106,7 @@ impl Query {
         has
     }
 
-    /// What part of its words a text has, from 0 to 1.
+    /// The share of the query's words that a text has, from 0 to 1.
     #[must_use]
     pub fn coverage(&self, text: &str) -> f64 {
         if self.words.is_empty() {

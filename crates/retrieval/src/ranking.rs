@@ -1,5 +1,6 @@
-//! What documents that compete for a query are worth: how alike they are in meaning, how many of the query's words they
-//! have, and how well their day goes with a time that the query names (docs/decisions/0012). Pure.
+//! Scores the documents that compete for a query: similarity in meaning, the share of the query's words, and
+//! the match
+//! with a time that the query names (docs/decisions/0012). Pure.
 //! Must not know: how the documents were found.
 
 use std::collections::HashMap;
@@ -10,30 +11,34 @@ use crate::{
     when::{When, day},
 };
 
-/// What meaning counts, and beside it the query's words in one passage and in the whole document. Other shares near these
-/// found as much.
+/// The weights of meaning, of the query's words in the best passage, and of those in the whole document.
+/// Similar weights
+/// gave results as good.
 const MEANING_SHARE: f64 = 0.63;
 const PASSAGE_SHARE: f64 = 0.12;
 const WHOLE_SHARE: f64 = 0.25;
-/// What counts in addition, where it is known: how near each word of the query is to its nearest in a document.
+/// The additional weight of closeness, where it is known: the similarity of each query word to the most similar
+/// word of a
+/// document.
 const CLOSENESS_SHARE: f64 = 0.6;
-/// What a document gets in addition that goes with the time that a query names.
+/// The additional weight of a match with a time in the query.
 const TIME_SHARE: f64 = 0.05;
 
-/// What a document is worth, and why.
+/// The score of a document and its components.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Score {
-    /// All of it together.
+    /// The weighted sum.
     pub total: f64,
-    /// For the query's words, from 0 to 1.
+    /// The query's words in the document, from 0 to 1.
     pub words: f64,
-    /// How alike it is in meaning, from 0 to 1; none where no model was asked.
+    /// Similarity in meaning, from 0 to 1; `None` without a model.
     pub meaning: Option<f64>,
-    /// How well its day goes with the time that the query names, from 0 to 1; none where it names none.
+    /// The match of the document's date with the time in the query, from 0 to 1; `None` if the query names no
+    /// time.
     pub date: Option<f64>,
 }
 
-/// Documents that compete.
+/// The documents that compete for a query.
 #[derive(Debug)]
 pub struct Competition<'a> {
     query: &'a Query,
@@ -42,26 +47,28 @@ pub struct Competition<'a> {
 }
 
 impl<'a> Competition<'a> {
-    /// For no document yet.
+    /// Without documents at first.
     #[must_use]
     pub fn new(query: &'a Query) -> Self {
         Self { query, evidence: Evidence::new(query), made_ms: Vec::new() }
     }
 
-    /// One document more: what it says, and when it was made in milliseconds since 1970.
+    /// Adds a document: its sections, and its creation time in milliseconds since 1970.
     pub fn add(&mut self, sections: &[Section], made_ms: i64) {
         self.evidence.add(sections, &day(made_ms));
         self.made_ms.push(made_ms);
     }
 
-    /// How rare each word of the query is among them, above 0.
+    /// The rarity of each query word among the documents, above 0.
     #[must_use]
     pub fn rarities(&self) -> HashMap<String, f64> {
         self.query.words().iter().cloned().zip(self.evidence.rarities()).collect()
     }
 
-    /// Of each document, in their order; `meaning` says in the same order how alike each is in meaning, and has nothing where no
-    /// model was asked. `closeness` says how near the query's words are to theirs, as far as that is known.
+    /// The score of each document, in the order of `add`. `meaning` has the similarity of each in the same
+    /// order, and is empty
+    /// without a model. `closeness` has the similarity of the query's words to those of each document, where it
+    /// is known.
     #[must_use]
     pub fn scores(&self, meaning: &[f64], closeness: &[Option<f64>]) -> Vec<Score> {
         let when = When::read(self.query.text());
@@ -81,8 +88,9 @@ impl<'a> Competition<'a> {
     }
 }
 
-/// What meaning counts, and the meaning of each: with the closeness of the words, where that is known of any. Those of which
-/// it is not known are as much closer than alike as the others are.
+/// The weight of meaning, and the meaning of each document: combined with closeness if that is known for any
+/// document.
+/// Documents without it get the average difference between closeness and meaning of the others.
 fn understood(meaning: &[f64], closeness: &[Option<f64>]) -> (f64, Vec<f64>) {
     let known = meaning.iter().zip(closeness).filter_map(|(meaning, close)| Some((*close)? - meaning));
     let (count, sum) = known.fold((0.0, 0.0), |(count, sum), more| (count + 1.0, sum + more));

@@ -1,23 +1,27 @@
-//! The interface of a reranker, which reads the first documents of a ranking together with the query, and what it reads of them.
+//! The interface of a reranker, which reads the first documents of a ranking together with the query, and the
+//! excerpt that it
+//! reads.
 //! Must not know: models.
 
 use crate::{Answer, Kind, Query, Section, parts};
 
-/// Documents that are compared once more, the first of a ranking.
+/// Number of documents that are reranked, from the top.
 pub const RERANKED_MAX: usize = 10;
-/// Characters of a document that are read then.
+/// Characters of a document that the reranker reads.
 pub const RERANKED_CHARACTERS_MAX: usize = 1_000;
 
-/// A model that may be away; then a ranking stays as it is.
+/// A reranking model. While it is unavailable, the ranking stays unchanged.
 pub trait Relevance: Send + Sync + 'static {
-    /// Whether to ask it: it worked when it was last asked, or it had its rest.
+    /// Whether to call the model: its last call succeeded, or its pause after a failure is over.
     fn works(&self) -> bool;
-    /// For each text how well it answers the query, higher for better and in their order; a fault where it takes too long.
+    /// How well each text answers the query, in the order of the texts; higher is better. A time-out is a
+    /// fault.
     fn relevance<'a>(&'a self, query: &'a str, texts: Vec<String>) -> Answer<'a, Vec<f64>>;
 }
 
-/// What is read of a document: its title, and a part with those around it. Without a known part, the one with most words of the
-/// query.
+/// The excerpt for the reranker: the title, and a part with its neighbours. If `part` is `None`, the part with
+/// the most words
+/// of the query.
 #[must_use]
 pub fn telling_passage(sections: &[Section], query: &Query, part: Option<usize>) -> String {
     let parts = parts(sections);

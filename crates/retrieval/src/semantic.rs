@@ -1,34 +1,38 @@
-//! The additional interface of an index by meaning.
+//! The additional interface of a vector index.
 //! Must not know: models.
 
 use std::collections::HashMap;
 
 use crate::{Answer, Index, Query, Scope, Section};
 
-/// A part of a document that is near to a query.
+/// A part of a document that is similar to a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartHit {
-    /// The document.
+    /// The id of the document.
     pub id: String,
-    /// Which of its [`parts`](crate::parts), from 0.
+    /// The index of the part in [`parts`](crate::parts), from 0.
     pub part: usize,
-    /// How near it is, above 0 and at most 1.
+    /// The similarity, above 0 and at most 1.
     pub score: f64,
 }
 
-/// An index by meaning, which depends on a model that may be away. A search that can't have the query's vector in time
-/// is a fault.
+/// A vector index, which depends on a model that may be unavailable. If a search does not get the query's
+/// vector in time,
+/// it returns a fault.
 pub trait Semantic: Index {
-    /// Whether the model worked when it was last asked.
+    /// Whether the last call of the model succeeded.
     fn works(&self) -> bool;
-    /// Asks a model that does not work, or was never asked, whether it does now.
+    /// Checks whether a model works that failed or was never called.
     fn probe(&self) -> Answer<'_, ()>;
-    /// The nearest part of each of the nearest documents, the nearest first.
+    /// The best part of each of the most similar documents, best first.
     fn nearest<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<PartHit>>;
-    /// How alike in meaning texts are to a query, each from 0 to 1 and in their order: for what the index has no vectors of.
+    /// The similarity of texts to a query, each from 0 to 1, in the order of the texts: for documents without
+    /// vectors.
     fn likeness<'a>(&'a self, query: &'a Query, texts: Vec<String>) -> Answer<'a, Vec<f64>>;
-    /// How near the words of a query are to those of documents, each to its nearest in one part, from 0 to 1; `rarities` say
-    /// what a word weighs. In their order; nothing for a document that this is not known of, or not yet.
+    /// The similarity of a query's words to those of documents, from 0 to 1: each query word with the most
+    /// similar word of one
+    /// part. `rarities` has the weight of each word. In the order of the documents; `None` where it is not
+    /// known, or not yet.
     fn closeness<'a>(
         &'a self,
         query: &'a Query,

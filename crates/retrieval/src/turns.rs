@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// Who speaks in the conversations of models.
+/// The usual names of speakers in conversations with models.
 const ROLES: [&str; 12] = [
     "agent",
     "ai",
@@ -18,18 +18,19 @@ const ROLES: [&str; 12] = [
     "system",
     "user",
 ];
-/// What may stand before a speaker: headings, lists, quotations, brackets, emphasis.
+/// Characters that may precede a speaker: headings, lists, quotations, brackets, emphasis.
 const MARKS: [char; 13] = ['#', '>', '-', '*', '+', '_', '[', '(', '<', '`', ' ', '\t', '•'];
-/// What may stand between a speaker and the colon behind.
+/// Characters that may stand between a speaker and the colon.
 const CLOSING: [char; 8] = ['*', '_', ']', ')', '>', '`', ' ', '\t'];
 /// Longest name of a speaker, in bytes.
 const NAME_OCTETS_MAX: usize = 40;
 /// Most words of a name.
 const NAME_WORDS_MAX: usize = 3;
-/// Names that are no roles are speakers where each of two or more begins so many lines.
+/// A name that is not a role is a speaker if it begins at least this many lines, and another name does too.
 const LINES_MIN: usize = 2;
 
-/// The turns of a conversation, with what stands before the first; one part where a text is none.
+/// The turns of a conversation, preceded by the text before the first; a single part if the text is not a
+/// conversation.
 pub(crate) fn turns(text: &str) -> Vec<&str> {
     let others = speakers(text);
     let (mut found, mut begin, mut at) = (Vec::new(), 0, 0);
@@ -46,7 +47,7 @@ pub(crate) fn turns(text: &str) -> Vec<&str> {
     found
 }
 
-/// The names that speak beside the roles.
+/// The speakers that are not roles.
 fn speakers(text: &str) -> Vec<&str> {
     let mut lines = HashMap::<&str, usize>::new();
     for (name, is_role) in text.lines().filter_map(speaker) {
@@ -58,7 +59,7 @@ fn speakers(text: &str) -> Vec<&str> {
     if lines.len() < 2 { Vec::new() } else { lines.into_keys().collect() }
 }
 
-/// Who speaks from this line on, if it says so, and whether that is a role.
+/// The speaker that begins on this line, if any, and whether it is a role.
 fn speaker(line: &str) -> Option<(&str, bool)> {
     let named = line.trim_start_matches(MARKS);
     let is_marked = named.trim_start().len() < line.trim_start().len();
@@ -78,7 +79,7 @@ fn speaker(line: &str) -> Option<(&str, bool)> {
     is_name.then_some((name, false))
 }
 
-/// A time or the like in brackets behind a name is no part of it.
+/// The text after a note in brackets, such as a time, which may follow a name.
 fn without_note(text: &str) -> &str {
     let inner = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     inner

@@ -23,23 +23,23 @@ const MONTHS: [&str; 12] = [
 ];
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Words that ask for what is newest.
+/// Words that ask for the newest documents.
 const RECENT: [&str; 9] =
     ["recently", "recent", "lately", "latest", "newest", "currently", "nowadays", "yesterday", "today"];
-/// What stands before a month or a year.
+/// Words that may precede a month or a year.
 const IN: [&str; 3] = ["in", "during", "of"];
-/// People tell of a day on that day and in the weeks after it, seldom before.
+/// Documents about a day are mostly written on that day or in the weeks after it, seldom before.
 const DAYS_AFTER: f64 = 14.0;
 const DAYS_BEFORE: f64 = 3.0;
-/// A recent document is one of the last weeks of those that compete.
+/// A recent document is one of the last weeks before the newest competing document.
 const DAYS_RECENT: f64 = 30.0;
 
-/// What a query says of time.
+/// A time expression of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
-    /// A day, a month or a year, as far as it is named.
+    /// A day, a month or a year; only the named fields are set.
     Date { year: Option<u16>, month: Option<u8>, day: Option<u8> },
-    /// What happened last.
+    /// The newest documents.
     Recently,
 }
 
@@ -63,7 +63,7 @@ impl When {
             let (behind, last) = (at(Some(nth + 1)), at(Some(nth + 2)));
             let day = day_of_month(ahead).or_else(|| day_of_month(behind));
             let year = year(behind).or_else(|| year(last));
-            // "may" and "march" are verbs too, but not behind "in".
+            // "may" and "march" are verbs too, but not after "in".
             let is_verb = ["may", "march"].contains(&word.as_str()) && !IN.contains(&before(1));
             if day.is_some() || year.is_some() || !is_verb {
                 return Some(Self::Date { year, month: Some(found), day });
@@ -76,8 +76,9 @@ impl When {
         words.iter().any(|word| RECENT.contains(&word.as_str())).then_some(Self::Recently)
     }
 
-    /// From 0 to 1: how well a document goes with it that was made then, where the newest of those that compete was made at
-    /// `newest_ms`; both in milliseconds since 1970.
+    /// How well a document matches this time, from 0 to 1. `newest_ms` is the creation time of the newest
+    /// competing document;
+    /// both are in milliseconds since 1970.
     pub(crate) fn fit(self, made_ms: i64, newest_ms: i64) -> f64 {
         let Some((from, to)) = self.period(made_ms) else {
             return (-days(newest_ms - made_ms) / DAYS_RECENT).exp();
@@ -89,7 +90,7 @@ impl When {
         }
     }
 
-    /// The first and the last millisecond, in the year of the document where none is named.
+    /// The first and the last millisecond; without a year, in the year of the document.
     fn period(self, made_ms: i64) -> Option<(i64, i64)> {
         let Self::Date { year, month, day } = self else { return None };
         let year = year.or_else(|| date(made_ms).get(..4)?.parse().ok())?;
@@ -106,12 +107,13 @@ impl When {
     }
 }
 
-/// `2025-05-11`; what lies before 1970 counts as its first day.
+/// The date, as `2025-05-11`; times before 1970 count as its first day.
 fn date(at_ms: i64) -> String {
     Utc(TimestampMs(u64::try_from(at_ms).unwrap_or_default())).to_string()[..10].to_owned()
 }
 
-/// The day of a moment, in milliseconds since 1970, in the words that questions have for it.
+/// The day of a time in milliseconds since 1970, in the words that questions use: date, weekday, month and
+/// year.
 pub(crate) fn day(at_ms: i64) -> String {
     let at_ms = at_ms.max(0);
     let date = date(at_ms);
@@ -138,7 +140,7 @@ fn iso(word: &str) -> Option<When> {
     })
 }
 
-/// A month by its name or the first three letters of it.
+/// A month by its name or its first three letters.
 fn month(word: &str) -> Option<u8> {
     let is_it = |name: &&str| {
         let name = name.to_lowercase();

@@ -1,14 +1,14 @@
-//! The end of a page of a search: the number of hits that were shown, and the place in the agents. Pure.
+//! The cursor of a search: how many hits were shown, and the position in the agents. Pure.
 //! Must not know: the search.
 
 use std::{fmt, str::FromStr};
 
-/// Where the next page begins.
+/// The start of the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    /// How many hits were shown; none where there are no more.
+    /// The number of hits shown so far; `None` if there are no more.
     pub(crate) hits: Option<usize>,
-    /// The cursor of the agents; none where there are no more.
+    /// The cursor of the agents; `None` if there are no more.
     pub(crate) agents: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl FromStr for Cursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        // The cursors of agents alone are from before there were hits.
+        // A cursor without `!` is from a version that searched agents only.
         let (hits, agents) = text.split_once('!').unwrap_or(("", text));
         let hits = (!hits.is_empty()).then(|| hits.parse()).transpose().map_err(|_| ())?;
         let agents = (!agents.is_empty()).then(|| agents.to_owned());

@@ -1,4 +1,5 @@
-//! One search: the indexes return candidates, each is read as the caller may read it, and those that were read are ranked.
+//! One search: the indexes return candidates, each is read with the caller's permissions, and the readable ones
+//! are ranked.
 //! Must not know: HTTP.
 
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,7 @@ use crate::{
     within,
 };
 
-/// A thing that competes.
+/// A thing that competes in the ranking.
 struct Candidate {
     id: String,
     room: &'static str,
@@ -26,15 +27,15 @@ struct Candidate {
     score: Score,
 }
 
-/// Everything that was found, the nearest first.
+/// All hits, best first.
 pub(crate) struct SearchHits {
     candidates: Vec<Candidate>,
-    /// Whether the index had everything when it was asked.
+    /// Whether the index was up to date with the log.
     pub(crate) is_complete: bool,
 }
 
 impl SearchHits {
-    /// The hits of a page, and whether more stand behind it.
+    /// The hits of a page, and whether more follow.
     pub(crate) fn page(&self, wanted: &SearchFilter, shown: usize) -> (Vec<FoundHit>, bool) {
         let rest = self.candidates.get(shown..).unwrap_or_default();
         let page = rest.iter().take(wanted.limit).map(|candidate| candidate.hit(wanted));
@@ -62,23 +63,23 @@ impl Candidate {
     }
 }
 
-/// What the indexes say.
+/// The results of the indexes.
 #[derive(Default)]
 struct Rankings {
     lists: Vec<Vec<Hit>>,
-    /// How alike things are in meaning; none where no model was asked.
+    /// The similarity of things in meaning; `None` without a working model.
     meaning: Option<HashMap<String, f64>>,
 }
 
 impl Search {
-    /// What somebody finds. `scope` is that of its token, if it has one.
+    /// Searches for a caller. `scope` is the scope of the caller's token, if it has one.
     pub(crate) async fn find(
         &self,
         searcher: &Searcher,
         scope: Option<&TokenScope>,
         wanted: &SearchFilter,
     ) -> Result<SearchHits, Fault> {
-        // Of others' things many may stand before those of one author.
+        // A filter by author may reject many hits, so look at more.
         let max = if wanted.who.is_some() { HITS_MAX } else { LOOKED_AT_MAX };
         let is_complete = self.0.words.is_fresh().await?;
         let rankings = self.rankings(searcher, scope, wanted, max).await?;
@@ -102,8 +103,9 @@ impl Search {
         Ok(SearchHits { candidates, is_complete })
     }
 
-    /// How alike in meaning each of the candidates is; nothing where no model answers. Those that are nearest by their words
-    /// and have no vectors are compared now; what is left counts as near as most.
+    /// The similarity of each candidate in meaning; empty without a working model. Of the candidates without
+    /// vectors, the best
+    /// by words are compared now; the rest get the median.
     async fn meaning(
         &self,
         wanted: &SearchFilter,
@@ -129,7 +131,7 @@ impl Search {
         candidates.iter().map(|candidate| near.get(&candidate.id).copied().unwrap_or(usual)).collect()
     }
 
-    /// How near the query's words are to those of the candidates that have vectors, as far as that is known.
+    /// How similar the query's words are to those of each candidate that has vectors, where it is known.
     async fn closeness(
         &self,
         wanted: &SearchFilter,
@@ -147,7 +149,7 @@ impl Search {
         semantic.closeness(&wanted.query, &competition.rarities(), documents).await.unwrap_or_default()
     }
 
-    /// What the indexes say of the shelves that somebody may look in and that its token reaches.
+    /// The results of the indexes for the shelves that the caller may read and its token covers.
     async fn rankings(
         &self,
         searcher: &Searcher,
@@ -184,7 +186,7 @@ impl Search {
         Ok(rankings)
     }
 
-    /// Reads what was found, as whoever searches may read it now; what it may not read was not found.
+    /// Reads the hits with the caller's current permissions and drops those that the caller may not read.
     async fn read(
         &self,
         searcher: &Searcher,
@@ -195,7 +197,7 @@ impl Search {
         for chunk in hits.chunks(READS_AT_ONCE) {
             let reads = chunk.iter().map(|hit| self.read_one(searcher, &hit.id));
             for candidate in try_join_all(reads).await?.into_iter().flatten() {
-                // What others wrote counts too: it was read.
+                // Things that the filter rejects count too: they were read.
                 bytes += candidate.thing.sections.iter().map(|section| section.text.len()).sum::<usize>();
                 if is_wanted(wanted, &candidate.thing) {
                     candidates.push(candidate);
@@ -220,19 +222,19 @@ impl Search {
     }
 }
 
-/// Whether a thing is by whom and from when it is wanted.
+/// Whether a thing matches the filters for author and time.
 fn is_wanted(wanted: &SearchFilter, thing: &FoundThing) -> bool {
     let is_in_time = wanted.since_ms.is_none_or(|since| thing.at_ms >= since)
         && wanted.until_ms.is_none_or(|until| thing.at_ms < until);
     is_in_time
         && wanted.who.as_ref().is_none_or(|who| {
             let who = who.to_string();
-            // Packages and facts name their author with or without the mark before it.
+            // Packages and facts may name their author without the leading `@` or `~`.
             thing.by.as_deref().is_some_and(|by| by == who || who.get(1..) == Some(by))
         })
 }
 
-/// What has no vectors counts as near as most others have.
+/// The median, for things without vectors.
 fn usual(mut near: Vec<f64>) -> f64 {
     near.sort_unstable_by(f64::total_cmp);
     near.get(near.len() / 2).copied().unwrap_or_default()

@@ -1,5 +1,6 @@
-//! One search over everything: messages of sessions, events of channels, inputs and results of runs, packages, facts and
-//! agents, each as the caller may read it now. The index follows the log and decides nothing.
+//! One search over everything: messages of sessions, events of channels, inputs and results of runs, packages,
+//! facts and
+//! agents, each only if the caller may read it now. The index follows the log and decides nothing.
 //! Must not know: the access rules of a room, or how an index is stored.
 
 mod cursor;
@@ -23,25 +24,26 @@ use plenary_room::Findable;
 pub use routes::operations;
 pub use words::Words;
 
-/// Fewest and most characters of a query.
+/// Fewest characters of a query.
 pub const QUERY_CHARS_MIN: usize = 2;
-/// See [`QUERY_CHARS_MIN`]; past it 400 `invalid_query`.
+/// Most characters of a query; a longer one gets 400 `invalid_query`.
 pub const QUERY_CHARS_MAX: usize = 1_000;
-/// Sessions, channels, threads and projects, of each the newest, that one search looks in.
+/// Most sessions, channels, threads and projects, the newest of each, that one search covers.
 pub const SHELVES_MAX: usize = 500;
-/// Things that compete for one query; those behind them are not found.
+/// Most things that are ranked for one query; further ones are not found.
 pub const RANKED_MAX: usize = 200;
-/// Bytes of text that one search reads; the thing that goes past it is the last.
+/// Bytes of text that one search reads; it stops after the thing that exceeds them.
 pub const RANKED_BYTES_MAX: usize = 8 << 20;
-/// Things of each ranking that are looked at, so that some may be left out: they are another author's, or may not be read.
+/// Most things of each ranking that are read; more than are ranked, because some are filtered out or not
+/// readable.
 pub const LOOKED_AT_MAX: usize = 2 * RANKED_MAX;
-/// Things without vectors that are compared with a query by their snippets, those that are nearest by their words.
+/// Most things without vectors whose snippets are compared with a query, the best by words first.
 pub const COMPARED_MAX: usize = 20;
-/// Reads of things that go on at the same time for one search.
+/// Concurrent reads of one search.
 pub const READS_AT_ONCE: usize = 16;
 /// Most characters of a snippet.
 pub const SNIPPET_CHARS_MAX: usize = 240;
-/// Bytes of a thing from which its snippet is taken; what is behind them is found and not shown.
+/// Bytes of a thing from which its snippet is taken; later text is found but not shown.
 pub const SNIPPET_BYTES_MAX: usize = 256 << 10;
 
 /// The search over everything. Cheap to clone.
@@ -52,7 +54,7 @@ struct Inner {
     accounts: Accounts,
     log: Log,
     words: Words,
-    /// Where there is a model.
+    /// `None` without a model.
     semantic: Option<Arc<dyn Semantic>>,
     sources: Sources,
 }
@@ -60,13 +62,14 @@ struct Inner {
 /// The rooms in which things are found.
 struct Sources {
     rooms: Vec<Arc<dyn Findable>>,
-    /// Which of them has the streams of a category.
+    /// The index of the room in `rooms`, by the category of its streams.
     by_category: HashMap<&'static str, usize>,
 }
 
 impl Search {
-    /// A search in these rooms by an index of their words; with a model, also by how alike things are in meaning. Without an
-    /// index only what the rooms have indexes of is found.
+    /// Searches these rooms with an index of their words and, with a model, also by meaning. Without an index,
+    /// only the rooms
+    /// that have their own are searched.
     #[must_use]
     pub fn new(
         log: Log,
@@ -83,13 +86,13 @@ impl Search {
         Self(Arc::new(Inner { accounts, log, words, semantic, sources: Sources { rooms, by_category } }))
     }
 
-    /// The index alone, for rooms that ask it for their own things.
+    /// The word index alone, for rooms that search only their own things.
     #[must_use]
     pub fn words(&self) -> Words {
         self.0.words.clone()
     }
 
-    /// Keeps the index up with the log until it is closed.
+    /// Keeps the index up to date with the log until the index is closed.
     pub async fn index(&self) {
         if let Some(follower) = self.0.words.follower() {
             follower.keep_up(&self.0.log, &self.0.sources).await;
@@ -97,7 +100,7 @@ impl Search {
     }
 }
 
-/// The name of a room's shelf in the index, and the id of a thing there.
+/// The key of a room's shelf or thing in the index.
 fn within(room: &str, name: &str) -> String {
     format!("{room}/{name}")
 }

@@ -38,7 +38,7 @@ pub(crate) struct SearchQuery {
     cursor: Option<String>,
 }
 
-/// What is searched for.
+/// The checked query.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchFilter {
     pub(crate) query: Query,
@@ -51,7 +51,7 @@ pub(crate) struct SearchFilter {
     pub(crate) cursor: Option<Cursor>,
 }
 
-/// A parameter that stands once at most.
+/// The value of a parameter that may occur at most once.
 fn one<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
@@ -99,7 +99,7 @@ impl SearchFilter {
         self.rooms.is_empty() || self.rooms.contains(&room)
     }
 
-    /// Whether agents are searched: they are nobody's and of no time.
+    /// Whether agents are searched: agents have no author and no time, so filters for these exclude them.
     pub(crate) fn has_agents(&self) -> bool {
         self.has_room(AGENTS) && self.who.is_none() && self.since_ms.is_none() && self.until_ms.is_none()
     }
@@ -115,7 +115,7 @@ fn rooms(pairs: &[(String, String)]) -> Result<Vec<&'static str>, Refusal> {
     words.map(known).collect()
 }
 
-/// A time, or the beginning of a day and so much later.
+/// A time: RFC 3339, or the beginning of a day plus `of_day_ms`.
 fn moment(pairs: &[(String, String)], name: &'static str, of_day_ms: i64) -> Result<Option<i64>, Refusal> {
     let Some(text) = one(pairs, name)? else { return Ok(None) };
     let day = || Some(rfc3339::parse(&format!("{text}T00:00:00Z"))? + of_day_ms);

@@ -1,4 +1,4 @@
-//! `GET /search`: what was said anywhere, and agents, as far as the caller may read them.
+//! `GET /search`: all things and agents that the caller may read.
 //! Must not know: how they are found.
 
 use axum::{

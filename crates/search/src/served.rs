@@ -1,4 +1,4 @@
-//! How the server serves the search.
+//! Registers the search with the server.
 //! Must not know: the rooms.
 
 use std::{
@@ -29,7 +29,7 @@ impl Observer for Search {
 
 impl ServedRoom for Search {
     fn about() -> RoomDescription {
-        // Whose token may look at accounts may search; of each room it finds what it may read there.
+        // A token that may read accounts may search; each room checks its own permissions.
         RoomDescription::new("accounts", "", &operations(), &[])
     }
 
@@ -49,7 +49,7 @@ impl ServedRoom for Search {
     }
 
     fn serving(&self, _stop: CancellationToken) -> Option<Task> {
-        // It ends when the index is closed, after the last write.
+        // Ends when the index is closed, after the last write.
         let search = self.clone();
         Some(Box::pin(async move { search.index().await }))
     }

@@ -5,8 +5,9 @@ use plenary_retrieval::{Kind, Query, Section, passages};
 
 use crate::{SNIPPET_BYTES_MAX, SNIPPET_CHARS_MAX, wire::Snippet};
 
-/// The passage that has most of the query's words; of two that have as many the earlier, and a title only where nothing else
-/// has as many. The beginning of the text where none has any: it is near by its meaning.
+/// The passage that has most of the query's words: the earlier one of equals, and the title only if no other
+/// passage has as
+/// many. If no passage has any, the beginning of the text: it was found by its meaning.
 pub(crate) fn snippet(query: &Query, sections: &[Section]) -> Snippet {
     let mut best: Option<(f64, bool, &str)> = None;
     let mut left = SNIPPET_BYTES_MAX;
@@ -25,7 +26,7 @@ pub(crate) fn snippet(query: &Query, sections: &[Section]) -> Snippet {
     Snippet { text: text.to_owned(), matches: marks(query, text) }
 }
 
-/// Where words of the query stand, in characters.
+/// The ranges of a text that match words of the query, in characters.
 fn marks(query: &Query, text: &str) -> Vec<[usize; 2]> {
     let (mut marks, mut chars, mut at) = (Vec::new(), 0, 0);
     for range in query.matches(text) {
@@ -37,7 +38,7 @@ fn marks(query: &Query, text: &str) -> Vec<[usize; 2]> {
     marks
 }
 
-/// The beginning of a text, at most so many bytes.
+/// The beginning of a text, at most `bytes_max` bytes.
 fn cut(text: &str, bytes_max: usize) -> &str {
     let mut end = text.len().min(bytes_max);
     while !text.is_char_boundary(end) {

@@ -1,5 +1,5 @@
 //! The index of everything, if there is one, and its progress.
-//! Must not know: the caller, and what it may read.
+//! Must not know: the caller and its permissions.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -31,7 +31,7 @@ impl Words {
         self.0.follower.as_ref()
     }
 
-    /// Waits until the index has what was committed before; false where it takes too long.
+    /// Waits until the index contains all events that were committed before this call; `false` on a time-out.
     pub(crate) async fn is_fresh(&self) -> Result<bool, Fault> {
         let Some(follower) = self.follower() else { return Ok(true) };
         let head = self.0.log.head().await?;

@@ -1,4 +1,5 @@
-//! The model: from token ids to one state for each token. One text at a time, without padding, so that a text's
+//! The BERT model: from token ids to one state for each token. One text at a time, without padding, so that a
+//! text's
 //! vector does not depend on its neighbours.
 //! Must not know: tokenizers, pooling.
 
@@ -10,7 +11,9 @@ use super::{
     weights::Weights,
 };
 
-/// What `config.json` says. How it is printed is part of a model's name, so that vectors are kept over releases.
+/// The content of `config.json`. Its `Debug` form is part of a model's name, so it must not change, or stored
+/// vectors
+/// are lost.
 #[derive(Debug, Deserialize)]
 pub(super) struct Config {
     vocab_size: usize,
@@ -55,7 +58,7 @@ enum Positions {
 }
 
 impl Config {
-    /// Whether its sizes fit each other.
+    /// Checks that the sizes are consistent.
     pub(super) fn check(&self) -> Result<(), String> {
         let sizes = [
             self.vocab_size,
@@ -79,9 +82,9 @@ pub(super) struct Bert {
     heads: usize,
     activation: Activation,
     words: Vec<f32>,
-    /// For each place, with what the first segment of a text adds.
+    /// The embedding of each position, with that of the first segment added.
     places: Vec<f32>,
-    /// For each segment, what it adds more than the first.
+    /// The embedding of each segment, minus that of the first.
     segments: Vec<f32>,
     norm: Norm,
     layers: Vec<Layer>,
@@ -104,7 +107,7 @@ struct Layer {
 }
 
 impl Bert {
-    /// From the bytes of `model.safetensors`.
+    /// Reads the bytes of `model.safetensors`.
     pub(super) fn read(config: &Config, bytes: &[u8]) -> Result<Self, String> {
         let weights = Weights::read(bytes)?;
         let width = config.hidden_size;
@@ -133,12 +136,12 @@ impl Bert {
         })
     }
 
-    /// Components of a state.
+    /// Number of components of a state.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// The last state of each token, one behind the other; `segments` tells for each token the segment that it is of.
+    /// The last state of each token, concatenated; `segments` has the segment of each token.
     pub(super) fn states(&self, ids: &[u32], segments: &[u32]) -> Result<Vec<f32>, String> {
         let mut states = Vec::with_capacity(ids.len() * self.width);
         for (id, place) in ids.iter().zip(self.places.chunks_exact(self.width)) {
@@ -163,7 +166,7 @@ impl Bert {
 
 impl Norm {
     fn read(weights: &Weights<'_>, name: &str, config: &Config) -> Result<Self, String> {
-        // Old files have other names for the same.
+        // Old files use other names.
         let part = |names: [&str; 2]| {
             let names = names.map(|part| format!("{name}.LayerNorm.{part}"));
             let name = if weights.has(&names[1]) { &names[1] } else { &names[0] };
@@ -179,7 +182,7 @@ impl Norm {
     }
 }
 
-/// What a layer computes on its way, kept for the next one.
+/// The buffers of a layer, reused by the next one.
 #[derive(Default)]
 struct Room {
     attended: Vec<f32>,
@@ -234,7 +237,8 @@ impl Layer {
     }
 }
 
-/// Each token's sum of the values, weighted by how near their keys are to its query; each head for itself.
+/// For each token the sum of the values, weighted by the similarity of their keys to its query; separately for
+/// each head.
 fn attend(bert: &Bert, room: &mut Room) {
     let (width, stride) = (bert.width, 3 * bert.width);
     let (count, head) = (room.attended.len() / stride, width / bert.heads);

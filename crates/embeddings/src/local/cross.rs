@@ -1,4 +1,5 @@
-//! A cross-encoder: a BERT model that reads a query and a text together and says how well the one answers the other.
+//! A cross-encoder: a BERT model that reads a query and a text together and scores how well the text answers
+//! the query.
 //! Must not know: the source of the texts.
 
 use std::{
@@ -19,9 +20,9 @@ use super::{
 };
 use crate::{Fault, RERANK_TIME_MAX, Reranker};
 
-/// Tokens of a query and a text together that count.
+/// Most tokens of a query and a text together; further ones are ignored.
 const TOKENS_MAX: usize = 512;
-/// Threads that compare.
+/// Threads of the model.
 const THREADS: usize = 1;
 
 /// The model of a directory.
@@ -73,7 +74,7 @@ impl CrossEncoder {
     }
 }
 
-/// What makes one number, or two, of the first token's state.
+/// The two last layers, which make one or two numbers of the first token's state.
 fn head(file: &[u8], width: usize) -> Result<(PackedFactor, PackedFactor), String> {
     let weights = Weights::read(file)?;
     let pooler = PackedFactor::layer(
@@ -130,7 +131,7 @@ impl Reranker for CrossEncoder {
         let begun = Instant::now();
         let work = move || {
             let each = texts.iter().map(|text| {
-                // Nobody waits any more.
+                // The caller's time limit is over.
                 if begun.elapsed() > RERANK_TIME_MAX + Duration::from_millis(100) {
                     return Err(Fault::Unavailable("the model did not answer in time".into()));
                 }

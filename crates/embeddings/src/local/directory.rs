@@ -9,19 +9,19 @@ use sha2::{Digest as _, Sha256};
 use super::bert::Config;
 use crate::{Fault, Purpose};
 
-/// What is read of a file at most; the largest model of this kind has 2.3 GB.
+/// Largest file that is read; the largest model of this kind has 2.3 GB.
 const FILE_OCTETS_MAX: u64 = 4 << 30;
-/// Tokens of a text that a model may be given at most, for attention grows with their square.
+/// Most tokens of a text, whatever the model allows, because attention is quadratic in them.
 const TOKENS_MAX: usize = 512;
 
-/// How the states of the tokens become one vector.
+/// How the token states are combined into one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PoolingMode {
     Mean,
     First,
 }
 
-/// What is put before a text.
+/// The prefixes of texts.
 #[derive(Debug, Default)]
 pub(super) struct Prompts {
     query: String,
@@ -127,7 +127,7 @@ impl Recipe {
         })
     }
 
-    /// The directory's name and a digest of all that the vectors depend on.
+    /// The directory's name, with a digest of everything that the vectors depend on.
     pub(super) fn name(&self, directory: &Path, weights: &[u8]) -> String {
         let rest = format!("{:?} {:?} {:?} {}", self.config, self.pooling, self.prompts, self.tokens_max);
         let mut digest = Sha256::new();
@@ -155,7 +155,7 @@ fn pooling_of(directory: &Path, file: &PoolingFile) -> Result<PoolingMode, Fault
     }
 }
 
-/// A file of the directory.
+/// Reads a file of the directory.
 pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>, Fault> {
     let path = directory.join(name);
     match std::fs::metadata(&path) {
@@ -177,7 +177,7 @@ fn json<T: DeserializeOwned>(directory: &Path, name: &str, octets: &[u8]) -> Res
     serde_json::from_slice(octets).map_err(|error| foreign(directory, &format!("{name}: {error}")))
 }
 
-/// What is wrong with a directory, and what a right one is.
+/// A fault that says what is wrong with a directory, and what is required.
 pub(super) fn foreign(directory: &Path, why: &str) -> Fault {
     Fault::Unusable(format!(
         "the model directory {} cannot be used: {why}. It has to be a sentence-transformers directory of a BERT model, \

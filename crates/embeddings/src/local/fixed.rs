@@ -1,5 +1,7 @@
-//! A static model: a vector for each token of a vocabulary, whatever stands beside it (docs/decisions/0012). A text is the mean
-//! of its tokens. Must not know: the meaning of the texts.
+//! A static model: one vector for each token of a vocabulary, independent of its context (docs/decisions/0012).
+//! The vector of
+//! a text is the mean of its tokens.
+//! Must not know: the meaning of the texts.
 
 use std::{path::Path, sync::Arc};
 
@@ -10,11 +12,11 @@ use tokenizers::{Tokenizer, TruncationParams};
 use super::{TOKEN_OCTETS_MAX, directory, weights::Weights};
 use crate::{Embedder, Fault, Purpose, normalise};
 
-/// Tokens of a text that count.
+/// Most tokens of a text; further ones are ignored.
 const TOKENS_MAX: usize = 512;
-/// What the matrix is called: by model2vec, by WordLlama, by sentence-transformers.
+/// The names of the matrix in model2vec, WordLlama and sentence-transformers.
 const NAMES: [&str; 3] = ["embeddings", "embedding.weight", "0.embedding.weight"];
-/// A matrix of the tokens that stand for others; a model with it is not read here.
+/// Matrices of model variants that are not supported.
 const FOREIGN: [&str; 2] = ["mapping", "weights"];
 
 /// The model of a directory.
@@ -105,7 +107,7 @@ impl Embedder for Static {
     async fn embed(&self, _purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
         let table = self.parts.clone();
         let work = move || texts.iter().map(|text| table.embed(text)).collect();
-        // A bug in the model ends this work alone.
+        // A panic in the model ends only this work.
         let done = tokio::task::spawn_blocking(work).await;
         done.map_err(|_| Fault::Unavailable("the model broke off".into()))?
     }

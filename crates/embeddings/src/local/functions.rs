@@ -3,28 +3,29 @@
 
 use pulp::Arch;
 
-/// Below it e^x is 0 as a float.
+/// Below it, e^x is 0 as a float.
 const EXPONENT_MIN: f32 = -87.0;
 
-/// e^x for x up to 0, within 2e-7 of it. Without branches, so that many are computed at once.
+/// e^x for x up to 0, with an error below 2e-7. Without branches, so that it can be vectorised.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     const ROUNDING: f32 = 12_582_912.0; // 1.5 * 2^23: what is behind the point falls off
     let x = x.max(EXPONENT_MIN);
     let shifted = x * std::f32::consts::LOG2_E + ROUNDING;
     let whole = shifted - ROUNDING;
-    // ln 2 in two parts, the first of which multiplies without an error.
+    // ln 2 in two parts; the product with the first one is exact.
     let rest = x - whole * 0.693_359_4 + whole * 2.121_944_4e-4;
     let mut sum = 1.987_569_2e-4;
     for part in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_66, 0.5, 1.0, 1.0] {
         sum = sum * rest + part;
     }
-    // The lowest bits of `shifted` are the whole part, and the exponent of a float begins at bit 23.
+    // The lowest bits of `shifted` are the integer part, and the exponent of a float starts at bit 23.
     sum * f32::from_bits(shifted.to_bits().wrapping_add(127) << 23)
 }
 
-/// x times the probability that a normal variable is below x: Abramowitz and Stegun 7.1.26, within 2e-7 of the error
-/// function.
+/// GELU: x times the probability that a normal variable is below x, by Abramowitz and Stegun 7.1.26, with an
+/// error of the
+/// error function below 2e-7.
 pub(super) fn gelu(numbers: &mut [f32]) {
     Arch::new().dispatch(
         #[inline(always)]
@@ -49,7 +50,7 @@ pub(super) fn relu(numbers: &mut [f32]) {
     }
 }
 
-/// Each row becomes shares of 1, larger ones for larger numbers.
+/// Softmax of each row.
 pub(super) fn softmax(numbers: &mut [f32], width: usize, scale: f32) {
     Arch::new().dispatch(
         #[inline(always)]
@@ -68,7 +69,7 @@ pub(super) fn softmax(numbers: &mut [f32], width: usize, scale: f32) {
     );
 }
 
-/// Brings each row to the mean 0 and the variance 1, then to weight and bias.
+/// Layer normalisation: each row gets mean 0 and variance 1, then weight and bias.
 pub(super) fn normalise(numbers: &mut [f32], weight: &[f32], bias: &[f32], epsilon: f32) {
     #[expect(clippy::cast_precision_loss, reason = "a state has few components")]
     let share = 1.0 / weight.len() as f32;
@@ -88,8 +89,9 @@ pub(super) fn normalise(numbers: &mut [f32], weight: &[f32], bias: &[f32], epsil
     );
 }
 
-/// What `value` makes of each number, joined to one, in sixteen parts beside each other: the order of additions is not the
-/// compiler's to change.
+/// Maps each number with `value` and folds the results with `join`, in sixteen lanes, because the compiler may
+/// not reorder
+/// additions.
 #[inline(always)]
 fn lanes(numbers: &[f32], first: f32, value: impl Fn(f32) -> f32, join: impl Fn(f32, f32) -> f32) -> f32 {
     let (mut all, mut chunks) = ([first; 16], numbers.chunks_exact(16));

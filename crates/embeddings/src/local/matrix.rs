@@ -4,10 +4,10 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns that are packed side by side: two vectors of the widest instructions.
+/// Columns per panel: two vectors of the widest instructions.
 const PANEL: usize = 32;
 
-/// Rows of numbers, one every `stride` numbers.
+/// Rows of a matrix that start every `stride` numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) numbers: &'a [f32],
@@ -15,12 +15,12 @@ pub(super) struct Rows<'a> {
     pub(super) count: usize,
 }
 
-/// The factor on the right, and what is added to each row of the product.
+/// The right factor of a product, and the bias that is added to each row.
 #[derive(Default)]
 pub(super) struct PackedFactor {
     depth: usize,
     width: usize,
-    /// One panel behind the other; in a panel one line of [`PANEL`] columns for each row. Missing columns are 0.
+    /// The panels, concatenated; a panel has one line of [`PANEL`] columns for each row. Missing columns are 0.
     panels: Vec<f32>,
     bias: Vec<f32>,
 }
@@ -35,7 +35,7 @@ impl PackedFactor {
         packed
     }
 
-    /// Becomes the transposed of these rows, of which the first `depth` numbers count.
+    /// Packs the transpose of these rows, using the first `depth` numbers of each.
     pub(super) fn transposed(&mut self, rows: Rows<'_>, depth: usize) {
         self.clear(depth, rows.count);
         for (nth, row) in rows.numbers.chunks(rows.stride.max(1)).take(rows.count).enumerate() {
@@ -46,7 +46,7 @@ impl PackedFactor {
         }
     }
 
-    /// Becomes these rows, of which the first `width` numbers count.
+    /// Packs these rows, using the first `width` numbers of each.
     pub(super) fn rows(&mut self, rows: Rows<'_>, width: usize) {
         self.clear(rows.count, width);
         for (line, row) in rows.numbers.chunks(rows.stride.max(1)).take(rows.count).enumerate() {
@@ -66,13 +66,14 @@ impl PackedFactor {
         self.bias.resize(panels * PANEL, 0.0);
     }
 
-    /// Columns of a product.
+    /// Number of columns of a product.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// Multiplies `left` by it, into rows of `out` every `stride` numbers. A row of the product depends on its own row of
-    /// `left` alone, to the last bit.
+    /// Multiplies `left` by this factor, into rows of `out` that start every `stride` numbers. A row of the
+    /// product depends only
+    /// on its own row of `left`, to the last bit.
     pub(super) fn multiply(&self, left: Rows<'_>, out: &mut [f32], stride: usize) {
         Arch::new().dispatch(Product { left, right: self, out, stride });
     }
@@ -91,7 +92,7 @@ impl WithSimd for Product<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { left, right, out, stride } = self;
-        // As many sums as registers hold, beside what is multiplied.
+        // As many sums as fit into the registers beside the operands.
         let rows_max = if S::REGISTER_COUNT >= 32 { 12 } else { 6 };
         let blocks = left.count.div_ceil(rows_max).max(1);
         let rows = left.count.div_ceil(blocks).max(1);
@@ -111,7 +112,7 @@ impl WithSimd for Product<'_> {
     }
 }
 
-/// Where a block goes: its numbers, how far rows are apart, and how many columns of the panel there are.
+/// The destination of a block: its numbers, the stride of its rows, and the number of columns of the panel.
 type Target<'a> = (&'a mut [f32], usize, usize);
 
 #[inline(always)]
@@ -127,7 +128,7 @@ fn block<S: Simd>(simd: S, left: Rows<'_>, (panel, bias, depth): (&[f32], &[f32]
     tiles!(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
 }
 
-/// A few rows by one panel, with every sum in a register.
+/// A few rows times one panel, with every sum in a register.
 struct Tile<'a, const ROWS: usize> {
     left: Rows<'a>,
     panel: &'a [f32],

@@ -22,11 +22,11 @@ use crate::{Embedded, Embedder, Fault, Purpose, Token, normalise};
 use bert::Bert;
 use directory::{PoolingMode, Prompts, Recipe};
 
-/// Threads that embed documents: the rest of the machine belongs to requests.
+/// Threads that embed documents: the other cores serve requests.
 const DOCUMENT_THREADS: usize = 1;
-/// Threads that embed queries, so that none of them waits for documents.
+/// Threads that embed queries, so that a query never waits for documents.
 const QUERY_THREADS: usize = 1;
-/// Bytes of a text that are looked at for each token that counts; no token of a language is as long.
+/// Bytes of a text that are read per allowed token; no token of a language is as long.
 const TOKEN_OCTETS_MAX: usize = 64;
 
 /// The model of a directory.
@@ -37,7 +37,7 @@ pub struct Local {
     queries: Lane,
 }
 
-/// So many threads at once, each for one text after the other.
+/// A limit on concurrent threads, each of which works on one text at a time.
 struct Lane(Arc<Semaphore>);
 
 impl Lane {
@@ -47,13 +47,13 @@ impl Lane {
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
         let broken = || Fault::Unavailable("the model broke off".into());
-        // Work waits here, where it can be given up, and keeps its place to its end.
+        // A caller that waits here can still cancel; running work holds its permit to the end.
         let place = self.0.clone().acquire_owned().await.map_err(|_| broken())?;
         let working = tokio::task::spawn_blocking(move || {
             let _place = place;
             work()
         });
-        // A bug in the model ends this work alone.
+        // A panic in the model ends only this work.
         working.await.map_err(|_| broken())
     }
 }
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Local {
 }
 
 impl Local {
-    /// Reads the directory. What is missing or foreign in it is said.
+    /// Reads the directory. The fault says what is missing or not supported.
     pub fn open(directory: &Path) -> Result<Self, Fault> {
         let recipe = Recipe::read(directory)?;
         let weights = directory::read(directory, "model.safetensors")?;
@@ -188,7 +188,7 @@ fn failed(why: tokenizers::Error) -> Fault {
     Fault::Unusable(format!("the tokenizer of the model failed: {why}"))
 }
 
-/// The direction is all that counts, so the sum is as good as the mean.
+/// The sum of the states: vectors are normalised later, so it is as good as the mean.
 fn mean(states: &[f32], width: usize) -> Vec<f32> {
     let mut sum = vec![0.0; width];
     for state in states.chunks_exact(width) {

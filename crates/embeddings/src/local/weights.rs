@@ -3,10 +3,10 @@
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
-/// What may stand before all names, where the model was saved with more than itself.
+/// The prefix of all names, if the model was saved as part of a larger one.
 const PREFIX: &str = "bert.";
 
-/// The file.
+/// The content of the file.
 pub(super) struct Weights<'a>(SafeTensors<'a>);
 
 impl<'a> Weights<'a> {
@@ -22,7 +22,7 @@ impl<'a> Weights<'a> {
         self.tensor(name).is_some()
     }
 
-    /// Rows and columns of a matrix.
+    /// Number of rows and columns of a matrix.
     pub(super) fn shape(&self, name: &str) -> Option<(usize, usize)> {
         match self.tensor(name)?.shape() {
             [rows, columns] => Some((*rows, *columns)),
@@ -34,7 +34,7 @@ impl<'a> Weights<'a> {
         self.numbers(name, &[length])
     }
 
-    /// One row behind the other.
+    /// A matrix, row by row.
     pub(super) fn matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Vec<f32>, String> {
         self.numbers(name, &[rows, columns])
     }
@@ -46,7 +46,7 @@ impl<'a> Weights<'a> {
         }
         let (wholes, _) = tensor.data().as_chunks::<4>();
         let (halves, _) = tensor.data().as_chunks::<2>();
-        // The format writes little-endian.
+        // The format is little-endian.
         let halves = halves.iter().map(|bytes| u16::from_le_bytes(*bytes));
         #[expect(clippy::wildcard_enum_match_arm, reason = "every other kind of number is refused")]
         match tensor.dtype() {
@@ -58,7 +58,8 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// An IEEE 754 number of 16 bits: the same exponent and fraction, where those of 32 bits stand, are smaller by 2^112.
+/// Converts an IEEE 754 number of 16 bits: its exponent and fraction, moved into 32 bits, are too small by the
+/// factor 2^112.
 fn half(bits: u16) -> f32 {
     const LARGER: f32 = f32::from_bits((127 + 112) << 23);
     let (sign, rest) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff) << 13);

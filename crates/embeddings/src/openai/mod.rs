@@ -17,27 +17,27 @@ use tokio::time::{sleep, timeout};
 
 use crate::{Embedder, Fault, Purpose, normalise};
 
-/// Texts of one request; the smallest limit among known servers is 96.
+/// Texts per request; the smallest limit among known servers is 96.
 const TEXTS_MAX: usize = 64;
-/// Largest answer that is read: 64 vectors of 4,096 components, with room to spare.
+/// Largest response that is read: 64 vectors of 4,096 components, with room to spare.
 const ANSWER_OCTETS_MAX: usize = 16 << 20;
-/// How long one attempt may take.
+/// Time limit of one attempt.
 const ATTEMPT_TIME: Duration = Duration::from_secs(20);
-/// Attempts of one request.
+/// Most attempts of a request.
 const ATTEMPTS_MAX: u32 = 4;
 /// Pause before the second attempt; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// Longest pause that is made, whatever the server asks for.
+/// Longest pause, whatever the server asks for.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The way to the server.
+/// A client of the server.
 pub struct OpenAi {
     pool: Pool,
     endpoint: Uri,
     asked_for: String,
     name: String,
     key: Option<HeaderValue>,
-    /// 0 until the first answer.
+    /// 0 until the first response.
     dimension: AtomicUsize,
 }
 
@@ -47,15 +47,15 @@ impl std::fmt::Debug for OpenAi {
     }
 }
 
-/// How one attempt failed.
+/// The failure of one attempt.
 enum Attempt {
-    /// Worth another one, not before the given pause where the server named one.
+    /// Worth a retry, not before the pause that the server named, if any.
     Again(String, Option<Duration>),
     Refused(String),
 }
 
 impl OpenAi {
-    /// Makes no request yet: a server that is away at the start is a passing trouble.
+    /// Sends no request yet: a server that is unreachable at the start may be back later.
     pub fn new(endpoint: &Uri, model: &str, key: Option<&str>) -> Result<Self, Fault> {
         let secure = endpoint.scheme_str() == Some("https");
         let tls = client_config(secure, None, "in SSL_CERT_FILE");
@@ -126,7 +126,7 @@ impl OpenAi {
         wire::answer(&body, count).map_err(Attempt::Refused)
     }
 
-    /// All vectors have one dimension, and keep it.
+    /// Checks that all vectors have one dimension, which never changes.
     fn checked(&self, mut vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, Fault> {
         let found = vectors.first().map_or(0, Vec::len);
         if vectors.iter().any(|vector| vector.len() != found || !vector.iter().all(|part| part.is_finite())) {

@@ -21,14 +21,14 @@ struct Item {
     embedding: Vec<f32>,
 }
 
-/// The body of a request. These servers refuse a text of nothing, and a blank is as much.
+/// The body of a request. These servers refuse an empty text, so it is sent as a blank.
 pub(super) fn question(model: &str, texts: &[String]) -> Vec<u8> {
     let input = texts.iter().map(|text| if text.is_empty() { " " } else { text.as_str() }).collect();
     serde_json::to_vec(&Question { model, input, encoding_format: "float" })
         .expect("strings and lists of them have a JSON form")
 }
 
-/// The vectors of an answer in the order of the texts, or what is wrong with it.
+/// The vectors of a response in the order of the texts, or what is wrong with it.
 pub(super) fn answer(body: &[u8], count: usize) -> Result<Vec<Vec<f32>>, String> {
     let answer: Answer =
         serde_json::from_slice(body).map_err(|_| "answered something that is no list of embeddings")?;

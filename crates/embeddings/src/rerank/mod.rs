@@ -1,4 +1,4 @@
-//! Rerankers: how well each of some texts answers a query, by a model in this process or a server with an endpoint for it.
+//! Rerankers: they score how well texts answer a query, with a model in this process or on a server.
 //! Must not know: the source of the texts, or what is done with the order.
 
 mod remote;
@@ -15,22 +15,22 @@ use crate::{
     source::{Endpoint, endpoint},
 };
 
-/// Where the key of a server that reranks stands.
+/// The environment variable with the key of a reranking server.
 pub const RERANK_KEY_VARIABLE: &str = "PLENARY_RERANK_API_KEY";
-/// How long a search waits for the new order; past it the old one is the answer.
+/// How long a search waits for the new order; then it keeps the old one.
 pub const RERANK_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// A model that compares a query with texts.
+/// A model that scores texts for a query.
 #[async_trait]
 pub trait Reranker: Send + Sync {
     /// Its name.
     fn model(&self) -> &str;
 
-    /// For each text how well it answers the query, higher for better, in their order.
+    /// How well each text answers the query, in the order of the texts; higher is better.
     async fn relevance(&self, query: String, texts: Vec<String>) -> Result<Vec<f64>, Fault>;
 }
 
-/// The reranker, as it is named in settings.
+/// The setting that names a reranker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RerankSource {
     /// `local:DIR`: the directory of a cross-encoder.
@@ -39,13 +39,13 @@ pub enum RerankSource {
     Remote {
         /// `…/rerank`.
         endpoint: Uri,
-        /// What it is asked for.
+        /// The name of the model on the server.
         model: String,
     },
 }
 
 impl RerankSource {
-    /// Makes the model ready; reads files, and so is not for a thread of the runtime.
+    /// Loads the model. Reads files, so do not call it on a thread of the runtime.
     pub fn open(&self, key: Option<&str>) -> Result<Arc<dyn Reranker>, Fault> {
         match self {
             Self::Local(directory) => Ok(Arc::new(CrossEncoder::open(directory)?)),

@@ -1,5 +1,7 @@
-//! A server with an endpoint `/rerank`, as Cohere, Jina, Voyage, vLLM and others offer it. One attempt: a search has no time for
-//! more. Must not know: the source of the texts.
+//! A server with an endpoint `/rerank`, as Cohere, Jina, Voyage, vLLM and others offer it. Without retries: a
+//! search has no
+//! time for them.
+//! Must not know: the source of the texts.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -11,16 +13,16 @@ use serde::{Deserialize, Serialize};
 use super::{RERANK_KEY_VARIABLE, Reranker};
 use crate::Fault;
 
-/// Largest answer that is read; some servers repeat the texts in it.
+/// Largest response that is read; some servers repeat the texts in it.
 const ANSWER_OCTETS_MAX: usize = 1 << 20;
 
-/// The way to the server.
+/// A client of the server.
 pub struct Remote {
     pool: Pool,
     endpoint: Uri,
-    /// What it is called here.
+    /// The model's name in this program.
     model: String,
-    /// What it is called there.
+    /// The model's name on the server.
     asked: String,
     key: Option<HeaderValue>,
 }
@@ -57,7 +59,7 @@ impl std::fmt::Debug for Remote {
 }
 
 impl Remote {
-    /// Makes no request yet.
+    /// Sends no request yet.
     pub fn new(endpoint: &Uri, model: &str, key: Option<&str>) -> Result<Self, Fault> {
         let tls = client_config(endpoint.scheme_str() == Some("https"), None, "in SSL_CERT_FILE");
         let tls = tls.map_err(|fault| Fault::Unusable(fault.to_string()))?;
@@ -116,7 +118,7 @@ impl Reranker for Remote {
     }
 }
 
-/// The scores of an answer in the order of the texts, or what is wrong with it.
+/// The scores of a response in the order of the texts, or what is wrong with it.
 fn answer(body: &[u8], count: usize) -> Result<Vec<f64>, &'static str> {
     let answer = serde_json::from_slice(body).map_err(|_| "answered something that is no list of scores")?;
     let (Answer::Results { results: items } | Answer::Data { data: items } | Answer::List(items)) = answer;
@@ -127,7 +129,7 @@ fn answer(body: &[u8], count: usize) -> Result<Vec<f64>, &'static str> {
     }
     let mut scores: Vec<f64> =
         scores.into_iter().collect::<Option<_>>().ok_or("did not answer for every text")?;
-    // Some servers answer with the model's logits.
+    // Some servers return logits; the logistic function maps them to 0 to 1.
     if scores.iter().any(|score| !(0.0..=1.0).contains(score)) {
         scores.iter_mut().for_each(|score| *score = 1.0 / (1.0 + (-*score).exp()));
     }

@@ -14,21 +14,21 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::WORD_OCTETS_MAX;
 
-/// What words are made for.
+/// The use that a text is split into words for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be found: single characters of scripts without spaces are words too.
+    /// For the index: single characters of scripts without spaces are words too.
     Document,
-    /// To find: such a character is a word only where it stands alone.
+    /// For a search: a single character of such a script is a word only if it stands alone.
     Query,
 }
 
 /// Combining marks of Latin, Greek and Cyrillic; those of other scripts belong to their letters.
 const ACCENTS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
-/// Shorter words have no form but their own.
+/// Shorter words are not stemmed.
 const STEMMED_OCTETS_MIN: usize = 3;
 
-/// Gives each word of a text, in its order.
+/// Calls `give` with each word of a text, in text order.
 pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
     let stemmer = Stemmer::new(Algorithm::English);
     split::runs(&folded(text), purpose, &mut |word| {
@@ -47,7 +47,7 @@ pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
     });
 }
 
-/// Compatible forms as one, and letters without accents.
+/// The text in Unicode compatibility form (NFKC), without accents.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

@@ -19,7 +19,7 @@ const WITHOUT_SPACES: [(char, char); 14] = [
     ('\u{20000}', '\u{3ffff}'),
 ];
 
-/// Whether a letter is of a script without spaces.
+/// Whether a letter belongs to a script without spaces.
 pub(super) fn is_without_spaces(c: char) -> bool {
     c >= WITHOUT_SPACES[0].0 && WITHOUT_SPACES.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }

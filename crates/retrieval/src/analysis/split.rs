@@ -3,10 +3,10 @@
 
 use super::{Purpose, script::is_without_spaces};
 
-/// What follows an apostrophe and belongs to no name.
+/// English endings after an apostrophe, which are dropped.
 const ENDINGS: [&str; 6] = ["s", "d", "m", "ll", "re", "ve"];
 
-/// Gives the words of a text, as they stand there.
+/// Calls `give` with the words of a text, unchanged.
 pub(super) fn runs(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
     let mut rest = text;
     while let Some(begin) = rest.find(char::is_alphanumeric) {
@@ -25,7 +25,7 @@ pub(super) fn runs(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
             behind.split_at(end)
         });
         match ending {
-            // `isn't`, `don't`: all of them say nothing.
+            // Negations such as `isn't` and `don't` are dropped: they carry no meaning for a search.
             Some((t, behind)) if t.eq_ignore_ascii_case("t") && run.ends_with(['n', 'N']) => rest = behind,
             Some((ending, behind)) if ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) => {
                 rest = behind;
@@ -36,7 +36,7 @@ pub(super) fn runs(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
     }
 }
 
-/// A word, and its parts where it is written in humps.
+/// A word, and its parts if it is written in camel case.
 fn parts(word: &str, give: &mut dyn FnMut(&str)) {
     give(word);
     if !word.contains(char::is_uppercase) {
@@ -63,7 +63,7 @@ fn parts(word: &str, give: &mut dyn FnMut(&str)) {
     }
 }
 
-/// A run of a script without spaces as pairs of neighbours.
+/// A run of a script without spaces, as pairs of neighbouring characters.
 fn pairs(run: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
     let ends: Vec<usize> = run.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let mut begin = 0;

@@ -1,7 +1,7 @@
 //! English stop words.
-//! Must not know: other languages, whose words all count.
+//! Must not know: other languages, which have no stop words here.
 
-/// In byte order.
+/// Sorted by bytes, for the binary search.
 const STOP: [&str; 121] = [
     "a", "about", "above", "after", "again", "against", "all", "am", "an", "and", "any", "are", "as", "at",
     "be", "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "could",
@@ -15,10 +15,10 @@ const STOP: [&str; 121] = [
     "you", "your",
 ];
 
-/// Longest of them.
+/// Length of the longest stop word, in bytes.
 const OCTETS_MAX: usize = 8;
 
-/// Whether a word in lower case is one of them.
+/// Whether a word in lower case is a stop word.
 pub(super) fn says_nothing(word: &str) -> bool {
     word.len() <= OCTETS_MAX && STOP.binary_search(&word).is_ok()
 }

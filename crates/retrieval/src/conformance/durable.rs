@@ -1,4 +1,4 @@
-//! An index outlives its handle.
+//! Cases: an index keeps its content when its handle is closed.
 //! Must not know: any backend.
 
 use plenary_kernel::Position;
@@ -6,7 +6,7 @@ use plenary_kernel::Position;
 use super::{Place, body, found, put};
 use crate::Extent;
 
-/// Documents and cursor are as they were.
+/// After a reopen, documents and cursor are unchanged.
 pub async fn a_reopened_index_goes_on_where_it_stood<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;

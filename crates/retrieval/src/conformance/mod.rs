@@ -15,26 +15,27 @@ pub mod shared;
 pub mod words;
 pub mod writes;
 
-/// A case that takes longer hangs.
+/// Time limit of one case.
 const CASE_MAX: Duration = Duration::from_secs(120);
 
-/// Where an index under test is kept. Dropping it may remove what it kept.
+/// The storage of an index under test. Dropping it may delete the content.
 pub trait Place: Send + Sync + Sized + 'static {
-    /// Whether what it needs is at hand; when not, the cases end at once.
+    /// Whether the required service (such as a database) is available; otherwise the cases end at once.
     fn at_hand() -> bool {
         true
     }
-    /// A new place with nothing in it.
+    /// A new, empty place.
     fn fresh() -> impl Future<Output = Self> + Send;
-    /// The index. Called again after it was closed if the cases `durable` are asked for, and while another handle is open
-    /// if the cases `shared` are asked for.
+    /// Opens the index. The cases `durable` call it again after a close, and the cases `shared` while another
+    /// handle is
+    /// open.
     fn open(&self) -> impl Future<Output = Arc<dyn Index>> + Send;
 }
 
-/// Runs one case to its end, on a runtime of its own.
+/// Runs one case to its end, on its own runtime.
 ///
 /// # Panics
-/// If the case fails or does not end.
+/// If the case fails or times out.
 pub fn run(case: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -44,8 +45,9 @@ pub fn run(case: impl Future<Output = ()>) {
     runtime.block_on(async { tokio::time::timeout(CASE_MAX, case).await.expect("the case ends") });
 }
 
-/// Makes one `#[test]` for each case of the suite: `conformance!(MyPlace)`. A place that outlives its handles adds
-/// `durable`, and one that several handles may hold at once adds `shared`.
+/// Makes one `#[test]` for each case of the suite: `conformance!(MyPlace)`. Add `durable` for a place that
+/// outlives its
+/// handles, and `shared` for a place that several handles may open at once.
 #[macro_export]
 macro_rules! conformance {
     ($place:ty $(, $more:ident)*) => {
@@ -100,7 +102,7 @@ fn body(id: &str, text: &str) -> Document {
     document(id, &[(Kind::Body, text)])
 }
 
-/// Puts documents behind what is there.
+/// Adds documents at the current cursor.
 async fn put(index: &dyn Index, documents: impl IntoIterator<Item = Document>) {
     let from = index.extent().await.expect("it answers").cursor;
     let changes: Vec<Change> = documents.into_iter().map(Change::Put).collect();
@@ -108,7 +110,7 @@ async fn put(index: &dyn Index, documents: impl IntoIterator<Item = Document>) {
     assert_eq!(index.put(changes, from, to).await.expect("it is written"), PutOutcome::Done);
 }
 
-/// The ids that are found, the nearest first.
+/// The ids of the hits, best first.
 async fn found_in(index: &dyn Index, query: &str, scope: &Scope) -> Vec<String> {
     let query = Query::read(query).expect("it is a query");
     let hits = index.search(&query, scope, 100).await.expect("it answers");

@@ -4,7 +4,7 @@
 use super::{Place, body, document, found, put};
 use crate::{HITS_MAX, Kind, Query, Scope};
 
-/// A word weighs by where it stands.
+/// The weight of a word depends on its section.
 pub async fn titles_come_before_decisions_questions_and_bodies<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -26,7 +26,7 @@ pub async fn titles_come_before_decisions_questions_and_bodies<P: Place>() {
     assert_eq!(found(&*index, "login").await, ["title", "decision", "handoff", "body"]);
 }
 
-/// Words are alternatives, and each one counts.
+/// A document need not have all words, but each matching word raises its score.
 pub async fn what_has_more_of_the_words_comes_first<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -43,7 +43,7 @@ pub async fn what_has_more_of_the_words_comes_first<P: Place>() {
     assert_eq!(found(&*index, "login token expiry").await, ["three", "two", "one"]);
 }
 
-/// What few documents have says more.
+/// A rare word weighs more than a common one.
 pub async fn a_rare_word_counts_more<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -52,7 +52,7 @@ pub async fn a_rare_word_counts_more<P: Place>() {
     assert_eq!(found(&*index, "project kestrel").await[0], "rare");
 }
 
-/// A word among few says more than among many.
+/// With equal matches, a short document ranks above a long one.
 pub async fn a_short_text_comes_before_a_long_one<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -65,7 +65,7 @@ pub async fn a_short_text_comes_before_a_long_one<P: Place>() {
     assert_eq!(found(&*index, "login").await, ["short", "long"]);
 }
 
-/// Equal texts go by time.
+/// Documents with equal scores are ordered by time.
 pub async fn of_two_as_near_the_newer_comes_first<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -74,7 +74,7 @@ pub async fn of_two_as_near_the_newer_comes_first<P: Place>() {
     assert_eq!(found(&*index, "login").await, ["new", "middle", "old"]);
 }
 
-/// A limit cuts from the end, and none is past the index's own.
+/// A limit cuts off the worst hits, and no search returns more than the index's own limit.
 pub async fn the_limit_keeps_the_nearest<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -88,7 +88,7 @@ pub async fn the_limit_keeps_the_nearest<P: Place>() {
     assert!(index.search(&query, &Scope::project("p"), 0).await.expect("it answers").is_empty());
 }
 
-/// Scores are above 0 and fall.
+/// Scores are positive and descending.
 pub async fn scores_fall<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;

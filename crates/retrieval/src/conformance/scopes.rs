@@ -14,7 +14,7 @@ fn scope(projects: &[&str]) -> Scope {
     Scope { projects: projects.iter().map(|name| (*name).to_owned()).collect(), ..Scope::default() }
 }
 
-/// However near they are.
+/// A document of another project is never found, even if it matches best.
 pub async fn other_projects_are_not_searched<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -26,7 +26,7 @@ pub async fn other_projects_are_not_searched<P: Place>() {
     );
 }
 
-/// Each of them.
+/// A scope may have many projects, and all are searched.
 pub async fn several_projects_are_searched_at_once<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -36,7 +36,7 @@ pub async fn several_projects_are_searched_at_once<P: Place>() {
     assert_eq!(found_in(&*index, "login", &scope(&names)).await.len(), 20);
 }
 
-/// A window's own beginning is in it, and its end is not.
+/// The start of a window is inclusive, its end exclusive.
 pub async fn a_window_and_drafts_are_left_out<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -54,7 +54,7 @@ pub async fn a_window_and_drafts_are_left_out<P: Place>() {
     assert_eq!(found_in(&*index, "login", &finished).await, ["draft", "new", "edge"]);
 }
 
-/// Names are compared as they are.
+/// Project names are compared exactly.
 pub async fn odd_names_stay_apart<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;

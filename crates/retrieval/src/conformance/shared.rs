@@ -1,4 +1,4 @@
-//! Several handles on one index at once.
+//! Cases: several handles on one index at once.
 //! Must not know: any backend.
 
 use std::time::Duration;
@@ -8,11 +8,11 @@ use plenary_kernel::Position;
 use super::{Place, body, found, put};
 use crate::{Change, Index, PutOutcome};
 
-/// How long a lead may stay where it was after its holder went.
+/// How long the lead may remain with a closed handle.
 const LEAD_MAX: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// There is one index.
+/// All handles see the same index.
 pub async fn both_handles_find_what_either_wrote<P: Place>() {
     let place = P::fresh().await;
     let (one, other) = (place.open().await, place.open().await);
@@ -24,7 +24,7 @@ pub async fn both_handles_find_what_either_wrote<P: Place>() {
     }
 }
 
-/// However often they try.
+/// Of two concurrent writes from the same cursor exactly one succeeds.
 pub async fn of_two_writers_one_wins<P: Place>() {
     let place = P::fresh().await;
     let (one, other) = (place.open().await, place.open().await);
@@ -44,7 +44,7 @@ pub async fn of_two_writers_one_wins<P: Place>() {
     }
 }
 
-/// And never two.
+/// At most one handle leads at any time.
 pub async fn one_leads_and_the_next_takes_over<P: Place>() {
     let place = P::fresh().await;
     let (one, other) = (place.open().await, place.open().await);

@@ -1,10 +1,10 @@
-//! The characters of texts and queries.
+//! Cases: the characters of texts and queries.
 //! Must not know: any backend.
 
 use super::{Place, body, document, found, put};
 use crate::{Kind, Query, QueryFault, Scope};
 
-/// What nearly all documents have tells none from another, and is asked of the projects of the scope alone.
+/// A word that nearly all documents have does not distinguish them. Only the projects of the scope are counted.
 pub async fn words_of_nearly_all_documents_are_common<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -23,7 +23,7 @@ pub async fn words_of_nearly_all_documents_are_common<P: Place>() {
     assert!(common(&Scope::project("q")).await.is_empty() && common(&Scope::default()).await.is_empty());
 }
 
-/// As the analysis says.
+/// The index uses the tokenizer of `analysis`.
 pub async fn forms_accents_and_identifiers_are_found<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -52,7 +52,7 @@ pub async fn forms_accents_and_identifiers_are_found<P: Place>() {
     }
 }
 
-/// Also those without spaces.
+/// Scripts without spaces included.
 pub async fn every_script_is_found<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -66,7 +66,7 @@ pub async fn every_script_is_found<P: Place>() {
     assert_eq!(found(&*index, "库").await, ["数据库迁移"]);
 }
 
-/// Whatever it looks like.
+/// Query text is never interpreted as query syntax.
 pub async fn text_of_users_is_no_syntax<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -89,7 +89,7 @@ pub async fn text_of_users_is_no_syntax<P: Place>() {
     }
 }
 
-/// It is no fault.
+/// Such a query is not an error.
 pub async fn a_query_without_words_finds_nothing<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -100,7 +100,7 @@ pub async fn a_query_without_words_finds_nothing<P: Place>() {
     assert_eq!(Query::read(""), Err(QueryFault::Empty));
 }
 
-/// With as many words as it may have, and more.
+/// A document with more words than the limit is indexed up to it.
 pub async fn a_large_document_is_taken<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;

@@ -1,4 +1,4 @@
-//! Written documents are found, once, and the cursor moves with them.
+//! Cases: written documents are found, once, and the cursor moves with them.
 //! Must not know: any backend.
 
 use plenary_kernel::Position;
@@ -6,7 +6,7 @@ use plenary_kernel::Position;
 use super::{Place, body, found, put};
 use crate::{Change, Extent, PutOutcome};
 
-/// What was put is found by the next search.
+/// The next search finds a document that was put.
 pub async fn what_is_put_is_found_and_counted<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -21,7 +21,7 @@ pub async fn what_is_put_is_found_and_counted<P: Place>() {
     index.close().await.expect("it closes");
 }
 
-/// A document takes the place of another one of its id.
+/// A document replaces an earlier one with the same id.
 pub async fn a_document_is_replaced_by_its_id<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -32,7 +32,7 @@ pub async fn a_document_is_replaced_by_its_id<P: Place>() {
     assert_eq!(index.extent().await.expect("it answers").documents, 1);
 }
 
-/// Within one write, too.
+/// Within one write, the last change of a document wins.
 pub async fn the_last_change_of_a_document_counts<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -45,7 +45,7 @@ pub async fn the_last_change_of_a_document_counts<P: Place>() {
     assert_eq!(index.extent().await.expect("it answers").documents, 2);
 }
 
-/// What was deleted is gone, and what was never there is no fault.
+/// A deleted document is not found, and deleting an unknown id is not an error.
 pub async fn a_deleted_document_is_not_found<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -56,7 +56,7 @@ pub async fn a_deleted_document_is_not_found<P: Place>() {
     assert_eq!(index.extent().await.expect("it answers").documents, 1);
 }
 
-/// A write from another place than the cursor's writes nothing.
+/// A write whose `from` is not the cursor changes nothing.
 pub async fn the_cursor_is_compared_and_set<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -66,7 +66,7 @@ pub async fn the_cursor_is_compared_and_set<P: Place>() {
     assert_eq!(found(&*index, "login").await, ["a"]);
 }
 
-/// Nothing is left, and everything may be put again.
+/// A cleared index is empty and accepts the same documents again.
 pub async fn a_cleared_index_begins_anew<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
@@ -78,7 +78,7 @@ pub async fn a_cleared_index_begins_anew<P: Place>() {
     assert_eq!(found(&*index, "login").await, ["a"]);
 }
 
-/// A write may be large.
+/// One write may have thousands of documents.
 pub async fn many_documents_in_one_write<P: Place>() {
     let place = P::fresh().await;
     let index = place.open().await;
