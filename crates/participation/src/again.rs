@@ -6,17 +6,18 @@ use plenary_runs::{NotBegun, command::Request, event::RunCompleted};
 
 use crate::{Participation, message::Context, room::is_in, told::SessionRun};
 
-/// The number of a run's end that stands right behind its beginning.
+/// The event number of a run's end if it directly follows the run's beginning.
 const FIRST_END: u64 = 2;
 
-/// Whether a run was lost before anything was heard of it. One of which something was heard may have done a part of
-/// what it was asked for, and is not repeated.
+/// Whether a run was lost before it produced any output. A run with output may have done part of its work, so it is not
+/// repeated.
 pub(crate) fn is_unheard(event: &RunCompleted) -> bool {
     event.lost && event.id == FIRST_END
 }
 
 impl Participation {
-    /// Asks once more on the same thread, behind what waits there; false where that can't be, or was done before.
+    /// Queues the request once more on the same thread, after the waiting ones. False if that is impossible or was done
+    /// before.
     pub(crate) async fn asks_again(&self, told: &SessionRun) -> Result<bool, Fault> {
         let handle = told.acting.handle();
         let (Some(agent), session) = (self.agent(handle), &told.context.session_id) else { return Ok(false) };

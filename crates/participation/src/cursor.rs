@@ -1,5 +1,5 @@
-//! The position of the reactor, and its process: one row. One process on a store reacts; if two do by mistake, the
-//! effect is the same, because every command has a key.
+//! The cursor of the reactor and the process that holds it, in one row. One process per store reacts. If two do by
+//! mistake, the effect is the same, because every command has an idempotency key.
 //! Must not know: the events.
 
 use std::collections::BTreeSet;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 const ROW: &str = "participation/cursor";
 
-/// What the row says.
+/// The stored value of the row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct StoredCursor {
-    /// The process that reacts.
+    /// The reacting process.
     node: String,
-    /// Everything up to here was seen to.
+    /// Everything up to this position is handled.
     position: Position,
-    /// The agents whose earlier invitations were looked for.
+    /// The agents whose earlier invitations are handled.
     agents: BTreeSet<AgentHandle>,
 }
 
-/// The row in the hands of the process that reacts.
+/// The row, held by the reacting process.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     kept: StoredCursor,
@@ -30,7 +30,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// Takes the row; `None` while another living process has it.
+    /// Claims the row; `None` while another living process holds it.
     pub(crate) async fn take(log: &Log, cursors: &Cursors) -> Result<Option<Self>, Fault> {
         let me = cursors.node().as_str();
         let row = log.read_row(ROW).await?;
@@ -40,7 +40,7 @@ impl Cursor {
                     .map_err(|error| Fault::Corrupt(format!("{ROW}: {error}")))?;
                 (kept, row.revision)
             }
-            // What was said before there were agents to answer it is not answered.
+            // Messages from before the first start are not answered.
             None => {
                 let position = log.head().await?;
                 (StoredCursor { node: String::new(), position, agents: BTreeSet::new() }, 0)
@@ -54,27 +54,27 @@ impl Cursor {
         Ok(cursor.keep(log).await?.then_some(cursor))
     }
 
-    /// How far everything was seen to.
+    /// The position up to which everything is handled.
     pub(crate) fn position(&self) -> Position {
         self.kept.position
     }
 
-    /// Of these agents those whose earlier invitations were not looked for yet.
+    /// The agents among these whose earlier invitations are not handled yet.
     pub(crate) fn newcomers<'a>(&self, agents: impl Iterator<Item = &'a AgentHandle>) -> Vec<AgentHandle> {
         agents.filter(|agent| !self.kept.agents.contains(*agent)).cloned().collect()
     }
 
-    /// Everything up to here was seen to; to be kept.
+    /// Records that everything up to this position is handled. [`Self::keep`] stores it.
     pub(crate) fn reach(&mut self, position: Position) {
         self.kept.position = position;
     }
 
-    /// The invitations of these agents were looked for; to be kept.
+    /// Records that the earlier invitations of these agents are handled. [`Self::keep`] stores it.
     pub(crate) fn welcome(&mut self, agents: Vec<AgentHandle>) {
         self.kept.agents.extend(agents);
     }
 
-    /// Writes it; false when another process has taken it.
+    /// Stores the row; false if another process has taken it.
     pub(crate) async fn keep(&mut self, log: &Log) -> Result<bool, Fault> {
         let value = serde_json::to_vec(&self.kept).map_err(|error| Fault::Corrupt(error.to_string()))?;
         let row = RowOp { name: ROW.into(), expected: Some(self.revision), value: Some(value.into()) };

@@ -6,17 +6,17 @@ use plenary_sessions::event::Origin;
 /// Which messages of a session an agent answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Answers {
-    /// In a session of two all of them; in a larger one those that name it, and answers to what it asked.
+    /// In a session of two, all messages; in a larger one, messages that name the agent and answers to its questions.
     #[default]
     Mentioned,
-    /// All of them, whatever other participants there are.
+    /// All messages, whatever the number of participants.
     Always,
 }
 
-/// A message as an agent hears it.
+/// A message, from the point of view of one receiving agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeardMessage {
-    /// Of an agent of this server: where it comes from.
+    /// The origin, if an agent of this server sent it.
     pub(crate) origin: Option<Origin>,
     /// Whether it names the agent.
     pub(crate) mentions: bool,
@@ -24,49 +24,48 @@ pub(crate) struct HeardMessage {
     pub(crate) answers_question: bool,
 }
 
-/// How things stand with the agent.
+/// The agent's situation when it receives the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AgentStanding {
     pub(crate) answers: Answers,
-    /// How many take part, invited ones among them, the agent too.
+    /// The number of participants, including invited ones and the agent.
     pub(crate) parties: usize,
     /// Whether its owner has stopped it.
     pub(crate) stopped: bool,
     pub(crate) hops_max: u32,
-    /// Whether the sender has said as much in the last minute as it may.
+    /// Whether the sender has used up its messages of the last minute.
     pub(crate) too_fast: bool,
-    /// Messages of the session that wait already.
+    /// The number of messages of the session that already wait.
     pub(crate) pending: usize,
     pub(crate) pending_max: usize,
 }
 
-/// What it does.
+/// The agent's reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The message is not for it.
+    /// The message does not concern the agent.
     PassOver,
-    /// It is asked for a run.
+    /// The message starts a run.
     Ask,
-    /// What it waits for is answered.
+    /// The message resumes the waiting run.
     Resume,
-    /// It does not answer, and says why.
+    /// The agent does not answer, and sends the reason.
     Refuse(SilenceReason),
 }
 
 /// Why a message is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SilenceReason {
-    /// The owner has stopped it.
+    /// The owner has stopped the agent.
     Stopped,
-    /// Too many agents have passed it on.
+    /// Too many agents have passed the message on.
     TooManyHops,
-    /// The sender says too much in a minute.
+    /// The sender has sent too many messages within a minute.
     TooFast,
-    /// Too many messages wait.
+    /// Too many messages already wait.
     TooManyPending,
 }
 
-/// Decides.
 pub(crate) fn decide(heard: HeardMessage, standing: AgentStanding) -> Verdict {
     let HeardMessage { origin, mentions, answers_question } = heard;
     let is_for_it =

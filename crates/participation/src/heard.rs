@@ -29,7 +29,7 @@ use crate::{
 
 const MINUTE_MS: u64 = 60_000;
 
-/// A message that one agent hears.
+/// A message and the agent that receives it.
 struct Listener<'a> {
     agent: &'a Agent,
     acting: HostedIdentity,
@@ -39,12 +39,12 @@ struct Listener<'a> {
     said: MessageBody,
     context: Context,
     seat: Seat,
-    /// The run that waits for it, and what that asked for.
+    /// The run that waits for the message, and the keys that it requested.
     question: Option<(RunId, Map<String, Value>)>,
 }
 
 impl Participation {
-    /// Somebody said something.
+    /// Handles a sent message.
     pub(crate) async fn heard(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
         let SessionEvent::MessageSent(sent) = SessionEvent::decode(stored)? else { return Ok(()) };
         let (state, _) = self.0.sessions.look(session).await?;
@@ -56,7 +56,7 @@ impl Participation {
         Ok(())
     }
 
-    /// One agent hears a message. What it has done with it already it does not do again.
+    /// Handles a message for one agent. Handling it again has no further effect.
     pub(crate) async fn hear(
         &self,
         agent: &Agent,
@@ -99,7 +99,7 @@ impl Participation {
                         .resume_bound(&hearing.acting, (agent, &sent.sender), place, body, &key)
                         .await;
                     match done {
-                        // It ended meanwhile: what was meant for it begins something new.
+                        // The run ended meanwhile: its answer starts a new run.
                         Err(NotBegun::Rejected(Rejection::RunNotActive)) => self.ask(&hearing).await,
                         done => self.done(&hearing, done.map(drop)).await,
                     }
@@ -110,7 +110,7 @@ impl Participation {
         }
     }
 
-    /// What the agent waits for, if it asked before the message was sent.
+    /// The run that waits for input, and the requested keys, if it asked before the message was sent.
     async fn question(
         &self,
         seat: &Seat,
@@ -162,7 +162,7 @@ impl Participation {
                 self.0.rates.count(&hearing.pair(), hearing.stored.at);
                 Ok(())
             }
-            // It was done in another way already.
+            // Another path has handled the message already.
             Err(NotBegun::KeyReused) => Ok(()),
             Err(NotBegun::Fault(fault)) => Err(fault),
             Err(NotBegun::Rejected(
@@ -185,7 +185,7 @@ impl Participation {
         }
     }
 
-    /// Says why a message is not answered, and how often that is said follows from the key.
+    /// Sends the reason why a message is not answered. The key determines how often that reason is sent.
     async fn refuse(&self, hearing: &Listener<'_>, why: SilenceReason) -> Result<(), Fault> {
         let Listener { agent, acting, session, stored, sent, context, .. } = hearing;
         let (handle, sender) = (&agent.handle, &sent.sender);
@@ -220,7 +220,7 @@ impl Participation {
 }
 
 impl Listener<'_> {
-    /// What the run that answers it has to do with in traces.
+    /// The trace links of the run that answers the message.
     fn trace(&self) -> RunTrace {
         RunTrace {
             parent: None,

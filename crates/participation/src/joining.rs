@@ -10,7 +10,7 @@ use plenary_sessions::event::SessionEvent;
 use crate::{Participation, limits::LOOK_BACK_EVENTS, room::is_in};
 
 impl Participation {
-    /// Somebody was invited.
+    /// Handles an invitation.
     pub(crate) async fn invited(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
         let SessionEvent::AgentInvited(invited) = SessionEvent::decode(stored)? else { return Ok(()) };
         match self.agent(&invited.invitee) {
@@ -19,7 +19,8 @@ impl Participation {
         }
     }
 
-    /// A person accepted an invitation of an agent: it hears the message of the invitation, and what was said since.
+    /// Handles a person's acceptance of an agent's invitation: the agent receives the invitation's message and all
+    /// later ones.
     pub(crate) async fn released(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
         let SessionEvent::AgentJoined(joined) = SessionEvent::decode(stored)? else { return Ok(()) };
         let Some(agent) = self.agent(&joined.agent).filter(|_| joined.released) else { return Ok(()) };
@@ -52,7 +53,7 @@ impl Participation {
         Ok(())
     }
 
-    /// An agent that was stopped, or is new here, joins where it is invited still.
+    /// Makes an agent that was stopped, or is new here, join the sessions that it is still invited to.
     pub(crate) async fn enter_all(&self, handle: &AgentHandle) -> Result<(), Fault> {
         let Some(agent) = self.agent(handle) else { return Ok(()) };
         for session in self.0.sessions.open_invitations(handle).await? {
@@ -62,7 +63,7 @@ impl Participation {
         Ok(())
     }
 
-    /// Joins, and hears the last message before a place if it came with an invitation of its sender.
+    /// Joins, and receives the last message up to version `until` if its sender also sent the invitation.
     async fn enter(&self, agent: &Agent, session: &SessionId, until: Version) -> Result<(), Fault> {
         if self.0.runs.stopped(agent.name()).await?.is_some() {
             return Ok(());
@@ -71,7 +72,7 @@ impl Participation {
         match self.0.sessions.join(session, &acting).await {
             Ok(_) => {}
             Err(ExecuteError::Fault(fault)) => return Err(fault),
-            // It ended, the agent left meanwhile, its account is gone, or its owner may store no more.
+            // The session ended, the agent left meanwhile, its account is gone, or its owner's quota is used up.
             Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
                 return Ok(());
             }

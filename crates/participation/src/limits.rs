@@ -1,27 +1,27 @@
 //! Every limit of participation, by name, with its effect.
 //! Must not know: where they are configured.
 
-/// How many agents of this server may pass a thing on unless it is configured; past it the next one does not answer,
-/// and says so.
+/// Default for how many agents of this server may pass a message on; beyond it the next agent does not answer, and says
+/// so.
 pub const HOPS_MAX: u32 = 8;
-/// How many messages of one other party an agent answers in a minute and a session unless it is configured; past it it
-/// does not answer, and says so once a minute.
+/// Default for how many messages of one sender an agent answers per minute and session; beyond it the agent does not
+/// answer, and says so once a minute.
 pub const MESSAGES_PER_MINUTE_MAX: u32 = 30;
-/// Most messages of a session that wait for an agent; past it it does not answer, and says so once a minute.
+/// Most messages of a session that wait for an agent; beyond it the agent does not answer, and says so once a minute.
 pub const PENDING_MAX: usize = 32;
-/// Longest text of an agent's message, in bytes; a longer one is cut, and says so.
+/// Longest text of an agent's message, in bytes; a longer one is cut and marked as cut.
 pub const ANSWER_OCTETS_MAX: usize = 256 << 10;
-/// Most artifacts that an answer has; of more it has the first.
+/// Most artifacts in an answer; the first ones are sent.
 pub const ARTIFACTS_MAX: usize = 8;
-/// Largest artifact that goes with an answer, in bytes; a larger one is named with its place.
+/// Largest artifact that is sent within an answer, in bytes; a larger one is sent as its path.
 pub const ARTIFACT_OCTETS_MAX: u64 = 64 << 10;
-/// How far back an agent that joins looks for the message it was invited with, in events.
+/// How many events an agent that joins searches back for the message of its invitation.
 pub const LOOK_BACK_EVENTS: usize = 64;
-/// Sessions and threads that are seen to at a time; the others wait.
+/// Sessions and threads that are handled concurrently; the others wait.
 pub const STREAMS_AT_ONCE: usize = 64;
-/// Bytes of recent events in memory; past it they are read from the log.
+/// Bytes of recent events in memory; older ones are read from the log.
 pub const RECENT_OCTETS_MAX: usize = 4 << 20;
-/// Sessions of which it is remembered whether an agent is in them; past it their state is looked at again.
+/// Sessions for which the presence of an agent is cached; for others the state is read.
 pub const SESSIONS_KNOWN_MAX: usize = 65_536;
-/// Pairs whose rate is counted; past it the one that was silent longest is forgotten.
+/// Pairs whose rate is counted; beyond it the cache drops pairs.
 pub const PAIRS_MAX: usize = 16_384;

@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::ANSWER_OCTETS_MAX;
 
-/// What stands at the end of a text that was cut.
+/// The end of a text that was cut.
 const CUT: &str = " … (cut)";
 
-/// What an agent learns of the message that started its run: `run_context` of the request.
+/// The message that started a run, as its agent sees it: `run_context` of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Context {
     pub(crate) depth: u32,
@@ -22,19 +22,19 @@ pub(crate) struct Context {
     pub(crate) topic: Option<String>,
     pub(crate) sequence: u64,
     pub(crate) message_id: String,
-    /// Who sent it: the authenticated agent.
+    /// The sender: the authenticated agent.
     pub(crate) sender: AgentHandle,
     /// How many agents of this server have passed it on.
     pub(crate) hops: u32,
-    /// Which of the session's threads it is; the first is 0.
+    /// The index of the thread among the agent's threads for this session, from 0.
     pub(crate) part: u32,
-    /// Whether it is asked once more, since the first time was lost with its process.
+    /// Whether the request is a repetition, because the first run was lost with its process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) again: bool,
 }
 
 impl Context {
-    /// That of a request.
+    /// The context of a request.
     pub(crate) fn read(request: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct StoredRunContext {
@@ -43,7 +43,7 @@ impl Context {
         serde_json::from_slice::<StoredRunContext>(request).ok().map(|sent| sent.run_context)
     }
 
-    /// A request of this server with this context in place of its own.
+    /// A request of this server, with its context replaced by this one.
     pub(crate) fn in_request(&self, request: &[u8]) -> Option<Bytes> {
         let mut request: Map<String, Value> = serde_json::from_slice(request).ok()?;
         request.insert("run_context".into(), serde_json::to_value(self).ok()?);
@@ -73,7 +73,7 @@ impl MessageBody {
         Self { content, metadata }
     }
 
-    /// What it says as text; parts that are none are named.
+    /// Its content as text; other parts become a line each.
     pub(crate) fn text(&self) -> String {
         let Value::Array(parts) = &self.content else {
             return self.content.as_str().unwrap_or_default().to_owned();
@@ -91,7 +91,7 @@ impl MessageBody {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether it names an agent: in its text, or in `mentions` of its metadata.
+    /// Whether the message mentions an agent: in its text, or in `mentions` of its metadata.
     pub(crate) fn mentions(&self, agent: &AgentHandle) -> bool {
         let listed = self.metadata.get("mentions").and_then(Value::as_array);
         listed.is_some_and(|listed| listed.iter().any(|named| named == agent.as_str()))
@@ -110,8 +110,8 @@ impl MessageBody {
         body.to_string().into()
     }
 
-    /// The answer to a run that asked for these keys: `request_keys` of the metadata, an object among the parts or as
-    /// the text, or the text for each key.
+    /// The resume request for a run that asked for these keys. The values come from `request_keys` of the metadata,
+    /// from an object among the parts or in the text, or else the text is the value of each key.
     pub(crate) fn answer(&self, run: &str, asked: &Map<String, Value>, context: &Context) -> Bytes {
         let text = self.text();
         let object = |value: &Value| value.as_object().cloned();
@@ -133,7 +133,7 @@ impl MessageBody {
     }
 }
 
-/// Whether a text has a handle in it, and not the beginning of a longer one.
+/// Whether a text contains a handle that is not the beginning of a longer one.
 fn names(text: &str, handle: &str) -> bool {
     let in_handle = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     text.match_indices(handle).any(|(at, _)| {
@@ -146,7 +146,7 @@ fn names(text: &str, handle: &str) -> bool {
     })
 }
 
-/// What an agent asks for, as a message.
+/// The message for the keys that an agent requests.
 pub(crate) fn question(asked: &Map<String, Value>) -> Value {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut lines: Vec<String> = match asked.len() {
@@ -160,7 +160,7 @@ pub(crate) fn question(asked: &Map<String, Value>) -> Value {
     cut(&lines.join("\n")).into()
 }
 
-/// What an agent says in the end, and what it made; `None` when that is nothing.
+/// The message with an agent's final text and its artifacts; `None` if both are empty.
 pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<Value> {
     let mut text = cut(text);
     for (artifact, _) in made.iter().filter(|(_, octets)| octets.is_none()) {
@@ -194,7 +194,7 @@ pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<V
     }
 }
 
-/// What a run says in a session: its result, below the text that it put out where the text does not end in the result.
+/// The text of a run's answer: the result alone if the output contains it, otherwise the output and then the result.
 pub(crate) fn spoken(text: &str, result: &str) -> String {
     let (said, result) = (text.trim(), result.trim());
     match (said.is_empty(), result.is_empty()) {

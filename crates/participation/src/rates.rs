@@ -12,10 +12,10 @@ use crate::limits::PAIRS_MAX;
 
 const MINUTE_MS: u64 = 60_000;
 
-/// An agent and another party in a session.
+/// An agent and one sender in a session.
 pub(crate) type Pair = (SessionId, AgentHandle, AgentHandle);
 
-/// The rates of a server.
+/// The message rates of all pairs.
 pub(crate) struct Rates(Cache<Pair, Arc<Mutex<VecDeque<TimestampMs>>>>);
 
 impl Default for Rates {
@@ -25,7 +25,7 @@ impl Default for Rates {
 }
 
 impl Rates {
-    /// Whether a message at this time is one more than there may be in a minute.
+    /// Whether the sender has used up its messages of the last minute at this time.
     pub(crate) fn is_past(&self, pair: &Pair, at: TimestampMs, max: u32) -> bool {
         let Some(times) = self.0.get(pair) else { return false };
         let mut times = times.lock();
@@ -35,7 +35,7 @@ impl Rates {
         times.len() >= usize::try_from(max).unwrap_or(usize::MAX)
     }
 
-    /// A message of this time is answered.
+    /// Counts an answered message.
     pub(crate) fn count(&self, pair: &Pair, at: TimestampMs) {
         let made: Result<_, std::convert::Infallible> =
             self.0.get_or_insert_with(pair, || Ok(Arc::default()));

@@ -1,7 +1,6 @@
-//! The reactor: from its cursor on, it handles the events of agents, sessions concurrently and each in its order;
-//! then the cursor moves. Work that a crash interrupted is completed by the next process, and completed work is not
-//! repeated.
-//! Must not know: the work.
+//! The reactor handles the events that concern agents, from its cursor on: sessions concurrently, each in its order.
+//! Then it moves the cursor. The next process completes work that a crash interrupted; completed work is not repeated.
+//! Must not know: how an event is handled.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,20 +15,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Participation, cursor::Cursor, limits::STREAMS_AT_ONCE};
 
-/// Most events that are seen to before the cursor moves.
+/// Most events that are handled before the cursor moves.
 const ROUND_EVENTS_MAX: usize = 256;
-/// How often a process that does not react looks whether it is to, and one that does whether it still is.
+/// How often a process checks whether it is the reacting one.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The least time between two writes of the cursor.
 const KEEP_EVERY: Duration = Duration::from_millis(500);
-/// After how many events that concern nobody the cursor is written all the same, so that the next start need not read
+/// Events without concern for an agent after which the cursor is stored anyway, so that the next start need not read
 /// them.
 const KEEP_EVENTS: u64 = 10_000;
-/// How long nothing is tried after a fault.
+/// The pause after a fault.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Participation {
-    /// Sees to everything that concerns an agent until the server stops. A fault is tried again.
+    /// Handles every event that concerns an agent until the server stops. Retries after a fault.
     pub async fn react(&self, stop: CancellationToken) {
         let reacting = async {
             loop {
@@ -44,7 +43,7 @@ impl Participation {
         stop.run_until_cancelled(reacting).await;
     }
 
-    /// Sees to everything for as long as this process is the one that does.
+    /// Handles events as long as this process is the reacting one.
     async fn lead(&self) -> Result<(), Fault> {
         let Some(mut cursor) = Cursor::take(&self.0.log, &self.0.cursors).await? else { return Ok(()) };
         let newcomers = cursor.newcomers(self.0.runs.agents().all().iter().map(|agent| &agent.handle));
@@ -83,13 +82,13 @@ impl Participation {
                 (kept, is_due) = ((Instant::now(), until), false);
             }
             if until == place {
-                // A lost wake-up is only late.
+                // Limits the cost of a lost wake-up.
                 let _either = timeout(LOOK_EVERY, self.0.news.notified()).await;
             }
         }
     }
 
-    /// Sees to events: those of a stream in their order, streams side by side.
+    /// Handles events: streams concurrently, the events of one stream in order.
     async fn see_to(&self, events: Vec<StoredEvent>) {
         let mut streams: BTreeMap<_, Vec<StoredEvent>> = BTreeMap::new();
         for event in events {
@@ -103,7 +102,7 @@ impl Participation {
         seeing.buffer_unordered(STREAMS_AT_ONCE).collect::<()>().await;
     }
 
-    /// Sees to one event, however long the store can't.
+    /// Handles one event. Retries after a fault; skips an event that cannot be read.
     async fn see_to_one(&self, event: &StoredEvent) {
         loop {
             match self.seen(event).await {
@@ -153,11 +152,11 @@ impl Participation {
         }
     }
 
-    /// A session has ended, or somebody has left it: whoever is not in it any more does nothing there.
+    /// Handles the end of a session, or a participant's leaving: cancels the work of agents that are no longer in it.
     async fn over(&self, session: &SessionId, event: &StoredEvent) -> Result<(), Fault> {
         let (state, _) = self.0.sessions.look(session).await?;
         match SessionEvent::decode(event)? {
-            // Reopened meanwhile, it goes on.
+            // Not if the session was reopened meanwhile.
             SessionEvent::SessionEnded(ended) if state.phase == Phase::Ended => {
                 for agent in ended.joined.iter().filter_map(|handle| self.agent(handle)) {
                     self.leave(session, &agent).await?;

@@ -25,14 +25,14 @@ use crate::{
     rates::Rates,
 };
 
-/// How an agent takes part.
+/// The settings of an agent's participation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Which messages it answers.
     pub answers: Answers,
-    /// How many agents of this server may have passed on what it answers.
+    /// How many agents of this server may have passed on a message that it answers.
     pub hops_max: u32,
-    /// How many messages of one other party it answers in a minute and a session.
+    /// How many messages of one sender it answers per minute and session.
     pub messages_per_minute_max: u32,
 }
 
@@ -57,17 +57,17 @@ pub(crate) struct Inner {
     pub(crate) runs: Runs,
     pub(crate) cursors: Arc<Cursors>,
     settings: HashMap<AgentHandle, Settings>,
-    /// Of those that have none of their own.
+    /// The settings of agents without settings of their own.
     others: Settings,
     recent: Mutex<Recent>,
-    /// Something concerns an agent.
+    /// Signals an event that concerns an agent.
     pub(crate) news: Notify,
     pub(crate) rates: Rates,
-    /// Whether an agent of this server takes or took part in a session.
+    /// Whether an agent of this server takes or took part in a session, by stream.
     seats: Cache<StreamName, bool>,
 }
 
-/// A thread that is bound to an agent in a session.
+/// The thread that is bound to an agent in a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Seat {
     pub(crate) thread: ThreadId,
@@ -75,13 +75,13 @@ pub(crate) struct Seat {
     pub(crate) state: Arc<ThreadState>,
 }
 
-/// The thread of an agent in a session; one that is full is followed by the next part.
+/// The id of an agent's thread in a session; after a full thread comes the next part.
 pub(crate) fn thread_of(agent: &AgentHandle, session: &SessionId, part: u32) -> ThreadId {
     ThreadId::bound_to(&format!("{agent}/{session}/{part}"))
 }
 
 impl Participation {
-    /// The agents of these runs in these sessions, each set as its handle says, and the others alike.
+    /// The agents of these runs in these sessions, with settings by handle, and default settings for the others.
     #[must_use]
     pub fn new(
         log: Log,
@@ -106,7 +106,7 @@ impl Participation {
         }))
     }
 
-    /// What was committed lately and concerns an agent.
+    /// The recently committed events that concern an agent.
     pub(crate) fn recent(&self) -> MutexGuard<'_, Recent> {
         self.0.recent.lock()
     }
@@ -125,7 +125,7 @@ impl Participation {
         state.standing(Standing::Joined).filter_map(|handle| self.agent(handle))
     }
 
-    /// The thread on which an agent is asked next in a session.
+    /// The thread for an agent's next request in a session: the first that is not full.
     pub(crate) async fn seat(&self, agent: &Agent, session: &SessionId) -> Result<Seat, Fault> {
         let mut part = 0;
         loop {
@@ -138,14 +138,14 @@ impl Participation {
         }
     }
 
-    /// Within what the keys of what an agent is asked in a session are unique.
+    /// The idempotency key of a command for an agent in a session; keys are unique per agent, session and kind.
     pub(crate) fn key(agent: &AgentHandle, session: &SessionId, kind: &str, key: &str) -> KeyUse {
         let scope = format!("participation/{kind}/{session}/{agent}");
         let digest = json::digest(format!("{scope}/{key}").as_bytes());
         KeyUse { scope, key: key.to_owned(), digest }
     }
 
-    /// Sends a message in a session; with the same key once. A denial is not a fault.
+    /// Sends a message in a session, once per key. A rejection is logged, not returned as a fault.
     pub(crate) async fn say(
         &self,
         acting: &HostedIdentity,
@@ -169,7 +169,7 @@ impl Participation {
         }
     }
 
-    /// Tells how things stand; no agent of this server answers that.
+    /// Sends a notice; no agent of this server answers notices.
     pub(crate) async fn notify(
         &self,
         acting: &HostedIdentity,
@@ -184,7 +184,7 @@ impl Participation {
         self.say(acting, session, &message, key).await
     }
 
-    /// Whether an event may ask something of an agent; cheap for those that do not.
+    /// Whether an event may concern an agent of this server; cheap for events that do not.
     pub(crate) async fn concerns(&self, event: &StoredEvent) -> bool {
         match event.stream.category() {
             Sessions::CATEGORY => match &*event.kind {
@@ -198,7 +198,7 @@ impl Participation {
             }
             Runs::SWITCHES => &*event.kind == "AgentStarted",
             Runs::ENLISTED if &*event.kind == Runs::CAME => {
-                // It may sit in sessions already.
+                // The agent may already take part in sessions whose cached answer is "no".
                 self.0.seats.clear();
                 true
             }
@@ -227,7 +227,7 @@ impl Participation {
         if let Some(known) = self.0.seats.get(stream) {
             return known;
         }
-        // What can't be read now is looked at when it can.
+        // If the state can't be read now, the reactor reads it later.
         let Ok(state) = self.0.sessions.known(stream.id()).await else { return true };
         let has = state.participants.keys().any(|handle| self.agent(handle).is_some());
         self.0.seats.insert(stream.clone(), has);
@@ -235,7 +235,7 @@ impl Participation {
     }
 }
 
-/// Whether a session goes on, and an agent is joined in it.
+/// Whether a session is active and an agent is joined in it.
 pub(crate) fn is_in(state: &SessionState, agent: &AgentHandle) -> bool {
     let joined = state.participant(agent).is_some_and(|p| p.standing == Standing::Joined);
     joined && state.phase == Phase::Active

@@ -27,10 +27,10 @@ pub(crate) struct SessionRun {
     pub(crate) thread: ThreadId,
     pub(crate) run: RunState,
     pub(crate) context: Context,
-    /// The request as it was asked.
+    /// The original request.
     pub(crate) request: Request,
     pub(crate) acting: HostedIdentity,
-    /// Its span, as a `traceparent`.
+    /// The run's span, as a `traceparent`.
     pub(crate) trace: Option<Box<str>>,
 }
 
@@ -50,7 +50,7 @@ impl SessionRun {
 }
 
 impl Participation {
-    /// A run of a bound thread has said something.
+    /// Handles an event of a bound thread.
     pub(crate) async fn take_run_event(&self, stored: &StoredEvent) -> Result<(), Fault> {
         let Ok(thread) = stored.stream.id().parse() else { return Ok(()) };
         match ThreadEvent::decode(stored)? {
@@ -80,7 +80,7 @@ impl Participation {
             return Ok(None);
         };
         let Some(context) = Context::read(&queued.request) else { return Ok(None) };
-        // Only the thread of the session itself speaks there, and only what this server asked in it.
+        // Only the thread that is bound to the session sends messages there, and only about requests of this server.
         let is_bound = thread_of(&agent.handle, &context.session_id, context.part) == thread;
         if !is_bound || queued.by != Actor::Agent(agent.handle.clone()) {
             return Ok(None);
@@ -90,7 +90,7 @@ impl Participation {
             && let (ThreadEvent::RunResumed(resumed), _) =
                 self.0.runs.thread_event(thread, run.resumed).await?
         {
-            // Whoever answers passes it on as well.
+            // Whoever answers a question also counts as a hop.
             hops = hops.max(Context::read(&resumed.request).map_or(0, |context| context.hops));
         }
         let acting = self.0.accounts.acting(&agent.handle, hops);
@@ -101,7 +101,7 @@ impl Participation {
         Ok(acting.map(|acting| SessionRun { thread, run: run.clone(), context, request, acting, trace }))
     }
 
-    /// It waits for input: a message that asks.
+    /// Sends the run's question, because it waits for input.
     async fn asks(&self, thread: ThreadId, event: &EventEmitted) -> Result<(), Fault> {
         let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
         let members: Map<String, Value> = serde_json::from_slice(&event.members).unwrap_or_default();
@@ -113,7 +113,7 @@ impl Participation {
         self.say(&told.acting, &told.context.session_id, &message, &key).await
     }
 
-    /// It is over: a message that answers, or says that it failed.
+    /// Sends the run's answer or failure, because the run has ended.
     async fn ends(&self, thread: ThreadId, event: &RunCompleted) -> Result<(), Fault> {
         let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
         match event.finish_reason {
@@ -141,7 +141,7 @@ impl Participation {
     }
 
     async fn canceled(&self, told: &SessionRun) -> Result<(), Fault> {
-        // Whoever has stopped the agent has stopped its word on that as well.
+        // A stop by the owner silences the agent here too.
         if let Some(agent) = self.agent(told.acting.handle())
             && self.0.runs.stopped(agent.name()).await?.is_some()
         {
@@ -157,7 +157,7 @@ impl Participation {
         self.notify(&told.acting, session, text, metadata, &ends(told.run.id)).await
     }
 
-    /// A session is over for an agent: so is everything that it does there.
+    /// Cancels everything that an agent does in a session, because the session is over for it.
     pub(crate) async fn leave(&self, session: &SessionId, agent: &plenary_runs::Agent) -> Result<(), Fault> {
         let by = Actor::Agent(agent.handle.clone());
         let mut part = 0;
@@ -172,7 +172,7 @@ impl Participation {
     }
 }
 
-/// One word for the end of a run, whatever it is.
+/// The idempotency key for the end of a run, whatever its outcome.
 fn ends(run: RunId) -> String {
     format!("ends/{run}")
 }

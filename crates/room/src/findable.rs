@@ -1,6 +1,7 @@
-//! What is found in a room by its words: which of its events go into the index, where somebody may look, and each thing as
-//! that one may read it. What the index holds decides nothing: whoever may not read a thing does not find it.
-//! Must not know: how an index is kept or asked, or how near a thing is.
+//! A room's part in the full-text search: the index changes that its events cause, the shelves that a searcher may
+//! search, and each found item as the searcher may read it. The index grants no access: a searcher finds only what it
+//! may read.
+//! Must not know: how the index is stored or queried, or the ranking of hits.
 
 use std::{collections::BTreeSet, str::FromStr};
 
@@ -12,19 +13,19 @@ use serde_json::Value;
 
 use crate::Reference;
 
-/// Whoever searches.
+/// The caller of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Searcher {
-    /// The operator: everything.
+    /// The operator; reads everything.
     Operator,
-    /// An owner: what any of its agents may read, and what is its own.
+    /// An owner; reads what any of its agents may read, and its own data.
     Owner(OwnerName),
-    /// An agent: what it may read.
+    /// An agent; reads what it may read.
     Agent(AgentHandle),
 }
 
 impl Searcher {
-    /// Whether it reads what this agent reads: it is the agent, its owner or the operator.
+    /// Whether the searcher reads everything that this agent reads: it is the agent, its owner or the operator.
     #[must_use]
     pub fn has(&self, agent: &AgentHandle) -> bool {
         match self {
@@ -35,75 +36,75 @@ impl Searcher {
     }
 }
 
-/// A part of the index that somebody may look in: a session, a channel, a thread, a project.
+/// A part of the index that a searcher may search: a session, a channel, a thread or a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shelf {
-    /// Its name, as the documents of the room have it for their project.
+    /// Its name, equal to the `project` of the room's documents on it.
     pub name: String,
-    /// The session that it is, where tokens may be held to that one.
+    /// The id of the session, if the shelf is a session; a token may be restricted to it.
     pub session: Option<String>,
-    /// What requests call the project that it is, where tokens may be held to that one.
+    /// The names of the project in requests, if the shelf is a project; a token may be restricted to it.
     pub projects: Vec<String>,
 }
 
 impl Shelf {
-    /// One that no token is held to.
+    /// A shelf to which no token can be restricted.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), session: None, projects: Vec::new() }
     }
 }
 
-/// A thing that was found, as whoever searches may read it.
+/// A found item, as the searcher may read it.
 #[derive(Debug, Clone)]
 pub struct FoundThing {
-    /// What it is: `message`, `event`, `input`, `result`, `package`, `fact`.
+    /// Its type: `message`, `event`, `input`, `result`, `package`, `fact`.
     pub kind: &'static str,
-    /// The path that reads it.
+    /// The path of the request that reads it.
     pub path: String,
-    /// Where it stands.
+    /// The ids that locate it.
     pub reference: Reference,
-    /// What it belongs to, in a line: the topic of a session, the title of a channel, a thread or a package.
+    /// The title of its container, on one line: the topic of a session, the title of a channel, a thread or a package.
     pub about: Option<String>,
-    /// Who made it, as the room says it: a handle, `~owner`, `operator`, or a free name.
+    /// The author, in the form of the room: a handle, `~owner`, `operator`, or a free name.
     pub by: Option<String>,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What it says.
+    /// Its text, by section.
     pub sections: Vec<Section>,
 }
 
-/// What a room finds by indexes of its own.
+/// The hits from a room's own indexes.
 #[derive(Debug, Default)]
 pub struct OwnHits {
-    /// By words, the nearest first.
+    /// Hits by words, best first.
     pub words: Vec<Hit>,
-    /// By meaning, the nearest first; none while there is no model.
+    /// Hits by meaning, best first; `None` without a model.
     pub meaning: Option<Vec<Hit>>,
 }
 
-/// A room in which things are found. Ids and shelves are the room's own.
+/// A room whose content can be searched. Ids and shelves have a meaning in the room only.
 pub trait Findable: Send + Sync + 'static {
     /// The name of the room in hits.
     fn room(&self) -> &'static str;
 
-    /// The categories of the streams whose events change what is found.
+    /// The categories of the streams whose events change the index.
     fn categories(&self) -> &'static [&'static str];
 
-    /// What an event of such a stream changes in the index. What can't be read is reported, and changes nothing.
+    /// The index change that an event of such a stream causes. An unreadable event is an error and changes nothing.
     fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>>;
 
-    /// Where somebody may look, the newest first, at most so many.
+    /// The shelves that the searcher may search, newest first, at most `max`.
     fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>>;
 
-    /// A thing by its id, for whoever may read it now. The right is decided before the thing is read.
+    /// Reads an item by its id, if the searcher may read it now. Access is checked before the item is read.
     fn read<'a>(
         &'a self,
         searcher: &'a Searcher,
         id: &'a str,
     ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>>;
 
-    /// What indexes of the room's own find in a scope, whose projects are its shelves; at most so many of each.
+    /// The hits from the room's own indexes in a scope, whose projects are its shelves; at most `max` of each kind.
     fn own_hits<'a>(
         &'a self,
         _query: &'a Query,
@@ -114,18 +115,18 @@ pub trait Findable: Send + Sync + 'static {
     }
 }
 
-/// What the index knows of a room's things.
+/// The result of a word lookup in one room.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Matches {
-    /// The ids of things that have a word of the query, in no order.
+    /// The ids of the items that contain a word of the query, unordered.
     pub ids: Vec<String>,
-    /// Whether these are all, up to now.
+    /// Whether the list is complete and the index is up to date.
     pub is_whole: bool,
 }
 
-/// Where a room asks which of its own things have words.
+/// The word index, as a room queries it for its own items.
 pub trait WordIndex: Send + Sync + 'static {
-    /// The things of a room on these shelves that have a word of a query.
+    /// The items of a room on these shelves that contain a word of the query.
     fn matches<'a>(
         &'a self,
         room: &'static str,
@@ -134,7 +135,7 @@ pub trait WordIndex: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Matches, Fault>>;
 }
 
-/// What an event with this text adds to the index: its shelf is its stream.
+/// The index change that adds an event with this text; its shelf is its stream.
 #[must_use]
 pub fn indexed(event: &StoredEvent, text: String) -> Change {
     let stream = event.stream.id();
@@ -147,7 +148,7 @@ pub fn indexed(event: &StoredEvent, text: String) -> Change {
     })
 }
 
-/// The stream and the version of an event that the index has.
+/// The stream and version of an indexed event, from its id.
 #[must_use]
 pub fn indexed_at<T: FromStr>(id: &str) -> Option<(T, Version)> {
     let (stream, version) = id.rsplit_once('/')?;
@@ -155,13 +156,13 @@ pub fn indexed_at<T: FromStr>(id: &str) -> Option<(T, Version)> {
     Some((stream.parse().ok()?, Version(version)))
 }
 
-/// A text that is nothing but a body.
+/// A text that consists of a body section only.
 #[must_use]
 pub fn body(text: String) -> Vec<Section> {
     vec![Section { kind: Kind::Body, text }]
 }
 
-/// All texts in a JSON value, each on a line; names of members say nothing.
+/// All strings in a JSON value, one per line; member names are left out.
 #[must_use]
 pub fn texts(value: &Value) -> String {
     fn add(value: &Value, to: &mut String) {

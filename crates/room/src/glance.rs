@@ -7,91 +7,91 @@ use futures_util::future::BoxFuture;
 use plenary_kernel::{AgentHandle, Position, TimestampMs};
 use plenary_log::Fault;
 
-/// An agent in the overview.
+/// The summary of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// Inbox items that it has not seen.
+    /// The number of unseen inbox items.
     pub unread: u64,
-    /// When the oldest of them was sent.
+    /// The time at which the oldest unseen item was sent.
     pub oldest_unread_at: Option<TimestampMs>,
-    /// Up to where in the log its messages were delivered, seen and acknowledged.
+    /// The positions up to which its messages were delivered, seen and acknowledged, in this order.
     pub reached: [Position; 3],
     /// Active sessions that it has joined.
     pub sessions_active: u64,
-    /// Runs of it that go on, those that wait among them.
+    /// Its active runs, including waiting ones.
     pub runs_active: u64,
-    /// Runs of it that wait for their caller.
+    /// Its runs that wait for input from their caller.
     pub runs_waiting: u64,
-    /// Since when it works, where it does.
+    /// The start of its current work, if it works.
     pub works_since: Option<TimestampMs>,
-    /// Whether it is there: connected, or in a live session of a coding agent.
+    /// Whether it is present: connected, or in a live session of a coding agent.
     pub is_there: bool,
-    /// When there was last a sign of it.
+    /// The time of its last sign of life.
     pub heard_at: Option<TimestampMs>,
-    /// Whether no more is wanted than whether it is there, and works: it is somebody else's.
+    /// Whether only presence and work are wanted, because the agent belongs to another owner.
     pub is_brief: bool,
-    /// Since when the oldest of its requests waits for a person.
+    /// The time of its oldest request that still waits for a person.
     pub asks_since: Option<TimestampMs>,
     /// The live sessions of its coding agents.
     pub coding: Vec<CodingGlance>,
-    /// What it does not let disturb it, if it is not open.
+    /// Its attention setting, unless it is open.
     pub attention: Option<AttentionGlance>,
 }
 
-/// An agent, or a session of it, that does not let everything disturb it.
+/// An attention setting other than open, of an agent or one of its sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttentionGlance {
     /// `focus` or `dnd`.
     pub level: &'static str,
-    /// Until when, if an end was named.
+    /// When the setting ends, if an end was given.
     pub until: Option<TimestampMs>,
 }
 
 /// A live session of a coding agent at a glance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodingGlance {
-    /// What the coding agent calls it.
+    /// The coding agent's id for the session.
     pub session: String,
-    /// Which coding agent it is.
+    /// The name of the coding agent.
     pub client: String,
     /// Whether a turn of its model is under way.
     pub works: bool,
-    /// Whether it runs hooks; else it has tools alone.
+    /// Whether it runs hooks; if not, it has tools only.
     pub hooks: bool,
-    /// When something last happened in it.
+    /// The time of its last activity.
     pub since: TimestampMs,
-    /// What it does not let disturb it, if it is not open.
+    /// Its attention setting, unless it is open.
     pub attention: Option<AttentionGlance>,
 }
 
 impl Glance {
-    /// There was a sign of it.
+    /// Records a sign of life.
     pub fn heard(&mut self, at: TimestampMs) {
         self.heard_at = self.heard_at.max(Some(at));
     }
 }
 
-/// What is seen at a glance.
+/// The summaries of several agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Glances {
-    /// The agents that are looked at.
+    /// The agents to summarise.
     pub agents: BTreeMap<AgentHandle, Glance>,
-    /// How much waits for a person.
+    /// The number of items that wait for a person.
     pub waiting: u64,
-    /// Since when the oldest of it waits.
+    /// The time of the oldest of these items.
     pub waiting_since: Option<TimestampMs>,
 }
 
 impl Glances {
-    /// Something waits for a person.
+    /// Counts an item that has waited for a person since `since`.
     pub fn waits(&mut self, since: TimestampMs) {
         self.waiting += 1;
         self.waiting_since = Some(self.waiting_since.map_or(since, |known| known.min(since)));
     }
 }
 
-/// Who knows something of agents.
+/// A source of summary data about agents.
 pub trait Glancer: Send + Sync + 'static {
-    /// Adds what it knows.
+    /// Adds this source's data.
     fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>>;
 }

@@ -30,8 +30,8 @@ pub enum Kind {
     /// A run that the agent started waits for input.
     #[serde(rename = "run.waiting")]
     RunWaiting,
-    /// A stranger invited the agent, which has not answered. It stands on a shelf of its own with marks of its own; shown
-    /// and asked for it is a `session.invited`.
+    /// A stranger's invitation that the agent has not answered. It has its own list with its own marks; the API shows
+    /// and filters it as `session.invited`.
     #[serde(rename = "session.offered")]
     #[schemars(skip)]
     SessionOffered,
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// As what it is shown.
+    /// The kind under which the API shows it.
     #[must_use]
     pub const fn shown(self) -> Self {
         match self {
@@ -86,7 +86,7 @@ impl Kind {
         }
     }
 
-    /// Whether its places are among those of the log that a cursor has one for.
+    /// Whether its items have log positions that a cursor can cover.
     #[must_use]
     pub const fn is_in_line(self) -> bool {
         !matches!(self, Self::Frame | Self::SessionOffered)

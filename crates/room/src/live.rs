@@ -1,5 +1,5 @@
-//! A live stream as Server-Sent Events: first the events in the log after a cursor, then new ones. Catch-up and live
-//! share one path; nothing is queued, so a client that does not read delays no other.
+//! A live stream as Server-Sent Events: first the events in the log after a cursor, then new ones. Both use the same
+//! code path. Nothing is queued, so a slow client delays no other client.
 //! Must not know: the content, or the protocol.
 
 use std::{future::Future, hash::Hash, time::Duration};
@@ -14,65 +14,66 @@ use crate::{
     sse::{BURST_OCTETS, KEEPALIVE, KEEPALIVE_MS, Pieces, RETRY_MS, pieces},
 };
 
-/// What a look into the log brought.
+/// The result of one read from the log.
 #[derive(Debug, Default)]
 pub struct Catchup {
-    /// Server-sent events, made with [`Catchup::tell`].
+    /// Server-Sent Events, written by [`Catchup::tell`].
     text: String,
-    /// The id of the last that was told.
+    /// The id of the last written event.
     told: Option<u64>,
-    /// Whether there may be more at once.
+    /// Whether more events may be available at once.
     pub more: bool,
 }
 
 impl Catchup {
-    /// Tells an event: its id, its name where it has one, and its JSON.
+    /// Writes an event: its id, its name if it has one, and its JSON.
     pub fn tell(&mut self, id: u64, name: Option<&str>, json: &str) {
         self.told = Some(id);
         if let Some(name) = name {
             self.text.push_str(&format!("event: {name}\n"));
         }
         self.text.push_str(&format!("id: {id}\ndata: "));
-        // Line breaks stand only between the parts of JSON as it was sent: within a string they are escaped.
+        // In JSON, line breaks occur only between tokens (inside a string they are escaped), so a space can replace
+        // them.
         self.text.extend(json.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
         self.text.push_str("\n\n");
     }
 
-    /// Whether nothing is reported.
+    /// Whether no event was written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.told.is_none()
     }
 
-    /// Whether it is enough for one piece.
+    /// Whether there is enough text for one chunk.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.text.len() >= BURST_OCTETS
     }
 }
 
-/// The followed stream and its follower.
+/// A followed stream and its follower.
 pub trait LiveSource: Send + 'static {
-    /// Whether the follower still may follow.
+    /// Whether the follower still has permission.
     fn is_allowed(&self) -> impl Future<Output = Result<bool, Fault>> + Send;
-    /// Reads on behind the cursor, and moves it.
+    /// Reads events after the cursor and advances it.
     fn look(&mut self) -> impl Future<Output = Result<Catchup, Fault>> + Send;
-    /// The id up to which everything was looked at.
+    /// The id up to which everything has been read.
     fn passed(&self) -> u64;
 }
 
-/// What is known while it runs.
+/// The state of a running live stream.
 struct StreamState<F, B: Eq + Hash + Clone, W> {
     followed: F,
     watch: Watch<B, W>,
-    /// The id that the client knows of.
+    /// The last id that was sent to the client.
     told: u64,
-    /// What there is to say first.
+    /// The first bytes to send, until they are sent.
     greeting: Option<Bytes>,
     spoke: Instant,
 }
 
-/// The response; it ends with the permission, with the server, or with the client.
+/// The response. It ends when the permission ends, the server stops, or the client disconnects.
 pub fn live<F, B, W>(followed: F, watch: Watch<B, W>) -> Response
 where
     F: LiveSource,
@@ -80,7 +81,7 @@ where
     W: Send + 'static,
 {
     let told = followed.passed();
-    // An id without data sets where a client resumes, also before the first event (WHATWG HTML, 9.2.6).
+    // An id without data sets the client's resume point even before the first event (WHATWG HTML, 9.2.6).
     let greeting = Bytes::from(format!("retry: {RETRY_MS}\nid: {told}\n\n"));
     let running = StreamState { followed, watch, told, greeting: Some(greeting), spoke: Instant::now() };
     pieces(running)
@@ -109,7 +110,7 @@ impl<F: LiveSource, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Pi
                 continue;
             }
             let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
-            // A lost wake-up is only late: the log is looked at again when the keepalive is due.
+            // Limits the cost of a lost wake-up: the log is read again whenever a keepalive is due.
             if timeout_at(due, self.watch.mailbox().woken()).await.is_err() {
                 let looked = self.followed.look().await?;
                 let is_silent = looked.told.is_none();
@@ -129,7 +130,7 @@ where
         Bytes::from(looked.text)
     }
 
-    /// Says that the stream is alive, and where to resume when events that are not told have passed by.
+    /// A keepalive; it also moves the client's resume point past events that were read but not sent.
     fn keepalive(&mut self) -> Bytes {
         self.spoke = Instant::now();
         let passed = self.followed.passed();

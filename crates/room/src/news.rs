@@ -10,52 +10,52 @@ use serde::Serialize;
 
 use crate::Kind;
 
-/// One piece of news on a stream, without what it says.
+/// One piece of news on a stream, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct News {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Where it became readable for the agent.
+    /// The position at which it became readable for the agent.
     pub position: Position,
-    /// Of those at one position, which comes first.
+    /// Its order among the news at the same position.
     pub nth: u64,
-    /// Its event on the stream.
+    /// The version of its event in the stream.
     pub version: Version,
-    /// When it was said.
+    /// The time of the event.
     pub at: TimestampMs,
     /// The sender, if there is one.
     pub from: Option<AgentHandle>,
 }
 
 impl News {
-    /// News that stand where their event does.
+    /// News at the position of its event.
     #[must_use]
     pub fn at_event(kind: Kind, event: &StoredEvent, from: Option<AgentHandle>) -> Self {
         Self { kind, position: event.position, nth: 0, version: event.version, at: event.at, from }
     }
 }
 
-/// The news of one stream behind a version.
+/// The news of one stream after a version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamOfNews {
-    /// In the order of their places.
+    /// The news, in position order.
     pub news: Vec<News>,
-    /// Everything up to here was looked at.
+    /// The version up to which the stream was read.
     pub read: Version,
-    /// The agent has answered every message before.
+    /// Messages before this version are answered.
     pub answered: Version,
-    /// The agent has followed every invitation before.
+    /// Invitations before this version are accepted.
     pub joined: Version,
 }
 
-/// What a piece of news says.
+/// The text of a piece of news.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// One line, which the inbox cuts.
+    /// One line; the inbox truncates it.
     pub subject: String,
-    /// What was said, which the inbox cuts.
+    /// The content; the inbox truncates it.
     pub text: String,
-    /// Where to read more.
+    /// The ids that locate the full content.
     pub reference: Reference,
 }
 
@@ -100,39 +100,40 @@ pub struct Reference {
 /// The senders whose news reach an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Senders {
-    /// From everybody: the room itself has decided.
+    /// All senders: the room has already decided.
     Any,
-    /// From every agent without a block between the two.
+    /// Every agent, unless one of the two blocks the other.
     NotBlocked,
-    /// From every agent that may contact the agent.
+    /// Every agent that may contact the agent.
     WithContact,
 }
 
-/// Where news come from. The inbox holds one list of them and asks each in turn.
+/// A source of news. The inbox has a list of sources and queries each in turn.
 pub trait NewsSource: Send + Sync + 'static {
-    /// Whether news of this source stand on a stream.
+    /// Whether this stream can have news of this source.
     fn has(&self, stream: &StreamName) -> bool;
 
-    /// Whether a change of the stream may let other agents read this source's news, so that all of them look again.
+    /// Whether an event on the stream may let other agents read this source's news, so that every agent must check
+    /// again.
     fn decides_readers(&self, _stream: &StreamName) -> bool {
         false
     }
 
-    /// The senders whose news of this source reach an agent.
+    /// The senders whose news from this source reach an agent.
     fn senders(&self) -> Senders;
 
-    /// The streams that may have news for an agent. None where the inbox lists them itself.
+    /// The streams that may have news for an agent. Empty if the inbox lists them itself.
     fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>>;
 
-    /// Whom it concerns that one of its streams has grown by these events; `waiting` names the agents whose inboxes are
-    /// in use here.
+    /// The agents with possible news after these events were appended to one of the source's streams; `waiting` returns
+    /// the agents whose inboxes are in use in this process.
     fn readers<'a>(
         &'a self,
         events: &'a [&'a StoredEvent],
         waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
     ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>>;
 
-    /// What a stream has for an agent behind a version; past `max` only the first are named.
+    /// The news for an agent on a stream after a version; beyond `max` only the first are listed.
     fn news<'a>(
         &'a self,
         me: &'a AgentHandle,
@@ -141,7 +142,7 @@ pub trait NewsSource: Send + Sync + 'static {
         max: usize,
     ) -> BoxFuture<'a, Result<StreamOfNews, Fault>>;
 
-    /// What the news at a version say; `None` when the agent may not read them now, or they are settled.
+    /// The text of the news at a version; `None` if the agent may not read it now, or the news is settled.
     fn describe<'a>(
         &'a self,
         me: &'a AgentHandle,
@@ -149,7 +150,7 @@ pub trait NewsSource: Send + Sync + 'static {
         at: Version,
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>>;
 
-    /// Whether the news at a version are still news, whoever sent them. `blockers` block the agent.
+    /// Whether the news at a version is still open, whoever sent it. `blockers` are the agents that block the agent.
     fn is_open<'a>(
         &'a self,
         me: &'a AgentHandle,

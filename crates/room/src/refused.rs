@@ -9,18 +9,18 @@ use plenary_engine::{ExecuteError, quota_refusal};
 use plenary_kernel::{Class, Refusal};
 use plenary_log::Fault;
 
-/// How a room writes its refusals. A value has what the room says of one besides its code and its text.
+/// The format of a room's refusals. A value holds what the room adds to the code and the text.
 pub trait Form: Default {
-    /// The status, the headers and the body.
+    /// Builds the response: status, headers and body.
     fn response(self, refusal: &Refusal) -> Response;
 
-    /// What the room says of something that every room refuses: credentials, bodies, faults.
+    /// The room's version of a refusal that every room has: credentials, bodies, faults.
     #[must_use]
     fn of_any_room(refusal: Refusal) -> Refusal {
         refusal
     }
 
-    /// What it says of an idempotency key that another request has used.
+    /// The refusal of an idempotency key that another request has used.
     #[must_use]
     fn key_reused() -> Refusal {
         let text = "This idempotency key was used by another request; use a new one.";
@@ -31,22 +31,22 @@ pub trait Form: Default {
 /// A refusal in the form of a room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReply<F> {
-    /// What is refused, and why.
+    /// The refusal: status class, code and text.
     pub refusal: Refusal,
-    /// After how many seconds to try again; one, unless it is said.
+    /// The `Retry-After` value in seconds; 1 if absent.
     pub retry_after_s: Option<u64>,
-    /// What the room says besides.
+    /// What the room adds.
     pub form: F,
 }
 
 impl<F: Form> ErrorReply<F> {
-    /// A refusal of the room itself.
+    /// A refusal in the room's format.
     #[must_use]
     pub fn new(refusal: Refusal) -> Self {
         Self { refusal, retry_after_s: None, form: F::default() }
     }
 
-    /// The same, and when to try again.
+    /// The same refusal with a `Retry-After` value.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after_s: Some(seconds), ..self }
@@ -71,7 +71,7 @@ impl<F: Form> From<Refusal> for ErrorReply<F> {
     }
 }
 
-/// What is refused, whatever form it was to have.
+/// The refusal without its format.
 impl<F> From<ErrorReply<F>> for Refusal {
     fn from(refused: ErrorReply<F>) -> Self {
         refused.refusal
@@ -95,7 +95,7 @@ impl<F: Form, J: Into<Self>> From<ExecuteError<J>> for ErrorReply<F> {
     }
 }
 
-/// The house form. Every 404 has the same bytes and headers, whatever the refusal says.
+/// The common format. Every 404 has the same bytes and headers, whatever the refusal says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct House;
 
@@ -106,13 +106,13 @@ impl Form for House {
     }
 }
 
-/// A refusal in the house form, as a response.
+/// The response to a refusal, in the common format.
 #[must_use]
 pub fn house_error(refusal: Refusal) -> Response {
     ErrorReply::<House>::new(refusal).into_response()
 }
 
-/// The error that a peer gets for a fault: neutral words, and whether to retry. The fault itself goes to the log.
+/// The refusal that a peer gets for a fault: neutral words, and whether to retry. The fault itself is logged.
 #[must_use]
 pub fn fault_refusal(fault: &Fault) -> Refusal {
     match fault {

@@ -1,6 +1,6 @@
 //! A room as the server serves it: its operations, its observer, its background work, and its shutdown. The server
 //! has one list of rooms and knows only this interface.
-//! Must not know: any one room.
+//! Must not know: any particular room.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,22 +14,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{EphemeralSource, Findable, Glancer, NewsSource, Teller};
 
-/// An operation's id, and a body that it takes.
+/// An operation's id, and a body that it accepts.
 pub type Example = (&'static str, fn() -> Value);
 
-/// What is said of a room before it is built.
+/// The static description of a room, available before the room is built.
 #[derive(Debug)]
 pub struct RoomDescription {
-    /// Its name, under which its operations are listed; of several rooms with one name the first says what it is for.
+    /// Its name, under which its operations are listed. If several rooms share a name, the first gives the purpose.
     pub room: &'static str,
-    /// What it is for; empty where another room of the name says it.
+    /// Its purpose; empty if another room of the same name gives it.
     pub purpose: &'static str,
-    /// What it answers.
+    /// Its operations.
     pub operations: Vec<OperationDoc>,
 }
 
 impl RoomDescription {
-    /// The operations of a room, each with its example.
+    /// Describes the operations of a room, each with its example.
     #[must_use]
     pub fn new<S: Clone + Send + Sync + 'static>(
         room: &'static str,
@@ -48,39 +48,39 @@ impl RoomDescription {
         Self { room, purpose, operations: operations.iter().map(described).collect() }
     }
 
-    /// A room that answers nothing of its own.
+    /// A room without operations.
     #[must_use]
     pub const fn silent(room: &'static str) -> Self {
         Self { room, purpose: "", operations: Vec::new() }
     }
 }
 
-/// What routes are made with.
+/// What a room needs to build its routes.
 #[derive(Debug, Clone, Copy)]
 pub struct Mount<'a> {
-    /// Where requests are counted.
+    /// The registry that counts requests.
     pub metrics: &'a Metrics,
-    /// How clients reach the server.
+    /// The server's address, as clients reach it.
     pub origin: &'a Origin,
 }
 
-/// Something that goes on beside requests until it ends by itself.
+/// A background task that ends by itself.
 pub type Task = BoxFuture<'static, ()>;
 
-/// Something that is done again and again. A fault is logged, and the next turn tries again.
+/// A periodic task. A fault is logged, and the next turn tries again.
 pub struct Turn {
-    /// How often.
+    /// The interval.
     pub every: Duration,
-    /// Whether it is for processes that share a store only.
+    /// Whether it runs only in processes that share a store.
     pub shared_only: bool,
-    /// What the log says of a fault.
+    /// The log message for a fault.
     pub fault_text: &'static str,
-    /// Does it once.
+    /// Runs one turn.
     pub run: Box<dyn Fn() -> BoxFuture<'static, Result<(), Fault>> + Send + Sync>,
 }
 
 impl Turn {
-    /// A turn of every process.
+    /// A turn that every process runs.
     pub fn new<F>(
         every: Duration,
         fault_text: &'static str,
@@ -92,94 +92,94 @@ impl Turn {
         Self { every, shared_only: false, fault_text, run: Box::new(move || Box::pin(run())) }
     }
 
-    /// The same, for processes that share a store only.
+    /// The same turn, for processes that share a store only.
     #[must_use]
     pub fn where_shared(self) -> Self {
         Self { shared_only: true, ..self }
     }
 }
 
-/// A room that is served.
+/// A room that the server serves.
 pub trait ServedRoom: Send + Sync + 'static {
-    /// What is said of it before it is built.
+    /// The static description of the room.
     fn about() -> RoomDescription
     where
         Self: Sized;
 
-    /// Its routes: those of the operations that [`ServedRoom::about`] lists.
+    /// The routes of the operations that [`ServedRoom::about`] lists.
     ///
     /// # Errors
     /// When the operations contradict each other.
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault>;
 
-    /// The observers of committed events. They are called in the order of the rooms.
+    /// The observer of committed events. Observers are called in the order of the rooms.
     fn observer(&self) -> Option<Arc<dyn Observer>> {
         None
     }
 
-    /// What it brings to inboxes.
+    /// Its source of news for inboxes.
     fn news(&self) -> Option<Arc<dyn NewsSource>> {
         None
     }
 
-    /// What it tells onlookers of its events.
+    /// Its source of events for `/watch`.
     fn teller(&self) -> Option<Arc<dyn Teller>> {
         None
     }
 
-    /// Its ephemeral events, if it has some.
+    /// Its source of ephemeral events, if it has any.
     fn ephemeral(&self) -> Option<Arc<dyn EphemeralSource>> {
         None
     }
 
-    /// What is found in it by its words.
+    /// Its part in the full-text search.
     fn findable(&self) -> Option<Arc<dyn Findable>> {
         None
     }
 
-    /// What it knows of agents at a glance.
+    /// Its source of summary data about agents.
     fn glancer(&self) -> Option<Arc<dyn Glancer>> {
         None
     }
 
-    /// Whose storage a stored event counts for, and how much; `None` for events that count for nobody or are not its own.
-    /// For a store from before that was counted.
+    /// The owner whose storage quota an event counts towards, and its size; `None` for events that count towards no
+    /// quota or belong to another room. Used on stores written before quotas were counted.
     fn recount<'a>(&'a self, _event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Registers what it counts.
+    /// Registers its metrics.
     fn register(&self, _metrics: &Metrics) {}
 
-    /// What goes on from the moment that committed events are handed out.
+    /// A task that runs from the moment the dispatch of committed events starts.
     fn running(&self) -> Option<Task> {
         None
     }
 
-    /// Finishes what a crash has left, before anything is served.
+    /// Completes work that a crash interrupted, before the server accepts requests.
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
         Box::pin(ready(Ok(())))
     }
 
-    /// What goes on while requests are served, until `stop`.
+    /// A task that runs while requests are served, until `stop`.
     fn serving(&self, _stop: CancellationToken) -> Option<Task> {
         None
     }
 
-    /// What is done again and again while requests are served.
+    /// Its periodic tasks, which run while requests are served.
     fn turns(&self) -> Vec<Turn> {
         Vec::new()
     }
 
-    /// Ends its live streams and waits; no new one begins.
+    /// Ends its live streams, and the requests that wait; no new ones begin.
     fn close(&self) {}
 
-    /// Ends what goes on in it, while connections still hear of it.
+    /// Stops its running work while clients are still connected and receive the last events.
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
     }
 
-    /// Its last writes, after serving has ended. The next start makes up for a failure.
+    /// Its last writes, after serving has ended. The next start repairs what a failure leaves undone.
     fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
         Box::pin(ready(Ok(())))
     }

@@ -9,22 +9,22 @@ use futures_util::stream;
 use http::{HeaderValue, header};
 use plenary_log::Fault;
 
-/// Bytes after which what was read is handed to the connection.
+/// The chunk size in bytes: at this size, text is passed on to the connection.
 pub const BURST_OCTETS: usize = 64 << 10;
-/// After how long without an event a live stream says that it is alive.
+/// The time without an event after which a live stream sends a keepalive.
 pub const KEEPALIVE_MS: u64 = 15_000;
-/// How long a client is asked to wait before it connects again.
+/// The reconnection delay that the client is asked for.
 pub const RETRY_MS: u64 = 1_000;
-/// The comment that says that a stream is alive.
+/// The comment that is sent as a keepalive.
 pub const KEEPALIVE: &str = ": keepalive\n\n";
 
-/// What a live stream says, piece by piece.
+/// The content of a live stream, in chunks.
 pub trait Pieces: Send + 'static {
-    /// The next bytes; `None` at the end.
+    /// The next chunk; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Fault>> + Send;
 }
 
-/// The response that says these pieces. A fault ends it: the client connects again and goes on where it was.
+/// The response with these chunks. A fault ends it; the client then reconnects and resumes.
 pub fn pieces(pieces: impl Pieces) -> Response {
     let stream = stream::unfold(pieces, |mut pieces| async move {
         match pieces.next().await {
@@ -39,14 +39,14 @@ pub fn pieces(pieces: impl Pieces) -> Response {
     response(Body::from_stream(stream))
 }
 
-/// The response that has this body.
+/// The response with this body and the headers of Server-Sent Events.
 #[must_use]
 pub fn response(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // A proxy that gathers the response would hold the events back.
+    // A buffering proxy would delay the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -1,5 +1,5 @@
-//! A room's events for the one stream of everything: what happened, the concerned agents, and the permitted readers.
-//! A reader is an owner, an agent or the operator; the operator sees everything.
+//! A room's events for `/watch`: a summary of each event, the agents concerned, and the readers permitted. A reader is
+//! an owner, an agent or the operator; the operator sees everything.
 //! Must not know: the reader, or how events are sent.
 
 use futures_util::future::BoxFuture;
@@ -7,17 +7,17 @@ use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use serde_json::Value;
 
-/// Somebody who looks on and is not the operator.
+/// A reader of `/watch` other than the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Onlooker {
-    /// An owner: what any of its agents may see, and what is its own.
+    /// An owner; sees what any of its agents may see, and its own data.
     Owner(OwnerName),
-    /// An agent: what it may see.
+    /// An agent; sees what it may see.
     Agent(AgentHandle),
 }
 
 impl Onlooker {
-    /// The owner, where it is one.
+    /// The owner, if the reader is an owner.
     #[must_use]
     pub fn owner(&self) -> Option<&OwnerName> {
         match self {
@@ -26,7 +26,7 @@ impl Onlooker {
         }
     }
 
-    /// Whether it is this agent, or its owner.
+    /// Whether the reader is this agent or its owner.
     #[must_use]
     pub fn has(&self, agent: &AgentHandle) -> bool {
         match self {
@@ -35,7 +35,7 @@ impl Onlooker {
         }
     }
 
-    /// Whether it is this owner, or an agent of it.
+    /// Whether the reader is this owner or one of its agents.
     #[must_use]
     pub fn is_of(&self, owner: &OwnerName) -> bool {
         match self {
@@ -45,22 +45,22 @@ impl Onlooker {
     }
 }
 
-/// Who may know of an event.
+/// Decides whether a reader may see an event.
 pub type Audience = Box<dyn Fn(&Onlooker) -> bool + Send + Sync>;
 
-/// What `/watch` reports of an event.
+/// An event as `/watch` reports it.
 pub struct OnlookerEvent {
-    /// Its name on the wire, `session.message`.
+    /// Its name on the wire, for example `session.message`.
     pub kind: String,
-    /// Of what: the id of the session, the channel, the project, the thread or the account.
+    /// The id of its session, channel, project, thread or account.
     pub stream: String,
-    /// The agents that it concerns, who did it first.
+    /// The agents that it concerns, the acting agent first.
     pub agents: Vec<AgentHandle>,
-    /// What a list needs; the whole has its own operation.
+    /// The data that a list view needs; another operation returns the full event.
     pub data: Value,
-    /// The id of the trace that it belongs to, 32 hexadecimal digits, where the event stores one.
+    /// The id of its trace, 32 hexadecimal digits, if the event stores one.
     pub trace: Option<String>,
-    /// Who may know.
+    /// The readers who may see it.
     pub audience: Audience,
 }
 
@@ -70,24 +70,24 @@ impl std::fmt::Debug for OnlookerEvent {
     }
 }
 
-/// Where onlookers are told from.
+/// A source of events for `/watch`.
 pub trait Teller: Send + Sync + 'static {
     /// The name of the room in the stream.
     fn room(&self) -> &'static str;
 
-    /// Whether it tells of a stream.
+    /// Whether it reports events of this stream.
     fn tells_of(&self, stream: &StreamName) -> bool;
 
-    /// What it tells of an event of such a stream, if anything. The event was handed to the room before.
+    /// The report of an event of such a stream, if there is one. The room's observer has already received the event.
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>>;
 }
 
-/// An event that is in no log; its room keeps it for a while.
+/// An event that is not in the log; its room keeps it for a while.
 #[derive(Debug)]
 pub struct EphemeralEvent {
     /// Its number among the events of its owner. Numbers rise.
     pub number: u64,
-    /// When it came.
+    /// The time of arrival.
     pub at: TimestampMs,
     /// Its content.
     pub told: OnlookerEvent,

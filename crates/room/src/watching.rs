@@ -1,4 +1,5 @@
-//! The readers of a live stream: registered, woken, ended with the server. Wake-ups, never payloads.
+//! The readers of a live stream: registered, woken, and closed when the server stops. Carries wake-ups only, no
+//! payloads.
 //! Must not know: HTTP; what a reader does with the events.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
@@ -8,8 +9,8 @@ use plenary_hub::{CloseReason, Mailbox};
 use plenary_kernel::Version;
 use plenary_log::StreamName;
 
-/// Everyone who follows a stream live in this process. `B` is who has a budget of live streams, `W` what is known of who
-/// follows. Cheap to clone.
+/// The readers that follow a stream live in this process. `B` identifies the holder of a budget of live streams, `W`
+/// describes the reader. Cheap to clone.
 #[derive(Debug)]
 pub struct Watchers<B: Eq + Hash + Clone, W> {
     registry: Arc<Mutex<Registry<B, W>>>,
@@ -37,16 +38,16 @@ struct Watcher<W> {
     mailbox: Arc<Mailbox>,
 }
 
-/// Why somebody may not watch.
+/// Why a reader can't watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CannotWatch {
     /// The budget is used up.
     TooMany,
-    /// The server goes down.
+    /// The server is stopping.
     Stopping,
 }
 
-/// A place among the watchers, until it is dropped.
+/// The registration of one watcher; dropping it ends the registration.
 #[derive(Debug)]
 pub struct Watch<B: Eq + Hash + Clone, W> {
     watchers: Watchers<B, W>,
@@ -57,7 +58,7 @@ pub struct Watch<B: Eq + Hash + Clone, W> {
 }
 
 impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
-    /// No watcher yet; each budget allows this number of live streams.
+    /// An empty registry; each budget allows `per_budget_max` live streams.
     #[must_use]
     pub fn new(per_budget_max: usize) -> Self {
         let registry =
@@ -69,10 +70,10 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
         self.registry.lock()
     }
 
-    /// From now on nothing that is committed on the stream goes unmarked.
+    /// Registers a watcher. Every later commit on the stream marks its mailbox.
     ///
     /// # Errors
-    /// When the budget is used up, or everyone has been ended.
+    /// When the budget is used up, or the server is stopping.
     pub fn watch(&self, stream: &StreamName, who: W, budget: B) -> Result<Watch<B, W>, CannotWatch> {
         let mut registry = self.lock();
         if registry.closed {
@@ -90,7 +91,7 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
         Ok(Watch { watchers: self.clone(), number, budget, stream: stream.clone(), mailbox })
     }
 
-    /// Ends every stream; no new one begins.
+    /// Ends every live stream; no new one begins.
     pub fn close(&self) {
         let mut registry = self.lock();
         registry.closed = true;
@@ -101,26 +102,26 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
             .for_each(|watcher| watcher.mailbox.close(CloseReason::Shutdown));
     }
 
-    /// Whether somebody follows the stream.
+    /// Whether anyone follows the stream.
     #[must_use]
     pub fn has(&self, stream: &StreamName) -> bool {
         self.lock().by_stream.contains_key(stream)
     }
 
-    /// Wakes everyone who follows the stream: it has events from this version on.
+    /// Wakes the followers of the stream: it has new events from version `first` on.
     pub fn wake(&self, stream: &StreamName, first: Version) {
         let registry = self.lock();
         let watchers = registry.by_stream.get(stream).into_iter().flatten();
         watchers.for_each(|watcher| watcher.mailbox.mark(stream, first));
     }
 
-    /// Everyone who follows the stream looks again whether it may.
+    /// Makes the followers of the stream check their permission again.
     pub fn recheck(&self, stream: &StreamName) {
         let registry = self.lock();
         registry.by_stream.get(stream).into_iter().flatten().for_each(|watcher| watcher.mailbox.recheck());
     }
 
-    /// Those who follow anything and are concerned by a change look again whether they may.
+    /// Makes the followers that a change concerns check their permission again, on every stream.
     pub fn recheck_where(&self, is_concerned: impl Fn(&W) -> bool) {
         let registry = self.lock();
         let watchers = registry.by_stream.values().flatten();
@@ -129,13 +130,13 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
 }
 
 impl<B: Eq + Hash + Clone, W> Watch<B, W> {
-    /// The stream that is followed.
+    /// The followed stream.
     #[must_use]
     pub fn stream(&self) -> &StreamName {
         &self.stream
     }
 
-    /// What it is woken by.
+    /// The mailbox that wakes the watcher.
     #[must_use]
     pub fn mailbox(&self) -> &Mailbox {
         &self.mailbox
