@@ -56,7 +56,7 @@ pub struct AgentSummary {
     pub descriptor: AgentDescriptor,
 }
 
-/// What stands below an agent's path.
+/// The endpoints of each agent.
 const ENDPOINTS: [&str; 7] =
     ["/describe", "/configure", "/run", "/get_events", "/stream_request", "/runs", "/threads"];
 
@@ -86,7 +86,7 @@ impl AgentDescriptor {
     }
 }
 
-/// The response after an agent was dismissed.
+/// The response to the dismissal of an agent.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Dismissal {
     /// That it was.
@@ -116,20 +116,20 @@ pub struct Base {
     pub depth: u32,
 }
 
-/// An event as it goes out.
+/// An encoded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireEvent {
-    /// Of which run.
+    /// The run.
     pub run: RunId,
     /// Its number in the run.
     pub id: u64,
     /// Its type.
     pub kind: &'static str,
-    /// The whole of it, on one line.
+    /// The whole event as JSON on one line.
     pub json: String,
 }
 
-/// Of which thread events are, for their base members.
+/// The thread of the events, for their base members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The thread.
@@ -157,7 +157,7 @@ impl Source {
         self.event(run, 1, "RunStarted", Role::System, depth, "{}")
     }
 
-    /// The answer to a configuration (SC-43).
+    /// The response to a configuration (SC-43).
     #[must_use]
     pub fn configured(&self, run: RunId) -> WireEvent {
         let own = r#"{"finish_reason":"success","result":"configured"}"#;
@@ -189,7 +189,7 @@ impl Source {
         self.event(event.run, event.id, event.kind.as_str(), event.role, event.depth, &own)
     }
 
-    /// What an event of the thread is on the wire.
+    /// The wire events for one event of the thread.
     #[must_use]
     pub fn events(&self, event: &ThreadEvent) -> Vec<WireEvent> {
         match event {
@@ -209,7 +209,7 @@ impl Source {
     }
 }
 
-/// `artifact_id`, where it is, and the same once more as one object: `id` is the event's (wire.md 4.4, 8).
+/// The members with `artifact_id`, and with the same id in `artifact`: `id` is the event's (wire.md 4.4, 8).
 fn with_artifact(members: &str, artifact: &Artifact) -> String {
     let url = format!("/artifacts/{}", artifact.id);
     let Artifact { id, name, mime_type, octets, sha256 } = artifact;
@@ -224,7 +224,7 @@ fn with_artifact(members: &str, artifact: &Artifact) -> String {
     Members::read(members.as_bytes()).unwrap_or_default().line(&own, &[])
 }
 
-/// What was made and is kept elsewhere is named by its place where its maker gave it no id.
+/// An artifact that is stored elsewhere: without an id of its maker, it gets `<run>:<event id>` as its id.
 fn with_artifact_id(members: &str, event: &EventEmitted) -> String {
     let read = Members::read(members.as_bytes()).unwrap_or_default();
     if read.get("artifact_id").is_some() {
@@ -248,7 +248,7 @@ const fn reason(reason: FinishReason) -> &'static str {
     }
 }
 
-/// A piece of text that is still being made; the TextOutput that follows has the whole.
+/// A piece of unfinished text; the TextOutput that follows has the whole text.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TextDelta<'a> {
     /// Of which run.
@@ -284,7 +284,7 @@ impl<'a> TextDelta<'a> {
         }
     }
 
-    /// As a server-sent event; without an `id`, so that nobody resumes at it.
+    /// The delta as a server-sent event, without an `id`, so that no client resumes at it.
     pub(crate) fn event(&self) -> Bytes {
         let json = serde_json::to_string(self).expect("strings and numbers can be written");
         format!("event: {}\ndata: {json}\n\n", self.kind).into()
@@ -397,7 +397,7 @@ pub struct ThreadReport {
 }
 
 impl ThreadReport {
-    /// The thread as it is; `None` when there is none.
+    /// The report about a thread; `None` if it does not exist.
     pub(crate) fn of(id: ThreadId, state: &ThreadState) -> Option<Self> {
         let opened = state.opened.as_ref()?;
         Some(Self {

@@ -1,4 +1,4 @@
-//! What the dashboards of agentic-framework call beside the operations of the protocol: the same runs, by their names.
+//! The additional operations for the dashboards of agentic-framework: the same runs under the dashboards' paths.
 //! Must not know: the form of their events.
 
 use axum::{
@@ -29,9 +29,9 @@ use crate::{
     state::RunStatus,
 };
 
-/// What the dashboards send for a new thread.
+/// The thread id that the dashboards send for a new thread.
 const NEW_THREAD: &str = "NEW";
-/// How a browser learns that it may ask for a password, which is a token.
+/// The challenge that makes a browser ask for a password, which is a token.
 const ASK_FOR_TOKEN: &str = "Basic realm=\"The password is a token\", charset=\"UTF-8\"";
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
@@ -148,7 +148,7 @@ struct ResumeBody {
     thread_id: Option<String>,
 }
 
-/// What was begun.
+/// The response to a started request.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AgenticRequest {
     /// The id of the request, for `getevents`.
@@ -185,7 +185,8 @@ struct LogsQuery {
 }
 
 async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): JsonBody) -> Answer {
-    // A browser asks its person for the password here, so it counts here; the answer is of use to whoever sent it alone.
+    // A browser may ask its user for the password here, so the password counts also from browsers; only the sender
+    // can use the response.
     let token = password(&headers).or_else(|| {
         let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
@@ -285,7 +286,7 @@ async fn reset(
     Ok(Json(Reset { status: "success", message }).into_response())
 }
 
-/// The run of a request, and behind which event of it the request begins.
+/// The run of a request, and the event number after which the request starts.
 async fn of_request(
     runs: &Runs,
     asking: &RequestCaller,
@@ -326,7 +327,7 @@ async fn events(
     turn(&runs, &found, since, dialect, first).await
 }
 
-/// What a request of a run begins with: what was asked, or what was answered.
+/// The first dashboard event of a request: its prompt, or its answers.
 async fn opening(
     runs: &Runs,
     found: &VisibleThread,
@@ -338,7 +339,7 @@ async fn opening(
     Ok((dialect, first))
 }
 
-/// A turn that is over, as a list.
+/// A finished turn as a list.
 async fn turn(
     runs: &Runs,
     found: &VisibleThread,
