@@ -74,7 +74,7 @@ struct ActionRequest {
     args: Map<String, Value>,
 }
 
-/// Which responses are taken.
+/// The allowed responses.
 #[derive(Debug, Serialize, JsonSchema)]
 struct InterruptConfig {
     /// `ignore`.
@@ -100,7 +100,7 @@ struct HumanInterrupt {
     description: String,
 }
 
-/// Those that wait.
+/// The open requests.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Interrupts {
     /// Oldest first.
