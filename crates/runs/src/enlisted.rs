@@ -200,7 +200,7 @@ mod tests {
         Introduction { purpose: purpose.into(), tools: tools.iter().map(|tool| (*tool).into()).collect() }
     }
 
-    /// What comes of it when `by` asks for `@nick.tool`; `-` is nobody.
+    /// The decision if `by` enlists `@nick.tool`; `-` is no caller.
     fn decided(
         state: &Enlistment,
         by: &str,

@@ -49,9 +49,9 @@ pub struct AgentDescriptor {
 /// An agent in the list of all of them: `GET /agent`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AgentSummary {
-    /// Where its endpoints are.
+    /// The path of its endpoints.
     pub path: String,
-    /// What it is.
+    /// Its description.
     #[serde(flatten)]
     pub descriptor: AgentDescriptor,
 }
@@ -89,7 +89,7 @@ impl AgentDescriptor {
 /// The response to the dismissal of an agent.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Dismissal {
-    /// That it was.
+    /// Always true.
     pub dismissed: bool,
 }
 
@@ -301,7 +301,7 @@ pub struct RunReport {
     /// The agent's name.
     #[schemars(with = "String")]
     pub agent: Arc<str>,
-    /// Where it stands.
+    /// Its state.
     pub status: RunStatus,
     /// For a queued run: it is held until a person of the agent's owner releases it. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -333,7 +333,7 @@ pub struct RunReport {
     /// For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_id: Option<u64>,
-    /// The request that it is the run of, as it was sent.
+    /// Its request, as it was sent.
     pub request: Value,
     /// When it was requested, RFC 3339, UTC.
     pub created_at: String,

@@ -163,7 +163,7 @@ struct AgenticRequest {
 struct Reset {
     /// Always `success`.
     status: &'static str,
-    /// What it means.
+    /// A text for people.
     message: &'static str,
 }
 
