@@ -95,7 +95,7 @@ mod tests {
         let asked = of(&schema).unwrap();
         for (answer, expected) in [
             (json!({"name": "Ida"}), json!({"action": "accept", "content": {"name": "Ida"}})),
-            // Who answers at a prompt gives texts.
+            // At a prompt, all values are entered as text.
             (
                 json!({"name": "7", "age": "7"}),
                 json!({"action": "accept", "content": {"name": "7", "age": 7}}),
