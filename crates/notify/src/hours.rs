@@ -109,7 +109,7 @@ mod tests {
             ("2026-01-10T21:00:00Z", Some("2026-01-11T06:00:00Z")),
             ("2026-01-11T05:59:59.999Z", Some("2026-01-11T06:00:00Z")),
             ("2026-01-11T06:00:00Z", None),
-            // The night in which summer time begins is an hour shorter, and in which it ends an hour longer.
+            // The night is an hour shorter when summer time begins, and an hour longer when it ends.
             ("2026-03-28T21:00:00Z", Some("2026-03-29T05:00:00Z")),
             ("2026-10-24T20:00:00Z", Some("2026-10-25T06:00:00Z")),
         ] {
@@ -125,7 +125,7 @@ mod tests {
             Some(at("2026-01-10T12:30:00Z"))
         );
         assert_eq!(gathered_until(Some(&noon), None, at("2026-01-10T12:30:00Z")), None);
-        // 02:30 is not there on that night: the clocks say 03:30 then.
+        // 02:30 does not exist on that night: the clocks show 03:30 then.
         let skipped = berlin("01:00", "02:30");
         assert_eq!(
             gathered_until(Some(&skipped), None, at("2026-03-29T00:30:00Z")),

@@ -415,7 +415,7 @@ pub struct RequestSummary {
     /// The type of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerType>,
-    /// Who answered.
+    /// The author of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
 }
