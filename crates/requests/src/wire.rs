@@ -230,7 +230,7 @@ pub struct SourceView {
 pub struct Content {
     /// One line.
     pub title: String,
-    /// In whose name the agent asks, if another's.
+    /// The agent in whose name it is asked, if it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<AgentHandle>,
     /// The action in question.
@@ -263,16 +263,16 @@ pub struct NewRequest {
     /// The agent in whose name it is asked, if it is another.
     #[serde(default)]
     pub on_behalf_of: Option<AgentHandle>,
-    /// The person of the owner who is asked; all people when absent.
+    /// The person who is asked; all people of the owner when absent.
     #[serde(default)]
     pub to: Option<AgentHandle>,
-    /// What it wants to do.
+    /// The action in question.
     #[serde(default)]
     pub action: Option<Action>,
-    /// What to look at.
+    /// The details to read.
     #[serde(default)]
     pub detail: Option<Detail>,
-    /// What it is about.
+    /// The source.
     #[serde(default)]
     pub source: Option<SourceView>,
     /// Where the agent works: an absolute path.
@@ -284,8 +284,8 @@ pub struct NewRequest {
     /// The choices; a free answer is accepted too.
     #[serde(default)]
     pub choices: Vec<String>,
-    /// The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
-    /// the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+    /// The requested values: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
+    /// the answer `edit`. When `allow` is absent, `edit` is allowed, and `accept` and `respond` are not.
     #[serde(default)]
     pub form: Option<Map<String, Value>>,
     /// The deadline for an answer.
@@ -294,7 +294,7 @@ pub struct NewRequest {
     /// The answer that counts when the deadline passes.
     #[serde(default)]
     pub on_timeout: OnTimeout,
-    /// Whether the answer also comes to the agent's inbox; true when absent.
+    /// Whether the answer is also reported in the agent's inbox; true when absent.
     #[serde(default)]
     pub inbox: Option<bool>,
 }
@@ -303,16 +303,16 @@ pub struct NewRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RequestAnswer")]
 pub struct AnswerView {
-    /// How it was answered.
+    /// The type of the answer.
     #[serde(rename = "type")]
     pub answer: AnswerType,
-    /// Other arguments.
+    /// The other arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Map<String, Value>>,
-    /// Words.
+    /// The text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Who: `~owner`, `operator`, `rule`, `link` or `deadline`.
+    /// The author: `~owner`, `operator`, `rule`, `link` or `deadline`.
     pub by: String,
     /// The person who answered for the owner or the operator, if one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -328,7 +328,7 @@ pub struct AnswerView {
 }
 
 impl AnswerView {
-    /// Who answered: the person where one was named.
+    /// The author of the answer: the person if one was named.
     #[must_use]
     pub fn author(&self) -> &str {
         self.person.as_ref().map_or(&self.by, AgentHandle::as_str)
@@ -341,7 +341,7 @@ impl AnswerView {
 pub struct RequestView {
     /// Its id.
     pub request_id: AskId,
-    /// What it is about.
+    /// The kind of the request.
     pub kind: Kind,
     /// The question, one line.
     pub title: String,
@@ -352,13 +352,13 @@ pub struct RequestView {
     pub on_behalf_of: Option<AgentHandle>,
     /// The owner whose people are asked.
     pub owner: OwnerName,
-    /// Which of them, if one.
+    /// The addressed person, if it is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentHandle>,
-    /// What the agent wants to do.
+    /// The action that the agent wants to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// What to look at.
+    /// The details to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
     /// Its source in another protocol or program.
@@ -372,7 +372,7 @@ pub struct RequestView {
     /// The choices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The values that are asked for: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`.
+    /// The requested values: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Map<String, Value>>,
     /// When it was made.
@@ -436,7 +436,7 @@ pub struct NewRule {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "NewRequestAnswer")]
 pub struct NewAnswer {
-    /// How it is answered.
+    /// The type of the answer.
     #[serde(rename = "type")]
     pub answer: AnswerType,
     /// With `edit`: the arguments to use.
