@@ -530,8 +530,8 @@ impl SessionFeed {
     }
 }
 
-/// Whether a message of the agent is the answer: if it names a message, it must be this one; otherwise it answers all
-/// before it.
+/// Whether a message of the agent answers the task: it may name the message that it answers; otherwise it answers
+/// everything before it.
 fn answers(payload: &Value, at: &TaskPosition) -> bool {
     payload["metadata"]["in_reply_to"].as_u64().is_none_or(|sequence| sequence == at.sequence)
 }

@@ -124,7 +124,7 @@ mod tests {
         let (first, _) = &begun[0];
         schedule.mark(first.clone(), item("b"));
         schedule.end(first, BTreeSet::new(), now);
-        // What came meanwhile is told without a pause.
+        // Items that were marked meanwhile are due without a pause.
         let next: BTreeSet<_> = schedule.begin(now).into_iter().map(|(of, _)| of).collect();
         assert_eq!(next.len(), 1);
         assert_eq!(schedule.begin(now), None);
