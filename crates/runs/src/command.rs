@@ -67,9 +67,9 @@ pub struct RunStart {
     pub run: RunId,
     /// Its thread.
     pub thread: ThreadId,
-    /// Whether it runs; otherwise it is queued.
+    /// Whether it started; otherwise it is queued.
     pub started: bool,
-    /// Whether it waits until a person of the agent's owner releases it.
+    /// Whether it is held until a person of the agent's owner releases it.
     #[serde(default)]
     pub held: bool,
     /// The depth in the chain of callers.
@@ -126,7 +126,7 @@ pub struct InterruptReceipt {
 pub struct SettleHeld {
     /// The run.
     pub run: RunId,
-    /// Whether it may begin; otherwise it is canceled.
+    /// Whether it may start; otherwise it is canceled.
     pub released: bool,
     /// The process that carries the run out if no other run of the thread is active.
     pub node: Arc<str>,

@@ -33,11 +33,11 @@ pub const INTERRUPTED: &str = "The server stopped during the run; the run cannot
 pub enum Rejection {
     /// The token is no longer valid.
     Unauthenticated,
-    /// There is no such agent, or not for the caller.
+    /// The agent does not exist, or not for the caller.
     AgentNotFound,
-    /// There is no such thread, or not for the caller.
+    /// The thread does not exist, or not for the caller.
     ThreadNotFound,
-    /// There is no such run, or not for the caller.
+    /// The run does not exist, or not for the caller.
     RunNotFound,
     /// Another thread has the id.
     IdTaken,
@@ -49,7 +49,7 @@ pub enum Rejection {
     TooManyQueuedOfOwner,
     /// The thread has [`RUNS_PER_THREAD_MAX`] runs.
     ThreadFull,
-    /// [`QUEUED_RUNS_MAX`] runs of the thread wait for their turn.
+    /// [`QUEUED_RUNS_MAX`] runs of the thread are queued.
     TooManyQueued,
     /// The run is over, or does not wait for input, or not for this answer.
     RunNotActive,
@@ -167,7 +167,7 @@ pub fn cancel(
     Ok(Decision::new(vec![event], InterruptReceipt { run: id }))
 }
 
-/// Decides `CancelAll`: waiting runs end at once, active runs are canceled.
+/// Decides `CancelAll`: queued runs end at once, active runs are told to stop.
 pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<CanceledAll> {
     let by = || command.by.clone();
     let goes_on = state.active().is_some();

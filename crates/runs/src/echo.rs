@@ -135,7 +135,7 @@ async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>
                 _ = run.wait() => return Ok(Some(RunEnd::canceled())),
             }
         }
-        // Tests what happens to an agent that ignores its input.
+        // Shows what happens to an agent that ignores its input.
         "deaf" => std::future::pending().await,
         "fail" => return Ok(Some(RunEnd::error(takes.as_str().unwrap_or("it was asked to fail")))),
         "panic" => panic!("it was asked to panic"),

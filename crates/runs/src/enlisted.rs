@@ -22,9 +22,9 @@ use crate::{
 /// How an enlisted agent describes itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
-    /// What it is for, one line.
+    /// Its purpose, one line.
     pub purpose: String,
-    /// Its tools, for information.
+    /// The tools that it uses, for information.
     pub tools: Vec<String>,
 }
 
@@ -48,11 +48,11 @@ impl Introduction {
 pub(crate) enum EnlistedEvent {
     /// The agent enlisted, or changed its introduction.
     AgentEnlisted(Introduction),
-    /// It is no longer one of this server's agents.
+    /// The agent was dismissed.
     AgentDismissed(Dismissal),
 }
 
-/// The actor; none if its account was deleted.
+/// The actor; `None` if the agent's account was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Dismissal {
     pub(crate) by: Option<Actor>,

@@ -65,7 +65,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Dismisses an agent that registered itself. Active runs are canceled, waiting runs end.
+    /// Dismisses an enlisted agent. Active runs are canceled, queued runs end.
     ///
     /// # Errors
     /// If the caller may not dismiss it, or the store fails.

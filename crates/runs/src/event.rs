@@ -190,7 +190,7 @@ pub struct RunCompleted {
     pub depth: u32,
     /// The reason of the end.
     pub finish_reason: FinishReason,
-    /// What went wrong, for people.
+    /// The error, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Whether the run was lost with its process, so that its own end is unknown.
@@ -229,7 +229,7 @@ pub struct QueuedRunCanceled {
     pub depth: u32,
     /// The actor.
     pub by: Actor,
-    /// Whether no run is active or waiting for its turn.
+    /// Whether no run is active or queued.
     pub idle: bool,
     /// Whether the run was held.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

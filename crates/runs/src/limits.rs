@@ -13,9 +13,9 @@ pub const ANSWERS_WAITING_MAX: usize = 16;
 pub const DELTA_OCTETS_MAX: usize = 16 << 10;
 /// Most waiting text deltas of a run; beyond it new deltas are lost.
 pub const DELTAS_WAITING_MAX: usize = 256;
-/// Most earlier runs of a thread that a runner gets; of more it gets the newest.
+/// Most earlier runs of a thread that a runner gets: the newest ones.
 pub const TURNS_MAX: usize = 64;
-/// Most bytes of earlier requests and results that a runner gets; beyond it, it gets the newest.
+/// Most bytes of earlier requests and results that a runner gets: the newest ones.
 pub const TURNS_OCTETS_MAX: usize = 2 << 20;
 /// Most agents of a server; beyond it a configuration is invalid, and enlisting gives 429 `too_many_agents`.
 pub const AGENTS_MAX: usize = 1_024;

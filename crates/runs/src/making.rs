@@ -1,4 +1,5 @@
-//! The partial text of each thread after its last event, within limits, for readers that arrive in the middle.
+//! The partial text of each thread after its last event, within limits, for readers that arrive before it is
+//! complete.
 //! Must not know: the readers.
 
 use std::collections::HashMap;

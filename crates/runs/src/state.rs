@@ -33,7 +33,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Whether it is going on, or waits for its caller.
+    /// Whether it is running or waits for its caller.
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Running | Self::Waiting)
@@ -96,7 +96,7 @@ pub struct RunState {
     /// The id of its trace, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Arc<str>>,
-    /// Whether it waits until a person of the agent's owner releases it.
+    /// Whether it is held until a person of the agent's owner releases it.
     pub held: bool,
     /// The version of its start; zero before it.
     pub started: Version,
@@ -112,7 +112,7 @@ pub struct RunState {
     pub node: Arc<str>,
     /// Whether it was told to stop.
     pub cancel_requested: bool,
-    /// The number of its last event; 0 before it began.
+    /// The number of its last event; 0 before it started.
     pub last_event_id: u64,
     /// When it was requested.
     pub created: TimestampMs,

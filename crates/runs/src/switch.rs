@@ -158,7 +158,7 @@ impl Runs {
         seal(async move { Ok(self.0.switches.fresh(agent).await?.0.stopped) })
     }
 
-    /// Stops or starts an agent. Active runs are canceled, waiting runs end.
+    /// Stops or starts an agent. When it stops, active runs are canceled and queued runs end.
     pub(crate) async fn turn(&self, caller: Caller, stops: bool) -> Result<(), ExecuteError<NotSwitched>> {
         let (agent, by) = (caller.agent.clone(), caller.authority.by.clone());
         let command = TurnSwitch { accounts: self.accounts().clone(), caller, stops };

@@ -28,7 +28,7 @@ pub struct AgentPath(pub String, pub String);
 pub struct AgentDescriptor {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: String,
     /// The endpoints below its path.
     pub endpoints: Vec<&'static str>,
@@ -99,9 +99,9 @@ pub struct Dismissal {
 pub struct Base {
     /// Its number in the run, from 1.
     pub id: u64,
-    /// Of which run.
+    /// The run.
     pub run_id: RunId,
-    /// Of which thread.
+    /// The thread.
     pub thread_id: ThreadId,
     /// The agent's name (SC-25).
     #[schemars(with = "String")]
@@ -251,9 +251,9 @@ const fn reason(reason: FinishReason) -> &'static str {
 /// A piece of unfinished text; the TextOutput that follows has the whole text.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TextDelta<'a> {
-    /// Of which run.
+    /// The run.
     pub run_id: RunId,
-    /// Of which thread.
+    /// The thread.
     pub thread_id: ThreadId,
     /// The agent's name.
     pub agent: &'a str,
@@ -294,9 +294,9 @@ impl<'a> TextDelta<'a> {
 /// `GET /agent/{name}/runs/{run_id}` (SC-40).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
-    /// Of which thread.
+    /// The thread.
     pub thread_id: ThreadId,
     /// The agent's name.
     #[schemars(with = "String")]
@@ -306,7 +306,7 @@ pub struct RunReport {
     /// For a queued run: it is held until a person of the agent's owner releases it. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// How it ended.
+    /// The reason of its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
     /// Its result.
@@ -315,19 +315,19 @@ pub struct RunReport {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The agent did not take the request.
+    /// The agent rejected the request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
     /// For a waiting run: the requested input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_keys: Option<Map<String, Value>>,
-    /// For a waiting run: the answers among which the agent offers a choice, by the key that each is for.
+    /// For a waiting run: the options of each key for which the agent offers a choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Map<String, Value>>,
-    /// For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so.
+    /// For a waiting run: the requested input as a form, a flat JSON Schema, if the agent sent one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Map<String, Value>>,
-    /// For a waiting run with a form: what the agent says about it.
+    /// For a waiting run with a form: the agent's message about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput.
@@ -371,9 +371,9 @@ impl RunReport {
 /// A thread, as `GET /agent/{name}/threads` lists them (SC-41).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ThreadReport {
-    /// Which.
+    /// The id of the thread.
     pub thread_id: ThreadId,
-    /// The same.
+    /// The id once more.
     pub id: ThreadId,
     /// The agent's name.
     #[schemars(with = "String")]

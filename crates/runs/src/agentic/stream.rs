@@ -13,9 +13,9 @@ use super::dialect::{DashboardEvent, Dialect};
 /// The form in which an event is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// As an object, for pages.
+    /// A JSON object, for pages.
     Json,
-    /// As text for people.
+    /// Text, for people.
     Text,
 }
 

@@ -170,7 +170,7 @@ struct Reset {
 /// The query of `GET …/getevents`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct EventsQuery {
-    /// Which request.
+    /// The request.
     request_id: Option<String>,
     /// Whether to follow the turn; false when absent.
     #[schemars(with = "Option<bool>")]
@@ -180,7 +180,7 @@ struct EventsQuery {
 /// The query of `GET …/logs`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct LogsQuery {
-    /// Where the next page begins, from the `Link` of the one before.
+    /// The cursor of the next page, from the `Link` of the previous one.
     after: Option<u64>,
 }
 

@@ -54,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 /// The query of `GET …/get_events`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct EventsQuery {
-    /// Which run.
+    /// The run.
     run_id: Option<String>,
     /// The thread, instead of a run.
     thread_id: Option<String>,

@@ -36,7 +36,7 @@ pub enum RunSignal {
     Cancel,
 }
 
-/// A run as its runner holds it.
+/// A run, as its runner holds it: both its output and its input.
 #[derive(Debug)]
 pub struct Run {
     /// The output of the run.

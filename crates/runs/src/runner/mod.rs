@@ -22,7 +22,7 @@ pub use said::{ELICITATION, Event, EventKind, NotAnEvent, ProgramMessage, Role};
 
 use crate::id::{RunId, ThreadId};
 
-/// A boxed future, as runners answer.
+/// The future of a run.
 pub type RunFuture = Pin<Box<dyn Future<Output = RunEnd> + Send>>;
 
 /// An agent, or a kind of agents: the code that carries out runs. It is called once per run; runs of different
@@ -40,7 +40,7 @@ pub trait Runner: Send + Sync + 'static {
 /// How an agent describes itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Card {
-    /// What it is for, one line.
+    /// Its purpose, one line.
     pub purpose: String,
     /// Its operations beside `chat`, which every agent has (SC-13, SC-21).
     pub operations: Vec<AgentOperation>,
@@ -116,7 +116,7 @@ impl RunEnd {
         Self { result: Some(result.into()), ..Self::success() }
     }
 
-    /// An error, and what went wrong.
+    /// An error, with its text for people.
     #[must_use]
     pub fn error(why: impl Into<String>) -> Self {
         Self { finish_reason: FinishReason::Error, why: Some(why.into()), ..Self::success() }

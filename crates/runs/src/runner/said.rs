@@ -24,7 +24,7 @@ const BASE: &[&str] = &["id", "run_id", "thread_id", "agent", "type", "role", "d
 /// The types of event that a runner may emit; only the room emits RunStarted and RunCompleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum EventKind {
-    /// The agent put out text: `content`.
+    /// The agent emitted text: `content`.
     TextOutput,
     /// The agent calls a tool: `function_name`, `args`.
     ToolCall,
@@ -127,7 +127,7 @@ pub enum NotAnEvent {
     /// It is not a JSON object.
     #[error("not a JSON object")]
     NotAnObject,
-    /// Its `type` is missing or none of the event types.
+    /// Its `type` is missing or not an event type.
     #[error("`type` is not an event type")]
     UnknownType,
     /// A member is missing or of the wrong type.
@@ -183,7 +183,7 @@ impl Event {
         Self { kind, role: kind.role(), deeper: 0, members, artifact: None }
     }
 
-    /// Text that the agent puts out.
+    /// Text of the agent.
     #[must_use]
     pub fn text(content: &str) -> Self {
         Self::of(EventKind::TextOutput, &[("content", quoted(content))])
@@ -203,7 +203,7 @@ impl Event {
         Self::of(EventKind::ToolResult, &members)
     }
 
-    /// Text that a tool puts out.
+    /// Text that a tool printed.
     #[must_use]
     pub fn tool_text(content: &str) -> Self {
         Self::of(EventKind::ToolTextOutput, &[("content", quoted(content))])
@@ -338,7 +338,8 @@ pub enum ProgramMessage {
 }
 
 impl ProgramMessage {
-    /// Reads an object with a `type`. Base members but `type` and a valid `role` are ignored: the room writes them.
+    /// Reads an object with a `type`. Base members other than `type` and a valid `role` are ignored: the room writes
+    /// them.
     ///
     /// # Errors
     /// If it is not a valid event.
