@@ -66,7 +66,7 @@ pub struct A2a {
     contexts: Mutex<Threads<String>>,
 }
 
-/// Why we stop following a task for now.
+/// Why following a task pauses.
 enum PauseReason {
     Question(String),
     Ended(RunEnd),
