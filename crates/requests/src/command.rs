@@ -115,7 +115,7 @@ pub enum Handling {
     Link(TokenDigest, TimestampMs),
 }
 
-/// A person handles a request.
+/// A person acts on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandleRequest {
     /// The person's authority.

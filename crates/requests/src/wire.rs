@@ -115,7 +115,7 @@ pub enum OnTimeout {
     None,
 }
 
-/// How a request is answered.
+/// The type of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerType {
@@ -220,7 +220,7 @@ pub struct SourceView {
     pub room: String,
     /// Its id there.
     pub id: String,
-    /// Where it can be read.
+    /// The URL at which it can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
@@ -275,7 +275,7 @@ pub struct NewRequest {
     /// The source.
     #[serde(default)]
     pub source: Option<SourceView>,
-    /// Where the agent works: an absolute path.
+    /// The agent's working directory, an absolute path.
     #[serde(default)]
     pub directory: Option<String>,
     /// The types of answer that it allows; all but `edit` when absent.
@@ -364,7 +364,7 @@ pub struct RequestView {
     /// Its source in another protocol or program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceView>,
-    /// Where the agent works.
+    /// The agent's working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// The types of answer that it allows.
