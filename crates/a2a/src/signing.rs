@@ -1,5 +1,5 @@
 //! Signatures of cards (section 8.4): JSON Web Signatures with a key of this server, over a card's canonical form.
-//! Must not know: where the key is stored, or permissions to read a card.
+//! Must not know: the place of the stored key, or permissions to read a card.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use plenary_kernel::json::{Nulls, canonical, digest};
