@@ -327,7 +327,7 @@ async fn events(
     turn(&runs, &found, since, dialect, first).await
 }
 
-/// The first dashboard event of a request: its prompt, or its answers.
+/// The translation of a request, with the prompt of its run, and the answers with which the request starts, if any.
 async fn opening(
     runs: &Runs,
     found: &VisibleThread,
