@@ -129,7 +129,7 @@ impl Request<'_> {
             let list = self.rooms.get(&format!("/agent/{}/threads?limit={PAGE_MAX}", encoded(&agent))).await;
             let list = match list {
                 Ok(list) => list.value,
-                // The agent is gone meanwhile.
+                // The agent was removed meanwhile.
                 Err(no) if no.code == "agent_not_found" => continue,
                 Err(no) => return Err(no.into()),
             };
