@@ -12,33 +12,33 @@ use crate::{
     session_tasks::SessionAgent,
 };
 
-/// The version that is spoken.
+/// The supported version.
 pub(crate) const VERSION: &str = "1.0";
 const LAST_EVENT_ID: &str = "last-event-id";
 const VERSION_PARAMETER: &str = "a2a-version";
 
-/// An agent that somebody sees.
+/// An agent as the caller sees it.
 pub(crate) struct VisibleAgent {
     pub(crate) handle: AgentHandle,
-    /// What it is run as here; null where it takes part in sessions only.
+    /// The descriptor of an agent that this server runs; null if it only participates in sessions.
     pub(crate) descriptor: Value,
-    /// Its profile; null where it has no account.
+    /// Its profile; null if it has no account.
     pub(crate) profile: Value,
 }
 
-/// What one caller needs to ask one agent.
+/// The access of one caller to one agent.
 pub(crate) struct AgentAccess {
     pub(crate) a2a: A2a,
     pub(crate) principal: Principal,
     pub(crate) rooms: RoomClient,
     pub(crate) seen: VisibleAgent,
     pub(crate) backend: Backend,
-    /// The last event that the client has of a stream, as it says.
+    /// The `Last-Event-ID` of the client.
     last_event: Option<HeaderValue>,
 }
 
 impl AgentAccess {
-    /// The number of the last event that the client has of the stream that it resumes.
+    /// The number of the last event that the client received of the stream that it resumes.
     pub(crate) fn resumed_after(&self) -> Result<Option<u64>, Failure> {
         let read = |id: &HeaderValue| id.to_str().ok()?.parse().ok();
         let number = self.last_event.as_ref().map(|id| read(id).ok_or(()));
@@ -46,13 +46,13 @@ impl AgentAccess {
     }
 }
 
-/// Which room the agent is asked through.
+/// The room that handles requests to the agent.
 pub(crate) enum Backend {
     Runs(HostedAgent),
     Sessions(SessionAgent),
 }
 
-/// Section 3.6: a client that says nothing speaks 0.3.
+/// Section 3.6: a client without a version header uses 0.3.
 pub(crate) fn version(headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
     let header = headers.get(VERSION_PARAMETER).and_then(|value| value.to_str().ok());
     let parameter = || {
@@ -61,7 +61,7 @@ pub(crate) fn version(headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
     };
     let asked =
         header.or_else(parameter).map(str::trim).filter(|version| !version.is_empty()).unwrap_or("0.3");
-    // A patch does not change the protocol.
+    // The patch version does not change the protocol.
     let is_ours = asked == VERSION || asked.strip_prefix(VERSION).is_some_and(|rest| rest.starts_with('.'));
     if is_ours {
         Ok(())
@@ -70,14 +70,14 @@ pub(crate) fn version(headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
     }
 }
 
-/// `@owner.name`, with or without the at sign.
+/// Parses `@owner.name`, with or without the at sign.
 pub(crate) fn handle(text: &str) -> Result<AgentHandle, Failure> {
     let name = text.strip_prefix('@').unwrap_or(text);
     format!("@{name}").parse().map_err(|_| Failure::agent_not_found())
 }
 
 impl A2a {
-    /// The rooms in the name of whoever sent a request.
+    /// The rooms on behalf of the sender of a request.
     pub(crate) fn rooms(&self, parts: &Parts) -> Result<RoomClient, Failure> {
         let operations = self.0.asked.read().clone().ok_or_else(Failure::stopping)?;
         Ok(RoomClient { operations, caller: Caller::of(parts) })
@@ -87,7 +87,7 @@ impl A2a {
         Ok(identify(parts, &self.0.accounts, Credentials::Header).await?)
     }
 
-    /// The agent of a path, for the caller, if it may ask it.
+    /// The agent of a path, if the caller may send requests to it.
     pub(crate) async fn access(&self, parts: &Parts, agent: &str) -> Result<AgentAccess, Failure> {
         let principal = self.principal(parts).await?;
         let rooms = self.rooms(parts)?;
@@ -108,7 +108,7 @@ impl A2a {
         Ok(AgentAccess { a2a: self.clone(), principal, rooms, seen, backend, last_event })
     }
 
-    /// An agent that everybody may see; of all others, and of those that do not exist, that a token is needed.
+    /// A public agent; all others, including those that do not exist, get the error that a token is required.
     pub(crate) async fn shown(
         &self,
         parts: &Parts,

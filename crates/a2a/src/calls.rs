@@ -21,7 +21,7 @@ use crate::{
     stream::Follow,
 };
 
-/// Every method.
+/// The names of all methods.
 const METHODS: [&str; 11] = [
     "SendMessage",
     "SendStreamingMessage",
@@ -36,7 +36,7 @@ const METHODS: [&str; 11] = [
     "DeleteTaskPushNotificationConfig",
 ];
 
-/// What is asked.
+/// A parsed call.
 pub(crate) enum Call {
     Send(SendMessageRequest),
     Stream(SendMessageRequest),
@@ -51,20 +51,20 @@ pub(crate) enum Call {
     DeletePush(DeleteTaskPushNotificationConfigRequest),
 }
 
-/// What is answered.
+/// The result of a call.
 pub(crate) enum CallResult {
     Value(Value),
     Follow(Follow),
 }
 
-/// Reads what a call takes.
+/// Parses the parameters of a call.
 pub(crate) fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {
     serde_json::from_value(params)
         .map_err(|error| Failure::params(format!("The parameters are wrong: {error}.")))
 }
 
 impl Call {
-    /// A call by the name of its method.
+    /// Parses a call by the name of its method.
     pub(crate) fn read(method: &str, params: Value) -> Result<Self, Failure> {
         note_call(method, &params);
         match method {
@@ -92,7 +92,7 @@ impl Call {
     }
 }
 
-/// The span of a request says which call it is. What no call is named is not told: names must be few.
+/// Adds the method to the span of the request. Unknown methods are omitted: span names must be few.
 fn note_call(method: &str, params: &Value) {
     let Some(known) = METHODS.iter().find(|known| **known == method) else { return };
     note(A2A_METHOD, || *known);
@@ -106,7 +106,7 @@ fn note_call(method: &str, params: &Value) {
     }
 }
 
-/// Section 3.2.4: a task has no history here, but a length of one is a number.
+/// Section 3.2.4: tasks have no history here, but the length must be valid.
 fn check_history(length: Option<i32>) -> Result<(), Failure> {
     if length.is_some_and(|length| length < 0) {
         return Err(Failure::params("`historyLength` must not be negative."));
@@ -114,7 +114,7 @@ fn check_history(length: Option<i32>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A message with what it must have.
+/// A message, checked for its required members.
 pub(crate) fn message(params: Value) -> Result<SendMessageRequest, Failure> {
     let sent: SendMessageRequest = read(params)?;
     let Message { message_id, parts, role, .. } = &sent.message;
@@ -140,7 +140,7 @@ pub(crate) fn message(params: Value) -> Result<SendMessageRequest, Failure> {
 }
 
 impl AgentAccess {
-    /// Carries a call out.
+    /// Executes a call.
     pub(crate) async fn carry_out(&self, call: Call) -> Result<CallResult, Failure> {
         let value = match call {
             Call::Send(sent) => self.send(&sent).await?,

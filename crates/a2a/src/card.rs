@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::access::{VERSION, VisibleAgent};
 
-/// The media types that a part of a message may have. Texts of other kinds are read as texts.
+/// The accepted media types of a message part. Other kinds of text are read as text.
 const INPUT_MODES: [&str; 13] = [
     "text/plain",
     "text/markdown",
@@ -22,22 +22,22 @@ const INPUT_MODES: [&str; 13] = [
     "audio/wav",
 ];
 
-/// Whether a part of a message may have this media type; its parameters do not matter.
+/// Whether a message part may have this media type; its parameters are ignored.
 pub(crate) fn takes(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence.starts_with("text/") || INPUT_MODES.contains(&&*essence)
 }
 
-/// What the two cards of an agent differ in.
+/// The difference between the two cards of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// What everybody who sees the agent may know.
+    /// For everybody who sees the agent.
     Public,
-    /// What those may know who may ask it.
+    /// For callers that may send requests to it.
     Extended,
 }
 
-/// The card of an agent; `base_url` is how clients reach the server.
+/// The card of an agent; `base_url` is the URL under which clients reach the server.
 pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let handle = seen.handle.as_str();
@@ -52,7 +52,7 @@ pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value
     let interface =
         |binding: &str| json!({"url": url, "protocolBinding": binding, "protocolVersion": VERSION});
     let mut interfaces = vec![interface("JSONRPC"), interface("HTTP+JSON")];
-    // gRPC has no paths of its own: not behind a prefix, and the tenant is the agent.
+    // gRPC has no paths: it is not offered behind a path prefix, and the tenant names the agent.
     if base_url.split_once("://").is_some_and(|(_, place)| !place.contains('/')) {
         let mut grpc = interface("GRPC");
         grpc["url"] = base_url.into();
@@ -76,7 +76,7 @@ pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value
     })
 }
 
-/// Where an agent is asked.
+/// The URL of an agent.
 pub(crate) fn url(seen: &VisibleAgent, base_url: &str) -> String {
     format!("{base_url}/a2a/{}", seen.handle.as_str().trim_start_matches('@'))
 }

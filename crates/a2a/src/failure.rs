@@ -13,9 +13,9 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 
 use crate::rooms::RoomRefusal;
 
-/// The domain of the specification's reasons.
+/// The domain of the reasons in the specification.
 const DOMAIN: &str = "a2a-protocol.org";
-/// The reason of a token that admits something else.
+/// The reason for a token whose scope does not include the operation.
 const INSUFFICIENT_SCOPE: &str = "INSUFFICIENT_SCOPE";
 const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 
@@ -75,14 +75,14 @@ impl Failure {
         Self::new(error_code::METHOD_NOT_FOUND, StatusCode::NOT_FOUND, text)
     }
 
-    /// Foreign, unreachable and absent are one.
+    /// The denial: foreign, unreachable and absent agents look the same.
     pub(crate) fn agent_not_found() -> Self {
         let failure =
             Self::new(error_code::INVALID_REQUEST, StatusCode::NOT_FOUND, "There is no such agent.");
         Self { reason: "AGENT_NOT_FOUND", ..failure }
     }
 
-    /// A body that was not read.
+    /// A body that could not be read.
     pub(crate) fn body(refusal: Refusal) -> Self {
         if refusal.class == Class::Malformed { Self::parse(refusal.message) } else { refusal.into() }
     }
@@ -104,18 +104,18 @@ impl Failure {
         Self::new(error_code::CONTENT_TYPE_NOT_SUPPORTED, StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
     }
 
-    /// What was followed broke off.
+    /// A live stream that was interrupted.
     pub(crate) fn broken_off() -> Self {
         let text = "The task could not be followed any further; read it again, or subscribe to it.";
         Self::new(error_code::INTERNAL_ERROR, StatusCode::SERVICE_UNAVAILABLE, text)
     }
 
-    /// Whether the token admits something else.
+    /// Whether the scope of the token does not include the operation.
     pub(crate) fn is_of_scope(&self) -> bool {
         self.reason == INSUFFICIENT_SCOPE
     }
 
-    /// Whether JSON-RPC tells it by the status too: what is not about the call itself.
+    /// Whether JSON-RPC reports it with the HTTP status too, because it is not about the call itself.
     fn is_of_http(&self) -> bool {
         !matches!(
             self.status,
@@ -132,12 +132,12 @@ impl Failure {
         json!({"code": self.code, "message": self.message, "data": self.details()})
     }
 
-    /// The whole answer of JSON-RPC.
+    /// The complete JSON-RPC response body.
     pub(crate) fn rpc_body(&self, id: &Value) -> Value {
         json!({"jsonrpc": "2.0", "id": id, "error": self.rpc()})
     }
 
-    /// The answer of the JSON-RPC binding.
+    /// The response of the JSON-RPC binding.
     pub(crate) fn rpc_response(&self, id: &Value) -> Response {
         let status = if self.is_of_http() { self.status } else { StatusCode::OK };
         self.response(status, &self.rpc_body(id))
@@ -160,7 +160,7 @@ impl Failure {
         Status::with_error_details(code, &self.message, info)
     }
 
-    /// The name of gRPC for the failure, and its code.
+    /// The gRPC name and code of the failure.
     const fn grpc_code(&self) -> (&'static str, Code) {
         match (self.status.as_u16(), self.code) {
             (
@@ -178,7 +178,7 @@ impl Failure {
         }
     }
 
-    /// The answer of the HTTP+JSON binding.
+    /// The response of the HTTP+JSON binding.
     pub(crate) fn rest_response(&self) -> Response {
         self.response(self.status, &self.rest_body())
     }
@@ -193,7 +193,7 @@ impl Failure {
     }
 }
 
-/// What a client learns of the token that it needs (RFC 6750, 3.1).
+/// The `WWW-Authenticate` header that tells the client which token it needs (RFC 6750, 3.1).
 pub(crate) fn challenge(status: StatusCode, is_of_scope: bool) -> Option<(HeaderName, HeaderValue)> {
     let challenge = match status {
         StatusCode::UNAUTHORIZED => "Bearer",

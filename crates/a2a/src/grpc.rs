@@ -1,5 +1,5 @@
-//! The gRPC binding (section 10): the service `lf.a2a.v1.A2AService`, at the root of the server. gRPC has no paths for agents,
-//! so `tenant` names the agent, as its card says. Messages become those of JSON and back, by the schema.
+//! The gRPC binding (section 10): the service `lf.a2a.v1.A2AService`, at the root of the server. gRPC has no paths
+//! for agents, so `tenant` names the agent, as in its card. Messages are converted from and to JSON by the schema.
 //! Must not know: what a call does.
 
 use axum::{
@@ -26,16 +26,16 @@ use crate::{
     failure::Failure,
 };
 
-/// Where the service is.
+/// The path of the service.
 pub(crate) const PATH: &str = "/lf.a2a.v1.A2AService/{method}";
 
-/// The messages of an answer: one, or what comes of a task that is followed.
+/// The messages of a response: one, or the updates of a live task.
 type Messages = BoxStream<'static, Result<Value, Status>>;
 
 pub(crate) async fn call(State(a2a): State<A2a>, Path(method): Path<String>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let is_grpc = is_grpc(&parts);
-    // Whoever has no token learns nothing else, and sends no body.
+    // Checked first: without a token a client learns nothing else, and its body is not read.
     if let Err(failure) = a2a.principal(&parts).await {
         return if is_grpc { failure.grpc().into_http() } else { failure.rest_response() };
     }
@@ -50,7 +50,7 @@ pub(crate) async fn call(State(a2a): State<A2a>, Path(method): Path<String>, req
         let asked = room.ask_by_grpc(head, name, sent.into_inner()).await;
         asked.map(tonic::Response::new).map_err(|failure| failure.grpc())
     });
-    // An answer of one message has the form of a stream of one.
+    // A single response has the wire form of a stream with one message.
     let mut grpc = Grpc::new(JsonCodec::of(&method)).max_decoding_message_size(BODY_OCTETS_MAX);
     let mut response = grpc.server_streaming(ask, http::Request::from_parts(parts.clone(), body)).await;
     if method.is_server_streaming() && !response.headers().contains_key(Status::GRPC_STATUS) {

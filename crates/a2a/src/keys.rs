@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{A2a, failure::Failure, signing::CardKey};
 
-/// Where the public half of the key stands.
+/// The path of the public key.
 pub(crate) const SET_PATH: &str = "/.well-known/jwks.json";
 /// The row of the key, PKCS #8.
 const ROW: &str = "a2a/card-key";
@@ -29,14 +29,14 @@ impl A2a {
             return CardKey::read(&row.value).ok_or_else(broken);
         }
         let made = CardKey::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
-        // Another process may have been faster: what is kept counts.
+        // Another process may have been faster: then its key is used.
         let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
         self.0.log.append(Batch { rows: vec![row], ..Batch::default() }).await?;
         let row = self.0.log.read_row(ROW).await?.ok_or_else(broken)?;
         CardKey::read(&row.value).ok_or_else(broken)
     }
 
-    /// A card with its signature; `base_url` is how clients reach the server.
+    /// A card with its signature; `base_url` is the URL under which clients reach the server.
     pub(crate) async fn signed(&self, card: Value, base_url: &str) -> Result<Value, Failure> {
         let signed = self.card_key().await?.sign(card, &format!("{base_url}{SET_PATH}"));
         signed.map_err(|_| Failure::stopping())

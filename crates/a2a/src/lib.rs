@@ -44,25 +44,25 @@ struct Inner {
     log: Log,
     accounts: Accounts,
     pub(crate) push: push::PushBoard,
-    /// Signs cards, once it was needed.
+    /// The key that signs cards, after its first use.
     card_key: OnceCell<signing::CardKey>,
-    /// What the rooms answer, once they are all there.
+    /// The operations of the rooms, once all are mounted.
     asked: RwLock<Option<Operations>>,
     wakeups: Arc<wakeups::SessionWakeups>,
     settings: Settings,
-    /// The server is about to stop.
+    /// Cancelled when the server is about to stop.
     stop: CancellationToken,
 }
 
-/// What the operator sets.
+/// The operator's settings.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// The agent whose card stands at the server's own well-known path.
+    /// The agent whose card is at the server's own well-known path.
     pub agent: Option<plenary_kernel::AgentHandle>,
 }
 
 impl A2a {
-    /// The room; it answers nothing before [`A2a::begin`].
+    /// The room; it answers no request before [`A2a::begin`].
     #[must_use]
     pub fn new(
         log: Log,
@@ -84,12 +84,12 @@ impl A2a {
         }))
     }
 
-    /// The rooms are there, and answer.
+    /// Sets the operations of the rooms; from now on requests are answered.
     pub fn begin(&self, operations: Operations) {
         *self.0.asked.write() = Some(operations);
     }
 
-    /// The server stops, and lets go of what it has made.
+    /// Drops the operations of the rooms when the server stops.
     fn end(&self) {
         self.0.asked.write().take();
     }

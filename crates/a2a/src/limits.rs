@@ -3,57 +3,57 @@
 
 use std::time::Duration;
 
-/// Most bytes of text and data of one task that an answer holds; what an agent says beyond it is left out and `truncated`
-/// stands in the task's metadata. A page of tasks ends with the task that passes it.
+/// Most bytes of text and data of one task in a response; further output is omitted and `truncated` is in the task's
+/// metadata. A page of tasks ends with the task that exceeds it.
 pub(crate) const TASK_BYTES_MAX: usize = 4 << 20;
-/// Most bytes of text of one answer over OpenAI's API; what an agent says beyond it is left out, and `finish_reason` is
-/// `length`, or the response's status `incomplete`.
+/// Most bytes of text in one response of OpenAI's API; further output is omitted, and `finish_reason` is `length`, or
+/// the response's status `incomplete`.
 pub(crate) const ANSWER_TEXT_BYTES_MAX: usize = 4 << 20;
-/// Artifacts of at most so many bytes stand in a task, as far as [`TASK_BYTES_MAX`] has room; all others are named by their
-/// URL.
+/// Largest artifact whose content is inline in a task, as far as [`TASK_BYTES_MAX`] allows; all others are referenced
+/// by their URL.
 pub(crate) const INLINE_BYTES_MAX: usize = 64 << 10;
-/// Most bytes of one event of a run that is followed.
+/// Most bytes of one event of a live run.
 pub(crate) const EVENT_BYTES_MAX: usize = 32 << 20;
-/// Most tasks of one page, and how many where the request does not say.
+/// Most tasks of one page, and the default.
 pub(crate) const PAGE_MAX: usize = 100;
 /// See [`PAGE_MAX`].
 pub(crate) const PAGE_DEFAULT: usize = 50;
-/// Most threads, or sessions, that a list of tasks looks through, and most tasks that it finds there: the newest.
+/// Most threads or sessions that a list of tasks reads, and most tasks that it returns: the newest.
 pub(crate) const LISTED_MAX: usize = 1_000;
-/// After so many events of sessions a list of tasks looks into no further session.
+/// Events of sessions after which a list of tasks reads no further session.
 pub(crate) const LISTED_EVENTS_MAX: usize = 20_000;
-/// How many seconds a client may use a card without asking whether it has changed.
+/// How many seconds a client may cache a card.
 pub(crate) const CARD_SECONDS: u32 = 60;
-/// Most tasks that one message begins under keys, each after the end of the one before; after them each repetition is new.
+/// Most tasks that one repeated message starts under keys, each after the end of the previous one; further
+/// repetitions are new messages.
 pub(crate) const REPEATS_MAX: usize = 8;
 /// Most parts of a message.
 pub(crate) const PARTS_MAX: usize = 256;
 /// Most push configurations of one task.
 pub(crate) const PUSH_CONFIGS_PER_TASK_MAX: usize = 10;
-/// Most push configurations of one owner; past it one whose task is over goes, or 429.
+/// Most push configurations of one owner; beyond it one whose task is over is dropped, otherwise 429.
 pub(crate) const PUSH_CONFIGS_PER_OWNER_MAX: usize = 500;
 /// Longest URL of a push configuration, in bytes.
 pub(crate) const PUSH_URL_BYTES_MAX: usize = 2_048;
 /// Longest id, token, scheme and credentials of a push configuration, in bytes.
 pub(crate) const PUSH_WORD_BYTES_MAX: usize = 1_024;
-/// Owners whose push notifications are prepared at the same time; the others wait.
+/// Most owners whose push notifications are prepared concurrently; the others wait.
 pub(crate) const PUSH_OWNERS_TOLD_MAX: usize = 64;
-/// After how long what could not be told is tried again; it doubles each time, up to [`PUSH_PAUSE_MAX`].
+/// The pause after notifications that could not be queued; it doubles up to [`PUSH_PAUSE_MAX`].
 pub(crate) const PUSH_PAUSE: Duration = Duration::from_secs(1);
 /// See [`PUSH_PAUSE`].
 pub(crate) const PUSH_PAUSE_MAX: Duration = Duration::from_secs(60);
-/// Most bytes of a notification; a task that is larger comes without its artifacts, then without what was said.
+/// Most bytes of a notification; a larger task is sent without its artifacts, then also without its messages.
 pub(crate) const PUSH_BYTES_MAX: usize = 256 << 10;
-/// Items of a page of what a response was asked, where the client does not say; and most of them, past which it is 400
-/// `invalid_value`.
+/// The default number of input items in a page, and the most; past it 400 `invalid_value`.
 pub(crate) const INPUT_ITEMS: usize = 20;
 /// See [`INPUT_ITEMS`].
 pub(crate) const INPUT_ITEMS_MAX: usize = 100;
-/// How many assistants, threads, runs or states a search over LangGraph's API finds where it does not say; [`PAGE_MAX`] at
-/// most.
+/// The default number of assistants, threads, runs or states that a search of LangGraph's API returns; at most
+/// [`PAGE_MAX`].
 pub(crate) const SEARCHED: usize = 10;
-/// Most runs whose messages stand in a state, or in a page of threads, over LangGraph's API: the last ones.
+/// Most runs whose messages are in a state, or in a page of threads, of LangGraph's API: the newest.
 pub(crate) const STATE_RUNS_MAX: usize = 100;
-/// Bytes of what was asked and said in a state over LangGraph's API, and in all states of one answer; the last runs count, and one
-/// run is always there.
+/// Most bytes of messages in a state of LangGraph's API, and in all states of one response; the newest runs count,
+/// and one run is always included.
 pub(crate) const STATE_TEXT_BYTES_MAX: usize = 8 << 20;

@@ -1,5 +1,5 @@
-//! Messages that come again (section 3.3.1): the keys under which the rooms take a message once. Pure.
-//! Must not know: what a message begins.
+//! Repeated messages (section 3.3.1): the idempotency keys under which the rooms accept a message once. Pure.
+//! Must not know: the effect of a message.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderName};
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// What a client sends to have a request carried out once, whatever becomes of it.
+/// The header with which a client has a request carried out at most once.
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Says that an answer is that of an earlier, equal request.
+/// Marks a response that repeats the one to an earlier, equal request.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The keys of a request's messages.
+/// Derives the keys of a request's messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessageKeys {
-    /// The client's own.
+    /// The key of the client, if it sent one.
     given: Option<String>,
 }
 
@@ -28,13 +28,13 @@ impl MessageKeys {
         Ok(Self { given })
     }
 
-    /// Whether the client sent a key: then a repeated request is the same request, also after the end of its task.
+    /// Whether the client sent a key: then a repetition is the same request even after the end of its task.
     pub(crate) fn is_given(&self) -> bool {
         self.given.is_some()
     }
 
-    /// The key of a message with this content. Clients use the ids of messages for other contents too, so it is of all that
-    /// was sent; `over` is the task that the same message began before and that has ended.
+    /// The key of a message with this content. It covers all that was sent, since clients reuse message ids for other
+    /// contents. `over` is the ended task that the same message started before.
     pub(crate) fn key(&self, sent: &Value, over: Option<&str>) -> String {
         let derived = || {
             let bytes = canonical(&json!([sent, over]), Nulls::Keep);
@@ -44,7 +44,7 @@ impl MessageKeys {
     }
 }
 
-/// Whether an answer is that of an earlier, equal request.
+/// Whether a response repeats the one to an earlier, equal request.
 pub(crate) fn is_replayed(headers: &HeaderMap) -> bool {
     headers.contains_key(REPLAYED)
 }

@@ -17,7 +17,7 @@ use crate::{
     rpc::json_response,
 };
 
-/// Of the bodies that the binding sends.
+/// The content type of the binding's responses.
 const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json");
 
 pub(crate) async fn read(
@@ -64,7 +64,7 @@ async fn answer(a2a: &A2a, agent: &str, path: &str, parts: &Parts, body: Result<
     }
 }
 
-/// The method of a request and what it takes.
+/// The method and the parameters of a request.
 fn method(
     verb: &Method,
     path: &str,
@@ -110,7 +110,7 @@ fn method(
     })
 }
 
-/// The parameters of a query as the members of a request: numbers and switches by their names.
+/// The parameters of a query as members of a request: numbers and booleans by name.
 fn query(text: Option<&str>) -> Map<String, Value> {
     let decoded = |text: &str| {
         let plain = text.replace('+', " ");

@@ -1,5 +1,5 @@
-//! Requests to the rooms of this server in the name of one caller: with its own token, through the same router,
-//! without a socket.
+//! Requests to the rooms of this server on behalf of one caller: with its own token, through the same router, without
+//! a socket.
 //! Must not know: any protocol of this room.
 
 use axum::{body::Body, response::Response};
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::limits::EVENT_BYTES_MAX;
 
-/// What stands in a path or query as it is.
+/// The characters of a path or query that must be encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// Sends requests to the rooms in the name of one caller.
+/// Sends requests to the rooms on behalf of one caller.
 #[derive(Clone)]
 pub(crate) struct RoomClient {
     pub(crate) operations: Operations,
@@ -29,7 +29,7 @@ pub(crate) struct RoomRefusal {
     pub(crate) message: String,
 }
 
-/// A room's answer.
+/// A room's response.
 #[derive(Debug)]
 pub(crate) struct RoomReply {
     pub(crate) headers: HeaderMap,
@@ -40,7 +40,7 @@ impl RoomRefusal {
     fn read(status: StatusCode, body: &[u8]) -> Self {
         let value: Value = serde_json::from_slice(body).unwrap_or_default();
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        // Each room has its own form.
+        // Each room has its own error form.
         let code = text(&value["error"]["code"]).or_else(|| text(&value["code"])).unwrap_or_default();
         let message = text(&value["error"]["message"])
             .or_else(|| text(&value["detail"]))
@@ -55,23 +55,23 @@ impl RoomRefusal {
     }
 }
 
-/// A text as it stands in a path or query.
+/// A text, encoded for a path or query.
 pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
 impl RoomClient {
-    /// How clients reach the server.
+    /// The URL under which clients reach the server.
     pub(crate) fn base_url(&self) -> String {
         self.operations.base_url(&self.caller)
     }
 
-    /// Reads something.
+    /// Sends a GET request.
     pub(crate) async fn get(&self, path: &str) -> Result<RoomReply, RoomRefusal> {
         self.ask(Method::GET, path, None, None).await
     }
 
-    /// Does something, with a key once.
+    /// Sends a POST request; with a key it is carried out once.
     pub(crate) async fn post(
         &self,
         path: &str,
@@ -98,7 +98,7 @@ impl RoomClient {
         Ok(RoomReply { headers: parts.headers, value: serde_json::from_slice(&bytes).unwrap_or_default() })
     }
 
-    /// Sends a request and comes back as soon as the answer begins.
+    /// Sends a request and returns as soon as the response starts.
     pub(crate) async fn open(
         &self,
         method: Method,

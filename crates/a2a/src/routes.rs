@@ -27,7 +27,7 @@ use crate::{
     openai, rest, rpc,
 };
 
-/// Why a model gets none of it as a tool.
+/// Why these operations are not tools for models.
 const NO_TOOL: &str = "for clients of the protocol; the tools have the same agents by runs and sessions";
 
 pub(crate) fn routes(a2a: A2a, metrics: &Metrics) -> Result<Router, RegistryFault> {
@@ -51,7 +51,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     own_operations().into_iter().chain(openai::operations()).chain(langgraph::operations()).collect()
 }
 
-/// Those of the protocol.
+/// The operations of the protocol.
 fn own_operations() -> Vec<Operation<A2a>> {
     let mut operations = card_operations();
     operations.extend(binding_operations());
@@ -59,7 +59,7 @@ fn own_operations() -> Vec<Operation<A2a>> {
     operations
 }
 
-/// What an agent says of itself, and the key that signs it.
+/// The agent cards, and the key that signs them.
 fn card_operations() -> Vec<Operation<A2a>> {
     let card_doc = doc(
         "a2a.card",
@@ -157,7 +157,7 @@ fn binding_operations() -> Vec<Operation<A2a>> {
     ]
 }
 
-/// The binding that has none.
+/// The gRPC binding, which has no such paths.
 fn grpc_operation() -> Operation<A2a> {
     let grpc_doc = OperationDoc::new("a2a.grpc", Method::POST, grpc::PATH, "Ask an agent (A2A 1.0, gRPC)")
         .description(
@@ -192,7 +192,7 @@ async fn show_keys(State(a2a): State<A2a>) -> Response {
 async fn show_own(State(a2a): State<A2a>, parts: Parts) -> Response {
     match &a2a.0.settings.agent {
         Some(agent) => a2a.show(&parts, agent.as_str()).await,
-        // Only callers with a token learn whether the operator has named an agent.
+        // Only callers with a token may learn whether the operator has configured an agent.
         None => match a2a.principal(&parts).await {
             Ok(_) => Failure::agent_not_found().rest_response(),
             Err(failure) => failure.rest_response(),
@@ -205,7 +205,7 @@ impl A2a {
         self.card_response(parts, agent).await.unwrap_or_else(|failure| failure.rest_response())
     }
 
-    /// Section 8.6: the card, or that the client has it.
+    /// Section 8.6: the card, or 304 if the client has it.
     async fn card_response(&self, parts: &Parts, agent: &str) -> Result<Response, Failure> {
         let is_public = !parts.headers.contains_key(header::AUTHORIZATION);
         let (rooms, seen) = if is_public {
@@ -216,7 +216,7 @@ impl A2a {
         };
         let base_url = rooms.base_url();
         let card = card(&seen, &base_url, Extent::Public);
-        // No two signatures are alike, so the tag is that of the content, and weak.
+        // Every signature differs, so the tag covers the content only, and is weak.
         let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest(&canonical(&card, Nulls::Keep))));
         let mut response = if is_known(&parts.headers, &tag) {
             let mut known = Response::new(Body::empty());

@@ -16,7 +16,7 @@ use crate::{
     failure::Failure,
 };
 
-/// A call as it was sent.
+/// A call, as received.
 struct Envelope {
     method: String,
     params: Value,
@@ -29,7 +29,7 @@ pub(crate) async fn call(
     JsonBody(body): JsonBody,
 ) -> Response {
     let access = a2a.access(&parts, &agent).await;
-    // Without a token nothing of a request is read.
+    // Without a valid token the request is not read.
     if let Err(failure) = &access
         && failure.status == StatusCode::UNAUTHORIZED
     {
@@ -49,7 +49,7 @@ pub(crate) async fn call(
     };
     let id = match sent.remove("id") {
         Some(id) if is_id(&id) => id,
-        // A notification has no answer, and nothing here is worth one.
+        // A notification has no response, and no method here is useful without one.
         _ => return Failure::request("`id` must be a string or a number.").rpc_response(&Value::Null),
     };
     let asked = async {
@@ -68,7 +68,7 @@ fn is_id(id: &Value) -> bool {
     matches!(id, Value::String(_) | Value::Number(_) | Value::Null)
 }
 
-/// The id of a call that is refused before it is read, if it has one.
+/// The id of a call that is refused before it is parsed, if it has one.
 fn id_of(sent: &Value) -> Value {
     sent.get("id").filter(|id| is_id(id)).cloned().unwrap_or_default()
 }
@@ -92,7 +92,7 @@ fn result(id: &Value, value: &Value) -> Response {
     json_response(&json!({"jsonrpc": "2.0", "id": id, "result": value}))
 }
 
-/// An answer that is JSON.
+/// A JSON response.
 pub(crate) fn json_response(value: &Value) -> Response {
     let mut response = Response::new(value.to_string().into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -26,24 +26,24 @@ use crate::{
     task::{TaskSnapshot, state_by},
 };
 
-/// How long a cancel waits for the run's end: longer than an agent is given to stop.
+/// How long a cancel waits for the run's end: longer than the grace of an agent.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
 
 /// The code of a refusal: the idempotency key was used for another request.
 const KEY_REUSED: &str = "idempotency_key_reused";
-/// Most questions of a run that a message which comes again is compared with.
+/// Most questions of a run that are compared with a repeated message.
 const QUESTIONS_MAX: usize = 16;
 
-/// An agent, for one caller.
+/// The access of one caller to one hosted agent.
 #[derive(Clone)]
 pub(crate) struct HostedAgent {
     pub(crate) rooms: RoomClient,
     pub(crate) keys: MessageKeys,
-    /// Its name in paths, `owner.name`.
+    /// The name in paths, `owner.name`.
     pub(crate) name: String,
 }
 
-/// What a message begins or goes on with.
+/// The run that a message started or resumed.
 struct StartedRun {
     run: String,
     thread: String,
@@ -67,7 +67,7 @@ impl HostedAgent {
         Ok(Follow::Run(Box::new(RunFeed::new(self.clone(), snapshot, body, 0))))
     }
 
-    /// Sends a message and comes back with the task at once.
+    /// Sends a message and returns the task at once.
     pub(crate) async fn send(&self, sent: &SendMessageRequest) -> Result<Task, Failure> {
         if let Some(task) = &sent.message.task_id {
             self.resume(task, &sent.message).await?;
@@ -83,8 +83,8 @@ impl HostedAgent {
         Ok(snapshot.task())
     }
 
-    /// Begins a run with a message. Section 3.3.1: the same message is the same run as long as that goes on; after its end it
-    /// is a new one.
+    /// Starts a run with a message. Section 3.3.1: a repeated message is the same run as long as that is active;
+    /// after its end it starts a new one.
     async fn begin(&self, path: &str, sent: &SendMessageRequest) -> Result<Response, Failure> {
         let (path, body) = (self.path(path), request(sent));
         let (mut over, mut repeats) = (None::<String>, 0);
@@ -100,7 +100,7 @@ impl HostedAgent {
         }
     }
 
-    /// Whether a run is over, or gone.
+    /// Whether a run is over or no longer exists.
     async fn is_over(&self, run: &str) -> Result<bool, Failure> {
         match self.report(run).await {
             Ok(report) => Ok(state_by(&report).is_terminal()),
@@ -109,8 +109,8 @@ impl HostedAgent {
         }
     }
 
-    /// Answers what a run waits for; gives the number of the event that asked, or 0 if the message was taken before: then the
-    /// run may ask something else by now.
+    /// Answers a waiting run. Returns the number of the question's event, or 0 if the message is a repetition: then
+    /// the run may wait for something else by now.
     async fn resume(&self, run: &str, message: &Message) -> Result<u64, Failure> {
         let report = self.report(run).await?;
         let thread = report["thread_id"].as_str();
@@ -120,13 +120,14 @@ impl HostedAgent {
         if report["status"] == "waiting" {
             let asked = report["last_event_id"].as_u64().unwrap_or_default();
             match self.answer(run, message, &report["request_keys"]).await {
-                // It may be the answer to an earlier question, which comes again.
+                // It may be the repeated answer to an earlier question.
                 Err(no) if no.code == KEY_REUSED => {}
                 answered => return Ok(if answered? { asked } else { 0 }),
             }
         }
-        // Section 3.3.1: a message that comes again was taken when it came first. Its key knows that if the answer is put as it
-        // was then, which the questions of the run say; of a new message the run takes none of these.
+        // Section 3.3.1: a repeated message was accepted the first time. Its key matches only if the answer has the
+        // same form as then, so it is rebuilt for each earlier question; the run rejects a new message for all of
+        // these.
         for (asked, keys) in self.questions(run).await?.into_iter().rev() {
             match self.answer(run, message, &keys).await {
                 Ok(is_new) => return Ok(if is_new { asked } else { 0 }),
@@ -142,7 +143,7 @@ impl HostedAgent {
         })
     }
 
-    /// Answers a question of a run with a message; false if that was done before.
+    /// Answers a question of a run with a message; false for a repetition.
     async fn answer(&self, run: &str, message: &Message, keys: &Value) -> Result<bool, RoomRefusal> {
         let answers = answers(keys, message);
         let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answers});
@@ -151,7 +152,7 @@ impl HostedAgent {
         Ok(!is_replayed(&yes.headers))
     }
 
-    /// The newest questions of a run, in order: the number of the event that asked, and the keys.
+    /// The newest questions of a run, in order: the number of the event, and the requested keys.
     async fn questions(&self, run: &str) -> Result<VecDeque<(u64, Value)>, Failure> {
         let (mut questions, mut last) = (VecDeque::new(), 0);
         loop {
@@ -178,12 +179,12 @@ impl HostedAgent {
         Ok(yes.value)
     }
 
-    /// A task as it is.
+    /// The current task.
     pub(crate) async fn task(&self, run: &str) -> Result<Task, Failure> {
         Ok(self.filled(run).await?.task())
     }
 
-    /// A task with the content of its small artifacts, as far as an answer holds it.
+    /// The task with the content of its small artifacts, as far as they fit into a response.
     async fn filled(&self, run: &str) -> Result<TaskSnapshot, Failure> {
         let mut snapshot = self.load(run).await?;
         for nth in 0..snapshot.artifacts().len() {
@@ -196,12 +197,12 @@ impl HostedAgent {
         Ok(snapshot)
     }
 
-    /// A task and everything that was said in it.
+    /// The task with all its content.
     async fn load(&self, run: &str) -> Result<TaskSnapshot, Failure> {
         Ok(self.load_until(run, u64::MAX).await?.0)
     }
 
-    /// A task as it was after the event with this number, and the number of its last one.
+    /// The task after the event with this number, and the number of the run's last event.
     async fn load_until(&self, run: &str, until: u64) -> Result<(TaskSnapshot, u64), Failure> {
         let report = self.report(run).await?;
         let thread = report["thread_id"].as_str().unwrap_or_default();
@@ -226,18 +227,19 @@ impl HostedAgent {
         Ok((snapshot, last))
     }
 
-    /// Follows a task that is not over; `after` is the last event that its client has.
+    /// Follows an active task; `after` is the last event that the client received.
     pub(crate) async fn subscribe(&self, run: &str, after: Option<u64>) -> Result<Follow, Failure> {
         let (snapshot, last) = self.load_until(run, after.unwrap_or(u64::MAX)).await?;
         if snapshot.is_over() {
             return Err(Failure::unsupported("The task is over."));
         }
-        // Who subscribes sees in the task itself what it waits for now; who resumes sees it in the last event.
+        // A new subscriber finds a pending question in the task itself; a resuming client gets it with the last
+        // event.
         let before = if snapshot.last < last { last - 1 } else { snapshot.last };
         Ok(Follow::Run(Box::new(self.feed(run, snapshot, before).await?)))
     }
 
-    /// Follows a task to its end, or to a question that it asks behind the event `before`: earlier ones were answered.
+    /// Follows a task to its end, or to a question after the event `before`: earlier ones are answered.
     async fn follow(&self, run: &str, before: u64) -> Result<RunFeed, Failure> {
         self.feed(run, self.load(run).await?, before).await
     }
@@ -258,12 +260,12 @@ impl HostedAgent {
         };
         let mut following = self.follow(run, u64::MAX).await?;
         let over = async { while let Ok(Some(_)) = following.next().await {} };
-        // Whoever waits in vain sees where it stands.
+        // After the time limit the caller gets the current state.
         let _late = tokio::time::timeout(CANCEL_WAIT, over).await;
         self.task(run).await
     }
 
-    /// The tasks that the caller may see, those of the thread that changed last first.
+    /// The tasks that the caller may see, those of the most recently changed thread first.
     pub(crate) async fn list(&self, asked: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
         let size = page_size(asked.page_size)?;
         let mut runs = self.runs(asked.context_id.as_deref()).await?;
@@ -328,7 +330,7 @@ impl HostedAgent {
         Ok(runs.filter_map(|run| run.as_str().map(str::to_owned)).take(LISTED_MAX).collect())
     }
 
-    /// Puts the content of a small artifact, at most so many bytes, into its place.
+    /// Replaces the URL of a small artifact by its content, up to `bytes_max`.
     async fn fill(&self, artifact: &mut Artifact, bytes_max: usize) {
         let [part] = &mut artifact.parts[..] else { return };
         let path = format!("/artifacts/{}", encoded(&artifact.artifact_id));
@@ -338,14 +340,14 @@ impl HostedAgent {
     }
 }
 
-/// The content of an artifact as that of a part: texts and JSON as they are, all others as bytes.
+/// The content of an artifact as that of a part: text and JSON unchanged, all others as bytes.
 fn content(media_type: &str, bytes: Vec<u8>) -> PartContent {
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if essence.starts_with("text/") {
         return String::from_utf8(bytes)
             .map_or_else(|no| PartContent::Raw(no.into_bytes()), PartContent::Text);
     }
-    // What is no strict JSON, or would lose digits, stays as it is.
+    // JSON that is not strict, or would lose digits, remains text.
     let is_json = essence == "application/json" || essence.ends_with("+json");
     let value =
         || plenary_kernel::json::check(&bytes).ok().and_then(|()| serde_json::from_slice(&bytes).ok());
@@ -355,23 +357,23 @@ fn content(media_type: &str, bytes: Vec<u8>) -> PartContent {
     }
 }
 
-/// How many bytes an artifact has whose content may stand in its task; `None` of all others.
+/// The size of an artifact whose content may be inline; `None` for all others.
 fn inline_bytes(artifact: &Artifact) -> Option<usize> {
     let [Part { content: PartContent::Url(_), .. }] = &artifact.parts[..] else { return None };
     let bytes = artifact.metadata.as_ref()?.get("bytes")?.as_u64()?;
     usize::try_from(bytes).ok().filter(|bytes| *bytes <= INLINE_BYTES_MAX)
 }
 
-/// A run that is followed.
+/// A live run.
 pub(crate) struct RunFeed {
     hosted: HostedAgent,
     snapshot: TaskSnapshot,
     body: BodyDataStream,
     parser: Parser,
-    /// What has come and was not looked at: one event may become a thousand times its size.
+    /// Received items that are not processed yet: a processed event may be a thousand times larger.
     items: VecDeque<Item>,
     waiting: VecDeque<Update>,
-    /// Only what comes behind this event ends it.
+    /// Only a question after this event pauses the feed.
     before: u64,
     is_paused: bool,
 }
@@ -434,7 +436,8 @@ impl RunFeed {
     }
 }
 
-/// When an event was: of one that changes where the task stands, as the run says it, like all that read the task.
+/// The time of an event. An event that changes the task's state has the time in the run's report, as in all other
+/// reads.
 async fn time_of(hosted: &HostedAgent, event: &Value) -> DateTime<Utc> {
     if !matches!(event["type"].as_str(), Some("WaitForInput" | "RunCompleted")) {
         return Utc::now();
@@ -451,7 +454,7 @@ fn begun(response: &Response) -> StartedRun {
     StartedRun { run: header("x-run-id"), thread: header("x-thread-id") }
 }
 
-/// A message as a request to an agent: its text as the input, and all of it beside that.
+/// A message as a request to an agent: the text as the input, and the whole message in the metadata.
 fn request(sent: &SendMessageRequest) -> Value {
     let mut metadata = Map::new();
     for given in [&sent.metadata, &sent.message.metadata].into_iter().flatten() {
@@ -479,7 +482,7 @@ pub(crate) fn text(parts: &[Part]) -> String {
     parts.iter().map(said).collect::<Vec<_>>().join("\n")
 }
 
-/// What a message answers to each key: by a data part that has it, otherwise its text.
+/// The answer to each key: the data part that contains it, otherwise the text.
 fn answers(keys: &Value, message: &Message) -> Map<String, Value> {
     let given = message.parts.iter().filter_map(|part| match &part.content {
         PartContent::Data(data) => data.as_object(),
@@ -501,7 +504,7 @@ fn time(value: &Value) -> Option<DateTime<Utc>> {
     Some(DateTime::parse_from_rfc3339(value.as_str()?).ok()?.to_utc())
 }
 
-/// How many tasks a page has.
+/// The number of tasks in a page.
 pub(crate) fn page_size(asked: Option<i32>) -> Result<usize, Failure> {
     let Some(asked) = asked else { return Ok(PAGE_DEFAULT) };
     let size = usize::try_from(asked).ok().filter(|size| (1..=PAGE_MAX).contains(size));

@@ -1,4 +1,4 @@
-//! How the server serves this room.
+//! How the server mounts this room.
 //! Must not know: what a call does.
 
 use std::{future::ready, pin::Pin, sync::Arc};
@@ -19,10 +19,10 @@ use crate::{
     routes,
 };
 
-/// The streams of sessions.
+/// The category of the streams of sessions.
 const SESSIONS: &str = "sessions.session";
 
-/// A body of each operation that takes one.
+/// An example body for each operation that has one.
 const EXAMPLES: &[Example] = &[
     ("a2a.rpc", || {
         let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "What changed since yesterday?"}]});

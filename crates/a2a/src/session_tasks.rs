@@ -26,16 +26,16 @@ use crate::{
     wakeups::SessionWakeups,
 };
 
-/// Events of a session that are asked for at once; an answer has at most two mebibytes of them.
+/// Events of a session per request; a response has at most two mebibytes of them.
 const PAGE_EVENTS: usize = 1_000;
-/// The same where an answer is near.
+/// The same for a task whose answer is expected soon.
 const PAGE_EVENTS_OF_ONE: usize = 50;
 
-/// An agent, for one caller.
+/// The access of one caller to one agent.
 #[derive(Clone)]
 pub(crate) struct SessionAgent {
     pub(crate) wakeups: Arc<SessionWakeups>,
-    /// The server is about to stop.
+    /// Cancelled when the server is about to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) rooms: RoomClient,
     pub(crate) keys: MessageKeys,
@@ -44,7 +44,7 @@ pub(crate) struct SessionAgent {
     pub(crate) handle: AgentHandle,
 }
 
-/// Which message is the task.
+/// The message that is the task.
 #[derive(Debug, Clone)]
 struct TaskPosition {
     session: String,
@@ -71,12 +71,12 @@ fn path(session: &str, rest: &str) -> String {
     format!("/sessions/{}{rest}", encoded(session))
 }
 
-/// A session that is not the caller's is no task of it.
+/// A session that the caller may not read has no tasks of the caller.
 fn missing(no: RoomRefusal) -> Failure {
     if no.status == http::StatusCode::NOT_FOUND { Failure::task_not_found() } else { no.into() }
 }
 
-/// A task of a list: as its message left it, and as it is now, without content.
+/// A task of a list, without content: at its message, and now.
 struct ListedTask {
     start: SessionTask,
     now: SessionTask,
@@ -89,7 +89,7 @@ impl SessionAgent {
         Ok(Follow::Session(Box::new(self.follow(at, None).await?)))
     }
 
-    /// Sends a message and comes back with the task at once.
+    /// Sends a message and returns the task at once.
     pub(crate) async fn send(&self, sent: &SendMessageRequest) -> Result<Task, Failure> {
         let at = self.post_message(sent).await?;
         Ok(self.load(at).await?.snapshot.task())
@@ -107,7 +107,7 @@ impl SessionAgent {
             let mut earlier = SessionTask::new(at.clone(), self);
             earlier.sought = Some(body.clone());
             let task = self.load_into(earlier).await?;
-            // Section 3.3.1: a message that comes again was taken when it came first, whatever became of the task since.
+            // Section 3.3.1: a repeated message was accepted the first time, whatever happened to the task since.
             if task.is_over() && !task.is_sought_found {
                 return Err(Failure::unsupported("The task is over; send a message without `taskId`."));
             }
@@ -123,8 +123,8 @@ impl SessionAgent {
         self.post_once("/sessions", &body, None).await
     }
 
-    /// Posts what begins a task, in a session or in a new one. Section 3.3.1: the same message is the same task as long as
-    /// that goes on; after its end it is a new one.
+    /// Posts the message that starts a task, in a session or a new one. Section 3.3.1: a repeated message is the same
+    /// task as long as that is active; after its end it starts a new one.
     async fn post_once(
         &self,
         path: &str,
@@ -150,7 +150,7 @@ impl SessionAgent {
         }
     }
 
-    /// Whether a task is over, or gone.
+    /// Whether a task is over or no longer exists.
     async fn is_over(&self, at: &TaskPosition) -> Result<bool, Failure> {
         match self.load(at.clone()).await {
             Ok(task) => Ok(task.is_over()),
@@ -170,8 +170,8 @@ impl SessionAgent {
         participants.any(|participant| participant["handle"] == self.handle.as_str())
     }
 
-    /// Gives the events of a session behind `after` to `take`, in order and a page at a time, until it breaks off. Sessions
-    /// may be larger than memory: nothing but the page is kept.
+    /// Passes the events of a session after `after` to `take`, in order, until that breaks. Only one page at a time
+    /// is in memory, since a session may be larger.
     async fn each_event(
         &self,
         session: &str,
@@ -196,12 +196,12 @@ impl SessionAgent {
         }
     }
 
-    /// Applies the events that a task has not seen yet; gives what a client that streams gets of them.
+    /// Applies new events to a task; returns the updates for a streaming client.
     async fn read_on(&self, task: &mut SessionTask, page_max: usize) -> Result<Vec<Update>, Failure> {
         self.read_until(task, u64::MAX, page_max).await
     }
 
-    /// The same, up to the event with this sequence.
+    /// Like [`SessionAgent::read_on`], up to the event with this sequence.
     async fn read_until(
         &self,
         task: &mut SessionTask,
@@ -221,7 +221,7 @@ impl SessionAgent {
         Ok(updates)
     }
 
-    /// A task as it is.
+    /// The current task.
     async fn load(&self, at: TaskPosition) -> Result<SessionTask, Failure> {
         self.load_into(SessionTask::new(at, self)).await
     }
@@ -230,19 +230,19 @@ impl SessionAgent {
         self.load_until(task, u64::MAX).await
     }
 
-    /// A task as it was after the event with this sequence.
+    /// The task after the event with this sequence.
     async fn load_until(&self, mut task: SessionTask, until: u64) -> Result<SessionTask, Failure> {
         self.check_session(&task.position.session).await?;
         self.read_until(&mut task, until, PAGE_EVENTS).await?;
         if task.is_found { Ok(task) } else { Err(Failure::task_not_found()) }
     }
 
-    /// A task as it is.
+    /// The current task.
     pub(crate) async fn task(&self, id: &str) -> Result<Task, Failure> {
         Ok(self.load(TaskPosition::read(id)?).await?.snapshot.task())
     }
 
-    /// Follows a task that is not over; `after` is the last event that its client has.
+    /// Follows an active task; `after` is the last event that the client received.
     pub(crate) async fn subscribe(&self, id: &str, after: Option<u64>) -> Result<Follow, Failure> {
         let following = self.follow(TaskPosition::read(id)?, after).await?;
         if following.task.is_over() {
@@ -259,7 +259,7 @@ impl SessionAgent {
         Ok(SessionFeed { agent: self.clone(), task, woken, waiting })
     }
 
-    /// Cancels a task: its session ends.
+    /// Cancels a task by ending its session.
     pub(crate) async fn cancel(&self, id: &str) -> Result<Task, Failure> {
         let at = TaskPosition::read(id)?;
         let mut task = self.load(at.clone()).await?;
@@ -271,7 +271,7 @@ impl SessionAgent {
         Ok(task.snapshot.task())
     }
 
-    /// The tasks that the caller has given the agent, those of the newest session first.
+    /// The caller's tasks for the agent, those of the newest session first.
     pub(crate) async fn list(&self, asked: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
         let size = page_size(asked.page_size)?;
         let mut found = self.newest_tasks(asked.context_id.as_deref()).await?;
@@ -291,7 +291,7 @@ impl SessionAgent {
             && bytes < TASK_BYTES_MAX
             && let Some(ListedTask { start, now }) = left.next()
         {
-            // One that goes on has no content yet.
+            // An active task has no content yet.
             let mut task = now;
             if task.is_over() {
                 task = start;
@@ -332,7 +332,7 @@ impl SessionAgent {
             let mut before = SessionTask::new(nowhere, self);
             let take = |event: &Value| {
                 read += 1;
-                // There may be a thousand tasks, and most events are messages of somebody else.
+                // There may be a thousand tasks, and most events are messages of other participants.
                 if event["type"] != "session.message" || event["payload"]["sender"] == self.handle.as_str() {
                     tasks.iter_mut().for_each(|task| task.now.apply_without_content(event));
                 }
@@ -348,7 +348,7 @@ impl SessionAgent {
             };
             match self.each_event(session, 0, PAGE_EVENTS, take).await {
                 Ok(()) => found.extend(tasks.into_iter().rev()),
-                // It was left out of meanwhile.
+                // The caller was removed from the session meanwhile.
                 Err(failure) if failure.status == http::StatusCode::NOT_FOUND => {}
                 Err(failure) => return Err(failure),
             }
@@ -358,19 +358,19 @@ impl SessionAgent {
     }
 }
 
-/// A task as far as the events of its session were read.
+/// A task, folded from the events of its session so far.
 #[derive(Debug, Clone)]
 struct SessionTask {
     position: TaskPosition,
     agent: AgentHandle,
     caller: Option<AgentHandle>,
     snapshot: TaskSnapshot,
-    /// Whether its message has come, and is the caller's.
+    /// Whether the task's message was read and is the caller's.
     is_found: bool,
-    /// A message of the caller that is looked for, and whether it has come.
+    /// A message of the caller to search for, and whether it was found.
     sought: Option<Value>,
     is_sought_found: bool,
-    /// Whether the agent was invited or joined; whoever opened the session was neither.
+    /// Whether the agent was invited or joined; the opener of a session was neither.
     has_come: bool,
     /// Whether the agent left and was not invited again.
     has_left: bool,
@@ -402,7 +402,7 @@ impl SessionTask {
         event["type"] == "session.message" && is_mine
     }
 
-    /// The task that a message begins, where the session stands like this.
+    /// The task that a message starts at this point of the session.
     fn begun_by(&self, message: &Value) -> Self {
         let sequence = message["sequence"].as_u64().unwrap_or_default();
         let position = TaskPosition { sequence, ..self.position.clone() };
@@ -411,7 +411,7 @@ impl SessionTask {
         task
     }
 
-    /// The same as [`SessionTask::apply`] for a list, which has thousands of tasks.
+    /// Like [`SessionTask::apply`], without keeping content: a list has thousands of tasks.
     fn apply_without_content(&mut self, event: &Value) {
         if !self.is_over() {
             self.apply(event);
@@ -419,7 +419,8 @@ impl SessionTask {
         }
     }
 
-    /// Applies the next event of the session, unless it was applied already; gives what a client that streams gets of it.
+    /// Applies the next event of the session, unless it was applied already; returns the updates for a streaming
+    /// client.
     fn apply(&mut self, event: &Value) -> Vec<StreamResponse> {
         let sequence = event["sequence"].as_u64().unwrap_or_default();
         if sequence <= self.snapshot.last || self.is_over() {
@@ -443,7 +444,7 @@ impl SessionTask {
             "session.message" if sequence == self.position.sequence => {
                 self.is_found = self.is_message_of_caller(event);
                 if self.has_left {
-                    // Nobody is there who would answer.
+                    // No agent is there to answer.
                     return vec![self.snapshot.set_state(TaskState::Rejected, None, when)];
                 }
                 if !self.has_come {
@@ -489,7 +490,7 @@ impl SessionTask {
     }
 }
 
-/// A task that is followed.
+/// A live task.
 pub(crate) struct SessionFeed {
     agent: SessionAgent,
     task: SessionTask,
@@ -510,14 +511,14 @@ impl SessionFeed {
             if self.task.is_over() {
                 return Ok(None);
             }
-            // First it registers, then it reads: what comes in between wakes it.
+            // Register first, then read: an event in between wakes it.
             let woken = self.woken.notified();
             tokio::pin!(woken);
             woken.as_mut().enable();
             let updates = self.agent.read_on(&mut self.task, PAGE_EVENTS).await?;
             self.waiting.extend(updates);
             if self.waiting.is_empty() && !self.task.is_over() {
-                // A lost wake-up is only late.
+                // A lost wake-up only delays.
                 let again = tokio::time::sleep(Duration::from_millis(KEEPALIVE_MS));
                 tokio::select! {
                     () = woken => {}
@@ -529,12 +530,13 @@ impl SessionFeed {
     }
 }
 
-/// Whether a message of the agent is the answer: to this one if it says to which, otherwise to whatever came before it.
+/// Whether a message of the agent answers the task: it may name the message that it answers; otherwise it answers
+/// everything before it.
 fn answers(payload: &Value, at: &TaskPosition) -> bool {
     payload["metadata"]["in_reply_to"].as_u64().is_none_or(|sequence| sequence == at.sequence)
 }
 
-/// The parts of a message as the content of one in a session.
+/// The parts of a message as the content of a session message.
 fn content(parts: &[Part]) -> Value {
     let part = |part: &Part| match &part.content {
         PartContent::Text(text) => json!({"type": "text", "text": text}),
@@ -559,7 +561,7 @@ fn file(part: &Part, url: &str) -> Value {
     file
 }
 
-/// The content of a message as parts.
+/// The content of a session message as parts.
 fn parts(content: &Value) -> Vec<Part> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let part = |part: &Value| {

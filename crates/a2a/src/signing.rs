@@ -1,5 +1,5 @@
 //! Signatures of cards (section 8.4): JSON Web Signatures with a key of this server, over a card's canonical form.
-//! Must not know: where the key is stored, or permissions to read a card.
+//! Must not know: the place of the stored key, or permissions to read a card.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use plenary_kernel::json::{Nulls, canonical, digest};
@@ -10,7 +10,7 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// Half of an uncompressed point on P-256, behind the byte that says so.
+/// The bytes of one coordinate of an uncompressed P-256 point, which follow its leading byte.
 const COORDINATE_BYTES: usize = 32;
 
 /// The key that signs the cards of this server.
@@ -28,7 +28,7 @@ impl CardKey {
         Ok(key.as_ref().to_vec())
     }
 
-    /// One that was kept; `None` when it is none.
+    /// A stored key; `None` if it is not valid.
     pub(crate) fn read(pkcs8: &[u8]) -> Option<Self> {
         let pair =
             EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &SystemRandom::new()).ok()?;
@@ -36,7 +36,7 @@ impl CardKey {
         Some(Self { id: URL_SAFE_NO_PAD.encode(digest(&required)), pair })
     }
 
-    /// The set of its public half (RFC 7517).
+    /// The JSON Web Key Set with the public key (RFC 7517).
     pub(crate) fn set(&self) -> Value {
         let mut key = required(&self.pair).unwrap_or_default();
         key["kid"] = self.id.as_str().into();
@@ -45,7 +45,7 @@ impl CardKey {
         json!({"keys": [key]})
     }
 
-    /// Signs a card; `set_url` is where the set of keys stands.
+    /// Signs a card; `set_url` is the URL of the key set.
     pub(crate) fn sign(&self, mut card: Value, set_url: &str) -> Result<Value, Unspecified> {
         let protected = json!({"alg": "ES256", "typ": "JOSE", "kid": self.id, "jku": set_url});
         let protected = URL_SAFE_NO_PAD.encode(protected.to_string());
@@ -58,14 +58,14 @@ impl CardKey {
     }
 }
 
-/// The members of a key that its thumbprint is taken of.
+/// The members of a key for its thumbprint.
 fn required(pair: &EcdsaKeyPair) -> Option<Value> {
     let (x, y) = pair.public_key().as_ref().get(1..)?.split_at_checked(COORDINATE_BYTES)?;
     let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
     Some(json!({"kty": "EC", "crv": "P-256", "x": x, "y": y}))
 }
 
-/// Section 8.4.1: what is empty is not set, and what is not set is not signed.
+/// Section 8.4.1: empty members count as absent, and absent members are not signed.
 fn present(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,

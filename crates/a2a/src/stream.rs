@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 
 use crate::{failure::Failure, run_tasks, session_tasks};
 
-/// What comes of a task that is followed.
+/// An update of a live task.
 pub(crate) enum Update {
-    /// An event for its client; with the number of what it tells, if that is all told with it.
+    /// An event for the client, with the number of the source event if this completes it.
     Event(Box<StreamResponse>, Option<u64>),
-    /// No event, but the task goes on.
+    /// No event: the task continues.
     Alive,
 }
 
 impl Update {
-    /// The task as it was after the event with this number; 0 is none.
+    /// The task after the event with this number; 0 means none.
     pub(crate) fn snapshot(task: Task, last: u64) -> Self {
         Self::Event(Box::new(StreamResponse::Task(task)), (last > 0).then_some(last))
     }
 
-    /// What one event tells: the last has its number, so that nothing is missed by whoever resumes there.
+    /// The updates from one event. Only the last has its number, so that a client that resumes there misses nothing.
     pub(crate) fn numbered(updates: Vec<StreamResponse>, number: u64) -> impl Iterator<Item = Self> {
         let count = updates.len();
         let numbered = move |(nth, update): (usize, StreamResponse)| {
@@ -35,14 +35,14 @@ impl Update {
     }
 }
 
-/// A task that is followed.
+/// A live task.
 pub(crate) enum Follow {
     Run(Box<run_tasks::RunFeed>),
     Session(Box<session_tasks::SessionFeed>),
 }
 
 impl Follow {
-    /// What comes next; `None` once the task waits or is over. A failure is neither: the task may go on.
+    /// The next update; `None` once the task waits or is over. After a failure the task may still continue.
     async fn next(&mut self) -> Result<Option<Update>, Failure> {
         match self {
             Self::Run(following) => following.next().await,
@@ -50,7 +50,7 @@ impl Follow {
         }
     }
 
-    /// The task as far as it was followed.
+    /// The current task.
     pub(crate) fn task(&self) -> Task {
         match self {
             Self::Run(following) => following.task(),
@@ -64,7 +64,7 @@ impl Follow {
         Ok(self.task())
     }
 
-    /// As the messages of a stream of gRPC; an error is the last.
+    /// The updates as messages of a gRPC stream; an error is the last one.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Value, Failure>> + Send {
         unfold(Some(self), |follow| async move {
             let mut follow = follow?;
@@ -79,7 +79,7 @@ impl Follow {
         })
     }
 
-    /// As the body of an answer; with the id of a call of JSON-RPC as its results.
+    /// The updates as a response body; with `id`, as JSON-RPC results.
     pub(crate) fn into_response(self, id: Option<Value>) -> Response {
         pieces(FeedState { follow: self, id, has_failed: false })
     }
@@ -103,7 +103,7 @@ impl Pieces for FeedState {
                 (json!({"jsonrpc": "2.0", "id": id, "result": update}), number)
             }
             (Ok(Some(Update::Event(update, number))), None) => (json!(update), number),
-            // A stream that just ended would say that the task has come to rest.
+            // Without an error, the end of the stream would mean that the task waits or is over.
             (Err(failure), Some(id)) => {
                 self.has_failed = true;
                 (failure.rpc_body(id), None)

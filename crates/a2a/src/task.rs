@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::limits::TASK_BYTES_MAX;
 
-/// A task as far as the events of its run or session were applied.
+/// A task, folded from the events of its run or session so far.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskSnapshot {
     id: String,
@@ -22,11 +22,11 @@ pub(crate) struct TaskSnapshot {
     artifacts: Vec<Artifact>,
     bytes: usize,
     is_truncated: bool,
-    /// How many texts are finished.
+    /// The number of finished texts.
     texts: usize,
-    /// All of them, to see whether the result is one of them.
+    /// All texts, to detect that the result repeats one.
     said: String,
-    /// A text is not finished.
+    /// Whether a text is unfinished.
     is_open: bool,
     /// The number of the last event.
     pub(crate) last: u64,
@@ -55,12 +55,12 @@ impl TaskSnapshot {
         self.state.is_terminal()
     }
 
-    /// Whether it waits for its client, or is over.
+    /// Whether it waits for its client or is over.
     pub(crate) fn is_paused(&self) -> bool {
         self.is_over() || self.state == TaskState::InputRequired
     }
 
-    /// The same, of a task with another id.
+    /// The same task with another id.
     pub(crate) fn with_id(&self, id: &str) -> Self {
         Self { id: id.to_owned(), ..self.clone() }
     }
@@ -69,27 +69,27 @@ impl TaskSnapshot {
         self.state.clone()
     }
 
-    /// When it came into its state.
+    /// When its state last changed.
     pub(crate) fn changed_at(&self) -> Option<DateTime<Utc>> {
         self.at
     }
 
-    /// How many bytes of text and data its artifacts have.
+    /// The bytes of text and data in its artifacts.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Forgets what was said; the state stays.
+    /// Drops the content; the state stays.
     pub(crate) fn drop_content(&mut self) {
         (self.message, self.artifacts, self.said) = (None, Vec::new(), String::new());
     }
 
-    /// Takes over the status that the agent's room reports, and since when.
+    /// Sets the status from the agent's room, with its time.
     pub(crate) fn set_status(&mut self, status: &str, at: Option<DateTime<Utc>>) {
         self.enter(state_of(status), at);
     }
 
-    /// The same, by the report of a run.
+    /// Sets the status from the report of a run.
     pub(crate) fn set_report(&mut self, report: &Value, at: Option<DateTime<Utc>>) {
         self.enter(state_by(report), at);
     }
@@ -102,7 +102,7 @@ impl TaskSnapshot {
         self.at = at;
     }
 
-    /// Applies the next event of the run; gives what a client that streams gets of it.
+    /// Applies the next event of the run; returns the updates for a streaming client.
     pub(crate) fn apply(&mut self, event: &Value, at: DateTime<Utc>) -> Vec<StreamResponse> {
         self.last = event["id"].as_u64().unwrap_or(self.last);
         match event["type"].as_str().unwrap_or_default() {
@@ -124,12 +124,12 @@ impl TaskSnapshot {
                 vec![self.set_state(TaskState::InputRequired, Some(message), at)]
             }
             "RunCompleted" => self.complete(event, at),
-            // What tools and models it uses is the agent's own affair.
+            // The use of tools and models is internal to the agent.
             _ => Vec::new(),
         }
     }
 
-    /// Applies a piece of a text that is not finished.
+    /// Applies a piece of an unfinished text.
     pub(crate) fn apply_delta(&mut self, event: &Value) -> Option<StreamResponse> {
         let text = event["content"].as_str().filter(|text| !text.is_empty())?;
         let append = std::mem::replace(&mut self.is_open, true);
@@ -155,14 +155,14 @@ impl TaskSnapshot {
         updates
     }
 
-    /// Completes the task with one answer.
+    /// Completes the task with a single answer.
     pub(crate) fn complete_with(&mut self, parts: Vec<Part>, at: DateTime<Utc>) -> Vec<StreamResponse> {
         let message = self.agent_message(parts.clone());
         let made = self.add_artifact(artifact("reply".into(), Some("reply"), parts));
         vec![made, self.set_state(TaskState::Completed, Some(message), at)]
     }
 
-    /// Changes the state, with a message or none.
+    /// Changes the state, with an optional message.
     pub(crate) fn set_state(
         &mut self,
         state: TaskState,
@@ -218,18 +218,18 @@ impl TaskSnapshot {
         TaskStatus { state: self.state.clone(), message: self.message.clone(), timestamp: self.at }
     }
 
-    /// The artifacts, of which some have their content elsewhere.
+    /// The artifacts; the content of some is not inline.
     pub(crate) fn artifacts(&self) -> &[Artifact] {
         &self.artifacts
     }
 
-    /// Whether so many bytes more have room in one answer.
+    /// Whether this many more bytes fit into a response.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.bytes.saturating_add(bytes) <= TASK_BYTES_MAX
     }
 
-    /// Puts an artifact with its content in the place of the newest one of its id, if there is room for it; else that one
-    /// goes on naming a URL.
+    /// Replaces the newest artifact with this id by one with its content, if it fits; otherwise the artifact keeps
+    /// its URL.
     pub(crate) fn fill(&mut self, filled: &Artifact) {
         let Some(kept) = self.artifacts.iter_mut().rev().find(|kept| kept.artifact_id == filled.artifact_id)
         else {
@@ -242,7 +242,7 @@ impl TaskSnapshot {
         }
     }
 
-    /// Where it stands by the report of its run, for a list, which leaves out what was said.
+    /// Sets the state from the report of a run, for a list, which has no content.
     pub(crate) fn report(&mut self, report: &Value, at: Option<DateTime<Utc>>) {
         self.last = report["last_event_id"].as_u64().unwrap_or_default();
         self.set_report(report, at);
@@ -265,7 +265,7 @@ impl TaskSnapshot {
         ])
     }
 
-    /// The task as it is.
+    /// The current task.
     pub(crate) fn task(&self) -> Task {
         let truncated = || [("truncated".to_owned(), Value::Bool(true))].into();
         Task {
@@ -279,7 +279,7 @@ impl TaskSnapshot {
     }
 }
 
-/// A task's state by a run's status, or by how it ended.
+/// The state of a task for a run's status or finish reason.
 fn state_of(status: &str) -> TaskState {
     match status {
         "queued" => TaskState::Submitted,
@@ -292,7 +292,7 @@ fn state_of(status: &str) -> TaskState {
     }
 }
 
-/// The state of a run that has ended in one: the agent may not have taken the request.
+/// The state of an ended run: an error may be a rejection by the agent.
 fn ended(state: TaskState, end: &Value) -> TaskState {
     if state == TaskState::Failed && end["rejected"] == true { TaskState::Rejected } else { state }
 }
@@ -301,12 +301,12 @@ fn is_refusal(state: &TaskState) -> bool {
     matches!(state, TaskState::Failed | TaskState::Rejected)
 }
 
-/// The state of a task, by the report of its run.
+/// The state of a task, from the report of its run.
 pub(crate) fn state_by(report: &Value) -> TaskState {
     ended(state_of(report["status"].as_str().unwrap_or_default()), report)
 }
 
-/// What is asked for, for people.
+/// The requested input, as text for people.
 fn question(keys: &Map<String, Value>) -> String {
     let said = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match keys.iter().collect::<Vec<_>>()[..] {
@@ -323,7 +323,7 @@ fn artifact(artifact_id: String, name: Option<&str>, parts: Vec<Part>) -> Artifa
     Artifact { artifact_id, name, description: None, parts, metadata: None, extensions: None }
 }
 
-/// An ArtifactGenerated, by its URL.
+/// The artifact of an ArtifactGenerated, by its URL.
 fn generated_artifact(event: &Value, base_url: &str) -> Artifact {
     let text = |name: &str| event[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let url = text("url").unwrap_or_default();

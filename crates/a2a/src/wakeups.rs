@@ -14,20 +14,20 @@ use tokio::sync::Notify;
 pub(crate) struct SessionWakeups(Mutex<HashMap<String, Weak<Notify>>>);
 
 impl SessionWakeups {
-    /// What a follower of a session waits on.
+    /// The wake-up of a session's followers.
     pub(crate) fn follow(&self, session: &str) -> Arc<Notify> {
         let mut waiting = self.0.lock();
         if let Some(there) = waiting.get(session).and_then(Weak::upgrade) {
             return there;
         }
-        // Those that nobody waits for any more go when the next one comes.
+        // Entries without followers are removed when the next follower registers.
         waiting.retain(|_, waiting| waiting.strong_count() > 0);
         let notify = Arc::<Notify>::default();
         waiting.insert(session.to_owned(), Arc::downgrade(&notify));
         notify
     }
 
-    /// Something happened in a session.
+    /// Wakes the followers of a session.
     pub(crate) fn wake(&self, session: &str) {
         if let Some(waiting) = self.0.lock().get(session).and_then(Weak::upgrade) {
             waiting.notify_waiters();

@@ -1,4 +1,4 @@
-//! The tables of a configuration, read strictly.
+//! Strict parsing of configuration tables.
 //! Must not know: any kind.
 
 use std::time::Duration;
@@ -9,22 +9,22 @@ use serde::de::DeserializeOwned;
 
 use crate::a2a::Http2;
 
-/// Where authorities are named that the system does not have.
+/// How to add certificate authorities that the system does not have.
 const HINT: &str = "in SSL_CERT_FILE";
 
-/// Why an agent can't be made of its table.
+/// Why a table is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigFault {
-    /// There is no such kind.
+    /// The kind is unknown.
     #[error("there is no kind of agent {0:?}; the kinds are acp, connected, echo, exec, openai, remote")]
     UnknownKind(String),
-    /// The table has a member that the kind does not know, lacks one, or has one of another type.
+    /// A member of the table is unknown, missing, or of the wrong type.
     #[error("{0}")]
     Table(String),
-    /// A member has a value that can't be.
+    /// The value of a member is invalid.
     #[error("`{member}` {wrong}")]
     Member {
-        /// Which.
+        /// The member.
         member: &'static str,
         /// What is wrong with it.
         wrong: String,
@@ -37,12 +37,12 @@ impl ConfigFault {
     }
 }
 
-/// A table as a kind's own type, which refuses what it does not know.
+/// A table as a kind's settings; unknown members are refused.
 pub(crate) fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, ConfigFault> {
     table.try_into().map_err(|error: toml::de::Error| ConfigFault::Table(error.message().to_owned()))
 }
 
-/// A time as `30s`, `500ms`, `5m` or `1h`.
+/// Parses a duration: `30s`, `500ms`, `5m` or `1h`.
 pub(crate) fn duration(member: &'static str, text: &str) -> Result<Duration, ConfigFault> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
@@ -58,7 +58,7 @@ pub(crate) fn duration(member: &'static str, text: &str) -> Result<Duration, Con
         .ok_or_else(|| ConfigFault::member(member, "is not a duration; write e.g. 30s or 5m"))
 }
 
-/// Connections to the server at the URL of a table's `url`, and that URL without a slash at its end.
+/// A connection pool for the server of a table's `url`, and that URL without a trailing slash.
 pub(crate) fn pool_of(url: &str) -> Result<(Pool, String), ConfigFault> {
     let (is_secure, _) = target("url", url)?;
     let tls = client_config(is_secure, None, HINT);
@@ -66,7 +66,7 @@ pub(crate) fn pool_of(url: &str) -> Result<(Pool, String), ConfigFault> {
     Ok((Pool::new(tls), url.trim_end_matches('/').to_owned()))
 }
 
-/// The same over HTTP/2, with the URL of a member.
+/// The same over HTTP/2, for the URL of a member.
 pub(crate) fn http2_of(member: &'static str, url: &str) -> Result<(Http2, Uri), ConfigFault> {
     let (is_secure, uri) = target(member, url)?;
     let tls = client_config(is_secure, None, HINT);
@@ -74,7 +74,7 @@ pub(crate) fn http2_of(member: &'static str, url: &str) -> Result<(Http2, Uri), 
     Ok((Http2::new(tls), uri))
 }
 
-/// A URL of another server, and whether TLS is spoken there.
+/// A URL of another server, and whether it uses TLS.
 fn target(member: &'static str, url: &str) -> Result<(bool, Uri), ConfigFault> {
     let fault = |wrong: &str| ConfigFault::member(member, wrong);
     let uri: Uri = url.trim_end_matches('/').parse().map_err(|_| fault("is not a URL"))?;

@@ -1,4 +1,4 @@
-//! Credentials for other servers, and their error messages for refusals.
+//! Credentials for other servers, and the text of their refusals without the credential.
 //! Must not know: the servers.
 
 use http::HeaderValue;
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::ConfigFault;
 
-/// What stands before a token in a header.
+/// The prefix of a token in the header.
 const BEARER: &str = "Bearer ";
-/// What stands in the place of a credential.
+/// Replaces a credential in a text.
 const HIDDEN: &str = "***";
-/// How much of another server's error text is passed on, in characters.
+/// Longest part of another server's error text that is passed on, in characters.
 const SAID_CHARS_MAX: usize = 500;
 
-/// A bearer token out of the environment: `member` of the configuration names the variable `name`, which has `value`.
+/// A bearer token from the environment: the setting `member` names the variable `name`, whose value is `value`.
 pub(crate) fn bearer(
     member: &'static str,
     name: &str,
@@ -30,21 +30,21 @@ pub(crate) fn bearer(
     Ok(header)
 }
 
-/// What an error says for people: its `message` or `detail`, or all of it, cut.
+/// An error as text for people: its `message` or `detail`, or all of it, cut.
 pub(crate) fn said(error: &Value) -> String {
     said_without(error, None)
 }
 
-/// The same without the credential that it was asked with, which servers repeat.
+/// The same without the request's credential, which some servers repeat.
 pub(crate) fn said_without(error: &Value, credential: Option<&HeaderValue>) -> String {
     let inner = error.get("error").unwrap_or(error);
     let inner = inner.get("message").or_else(|| inner.get("detail")).unwrap_or(inner);
     let text = inner.as_str().map_or_else(|| inner.to_string(), str::to_owned);
-    // Before it is cut: half of a credential is too much.
+    // Removed before the text is cut: half a credential would reveal too much.
     without(text, credential).chars().take(SAID_CHARS_MAX).collect()
 }
 
-/// A text without the credential.
+/// A text with the credential replaced.
 pub(crate) fn without(text: String, credential: Option<&HeaderValue>) -> String {
     let value = credential.and_then(|header| header.to_str().ok());
     match value.map(|value| value.trim_start_matches(BEARER)).filter(|secret| !secret.is_empty()) {

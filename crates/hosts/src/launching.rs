@@ -1,10 +1,10 @@
-//! The process between a server and one of its programs, so that everything that the program starts ends with it: also
-//! what left its process group or its session, and also when the server is killed. It is the `plenary` binary itself,
+//! The process between a server and one of its programs. It ends everything that the program started, even processes
+//! that left its process group or session, and even if the server is killed. It is the `plenary` binary itself,
 //! started as `plenary __launch PROGRAM ARGUMENT…`.
 //!
-//! Orphans of the program become its children (Linux: a child subreaper), so it finds and kills them all. It hears that
-//! its server is gone by the end of its standard input, which it hands on to the program.
-//! Must not know: what is said through the pipes, or who the server is.
+//! Orphans of the program become its children (Linux: a child subreaper), so it finds and kills them all. The end of
+//! its standard input, which it copies to the program, tells it that the server is gone.
+//! Must not know: the content of the pipes, or the server.
 
 use std::{
     collections::HashSet,
@@ -31,20 +31,20 @@ use tokio::{
 
 use crate::program::launcher::CANNOT_START;
 
-/// How long a program may go on once nothing more is written to it: its run is over, or its server is gone.
+/// How long a program may run after its input ended: its run is over, or its server is gone.
 const AFTER_INPUT: Duration = Duration::from_secs(5);
-/// Most bytes that wait for a program that does not read; past it the program is killed.
+/// Most bytes that wait for a program that does not read; beyond it the program is killed.
 const UNREAD_OCTETS_MAX: usize = 64 << 20;
-/// Most pieces of it, as they came; the same past it.
+/// Most pieces of waiting input; beyond it the program is killed.
 const UNREAD_PIECES_MAX: usize = 4_096;
-/// How long killing may take: a process that the system does not let go of is left behind after that.
+/// How long killing may take; a process that the system does not release is then left behind.
 const KILLING: Duration = Duration::from_secs(5);
-/// How long is waited between two looks at what is left.
+/// The pause between two looks for survivors.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
-/// What shells add to the number of the signal that ended a program.
+/// The offset of signal numbers in exit codes, as in shells.
 const BY_SIGNAL: i32 = 128;
 
-/// Carries out `plenary __launch`: `words` are the program and its arguments.
+/// Implements `plenary __launch`: `words` are the program and its arguments.
 #[must_use]
 pub fn launch(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -53,7 +53,7 @@ pub fn launch(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => Err(error.to_string()),
     };
     code.unwrap_or_else(|why| {
-        // The server reads the last line of it.
+        // The server reads the last line of standard error.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{why}\n").as_bytes());
         ExitCode::from(CANNOT_START)
     })
@@ -64,7 +64,7 @@ async fn launched(words: Vec<OsString>) -> Result<ExitCode, String> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| cannot(error.into()))?;
-    // Before there is a program: a signal that comes now must not leave one behind.
+    // Before the program starts: a signal at this moment must not leave one behind.
     let mut kill = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut ask = signal(SignalKind::user_defined1()).map_err(cannot)?;
     let mut children = signal(SignalKind::child()).map_err(cannot)?;
@@ -93,7 +93,7 @@ async fn launched(words: Vec<OsString>) -> Result<ExitCode, String> {
     Ok(ended.map_or(ExitCode::FAILURE, code_of))
 }
 
-/// Starts the program in a group of its own. From then on its output is held by nobody else.
+/// Starts the program in its own group. From then on no other process holds its output.
 fn start(words: &[OsString]) -> Result<(Child, ChildStdin), String> {
     let Some((program, arguments)) = words.split_first() else {
         return Err("no program is named".into());
@@ -113,15 +113,15 @@ fn start(words: &[OsString]) -> Result<(Child, ChildStdin), String> {
     Ok((child, stdin))
 }
 
-/// Why nothing more is handed on.
+/// Why the copying of input stopped.
 enum InputOver {
     /// The server has closed it, or is gone.
     Ended,
-    /// The program does not read.
+    /// The program does not read it.
     Unread,
 }
 
-/// Hands on what comes until it ends. It is read whether or not the program reads, so that its end is seen at once.
+/// Copies the input to the program. It is read whether or not the program reads, so that its end is noticed at once.
 async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
     let (tell, mut told) = mpsc::channel::<Vec<u8>>(UNREAD_PIECES_MAX);
     let unread = Arc::new(AtomicUsize::new(0));
@@ -140,7 +140,7 @@ async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
             Ok(0) | Err(_) => return InputOver::Ended,
             Ok(read) => read,
         };
-        // A program that closed its input gets nothing more, and goes on.
+        // A program that closed its input gets no more, and continues to run.
         match tell.try_send(buffer[..read].to_vec()) {
             Ok(()) if unread.fetch_add(read, Ordering::AcqRel) + read <= UNREAD_OCTETS_MAX => {}
             Err(TrySendError::Closed(_)) => {}
@@ -149,10 +149,10 @@ async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
     }
 }
 
-/// Asks the program and all that it started to end.
+/// Asks the program and its descendants to end.
 fn ask_to_end(program: Option<Pid>) {
     if let Some(program) = program {
-        // Each may be over already.
+        // Each may have ended already.
         let _ = kill_process_group(program, Signal::TERM);
         for process in descendants().into_iter().filter(|process| *process != program) {
             let _ = kill_process(process, Signal::TERM);
@@ -160,7 +160,7 @@ fn ask_to_end(program: Option<Pid>) {
     }
 }
 
-/// Buries those that were left to this process and have ended, but for the program itself.
+/// Reaps ended orphans, but not the program itself.
 fn bury(program: Option<Pid>) {
     for child in children_of(rustix::process::getpid()) {
         if Some(child) != program {
@@ -169,7 +169,7 @@ fn bury(program: Option<Pid>) {
     }
 }
 
-/// Kills everything that is left, again and again, until there is nothing: whatever starts meanwhile goes too.
+/// Kills the descendants repeatedly until none is left, so that processes that start meanwhile are killed too.
 async fn kill_all(program: Option<Pid>) {
     let by = Instant::now() + KILLING;
     while Instant::now() < by {
@@ -183,7 +183,7 @@ async fn kill_all(program: Option<Pid>) {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                // There are no children any more, and who has none has no orphans.
+                // There are no children any more, so there are no orphans either.
                 Err(_) => return,
             }
         }
@@ -191,7 +191,7 @@ async fn kill_all(program: Option<Pid>) {
     }
 }
 
-/// Everything that was started below this process; on systems without `/proc`, nothing.
+/// The descendants of this process; empty on systems without `/proc`.
 fn descendants() -> Vec<Pid> {
     let (mut all, mut seen, mut next) = (Vec::new(), HashSet::new(), vec![rustix::process::getpid()]);
     while let Some(process) = next.pop() {
@@ -205,7 +205,7 @@ fn descendants() -> Vec<Pid> {
     all
 }
 
-/// The children of a process, of each of its threads.
+/// The children of a process, over all its threads.
 fn children_of(process: Pid) -> Vec<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
     let lists = threads.into_iter().flatten().flatten();
@@ -217,7 +217,7 @@ fn children_of(process: Pid) -> Vec<Pid> {
     lists.flat_map(read).collect()
 }
 
-/// How the program ended, as a shell tells it.
+/// The exit code of the program, as in shells.
 fn code_of(ended: ExitStatus) -> ExitCode {
     use std::os::unix::process::ExitStatusExt as _;
     let by_signal = ended.signal().map(|signal| BY_SIGNAL + signal);

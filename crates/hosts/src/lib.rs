@@ -28,23 +28,23 @@ pub use connected::AttachPoint;
 pub use program::launcher::{COMMAND as LAUNCH, Launcher};
 pub use tools::{NoTools, Tool, ToolFuture, Toolbox};
 
-/// What the kinds share of their server.
+/// The parts of the server that the kinds share.
 #[derive(Clone)]
 pub struct HostContext {
-    /// What models may call.
+    /// The tools for models.
     pub toolbox: Arc<dyn Toolbox>,
-    /// Where agents attach themselves.
+    /// The agents that attach themselves.
     pub attaching: AttachPoint,
-    /// What stands between the server and its programs.
+    /// The launcher of programs.
     pub launcher: Launcher,
     /// Reads an environment variable.
     pub variable: fn(&str) -> Option<String>,
 }
 
-/// The runner of a kind, from the members of the table of the agent `handle` that the kind itself knows.
+/// The runner for an agent `handle` of a kind, from the kind's own members of the table.
 ///
 /// # Errors
-/// When the kind is none of this crate's, or its table is not what the kind wants.
+/// If the kind is unknown to this crate, or its table is invalid.
 pub fn runner(
     kind: &str,
     handle: &AgentHandle,

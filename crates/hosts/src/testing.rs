@@ -33,12 +33,12 @@ pub(crate) fn request(body: &Value) -> RunRequest {
     }
 }
 
-/// Both ends of its run.
+/// Both ends of a run for this request.
 pub(crate) fn run(request: &RunRequest) -> (Run, Ears) {
     run_of(Arc::new(request.clone()), Arc::new(NoRecall))
 }
 
-/// Waits until a process is gone, or only waits to be buried.
+/// Waits until a process has ended, or is only a zombie.
 pub(crate) async fn over(pid: i32) {
     loop {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -53,12 +53,12 @@ pub(crate) async fn over(pid: i32) {
 pub(crate) struct ScriptedRequest {
     /// Its first line and its fields, in small letters.
     pub(crate) head: String,
-    /// Null where there was none.
+    /// Null if there was none.
     pub(crate) body: Value,
 }
 
-/// Answers one connection after the other with what stands in the script, to the letter but for `{origin}`, which is where it
-/// answers; gives what it was asked.
+/// A server that answers one connection after the other with the texts of the script. `{origin}` is replaced by its
+/// own origin. Returns the origin, and the requests.
 pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<ScriptedRequest>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());

@@ -1,14 +1,14 @@
-//! A bounded memory of threads, lost with the process.
-//! Must not know: the remembered values.
+//! A bounded map of values by thread, lost with the process.
+//! Must not know: the values.
 
 use std::collections::{HashMap, VecDeque};
 
 use plenary_runs::id::ThreadId;
 
-/// Most threads that an agent remembers something of; past it the oldest are forgotten.
+/// Most threads with a value per agent; beyond it the oldest are dropped.
 pub(crate) const THREADS_MAX: usize = 10_000;
 
-/// Something of each thread.
+/// A value for each thread.
 #[derive(Debug)]
 pub(crate) struct Threads<T> {
     known: HashMap<ThreadId, T>,
@@ -22,12 +22,12 @@ impl<T> Default for Threads<T> {
 }
 
 impl<T> Threads<T> {
-    /// What is remembered of one.
+    /// The value of a thread.
     pub(crate) fn get(&self, thread: ThreadId) -> Option<&T> {
         self.known.get(&thread)
     }
 
-    /// Remembers it, in place of what was.
+    /// Sets the value of a thread.
     pub(crate) fn learn(&mut self, thread: ThreadId, what: T) {
         if self.known.insert(thread, what).is_none() {
             self.oldest.push_back(thread);

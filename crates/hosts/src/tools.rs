@@ -6,7 +6,7 @@ use std::{future::Future, pin::Pin};
 use plenary_runs::RunRequest;
 use serde_json::{Map, Value};
 
-/// A tool as it is described to a model.
+/// The description of a tool for a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
     /// Letters, digits, `_` and `-`, at most 64 of them.
@@ -17,18 +17,18 @@ pub struct Tool {
     pub parameters: Value,
 }
 
-/// What a tool answers: text for the model, as a result or as what went wrong.
+/// The result of a tool: text for the model, or an error.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// The tools of a server.
 pub trait Toolbox: Send + Sync + 'static {
-    /// The tools of these sets, in an order that does not change.
+    /// The tools of these sets, in a stable order.
     ///
     /// # Errors
-    /// Names a set that there is not.
+    /// The name of an unknown set.
     fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String>;
 
-    /// Calls a tool in the name of the run's agent.
+    /// Calls a tool on behalf of the run's agent.
     fn call<'a>(
         &'a self,
         request: &'a RunRequest,

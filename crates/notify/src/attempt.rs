@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Notify {
-    /// Sends what is due, where nobody else does.
+    /// Sends a due notification, unless another task or process does.
     pub(crate) async fn attempt(&self, id: &NoticeId) -> Result<(), Fault> {
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
         let Some(of) = &state.of else { return Ok(()) };
@@ -41,7 +41,7 @@ impl Notify {
             return Ok(());
         }
         let Outcome::Begun(until) = self.handle(id, DeliveryStep::Begin).await? else { return Ok(()) };
-        // What was added to it until now is sent with it.
+        // Items that were added until now are sent with it.
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
         let attempted = match subscription {
             Some(subscription) => self.send(id, &of.owner, subscription, state.digest).await?,
@@ -68,7 +68,7 @@ impl Notify {
                 self.gone(owner, subscription).await?;
                 let (now, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
                 match now.get(&subscription.id) {
-                    // Where it goes by now somebody may take it.
+                    // The subscription has a new target by now, which may accept the notification.
                     Some(now) if now.target != subscription.target => AttemptRecord::Failed(why, None),
                     Some(_) | None => AttemptRecord::Refused(why),
                 }
@@ -76,10 +76,10 @@ impl Notify {
         })
     }
 
-    /// Counts a mail to a mailbox, which people who never asked for it may have.
+    /// Counts a mail, since a mailbox may belong to a person who did not subscribe.
     ///
     /// # Errors
-    /// When it may be sent, where there were as many as may be.
+    /// The time of the next mail, if the limit is reached.
     pub(crate) fn count_mail(&self, owner: &OwnerName, one: &Subscription) -> Result<(), TimestampMs> {
         match &one.target {
             Target::Email { to } => self.0.mails.take(owner, to, self.now()),
@@ -91,7 +91,7 @@ impl Notify {
         }
     }
 
-    /// One attempt, whatever is told.
+    /// Makes one attempt with any content.
     pub(crate) async fn send_note(
         &self,
         id: &NoticeId,
@@ -111,7 +111,7 @@ impl Notify {
         Ok(self.0.sender.send(&letter).await)
     }
 
-    /// The notices of a notification, as they were stored.
+    /// The notices of a notification, as stored.
     pub(crate) async fn notices(&self, id: &NoticeId) -> Result<Vec<Notice>, Fault> {
         let stream = DeliveryRoom::stream(id.as_str());
         let events = self.log().read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await?;
@@ -126,7 +126,7 @@ impl Notify {
         Ok(notices)
     }
 
-    /// What is sent; `None` where nobody needs it any more.
+    /// The content to send; `None` if nobody needs it any more.
     async fn note(
         &self,
         id: &NoticeId,
@@ -164,7 +164,7 @@ impl Notify {
         Ok(Some(Note { at: of.created, told }))
     }
 
-    /// Past the limit the oldest that did not arrive is kept no longer.
+    /// Beyond the limit, drops the oldest dead letter.
     async fn forget_oldest(&self, owner: &OwnerName) -> Result<(), Fault> {
         const { assert!(DEAD_PER_OWNER_MAX < READ_ROWS_MAX) };
         let prefix = format!("{owner}/");

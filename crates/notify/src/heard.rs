@@ -25,10 +25,10 @@ use crate::{
 
 const DELEGATED: &str = "RequestDelegated";
 
-/// What an event of a request tells, if anything.
+/// The event of a notification for an event of a request, if there is one.
 pub(crate) fn event_of(kind: &str) -> Option<Event> {
     match kind {
-        // Whom it is given to hears of it now.
+        // To the new recipient a delegated request is new.
         "RequestMade" | DELEGATED => Some(Event::Created),
         "RequestAnswered" | "AnswerSettled" => Some(Event::Answered),
         "RequestWithdrawn" => Some(Event::Withdrawn),
@@ -37,14 +37,14 @@ pub(crate) fn event_of(kind: &str) -> Option<Event> {
     }
 }
 
-/// The beginning of what is to be looked at.
+/// The beginning of the content.
 fn excerpt(detail: &Detail) -> Option<String> {
     let Detail { command, text, document, diff } = detail;
     let first = [command, text, document, diff].into_iter().flatten().find(|text| !text.is_empty())?;
     Some(first.chars().take(EXCERPT_CHARS_MAX).collect())
 }
 
-/// What is told of a request.
+/// The summary of a request for a notification.
 fn about(view: RequestView, event: Event) -> RequestSummary {
     let command =
         view.action.as_ref().and_then(|action| action.args.get("command")?.as_str().map(str::to_owned));
@@ -71,18 +71,19 @@ fn about(view: RequestView, event: Event) -> RequestSummary {
 }
 
 impl Subscription {
-    /// Whether people are told, who need not hear of what waits no more; programs hear of everything.
+    /// Whether the receiver is a person. People are not notified about requests that no longer wait; programs get
+    /// everything.
     pub(crate) const fn is_for_people(&self) -> bool {
         !matches!(self.target, Target::Webhook { .. })
     }
 }
 
 impl Notify {
-    /// Something became of a request.
+    /// Handles an event of a request.
     pub(crate) async fn heard(&self, event: &StoredEvent) -> Result<(), Fault> {
         let (Some(what), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
         let Some(seen) = self.0.requests.seen(&id).await? else { return Ok(()) };
-        // An answer that may be taken back is none yet.
+        // An answer that can still be undone is not final.
         if what == Event::Answered && seen.settled != Some(event.version) {
             return Ok(());
         }
@@ -96,7 +97,7 @@ impl Notify {
         let notice = Notice { event: what, at: event.at.0, request: about(seen.view, what) };
         let is_past = what == Event::Created && !is_open;
         let is_given = event.kind == DELEGATED;
-        // What was asked before is told again to the person alone to whom it is given.
+        // A delegated request was announced before; only its new recipient is notified.
         let hears =
             |one: &&Subscription| !is_given || one.person.is_some() && one.person == notice.request.to;
         let wanting = state.wanting(&notice).filter(hears).filter(|one| !(is_past && one.is_for_people()));
@@ -117,13 +118,13 @@ impl Notify {
             let new = NewItem { of, item, digest: None, stranger: stranger.clone(), notice };
             self.queue(subscription, event.at, new)
         });
-        // Side by side they share a commit.
+        // Concurrent appends share a commit.
         try_join_all(queued).await?;
         Ok(())
     }
 
-    /// Puts a notification on its way: alone, or with others. Which of these follows from when the event was, so that an event
-    /// that is heard again, after a restart or by another process, comes under the same id.
+    /// Queues a notification, alone or in a digest. The time of the event decides which one, so that an event that is
+    /// handled again, after a restart or by another process, gets the same id.
     async fn queue(&self, subscription: &Subscription, at: TimestampMs, new: NewItem) -> Result<(), Fault> {
         let digest = gathered_until(subscription.quiet.as_ref(), subscription.digest_minutes, at);
         let alone = NoticeId::of_source(&format!("{}/{}", subscription.id, new.item));
@@ -131,20 +132,20 @@ impl Notify {
             self.handle(&alone, DeliveryStep::Add(new)).await?;
             return Ok(());
         };
-        // Heard before, when the subscription did not gather.
+        // Handled before, when the subscription had no digest.
         if self.0.deliveries.fresh(alone.as_str()).await?.0.of.is_some() {
             return Ok(());
         }
         let id = NoticeId::of_source(&format!("{}/digest/{}", subscription.id, end.0));
         let gathered = NewItem { digest, ..new.clone() };
         if self.handle(&id, DeliveryStep::Add(gathered)).await? == Outcome::Closed {
-            // The digest was sent in this moment.
+            // The digest was sent at this moment.
             self.handle(&alone, DeliveryStep::Add(new)).await?;
         }
         Ok(())
     }
 
-    /// How many more notifications of an owner may be on their way.
+    /// How many more notifications of an owner may be queued.
     pub(crate) async fn room(&self, owner: &OwnerName, of_strangers: bool) -> Result<usize, Fault> {
         const { assert!(QUEUED_PER_OWNER_MAX <= READ_ROWS_MAX && QUEUED_OF_STRANGERS_MAX <= READ_ROWS_MAX) };
         let (index, max) = if of_strangers {

@@ -10,7 +10,7 @@ use plenary_kernel::TimestampMs;
 
 use crate::wire::Quiet;
 
-/// Quiet hours as they can be reckoned with.
+/// Parsed quiet hours.
 struct Hours {
     zone: TimeZone,
     from: Time,
@@ -28,7 +28,7 @@ fn time(text: &str) -> Option<Time> {
 
 impl Hours {
     fn read(quiet: &Quiet) -> Result<Self, &'static str> {
-        // The zones are those that the program brings along, the same on every machine.
+        // The zones are bundled with the program, so they are the same on every machine.
         let zone = TimeZoneDatabase::bundled().get(&quiet.time_zone);
         let zone = zone.map_err(|_| "`quiet.time_zone` is no IANA time zone, such as Europe/Berlin.")?;
         let times = time(&quiet.from).zip(time(&quiet.to));
@@ -39,15 +39,15 @@ impl Hours {
         Ok(Self { zone, from, to })
     }
 
-    /// The first moment on or after a local time of a day.
+    /// The first instant at or after a local time of a day.
     fn at(&self, date: Date, time: Time) -> Option<Timestamp> {
         Some(self.zone.to_ambiguous_zoned(date.to_datetime(time)).compatible().ok()?.timestamp())
     }
 
-    /// When the quiet hours end that a moment lies in.
+    /// The end of the quiet hours that contain an instant.
     fn end(&self, now: Timestamp) -> Option<Timestamp> {
         let today = now.to_zoned(self.zone.clone()).date();
-        // Those that began the day before may go on.
+        // Quiet hours that started the day before may continue.
         for begins in [today.yesterday().ok()?, today] {
             let ends = if self.from < self.to { begins } else { begins.tomorrow().ok()? };
             let (from, to) = (self.at(begins, self.from)?, self.at(ends, self.to)?);
@@ -68,14 +68,14 @@ fn moment(at: TimestampMs) -> Option<Timestamp> {
     Timestamp::from_millisecond(i64::try_from(at.0).ok()?).ok()
 }
 
-/// When the quiet hours end that a moment lies in.
+/// The end of the quiet hours that contain an instant.
 pub(crate) fn quiet_until(quiet: Option<&Quiet>, now: TimestampMs) -> Option<TimestampMs> {
     let hours = Hours::read(quiet?).ok()?;
     let end = hours.end(moment(now)?)?.as_millisecond();
     u64::try_from(end).ok().map(TimestampMs)
 }
 
-/// When a notification is sent together with others; `None`: at once, alone.
+/// The time of the digest for a notification; `None` if it is sent alone, at once.
 pub(crate) fn gathered_until(
     quiet: Option<&Quiet>,
     digest_minutes: Option<u32>,
@@ -109,7 +109,7 @@ mod tests {
             ("2026-01-10T21:00:00Z", Some("2026-01-11T06:00:00Z")),
             ("2026-01-11T05:59:59.999Z", Some("2026-01-11T06:00:00Z")),
             ("2026-01-11T06:00:00Z", None),
-            // The night in which summer time begins is an hour shorter, and in which it ends an hour longer.
+            // The night is an hour shorter when summer time begins, and an hour longer when it ends.
             ("2026-03-28T21:00:00Z", Some("2026-03-29T05:00:00Z")),
             ("2026-10-24T20:00:00Z", Some("2026-10-25T06:00:00Z")),
         ] {
@@ -125,7 +125,7 @@ mod tests {
             Some(at("2026-01-10T12:30:00Z"))
         );
         assert_eq!(gathered_until(Some(&noon), None, at("2026-01-10T12:30:00Z")), None);
-        // 02:30 is not there on that night: the clocks say 03:30 then.
+        // 02:30 does not exist on that night: the clocks show 03:30 then.
         let skipped = berlin("01:00", "02:30");
         assert_eq!(
             gathered_until(Some(&skipped), None, at("2026-03-29T00:30:00Z")),

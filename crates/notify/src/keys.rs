@@ -5,7 +5,7 @@ use plenary_log::{Batch, Fault, RowOp};
 
 use crate::{Notify, push::Vapid};
 
-/// The row of the key, PKCS #8.
+/// The row that stores the key, PKCS #8.
 const ROW: &str = "notify/vapid";
 
 fn broken() -> Fault {
@@ -23,7 +23,7 @@ impl Notify {
             return Vapid::read(&row.value).ok_or_else(broken);
         }
         let made = Vapid::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
-        // Another process may have been faster: what is kept counts.
+        // Another process may have been faster: then its key is used.
         let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
         self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
         let row = self.log().read_row(ROW).await?.ok_or_else(broken)?;

@@ -1,5 +1,5 @@
-//! Notifications to people: an owner's subscriptions, the notifications on their way to them, and the dead letters. A
-//! notification is stored as an event before it is sent, so a crash loses none; it may arrive twice, under one id.
+//! Notifications to people: an owner's subscriptions, the queued notifications, and the dead letters. A notification
+//! is stored as an event before it is sent, so a crash loses none; it may arrive twice, with the same id.
 //! Must not know: how a request is made or answered.
 
 mod attempt;
@@ -39,66 +39,66 @@ pub const URL_BYTES_MAX: usize = 2_048;
 pub const WORD_CHARS_MAX: usize = 256;
 /// Most agents that a subscription names; past it 400 `invalid_filter`.
 pub const AGENTS_MAX: usize = 100;
-/// The longest time in which notifications are gathered, in minutes; past it 400 `invalid_digest`.
+/// The longest time in which notifications are collected, in minutes; past it 400 `invalid_digest`.
 pub const DIGEST_MINUTES_MAX: u32 = 24 * 60;
-/// Most notifications of one digest; what comes after them is in the list of requests only.
+/// Most notifications of one digest; later ones are in the list of requests only.
 pub const DIGEST_ITEMS_MAX: usize = 100;
-/// How many more a digest has that strangers cause.
+/// Most additional notifications of a digest that strangers cause.
 pub const DIGEST_ITEMS_OF_STRANGERS_MAX: usize = 20;
-/// Of how many of them a digest has a one-tap link.
+/// Most notifications of a digest with a one-tap link.
 pub const DIGEST_LINKS_MAX: usize = 20;
-/// Most notifications of one owner that are on their way; past it the next ones are not sent.
+/// Most queued notifications of one owner; beyond it further ones are dropped.
 pub const QUEUED_PER_OWNER_MAX: usize = 500;
-/// The same of those that tell of what strangers cause; they take no room from the others.
+/// Most queued notifications about requests that strangers cause; they do not use the limit of the others.
 pub const QUEUED_OF_STRANGERS_MAX: usize = 100;
-/// Most notifications of one owner that are kept after they did not arrive; past it the oldest goes.
+/// Most dead letters of one owner; beyond it the oldest is dropped.
 pub const DEAD_PER_OWNER_MAX: usize = 200;
-/// Notifications that one process sends at a time, in all and of one owner; past it they wait.
+/// Most notifications that one process sends concurrently; beyond it they wait.
 pub const SENDS_MAX: usize = 64;
-/// See [`SENDS_MAX`].
+/// Most of these for one owner.
 pub const SENDS_PER_OWNER_MAX: usize = 4;
-/// Tests of one owner at a time; past it 429 `too_many_tests`.
+/// Most concurrent tests of one owner; past it 429 `too_many_tests`.
 pub const TESTS_PER_OWNER_MAX: usize = 2;
-/// Most mails of one owner to one address within an hour; past it they wait, and a test is answered 429 `too_many_tests`.
+/// Most mails of one owner to one address within an hour; beyond it they wait, and a test gets 429 `too_many_tests`.
 pub const MAILS_PER_ADDRESS_MAX: usize = 30;
-/// The same to all addresses.
+/// Most mails of one owner to all addresses within an hour.
 pub const MAILS_PER_OWNER_MAX: usize = 100;
-/// Owners and addresses whose mails are counted; past it the one that was silent longest is forgotten.
+/// Most owners and addresses with a mail counter; beyond it the least recently used one is dropped.
 pub const MAIL_RATES_MAX: usize = 16_384;
 /// How long one attempt may take.
 pub const SEND_TIME_MAX: Duration = Duration::from_secs(20);
-/// How long after an attempt began another process may make the next one.
+/// How long the claim of an attempt lasts; then another process may make the next attempt.
 pub const LEASE_MS: u64 = 30_000;
 /// The longest pause between two attempts, in milliseconds.
 pub const PAUSE_MS_MAX: u64 = 3_600_000;
-/// Bytes of an answer that are read; what is behind is not looked at.
+/// Most bytes of a response that are read.
 pub const ANSWER_BYTES_MAX: usize = 16 << 10;
-/// Of how many characters of what an agent wrote a notification consists.
+/// Longest excerpt of an agent's text in a notification, in characters.
 pub const EXCERPT_CHARS_MAX: usize = 500;
 
-/// How the server sends notifications.
+/// The configuration of sending.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Whether addresses that are not public are reached too.
+    /// Whether private addresses may be reached too.
     pub private_addresses: bool,
-    /// The pause after the first attempt; each next one is twice as long.
+    /// The pause after the first attempt; it doubles each time.
     pub retry_first: Duration,
-    /// How long is tried.
+    /// How long attempts are repeated.
     pub retry_for: Duration,
-    /// The server that takes mail; without one there are no subscriptions of that kind.
+    /// The mail server; without one there are no mail subscriptions.
     pub smtp: Option<Smtp>,
-    /// Whom push services write to when there is trouble: `mailto:…` or `https://…`.
+    /// The operator's contact for push services: `mailto:…` or `https://…`.
     pub contact: Option<String>,
-    /// Certificate authorities in place of the system's.
+    /// Certificate authorities instead of the system's.
     pub ca_file: Option<PathBuf>,
 }
 
-/// The server that takes mail.
+/// The mail server.
 #[derive(Clone)]
 pub struct Smtp {
     /// `smtps://USER:PASSWORD@HOST`, `smtp://HOST?tls=required` or `smtp://HOST:PORT`.
     pub url: String,
-    /// The sender.
+    /// The sender address.
     pub from: String,
 }
 

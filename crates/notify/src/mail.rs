@@ -1,4 +1,4 @@
-//! Mail, over the operator's mail server.
+//! Sends mail through the operator's mail server.
 //! Must not know: the content.
 
 use std::path::Path;
@@ -13,13 +13,13 @@ use plenary_outward::TlsFault;
 
 use crate::{SEND_TIME_MAX, Smtp};
 
-/// Where mail is handed over.
+/// The connection to the mail server.
 pub(crate) struct Mail {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
 }
 
-/// An address as mail takes it.
+/// Parses an address as a mailbox.
 pub(crate) fn mailbox(text: &str) -> Option<Mailbox> {
     text.parse().ok()
 }
@@ -57,7 +57,7 @@ impl Mail {
         Ok(Self { transport: builder.build(), from })
     }
 
-    /// Hands a mail over. Mail of one id is one mail to whoever sorts it.
+    /// Sends a mail. The id is the message id, so that a repeated mail can be recognized.
     pub(crate) async fn send(&self, id: &str, to: &str, subject: String, text: String) -> Result<(), String> {
         let to = mailbox(to).ok_or("the address is none")?;
         let id = format!("<{id}@{}>", self.from.email.domain());

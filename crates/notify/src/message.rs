@@ -13,27 +13,27 @@ use crate::{
 const TITLE_CHARS_MAX: usize = 150;
 /// Longest text for a phone, in characters.
 const SHORT_CHARS_MAX: usize = 800;
-/// What stands below what fits of a digest; the number has at most so many digits.
+/// The last line of a digest that is cut; the number has at most this many digits.
 const MORE: &str = "And 000 more: see the list of requests.";
-/// Most bytes of a text for ntfy: from 4096 on it is an attachment, which most servers refuse.
+/// Most bytes of a text for ntfy: a text of 4096 bytes or more becomes an attachment, which most servers refuse.
 const NTFY_TEXT_BYTES_MAX: usize = 3_800;
-/// Most bytes of what ntfy is sent.
+/// Most bytes of a message to ntfy.
 const NTFY_BYTES_MAX: usize = 8_000;
-/// Longest text of a section for Slack, which takes 3,000.
+/// Longest text of a section for Slack, whose limit is 3,000.
 const SLACK_UNITS_MAX: usize = 2_900;
-/// Longest text for Telegram, which takes 4,096.
+/// Longest text for Telegram, whose limit is 4,096.
 const TELEGRAM_UNITS_MAX: usize = 4_000;
-/// Most bytes of what a browser is sent: with its sealing it fits into the 4096 that push services take.
+/// Most bytes of a message to a browser: encrypted, it fits into the 4096 that push services accept.
 const PUSH_BYTES_MAX: usize = 3_500;
 
-/// One event of a notification, with the one-tap link where the request waits.
+/// One event of a notification, with the one-tap link if the request is open.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Item {
     pub(crate) notice: Notice,
     pub(crate) link: Option<String>,
 }
 
-/// What is told.
+/// The content of a notification.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Announcement {
     /// One event.
@@ -44,20 +44,20 @@ pub(crate) enum Announcement {
     Sample,
 }
 
-/// A notification to be written down; the same for each attempt.
+/// A notification before it is formatted; the same for each attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Note {
-    /// When the first of what it tells was noticed.
+    /// When its first event was noticed.
     pub(crate) at: TimestampMs,
     pub(crate) told: Announcement,
 }
 
-/// One line of text without what nobody sees.
+/// One line of text without invisible characters.
 fn line(text: &str, chars_max: usize) -> String {
     text.chars().map(|c| if is_hidden(c) { ' ' } else { c }).take(chars_max).collect()
 }
 
-/// Text of several lines without what nobody sees.
+/// Text of several lines without invisible characters.
 fn plain(text: &str, chars_max: usize) -> String {
     text.chars().map(|c| if is_hidden(c) && c != '\n' { ' ' } else { c }).take(chars_max).collect()
 }
@@ -65,7 +65,7 @@ fn plain(text: &str, chars_max: usize) -> String {
 fn heading(notice: &Notice) -> String {
     let about = &notice.request;
     match notice.event {
-        // What the server asks by itself says who wants what.
+        // A request that the server made by itself already names the agents in its title.
         Event::Created if !about.kind.is_asked_by_agents() => about.title.clone(),
         Event::Created => format!("{} asks: {}", about.from, about.title),
         Event::Answered => {
@@ -77,7 +77,7 @@ fn heading(notice: &Notice) -> String {
     }
 }
 
-/// What stands below the heading.
+/// The text below the heading.
 fn details(notice: &Notice) -> String {
     let about = &notice.request;
     let mut lines = vec![format!("{} of {}", about.kind, about.from)];
@@ -94,7 +94,7 @@ fn details(notice: &Notice) -> String {
     plain(&lines.join("\n"), SHORT_CHARS_MAX)
 }
 
-/// The beginning of a text, as much as fits.
+/// The longest beginning of a text that fits.
 fn beginning(text: &str, max: usize, size: fn(&str) -> usize) -> String {
     let mut left = max;
     let fitting = text.chars().take_while(|c| {
@@ -106,7 +106,7 @@ fn beginning(text: &str, max: usize, size: fn(&str) -> usize) -> String {
     fitting.collect()
 }
 
-/// What a digest of which all is shown ends with: past its limit there may be more.
+/// The last line of a complete digest: beyond the limit of items there may be more requests.
 fn digest_end(mut text: String, items: usize) -> String {
     if items >= DIGEST_ITEMS_MAX {
         text.push_str("And perhaps more: see the list of requests.");
@@ -115,7 +115,7 @@ fn digest_end(mut text: String, items: usize) -> String {
     text
 }
 
-/// What Slack and Telegram count.
+/// The unit in which Slack and Telegram count.
 fn utf16_units(text: &str) -> usize {
     text.encode_utf16().count()
 }
@@ -129,7 +129,7 @@ impl Note {
         }
     }
 
-    /// The link that answers, where it tells of one request.
+    /// The one-tap link, if the notification is about one request.
     pub(crate) fn link(&self) -> Option<&str> {
         match &self.told {
             Announcement::One(item) => item.link.as_deref(),
@@ -153,13 +153,13 @@ impl Note {
         line(&title, TITLE_CHARS_MAX)
     }
 
-    /// All of it as text, with links where `linked`.
+    /// The whole content as text, with links if `linked`.
     pub(crate) fn text(&self, linked: bool) -> String {
         self.text_within(linked, usize::MAX, str::len)
     }
 
-    /// As much of it as fits, by what a receiver counts: of one request the beginning, of a digest whole items, and how many
-    /// more there are.
+    /// The content cut to `max`, measured by `size`: for one request the beginning, for a digest whole items and the
+    /// number of the others.
     fn text_within(&self, linked: bool, max: usize, size: fn(&str) -> usize) -> String {
         let link = |item: &Item| item.link.as_ref().filter(|_| linked).map(|url| format!("\nAnswer: {url}"));
         match &self.told {
@@ -213,7 +213,7 @@ impl Note {
         }
     }
 
-    /// The body for ntfy, which takes JSON at the root of its server.
+    /// The body for ntfy, for a POST to the root of its server.
     pub(crate) fn ntfy(&self, topic: &str) -> Value {
         let mut max = NTFY_TEXT_BYTES_MAX;
         loop {
@@ -255,11 +255,11 @@ impl Note {
         body
     }
 
-    /// The body for Slack. Of what an agent wrote nothing is markup.
+    /// The body for Slack. Text of agents is not interpreted as markup.
     pub(crate) fn slack(&self) -> Value {
         let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let section = |text: String| json!({"type": "section", "text": {"type": "plain_text", "text": text}});
-        // Of one request the button is the link.
+        // For one request the button contains the link.
         let text = self.text_within(self.link().is_none(), SLACK_UNITS_MAX, utf16_units);
         let mut blocks = vec![
             json!({"type": "header", "text": {"type": "plain_text", "text": self.title()}}),
@@ -274,7 +274,7 @@ impl Note {
         json!({"text": escaped(&self.title()), "blocks": blocks})
     }
 
-    /// The body of `sendMessage` of Telegram's bots: plain text.
+    /// The body of `sendMessage` of Telegram's Bot API: plain text.
     pub(crate) fn telegram(&self, chat_id: &str) -> Value {
         let title = format!("{}\n\n", self.title());
         let max = TELEGRAM_UNITS_MAX - utf16_units(&title);
@@ -287,7 +287,7 @@ impl Note {
         body
     }
 
-    /// What the service worker of a browser shows.
+    /// The message for the service worker of a browser.
     pub(crate) fn push(&self) -> Vec<u8> {
         let mut max = SHORT_CHARS_MAX;
         loop {

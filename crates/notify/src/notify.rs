@@ -34,7 +34,7 @@ use crate::{
     subscription::{self, DoSubscription, SubscriptionRoom, event::Subscription},
 };
 
-/// Tests that run at a time, of all owners.
+/// Most concurrent tests of all owners.
 const TESTS_MAX: usize = 64;
 
 /// Notifications of requests. Cheap to clone.
@@ -50,12 +50,12 @@ pub(crate) struct Inner {
     pub(crate) sender: Sender,
     pub(crate) tests: Shares<OwnerName>,
     pub(crate) mails: MailRates,
-    /// The key that names this server to push services, once it was needed.
+    /// The key that identifies this server to push services, after its first use.
     pub(crate) vapid: OnceCell<Vapid>,
     pub(crate) reactor: Reactor,
-    /// When something is to be sent next, as far as is known; zero where it must be looked up.
+    /// When the next notification is due, as far as known; zero if it must be looked up.
     pub(crate) next_due: AtomicU64,
-    /// Something may be due sooner than was known.
+    /// Rung when a notification may be due earlier than known.
     pub(crate) bell: Bell,
 }
 
@@ -64,10 +64,10 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 impl Notify {
-    /// The room in a log.
+    /// The room on a log.
     ///
     /// # Errors
-    /// TLS cannot be set up, or the mail server is not named as it should be; for people.
+    /// If TLS cannot be set up, or the configuration of the mail server is invalid; the error is text for people.
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
@@ -90,7 +90,7 @@ impl Notify {
                 log,
                 "notify/place",
                 |event| is_request(&event.stream) && event_of(&event.kind).is_some(),
-                // Owners do not wait for each other.
+                // Owners do not delay each other.
                 |event| owner_of(event).map_or_else(String::new, |owner| owner.to_string()),
             ),
             next_due: AtomicU64::new(0),
@@ -112,7 +112,7 @@ impl Notify {
         Patience { first: milliseconds(*retry_first).max(1), all: milliseconds(*retry_for) }
     }
 
-    /// Does something with a subscription.
+    /// Executes a command on a subscription.
     pub(crate) async fn subscribe(
         &self,
         owner: &OwnerName,
@@ -123,7 +123,7 @@ impl Notify {
         Ok(self.0.subscriptions.execute(owner.as_str(), &command, None).await?.reply)
     }
 
-    /// The receiver said that it is gone: nothing more is sent to it until a person says otherwise.
+    /// Marks the receiver as gone: nothing is sent to it until a person changes the subscription.
     pub(crate) async fn gone(&self, owner: &OwnerName, one: &Subscription) -> Result<(), Fault> {
         let authority = Authority { by: Actor::Operator, token: None };
         let gone = subscription::SubscriptionStep::Gone(one.id.clone(), Box::new(one.target.clone()));
@@ -135,7 +135,7 @@ impl Notify {
         }
     }
 
-    /// Does something with a notification.
+    /// Executes a command on a notification.
     pub(crate) async fn deliver(
         &self,
         id: &NoticeId,
@@ -145,7 +145,7 @@ impl Notify {
         Ok(self.0.deliveries.execute(id.as_str(), &command, None).await?.reply)
     }
 
-    /// The same in the server's own name.
+    /// The same on behalf of the server.
     pub(crate) async fn handle(&self, id: &NoticeId, doing: DeliveryStep) -> Result<Outcome, Fault> {
         match self.deliver(id, doing).await {
             Ok(done) => Ok(done),
@@ -155,7 +155,7 @@ impl Notify {
         }
     }
 
-    /// Something is to be sent at this time.
+    /// Notes that a notification is due at this time.
     fn hear_of(&self, due: Option<TimestampMs>) {
         if let Some(due) = due {
             self.0.next_due.fetch_min(due.0, Ordering::AcqRel);
@@ -172,7 +172,7 @@ impl Observer for Notify {
                 SubscriptionRoom::CATEGORY => self.0.subscriptions.observe(event),
                 DeliveryRoom::CATEGORY => {
                     self.0.deliveries.observe(event);
-                    // What another process wrote is due here too, should that one end.
+                    // Notifications of other processes are due here too, in case those processes die.
                     self.hear_of(DeliveryEvent::decode(event).ok().and_then(|event| event.due()));
                 }
                 _ => {}

@@ -1,5 +1,5 @@
-//! Requests that another room sends to a URL of its own client: signed, retried and given up like notifications, and
-//! within the same limits of their owner.
+//! Requests that another room sends to URLs of its own clients: signed, retried and abandoned like notifications,
+//! within the same limits of the owner.
 //! Must not know: the content, or the recipient.
 
 use std::collections::BTreeMap;
@@ -25,27 +25,27 @@ use crate::{
 /// One request to a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
-    /// What people read of it if it did not arrive.
+    /// The title that people see if it is not delivered.
     pub title: String,
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// What it is signed with as Standard Webhooks has it; one that does not begin with `whsec_` counts by its bytes.
-    /// Without one it is not signed.
+    /// The secret for the signature of Standard Webhooks; without the prefix `whsec_` its bytes are the key. Without
+    /// a secret the request is not signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// Its headers, `Content-Type` among them, by lower-case names.
+    /// The headers by lower-case name, with `content-type`.
     pub headers: BTreeMap<String, String>,
-    /// Its body.
+    /// The body.
     pub body: String,
 }
 
-/// As it stands in the log, in the place of what a request says.
+/// The stored form of a post, in place of a notice.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredPost {
     post: Post,
 }
 
-/// Stands in the place of a subscription, which never has this id: it is older than all of them.
+/// The subscription id of a post: older than any id of a subscription, so that none has it.
 pub(crate) fn no_subscription() -> SubscriptionId {
     SubscriptionId::mint(&Stamp::new(TimestampMs(0), [0; 10]), 0)
 }
@@ -63,23 +63,23 @@ impl Notify {
     /// Whether a URL may be sent to.
     ///
     /// # Errors
-    /// Why not, for people.
+    /// Why it may not, for people.
     pub fn check_url(&self, url: &str) -> Result<(), String> {
         self.0.sender.guard().url(url).map(drop).map_err(str::to_owned)
     }
 
-    /// Whether more of the owner may be on its way than is.
+    /// Whether the owner may have one more notification in the queue.
     ///
     /// # Errors
-    /// The store failed.
+    /// If the store fails.
     pub async fn has_room(&self, owner: &OwnerName) -> Result<bool, Fault> {
         Ok(self.room(owner, false).await? > 0)
     }
 
-    /// Sends something, once for each `source`; `false` when as much of the owner is on its way as may be, and this is not
+    /// Queues a request, once per `source`; `false` if the owner's queue is full and it is not sent.
     /// sent.
     ///
-    /// # Errors
+    /// If the store fails.
     /// The store failed.
     pub async fn post(&self, source: &str, owner: &OwnerName, post: Post) -> Result<bool, Fault> {
         let id = NoticeId::of_source(source);
@@ -97,7 +97,7 @@ impl Notify {
         Ok(true)
     }
 
-    /// What is sent under an id.
+    /// The request with this id.
     pub(crate) async fn post_of(&self, id: &NoticeId) -> Result<Post, Fault> {
         let stored = self.log().read_stream(&DeliveryRoom::stream(id.as_str()), Version::ZERO, 1).await?;
         let first = stored.first().map(DeliveryEvent::decode).transpose()?;
@@ -108,7 +108,7 @@ impl Notify {
         stored.map(|stored| stored.post).map_err(|error| Fault::Corrupt(format!("{id}: {error}")))
     }
 
-    /// One attempt, where it is due and nobody else makes one.
+    /// Makes one attempt if it is due, unless another task or process does.
     pub(crate) async fn attempt_post(&self, id: &NoticeId) -> Result<(), Fault> {
         let Outcome::Begun(until) = self.handle(id, DeliveryStep::Begin).await? else { return Ok(()) };
         let post = self.post_of(id).await?;

@@ -12,15 +12,15 @@ use ring::{
 };
 use serde_json::json;
 
-/// The size of the one record, as its head says it.
+/// The record size in the header of a message.
 const RECORD_BYTES: u32 = 4_096;
-/// The last record ends with this.
+/// The delimiter of the last record.
 const LAST: u8 = 2;
-/// A point on P-256, uncompressed.
+/// An uncompressed point on P-256.
 const POINT_BYTES: usize = 65;
-/// The secret of a browser.
+/// The authentication secret of a browser.
 const AUTH_BYTES: usize = 16;
-/// How long a token for a push service is valid, in seconds; a day is the most.
+/// How long a token for a push service is valid, in seconds; the standard allows a day.
 const TOKEN_SECONDS: u64 = 12 * 3_600;
 
 /// The keys of a browser.
@@ -31,7 +31,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// From base64url; `None` where they are not such keys.
+    /// Parses the keys from base64url; `None` if they are not valid.
     pub(crate) fn read(p256dh: &str, auth: &str) -> Option<Self> {
         let read = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
         let (p256dh, auth) = (read(p256dh)?, read(auth)?);
@@ -54,7 +54,7 @@ fn expanded(prk: &Prk, info: &[&[u8]], len: usize) -> Result<Vec<u8>, Unspecifie
     Ok(out)
 }
 
-/// The body of a message, from what both sides share.
+/// Encrypts a message with the keys that both sides share.
 fn sealed_with(
     browser: &Browser,
     shared: &[u8],
@@ -73,7 +73,7 @@ fn sealed_with(
     Ok([&salt[..], &RECORD_BYTES.to_be_bytes(), &[point], public, &record].concat())
 }
 
-/// A message that only this browser reads.
+/// A message that only this browser can decrypt.
 pub(crate) fn sealed(browser: &Browser, text: &[u8]) -> Result<Vec<u8>, Unspecified> {
     let random = SystemRandom::new();
     let private = EphemeralPrivateKey::generate(&ECDH_P256, &random)?;
@@ -84,7 +84,7 @@ pub(crate) fn sealed(browser: &Browser, text: &[u8]) -> Result<Vec<u8>, Unspecif
     agree_ephemeral(private, &peer, |shared| sealed_with(browser, shared, (public.as_ref(), salt), text))?
 }
 
-/// The key that names this server.
+/// The key that identifies this server.
 #[derive(Debug)]
 pub(crate) struct Vapid(EcdsaKeyPair);
 
@@ -96,18 +96,18 @@ impl Vapid {
         Ok(key.as_ref().to_vec())
     }
 
-    /// One that was kept.
+    /// A stored key.
     pub(crate) fn read(pkcs8: &[u8]) -> Option<Self> {
         let random = SystemRandom::new();
         EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random).ok().map(Self)
     }
 
-    /// Its public half, as browsers take it.
+    /// The public key, in the form for browsers.
     pub(crate) fn public(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0.public_key().as_ref())
     }
 
-    /// `Authorization` for a push service.
+    /// The `Authorization` header for a push service.
     pub(crate) fn authorization(
         &self,
         origin: &str,

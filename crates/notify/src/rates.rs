@@ -1,4 +1,4 @@
-//! The number of mails in the last hour: of each owner, and to each address. In memory, of this process; a restart
+//! The number of mails in the last hour, of each owner and to each address. In the memory of this process; a restart
 //! resets it.
 //! Must not know: the content of mails.
 
@@ -12,12 +12,12 @@ use crate::{MAIL_RATES_MAX, MAILS_PER_ADDRESS_MAX, MAILS_PER_OWNER_MAX};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// Whose mails are counted, and to which address; to all of them where none is named.
+/// The key of a counter: an owner and an address, or all addresses.
 type Counted = (OwnerName, Option<String>);
 
 type Times = Arc<Mutex<VecDeque<TimestampMs>>>;
 
-/// The mails of the last hour.
+/// The times of the mails of the last hour.
 pub(crate) struct MailRates(Cache<Counted, Times>);
 
 impl Default for MailRates {
@@ -26,7 +26,7 @@ impl Default for MailRates {
     }
 }
 
-/// When the next one may be sent, where there were as many as may be.
+/// When the next mail may be sent, if the limit is reached.
 fn next(times: &mut VecDeque<TimestampMs>, now: TimestampMs, max: usize) -> Option<TimestampMs> {
     let over = |at: &TimestampMs| TimestampMs(at.0.saturating_add(HOUR_MS));
     while times.front().is_some_and(|first| over(first) <= now) {
@@ -39,7 +39,7 @@ impl MailRates {
     /// Counts a mail that is sent now.
     ///
     /// # Errors
-    /// When it may be sent, where there were as many as may be.
+    /// The time of the next mail, if the limit is reached.
     pub(crate) fn take(&self, owner: &OwnerName, to: &str, now: TimestampMs) -> Result<(), TimestampMs> {
         let times = |counted: Counted| {
             let made: Result<_, std::convert::Infallible> =
@@ -47,7 +47,7 @@ impl MailRates {
             let Ok(times) = made;
             times
         };
-        // One mailbox has one rate, however its address is written.
+        // The spelling of an address does not matter for its limit.
         let of_address = times((owner.clone(), Some(to.to_lowercase())));
         let of_owner = times((owner.clone(), None));
         let (mut of_address, mut of_owner) = (of_address.lock(), of_owner.lock());

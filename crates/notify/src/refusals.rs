@@ -9,10 +9,10 @@ use crate::{
     delivery::Unauthenticated, subscription::Rejection,
 };
 
-/// A refusal on its way out.
+/// A refusal in the common form.
 pub(crate) type HouseRefusal = plenary_room::ErrorReply<House>;
 
-/// The token died.
+/// The token was revoked.
 fn revoked() -> Refusal {
     Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is not valid any more.")
 }
@@ -36,7 +36,7 @@ impl From<Unauthenticated> for HouseRefusal {
     }
 }
 
-/// As many tests run as may.
+/// The limit of concurrent tests is reached.
 pub(crate) fn too_many_tests() -> Refusal {
     Refusal::new(
         Class::TooMany,
@@ -45,7 +45,7 @@ pub(crate) fn too_many_tests() -> Refusal {
     )
 }
 
-/// As many mails as an owner may send within an hour.
+/// The limit of an owner's mails within an hour is reached.
 pub(crate) fn too_many_mails() -> Refusal {
     Refusal::new(
         Class::TooMany,

@@ -18,7 +18,7 @@ fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
     Refusal::malformed(code, text.into())
 }
 
-/// A word without spaces or what nobody sees.
+/// A word without spaces or invisible characters.
 fn word(name: &str, value: &str) -> Result<(), Refusal> {
     let fits =
         !value.is_empty() && value.len() <= WORD_CHARS_MAX && value.bytes().all(|b| b.is_ascii_graphic());
@@ -107,7 +107,7 @@ fn digest(minutes: Option<u32>) -> Result<(), Refusal> {
 }
 
 impl NewSubscription {
-    /// As it is stored; the id comes when it is made.
+    /// The checked subscription; its id is assigned later.
     pub(crate) fn checked(self, sender: &Sender) -> Result<Subscription, Refusal> {
         target(sender, &self.target)?;
         self.name.as_deref().map_or(Ok(()), name)?;
@@ -133,7 +133,7 @@ impl NewSubscription {
 }
 
 impl SubscriptionChange {
-    /// What is wrong with it, if anything.
+    /// Checks the change.
     pub(crate) fn check(&self, sender: &Sender) -> Result<(), Refusal> {
         self.target.as_ref().map_or(Ok(()), |one| target(sender, one))?;
         self.name.as_ref().and_then(Option::as_deref).map_or(Ok(()), name)?;

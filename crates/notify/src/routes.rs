@@ -36,9 +36,9 @@ use crate::{
 };
 
 const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
-/// Why models do not get what people do.
+/// Why these operations are not tools for models.
 const PEOPLE: &str = "people say where they are reached";
-/// What may be wrong with a subscription.
+/// The errors of an invalid subscription.
 const WRONG: &[&str] = &[
     "invalid_json",
     "invalid_body",
@@ -59,12 +59,12 @@ impl FromRef<Notify> for Accounts {
 /// The routes of the room.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// If the operations contradict each other.
 pub(crate) fn routes(notify: Notify, metrics: &Metrics) -> Result<Router, RegistryFault> {
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(notify))
 }
 
-/// What all of them have.
+/// The common part of all operations.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
         .auth(Auth::Owner)
@@ -142,17 +142,17 @@ pub fn operations() -> Vec<Operation<Notify>> {
     ]
 }
 
-/// Whose.
+/// The owner parameter of a query.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct OwnerQuery {
-    /// For the operator: whose.
+    /// For the operator: the owner.
     owner: Option<String>,
 }
 
 type OneQuery = Result<Query<OwnerQuery>, QueryRejection>;
 type OnePath = Result<Path<String>, PathRejection>;
 
-/// Whose subscriptions; agents have none.
+/// The owner whose subscriptions are meant; agents have none.
 fn whose(principal: &Principal, query: OneQuery) -> Result<OwnerName, Refusal> {
     match &principal.who {
         TokenOwner::Agent(_) => Err(Refusal::not_found()),
@@ -202,7 +202,7 @@ impl Notify {
         state.all.get(id).cloned().ok_or_else(|| Refusal::not_found().into())
     }
 
-    /// That a subscription is of a person of its owner, if it is of one.
+    /// Checks that the subscription's person, if any, belongs to the owner.
     async fn check_person(
         &self,
         owner: &OwnerName,
@@ -226,7 +226,7 @@ impl Notify {
         Ok(view(owner, made, &one))
     }
 
-    /// A notification of an owner that did not arrive.
+    /// A dead letter of an owner.
     async fn dead_state(&self, owner: &OwnerName, id: &NoticeId) -> Result<Option<DeliveryState>, Fault> {
         let (state, _) = self.0.deliveries.fresh(id.as_str()).await?;
         let is_own = state.of.as_ref().is_some_and(|of| of.owner == *owner);
@@ -305,7 +305,7 @@ async fn set(
 ) -> Result<Json<SubscriptionView>, HouseRefusal> {
     let owner = whose(&principal, query)?;
     let id: SubscriptionId = id_of(path)?;
-    // Whose it is not is told so before anything about the body.
+    // Checked before the body: a caller that does not own the subscription learns nothing else.
     notify.one(&owner, &id).await?;
     let change: SubscriptionChange = body.and_then(|body| body.parse())?;
     change.check(&notify.0.sender)?;

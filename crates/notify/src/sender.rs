@@ -26,41 +26,41 @@ use crate::{
 };
 
 const TELEGRAM: &str = "https://api.telegram.org";
-/// How long a push service keeps a message for a browser that is off, in seconds.
+/// How long a push service keeps a message for an offline browser, in seconds.
 const PUSH_SECONDS: &str = "86400";
 
-/// How an attempt ended.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptResult {
-    /// It was taken.
+    /// The receiver accepted it.
     Taken,
-    /// Not now, for people; not before so many milliseconds.
+    /// A temporary failure: the error for people, and the least delay of a retry in milliseconds.
     Failed(String, Option<u64>),
-    /// The receiver is gone for good.
+    /// The receiver is gone permanently.
     Gone(String),
 }
 
-/// What is sent.
+/// A notification with the data for sending it.
 pub(crate) struct Letter<'a> {
-    /// The same for each attempt.
+    /// Its id, the same for each attempt.
     pub(crate) id: &'a str,
-    /// Whose subscription it is.
+    /// The owner of the subscription.
     pub(crate) owner: &'a OwnerName,
     pub(crate) subscription: &'a Subscription,
     pub(crate) note: &'a Note,
     pub(crate) now: TimestampMs,
-    /// For browsers.
+    /// The key for push services.
     pub(crate) vapid: Option<&'a Vapid>,
 }
 
-/// What sends.
+/// The connections to the receivers.
 pub(crate) struct Sender {
     pool: GuardedPool,
     mail: Option<Mail>,
     contact: String,
 }
 
-/// A request as it goes out.
+/// An HTTP request to a receiver.
 struct OutgoingRequest {
     url: String,
     headers: HeaderMap,
@@ -80,7 +80,7 @@ impl OutgoingRequest {
         Ok(self)
     }
 
-    /// The same under its id, as Standard Webhooks has it.
+    /// Adds the id and the signature of Standard Webhooks.
     fn signed(self, id: &str, now: TimestampMs, secret: Option<&Secret>) -> Result<Self, AttemptResult> {
         let timestamp = (now.0 / 1_000).to_string();
         let signature = secret.map(|secret| secret.signature(id, &timestamp, &self.body));
@@ -100,17 +100,17 @@ fn failed(why: impl Into<String>) -> AttemptResult {
     AttemptResult::Failed(why.into(), None)
 }
 
-/// The server and the topic of a topic's URL.
+/// Splits a topic's URL into server and topic.
 pub(crate) fn topic(url: &str) -> Option<(&str, &str)> {
     let (server, topic) = url.trim_end_matches('/').rsplit_once('/')?;
     (server.contains("://") && !server.ends_with('/') && !topic.is_empty()).then_some((server, topic))
 }
 
 impl Sender {
-    /// What sends as it is configured.
+    /// A sender with this configuration.
     pub(crate) fn new(config: &Config) -> Result<Self, TlsFault> {
         let ca_file = config.ca_file.as_deref();
-        // Without authorities nothing is reached over TLS; that is said when it is tried.
+        // Without certificate authorities nothing is reachable over TLS; each attempt reports that.
         let tls = match client_config(true, ca_file, "with notify.ca_file") {
             Err(_) if ca_file.is_none() => client_config(false, None, "")?,
             tls => tls?,
@@ -120,12 +120,12 @@ impl Sender {
         Ok(Self { pool: GuardedPool::new(Guard::new(config.private_addresses), tls), mail, contact })
     }
 
-    /// Which addresses are reached.
+    /// Which addresses may be reached.
     pub(crate) const fn guard(&self) -> Guard {
         self.pool.guard()
     }
 
-    /// Whether there is a server that takes mail.
+    /// Whether a mail server is configured.
     pub(crate) const fn has_mail(&self) -> bool {
         self.mail.is_some()
     }
@@ -139,7 +139,7 @@ impl Sender {
         if let Target::Email { to } = &letter.subscription.target {
             let Some(mail) = &self.mail else { return failed("this server sends no mail") };
             let (subject, text) = (letter.note.title(), letter.note.text(true));
-            // Whoever never asked for it is told whose it is.
+            // A mail names the owner, for readers who did not subscribe themselves.
             let text = format!("{text}\n\n-- \nPlenary sends this for the owner {}.\n", letter.owner);
             return match mail.send(letter.id, to, subject, text).await {
                 Ok(()) => AttemptResult::Taken,
@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// Makes one attempt to send what another room wants sent.
+    /// Makes one attempt to send a request of another room.
     pub(crate) async fn send_post(&self, id: &str, post: &Post, now: TimestampMs) -> AttemptResult {
         let attempt = async {
             let out = OutgoingRequest {
@@ -254,7 +254,7 @@ impl Sender {
     }
 }
 
-/// By what a push service tells repetition: 32 characters of base64url at most.
+/// The topic by which a push service recognizes repetitions: at most 32 characters of base64url.
 fn topic_of(id: &str) -> String {
     let digest = plenary_kernel::json::digest(id.as_bytes());
     STANDARD.encode(&digest[..15]).replace('+', "-").replace('/', "_")

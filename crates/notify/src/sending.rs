@@ -1,5 +1,5 @@
-//! The schedule of the room: sends due notifications, with a limit on concurrent ones in total and per owner, so that
-//! no slow receiver delays those of others.
+//! The scheduler of the room: sends due notifications, with a limit on concurrent ones in total and per owner, so
+//! that a slow receiver delays no others.
 //! Must not know: how a notification is sent.
 
 use std::{
@@ -26,22 +26,22 @@ use crate::{
     },
 };
 
-/// How often the clock is looked at.
+/// The interval of the scheduler.
 const EVERY: Duration = Duration::from_millis(200);
-/// How long nothing is tried after a fault.
+/// The pause after a fault.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Most of what is due that is looked through for something that may be sent.
+/// Most due notifications that are searched for one that may be sent.
 const LOOKED_AT_MAX: usize = 20 * READ_ROWS_MAX;
 /// Most damaged notifications that are remembered.
 const DAMAGED_MAX: usize = 1_000;
 
-/// What is being sent.
+/// The active attempts.
 #[derive(Default)]
 struct Sends {
     tasks: JoinSet<Result<(), Fault>>,
-    /// Whose, and which.
+    /// The owner and the id of each.
     under_way: HashMap<Id, (OwnerName, NoticeId)>,
-    /// The damaged ones: they take no place of those behind them until the server starts again.
+    /// Damaged notifications, skipped until the server restarts so that they do not delay later ones.
     damaged: BTreeSet<NoticeId>,
 }
 
@@ -53,14 +53,14 @@ impl Sends {
     }
 
     fn leave_out(&mut self, damaged: Option<NoticeId>) {
-        // Past the limit they are tried again.
+        // Beyond the limit they are tried again.
         if self.damaged.len() >= DAMAGED_MAX {
             self.damaged.clear();
         }
         self.damaged.extend(damaged);
     }
 
-    /// Takes note of those that are over; whether there were any.
+    /// Removes finished attempts; whether there were any.
     fn sweep(&mut self) -> bool {
         let mut any = false;
         while let Some(over) = self.tasks.try_join_next_with_id() {
@@ -77,7 +77,7 @@ impl Sends {
                     tracing::warn!(%fault, "a notification is not sent yet");
                     id
                 }
-                // A bug ends its task: the claim ends by itself, and it is sent again.
+                // A panic ends the task: the claim expires, and the notification is sent again.
                 Err(error) => {
                     tracing::error!(%error, "sending a notification ended early");
                     error.id()
@@ -90,7 +90,7 @@ impl Sends {
 }
 
 impl Notify {
-    /// Hears of requests and sends what is due, until the server stops.
+    /// Turns events of requests into notifications and sends due ones, until the server stops.
     pub(crate) async fn work(&self, stop: CancellationToken) {
         let see_to = |event| {
             let notify = self.clone();
@@ -102,8 +102,8 @@ impl Notify {
         stop.run_until_cancelled(working).await;
     }
 
-    /// What a process began to send that has ended is sent again. Where several share a store, one of them may still live:
-    /// its claims end by themselves.
+    /// Ends the attempts of a process that has died, so that they are repeated. On a shared store the process may
+    /// still live; there the claims expire by themselves.
     pub(crate) async fn take_over(&self) -> Result<(), Fault> {
         let mut after = None::<String>;
         while !self.log().shared() {
@@ -139,7 +139,7 @@ impl Notify {
             let has_room = sends.sweep();
             let now = self.now();
             if has_room || self.0.next_due.load(Ordering::Acquire) <= now.0 {
-                // What becomes known while it looks is not forgotten.
+                // Set before the search, so that a time that is noted meanwhile is not lost.
                 self.0.next_due.store(u64::MAX, Ordering::Release);
                 if let Err(fault) = self.launch(&mut sends).await {
                     tracing::warn!(%fault, "notifications that are due are not looked up; it is tried again");
@@ -151,7 +151,7 @@ impl Notify {
         }
     }
 
-    /// Begins to send what is due, as far as there is room.
+    /// Starts attempts for due notifications within the limits.
     async fn launch(&self, sends: &mut Sends) -> Result<(), Fault> {
         let (mut after, mut looked_at) = (None::<String>, 0);
         while looked_at < LOOKED_AT_MAX && sends.tasks.len() < SENDS_MAX {

@@ -1,4 +1,4 @@
-//! How the server serves this room.
+//! How the server mounts this room.
 //! Must not know: the other rooms.
 
 use std::{future::ready, sync::Arc};
@@ -23,7 +23,7 @@ use crate::{
     subscription::{SubscriptionRoom, state::SubscriptionsState},
 };
 
-/// A body of each operation that takes one.
+/// An example body for each operation that has one.
 const EXAMPLES: &[Example] = &[
     ("notify.create", || {
         json!({
@@ -36,11 +36,11 @@ const EXAMPLES: &[Example] = &[
     ("notify.change", || json!({"digest_minutes": 60, "enabled": true})),
 ];
 
-/// How a repeated request is answered.
+/// How operations answer a repeated request.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: house_error,
     apart: &[
-        // A sample is sent each time it is asked for.
+        // A sample is sent for each request.
         (Method::POST, "/notifications/{id}/test"),
     ],
     secret: &[(Method::POST, "/notifications")],

@@ -8,10 +8,10 @@ use plenary_kernel::AskId;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-/// How a secret begins when it is shown.
+/// The prefix of a secret.
 pub(crate) const PREFIX: &str = "whsec_";
 
-/// 32 random bytes that a subscription has for itself, as they are shown: `whsec_` and base64.
+/// The secret of a subscription, 32 random bytes, in the form `whsec_` and base64.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Secret(String);
@@ -27,12 +27,12 @@ impl Secret {
         Self(format!("{PREFIX}{}", STANDARD.encode(bytes)))
     }
 
-    /// One that somebody else chose, in the same form.
+    /// A secret of a client, in the same form.
     pub(crate) const fn chosen(text: String) -> Self {
         Self(text)
     }
 
-    /// A new one; the same one for a request that is repeated.
+    /// A new secret; equal for repetitions of the same request.
     pub(crate) fn random() -> Self {
         let random = || {
             let mut bytes = [0; 32];
@@ -53,7 +53,7 @@ impl Secret {
         mac.finalize().into_bytes().into()
     }
 
-    /// `webhook-signature` of a message.
+    /// The header `webhook-signature` of a message.
     pub(crate) fn signature(&self, id: &str, timestamp: &str, body: &[u8]) -> String {
         let mac = self.mac(&[id.as_bytes(), b".", timestamp.as_bytes(), b".", body]);
         format!("v1,{}", STANDARD.encode(mac))

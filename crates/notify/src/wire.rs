@@ -6,20 +6,20 @@ use plenary_requests::{Allow, AnswerType, Kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What became of a request.
+/// A change of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "NotifiedEvent")]
 pub enum Event {
-    /// It was asked.
+    /// The request was made.
     #[serde(rename = "request.created")]
     Created,
-    /// An answer stands.
+    /// The request has a final answer.
     #[serde(rename = "request.answered")]
     Answered,
-    /// Whoever asked gave up.
+    /// The agent withdrew the request.
     #[serde(rename = "request.withdrawn")]
     Withdrawn,
-    /// Its deadline passed.
+    /// The deadline of the request passed.
     #[serde(rename = "request.expired")]
     Expired,
 }
@@ -37,24 +37,24 @@ impl Event {
     }
 }
 
-/// How much a request presses.
+/// The urgency of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
-    /// Reviews, contacts and invitations: somebody else waits.
+    /// Reviews, contacts and invitations: another party waits.
     #[default]
     Low,
-    /// An agent waits: permissions, questions, runs, what is held.
+    /// An agent waits: permissions, questions, runs, held items.
     Normal,
-    /// Its deadline was less than 15 minutes ahead when it was asked.
+    /// The deadline was less than 15 minutes away when the request was made.
     High,
 }
 
-/// A deadline that is nearer presses.
+/// A deadline within this time makes a request urgent.
 const PRESSES_MS: u64 = 15 * 60_000;
 
 impl Urgency {
-    /// Of a request.
+    /// The urgency of a request.
     #[must_use]
     pub const fn of(kind: Kind, created_at: u64, deadline_at: Option<u64>) -> Self {
         match (deadline_at, kind) {
@@ -75,12 +75,12 @@ impl Urgency {
     }
 }
 
-/// Where notifications go.
+/// The receiver of notifications.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(rename = "NotificationTarget")]
 pub enum Target {
-    /// Any program: Standard Webhooks, signed.
+    /// A program: Standard Webhooks, signed.
     Webhook {
         /// The URL.
         url: String,
@@ -89,22 +89,22 @@ pub enum Target {
     Ntfy {
         /// The topic's URL, such as `https://ntfy.sh/TOPIC`.
         url: String,
-        /// An access token.
+        /// An access token for the topic.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
     },
-    /// An incoming webhook of Slack, or of what takes its form.
+    /// An incoming webhook of Slack, or of a service with the same format.
     Slack {
         /// The URL.
         url: String,
     },
-    /// A chat with a bot of Telegram.
+    /// A chat with a Telegram bot.
     Telegram {
         /// The bot's token.
         bot_token: String,
         /// The chat.
         chat_id: String,
-        /// The Bot API, when it is not `https://api.telegram.org`.
+        /// The Bot API, if not `https://api.telegram.org`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
     },
@@ -113,13 +113,13 @@ pub enum Target {
         /// The address.
         to: String,
     },
-    /// A browser: what `PushManager.subscribe` gives.
+    /// A browser: the result of `PushManager.subscribe`.
     WebPush {
-        /// Where messages go.
+        /// The URL of the push service.
         endpoint: String,
         /// The browser's key, base64url.
         p256dh: String,
-        /// Its secret, base64url.
+        /// The browser's secret, base64url.
         auth: String,
     },
 }
@@ -138,7 +138,7 @@ impl Target {
         }
     }
 
-    /// What may be shown of it: paths of URLs and tokens are secrets.
+    /// The receiver without its secrets, such as URL paths and tokens.
     #[must_use]
     pub fn shown(&self) -> String {
         match self {
@@ -163,16 +163,16 @@ pub(crate) fn origin(url: &str) -> String {
     url[..end].to_owned()
 }
 
-/// When nothing is sent; what comes then is one digest at the end.
+/// Quiet hours: nothing is sent; one digest follows at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "QuietHours")]
 pub struct Quiet {
     /// An IANA time zone, such as `Europe/Berlin`.
     pub time_zone: String,
-    /// From then on, `22:00`.
+    /// The start, `22:00`.
     pub from: String,
-    /// Until then, `07:00`; over midnight where it is earlier than `from`.
+    /// The end, `07:00`; on the next day if it is before `from`.
     pub to: String,
 }
 
@@ -188,122 +188,122 @@ fn created() -> Vec<Event> {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSubscription {
-    /// Where notifications go.
+    /// The receiver of notifications.
     pub target: Target,
-    /// What people call it.
+    /// A name, for people.
     #[serde(default)]
     pub name: Option<String>,
-    /// Of what; `request.created` when absent.
+    /// The events to send; `request.created` when absent.
     #[serde(default = "created")]
     pub events: Vec<Event>,
-    /// Of which kinds of requests; of all when empty.
+    /// The kinds of requests; all when empty.
     #[serde(default)]
     pub kinds: Vec<Kind>,
-    /// Of which agents' requests; of all when empty.
+    /// The agents whose requests are sent; all when empty.
     #[serde(default)]
     pub agents: Vec<AgentHandle>,
-    /// Whose it is: what is given to another person is left out. Everybody's when absent.
+    /// A person: requests to other people are not sent. For everybody when absent.
     #[serde(default)]
     pub person: Option<AgentHandle>,
-    /// What presses less is left out.
+    /// The least urgency that is sent.
     #[serde(default)]
     pub min_urgency: Urgency,
-    /// When nothing is sent.
+    /// The quiet hours.
     #[serde(default)]
     pub quiet: Option<Quiet>,
-    /// Gather notifications for so many minutes, and send them together.
+    /// Collect notifications for this many minutes, and send them together.
     #[serde(default)]
     pub digest_minutes: Option<u32>,
-    /// Whether anything is sent.
+    /// Whether notifications are sent.
     #[serde(default = "yes")]
     pub enabled: bool,
 }
 
-/// A member that is there, be it `null`.
+/// A member that is present, even as `null`.
 fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
-/// The body of `PATCH /notifications/{id}`: what is absent stays as it is.
+/// The body of `PATCH /notifications/{id}`: absent members stay unchanged.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SubscriptionChange {
-    /// Where notifications go.
+    /// The receiver of notifications.
     pub target: Option<Target>,
-    /// What people call it; `null` for nothing.
+    /// A name, for people; `null` for none.
     #[serde(deserialize_with = "said")]
     #[schemars(with = "Option<String>")]
     pub name: Option<Option<String>>,
-    /// Of what.
+    /// The events to send.
     pub events: Option<Vec<Event>>,
-    /// Of which kinds of requests; of all when empty.
+    /// The kinds of requests; all when empty.
     pub kinds: Option<Vec<Kind>>,
-    /// Of which agents' requests; of all when empty.
+    /// The agents whose requests are sent; all when empty.
     pub agents: Option<Vec<AgentHandle>>,
-    /// Whose it is; `null` for everybody's.
+    /// The person; `null` for everybody.
     #[serde(deserialize_with = "said")]
     #[schemars(with = "Option<AgentHandle>")]
     pub person: Option<Option<AgentHandle>>,
-    /// What presses less is left out.
+    /// The least urgency that is sent.
     pub min_urgency: Option<Urgency>,
-    /// When nothing is sent; `null` for never.
+    /// The quiet hours; `null` for none.
     #[serde(deserialize_with = "said")]
     #[schemars(with = "Option<Quiet>")]
     pub quiet: Option<Option<Quiet>>,
-    /// Gather notifications for so many minutes; `null` to send each at once.
+    /// Collect notifications for this many minutes; `null` to send each at once.
     #[serde(deserialize_with = "said")]
     #[schemars(with = "Option<u32>")]
     pub digest_minutes: Option<Option<u32>>,
-    /// Whether anything is sent.
+    /// Whether notifications are sent.
     pub enabled: Option<bool>,
 }
 
-/// A subscription as it is shown: without what is secret.
+/// A subscription, without its secrets.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Subscription")]
 pub struct SubscriptionView {
     /// Its id.
     pub subscription_id: SubscriptionId,
-    /// Whose.
+    /// The owner.
     pub owner: OwnerName,
     /// webhook, ntfy, slack, telegram, email or web_push.
     pub kind: String,
-    /// Where to: of a URL its origin only.
+    /// The receiver; of a URL only its origin.
     pub to: String,
-    /// What people call it.
+    /// A name, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Of what.
+    /// The events that are sent.
     pub events: Vec<Event>,
-    /// Of which kinds of requests; of all when empty.
+    /// The kinds of requests; all when empty.
     pub kinds: Vec<Kind>,
-    /// Of which agents' requests; of all when empty.
+    /// The agents whose requests are sent; all when empty.
     pub agents: Vec<AgentHandle>,
-    /// Whose it is: what is given to another person is left out. Everybody's when absent.
+    /// A person: requests to other people are not sent. For everybody when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<AgentHandle>,
-    /// What presses less is left out.
+    /// The least urgency that is sent.
     pub min_urgency: Urgency,
-    /// When nothing is sent.
+    /// The quiet hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet: Option<Quiet>,
-    /// For how many minutes notifications are gathered.
+    /// For how many minutes notifications are collected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest_minutes: Option<u32>,
-    /// Whether anything is sent.
+    /// Whether notifications are sent.
     pub enabled: bool,
-    /// Whether the receiver said that it is gone, and nothing is sent for that.
+    /// Whether the receiver reported that it is gone; then nothing is sent.
     pub gone: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: u64,
 }
 
-/// A subscription that was made.
+/// A new subscription.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SubscriptionMade {
-    /// It.
+    /// The subscription.
     pub subscription: SubscriptionView,
-    /// Of a webhook: what its messages are signed with. It is shown once.
+    /// For a webhook: the secret that signs its messages. It is shown only once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
@@ -315,17 +315,17 @@ pub struct SubscriptionList {
     pub subscriptions: Vec<SubscriptionView>,
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestResult {
-    /// Whether the receiver took the sample.
+    /// Whether the receiver accepted the sample.
     pub delivered: bool,
-    /// Why not.
+    /// The error, if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// The key that browsers are given: `applicationServerKey`.
+/// The public key for browsers: `applicationServerKey`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PushKey {
     /// Base64url, an uncompressed point on P-256.
@@ -338,24 +338,24 @@ pub struct PushKey {
 pub struct DeadView {
     /// Its id: `webhook-id` of each attempt.
     pub notice_id: NoticeId,
-    /// Where it should have gone; absent where a client of Agent2Agent wanted it sent to a URL of its own.
+    /// The subscription; absent if it was a push notification of an Agent2Agent client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscription_id: Option<SubscriptionId>,
-    /// Of how many events it tells; of more than one in a digest.
+    /// The number of its events; more than one in a digest.
     pub items: usize,
-    /// What the first of them is; absent if it is not about a request.
+    /// The first event; absent if it is not about a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Event>,
-    /// Of which request that is.
+    /// The request of that event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<AskId>,
-    /// Its title.
+    /// The title of that request.
     pub title: String,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
     /// Why the last attempt failed.
     pub error: String,
-    /// When it was given up.
+    /// When it was abandoned.
     pub died_at: u64,
 }
 
@@ -366,10 +366,10 @@ pub struct DeadList {
     pub notifications: Vec<DeadView>,
 }
 
-/// What a notification says of a request, as it is stored and as webhooks get it.
+/// A notification about a request, as it is stored and as webhooks receive it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
-    /// What became of it.
+    /// The event.
     pub event: Event,
     /// When.
     pub at: u64,
@@ -382,40 +382,40 @@ pub struct Notice {
 pub struct RequestSummary {
     /// Its id.
     pub request_id: AskId,
-    /// What it is about.
+    /// Its kind.
     pub kind: Kind,
-    /// How much it presses.
+    /// Its urgency.
     pub urgency: Urgency,
-    /// One line: what is asked.
+    /// The question, one line.
     pub title: String,
     /// The agent that asks.
     pub from: AgentHandle,
-    /// To which person.
+    /// The person that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentHandle>,
-    /// The tool that it wants to use.
+    /// The tool that the agent wants to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// Where the agent works.
+    /// The agent's working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// The beginning of what is to be looked at.
+    /// The beginning of the content to look at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-    /// Which answers it takes.
+    /// The allowed answers.
     pub allow: Allow,
-    /// What may be chosen from.
+    /// The options of a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// When it was asked.
+    /// When it was made.
     pub created_at: u64,
-    /// Until when an answer is of use.
+    /// The deadline for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_at: Option<u64>,
-    /// How it was answered.
+    /// The type of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerType>,
-    /// Who answered.
+    /// The author of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
 }

@@ -7,27 +7,27 @@ use plenary_kernel::{AgentHandle, OwnerName, RuleId, TimestampMs, Version};
 
 use crate::wire::{Allow, AnswerType, Kind, NewRule, OnTimeout};
 
-/// Who asks a person.
+/// The requesting party.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// An agent, with this token.
     Agent(Authority),
-    /// The server by itself, in an agent's name.
+    /// The server itself, on behalf of an agent.
     Server,
 }
 
-/// Asks a person.
+/// Makes a request to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MakeRequest {
-    /// Who asks.
+    /// The requesting party.
     pub source: Source,
-    /// In which agent's name.
+    /// The agent in whose name the request is made.
     pub agent: AgentHandle,
-    /// The other owner whose agent caused it, where one did.
+    /// The other owner whose agent caused it, if one did.
     pub stranger: Option<OwnerName>,
-    /// What it is about.
+    /// The kind of the request.
     pub kind: Kind,
-    /// To which person.
+    /// The addressed person; all people of the owner if absent.
     pub to: Option<AgentHandle>,
     /// The types of answer that it allows.
     pub allow: Allow,
@@ -35,102 +35,102 @@ pub struct MakeRequest {
     pub deadline: Option<TimestampMs>,
     /// The answer that counts when the deadline passes.
     pub on_timeout: OnTimeout,
-    /// The tool that it is about.
+    /// The tool in question.
     pub tool: Option<String>,
-    /// Where the agent works.
+    /// The agent's working directory.
     pub directory: Option<String>,
-    /// Whether the answer comes to the agent's inbox.
+    /// Whether the outcome is reported in the agent's inbox.
     pub told: bool,
-    /// What it says, as JSON.
+    /// The content, as JSON.
     pub content: Bytes,
 }
 
-/// What asking a person rests on.
+/// The facts for [`MakeRequest`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AskFacts {
     /// Whether the token is still valid.
     pub holds: bool,
-    /// Whether `to` is somebody of the owner, or nobody is named.
+    /// Whether `to` is a person of the owner, or absent.
     pub knows_person: bool,
-    /// Whether as many requests wait as may: the agent's own and its owner's, or those that strangers cause.
+    /// Whether the limit of waiting requests is reached: that of the agent and its owner, or that of strangers.
     pub is_full: bool,
-    /// The rule that answers it.
+    /// The rule that answers the request.
     pub rule: Option<(RuleId, AnswerType)>,
 }
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// How.
+    /// The type of the answer.
     pub answer: AnswerType,
-    /// Arguments and text, as JSON.
+    /// The arguments and the text, as JSON.
     pub said: Bytes,
 }
 
-/// Who answers.
+/// The author of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnsweredBy {
     /// The bearer of a token, and the person, if one is named.
     Person(Authority, Option<AgentHandle>),
-    /// Whoever has the link.
+    /// The holder of a one-tap link.
     Link,
 }
 
 /// Answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerRequest {
-    /// Who.
+    /// The author.
     pub by: AnsweredBy,
-    /// What.
+    /// The answer.
     pub answer: Answer,
-    /// The version that was looked at; any where none is said.
+    /// The version that the author saw; not checked if absent.
     pub version: Option<Version>,
-    /// For how long it may be taken back.
+    /// How long the answer can be undone, in milliseconds.
     pub undo_ms: u64,
-    /// What becomes a rule.
+    /// A rule to create from the answer.
     pub rule: Option<NewRule>,
 }
 
-/// What answering rests on.
+/// The facts for [`AnswerRequest`] and [`HandleRequest`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerFacts {
     /// Whether the token is still valid.
     pub holds: bool,
-    /// Whether the owner has as many rules as it may.
+    /// Whether the owner has the maximum number of rules.
     pub has_all_rules: bool,
-    /// Whether somebody of the owner is named, where somebody is.
+    /// Whether the named person, if any, is one of the owner's.
     pub knows_person: bool,
 }
 
-/// What else a person does with a request.
+/// A person's actions on a request other than answering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Handling {
-    /// Takes an answer back.
+    /// Undoes an answer.
     Undo,
-    /// Puts it off.
+    /// Postpones the request.
     Snooze(TimestampMs),
-    /// Leaves it to somebody.
+    /// Delegates it to a person.
     Delegate(AgentHandle),
-    /// Makes a link.
+    /// Creates a one-tap link.
     Link(TokenDigest, TimestampMs),
 }
 
-/// A person handles a request.
+/// A person acts on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandleRequest {
-    /// Who.
+    /// The person's authority.
     pub authority: Authority,
-    /// What.
+    /// The action.
     pub handling: Handling,
 }
 
-/// Whoever asked gives up.
+/// The requesting party withdraws the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithdrawRequest {
-    /// Who.
+    /// The requesting party.
     pub source: Source,
 }
 
-/// The clock: what is over is over.
+/// A timer expired: settles answers and expires requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassTime;

@@ -19,46 +19,46 @@ use crate::{
     wire::{AnswerType, OnTimeout},
 };
 
-/// A normal "no".
+/// Why a command is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rejection {
     /// The token is no longer valid.
     Unauthenticated,
-    /// There is none, or none for the caller.
+    /// The request does not exist, or not for the caller.
     NoSuchRequest,
-    /// As many wait as may.
+    /// The limit of waiting requests is reached.
     TooMany,
-    /// The deadline is not ahead, or too far.
+    /// The deadline is in the past, or too far in the future.
     InvalidDeadline,
-    /// The end of a snooze is not ahead, or too far.
+    /// The end of a snooze is in the past, or too far in the future.
     InvalidUntil,
-    /// The owner has nobody of that handle.
+    /// The owner has no person with that handle.
     UnknownPerson,
-    /// It takes no such answer.
+    /// The request does not allow this answer.
     NotAllowed,
-    /// Somebody has answered.
+    /// The request already has an answer.
     AlreadyAnswered,
     /// The agent withdrew it.
     Withdrawn,
     /// Its deadline passed.
     Expired,
-    /// Another version was looked at.
+    /// The answer is for another version.
     StaleVersion,
-    /// What was answered may not become such a rule.
+    /// This answer cannot become such a rule.
     InvalidRule,
-    /// As many rules as an owner may have.
+    /// The limit of an owner's rules is reached.
     TooManyRules,
-    /// Nobody has answered.
+    /// The request has no answer.
     NotAnswered,
     /// The answer can no longer be undone.
     TooLate,
-    /// It was changed as often as may be.
+    /// The request was changed too often.
     TooManyChanges,
 }
 
 type RequestDecision = Result<Decision<RequestEvent, ()>, Rejection>;
 
-/// Asks a person. A rule that fits answers at once.
+/// Decides `MakeRequest`. A matching rule answers at once.
 pub fn make(
     state: &RequestState,
     asking: &AskFacts,
@@ -68,7 +68,7 @@ pub fn make(
     if !asking.holds {
         return Err(Rejection::Unauthenticated);
     }
-    // The server may ask again for the same thing.
+    // The server may repeat the request for the same subject.
     if state.made.is_some() {
         return Ok(Decision::unchanged(()));
     }
@@ -109,7 +109,7 @@ pub fn make(
             at: stamp.now,
             undo_until: None,
             rule: None,
-            // Whoever asks has it in the answer to its request.
+            // The agent gets the answer in the response.
             told: false,
             said: "{}".into(),
         }));
@@ -121,7 +121,7 @@ fn is_ahead(time: TimestampMs, stamp: &Stamp) -> bool {
     time > stamp.now && time.0 - stamp.now.0 <= AHEAD_MS_MAX
 }
 
-/// The request, where the caller is the owner or the operator.
+/// The request, if the caller is the owner or the operator.
 fn owned<'a>(state: &'a RequestState, authority: &Authority) -> Result<&'a Creation, Rejection> {
     let made = state.made.as_ref().ok_or(Rejection::NoSuchRequest)?;
     let may = match &authority.by {
@@ -132,7 +132,7 @@ fn owned<'a>(state: &'a RequestState, authority: &Authority) -> Result<&'a Creat
     if may { Ok(made) } else { Err(Rejection::NoSuchRequest) }
 }
 
-/// Why a request no longer accepts an answer.
+/// `Err` with the reason if the request no longer waits.
 fn waits(state: &RequestState, now: TimestampMs) -> Result<(), Rejection> {
     match &state.progress {
         Progress::Open if state.is_late(now) => Err(Rejection::Expired),
@@ -143,7 +143,7 @@ fn waits(state: &RequestState, now: TimestampMs) -> Result<(), Rejection> {
     }
 }
 
-/// Answers. Of several answers the first stands.
+/// Decides `AnswerRequest`. The first answer counts.
 pub fn answer(
     state: &RequestState,
     standing: &AnswerFacts,
@@ -193,7 +193,7 @@ pub fn answer(
     Ok(Decision::new(vec![RequestEvent::RequestAnswered(event)], ()))
 }
 
-/// Everything else that a person does with it.
+/// Decides `HandleRequest`.
 pub fn handle(
     state: &RequestState,
     standing: &AnswerFacts,
@@ -234,19 +234,19 @@ pub fn handle(
             RequestEvent::LinkMade(LinkMade { of, digest: *digest, until: *until })
         }
     };
-    // What is ended is never refused for how often it was changed.
+    // Checked last, so that a request that has ended gets its own rejection.
     if state.changes >= CHANGES_MAX {
         return Err(Rejection::TooManyChanges);
     }
     Ok(Decision::new(vec![event], ()))
 }
 
-/// Whether it may be left to somebody.
+/// Whether the request may be delegated to this handle.
 pub(crate) fn is_person(to: &AgentHandle, of: &RequestSubject) -> bool {
     to.owner() == of.agent.owner() && *to != of.agent
 }
 
-/// Gives up. What was given up stays so.
+/// Decides `WithdrawRequest`. A repeated withdrawal changes nothing.
 pub fn withdraw(
     state: &RequestState,
     holds: bool,
@@ -275,7 +275,7 @@ pub fn withdraw(
     Ok(Decision::new(vec![RequestEvent::RequestWithdrawn(event)], ()))
 }
 
-/// What the time does: an answer stands, a deadline passes.
+/// Decides `PassTime`: an answer becomes final, or the deadline passes.
 pub fn pass_time(state: &RequestState, stamp: &Stamp, _: PassTime) -> Decision<RequestEvent, ()> {
     let Some(made) = &state.made else { return Decision::unchanged(()) };
     let of = made.of.clone();

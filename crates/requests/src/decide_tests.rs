@@ -177,7 +177,7 @@ fn given_a_deadline_when_it_passes_then_what_was_said_counts_once() {
     ] {
         let mut state = made(Some(50), on_timeout);
         assert_eq!(passed(&mut state, 49), 0);
-        // The clock may be late: what comes behind the deadline is refused all the same.
+        // The timer may be late: an answer after the deadline is refused all the same.
         let late = answer("~ann", AnswerType::Accept);
         assert_eq!(answered(&mut state, 50, &late), Err(Rejection::Expired));
         let decided = decide::pass_time(&state, &stamp(50), PassTime);

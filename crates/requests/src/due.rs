@@ -1,5 +1,4 @@
-//! The timer of the room: deadlines, and the ends of undo windows. After the end of a process, the next one continues
-//! its work.
+//! The timers of the room: deadlines, and the ends of undo windows. After a restart the next process continues them.
 //! Must not know: the effect of an answer.
 
 use std::sync::atomic::Ordering;
@@ -13,12 +12,12 @@ use crate::{
 };
 
 impl Requests {
-    /// Does what is due. Called every so often; reads the store only where something may be.
+    /// Handles due timers. Called regularly; reads the store only if a timer may be due.
     pub(crate) async fn keep_time(&self) -> Result<(), Fault> {
         if self.0.next_due.load(Ordering::Acquire) > self.now().0 {
             return Ok(());
         }
-        // What becomes known while it looks is not forgotten.
+        // Set before the search, so that a time that is noted meanwhile is not lost.
         self.0.next_due.store(u64::MAX, Ordering::Release);
         let done = self.do_what_is_due().await;
         if done.is_err() {

@@ -13,39 +13,39 @@ use crate::wire::{Allow, AnswerType, Kind, NewRule, OnTimeout};
 /// An event of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestEvent {
-    /// It was asked; always the first.
+    /// It was made; always the first event.
     RequestMade(RequestMade),
     /// A person or a rule answered.
     RequestAnswered(RequestAnswered),
     /// The time to undo the answer is over: the agent gets it.
     AnswerSettled(AnswerSettled),
-    /// The answer was taken back.
+    /// The answer was undone.
     AnswerUndone(AnswerUndone),
-    /// It is not shown for a while.
+    /// It was postponed.
     RequestSnoozed(RequestSnoozed),
-    /// Another person is to answer.
+    /// It was delegated to another person.
     RequestDelegated(RequestDelegated),
     /// The agent withdrew it.
     RequestWithdrawn(RequestWithdrawn),
     /// Its deadline passed.
     RequestExpired(RequestExpired),
-    /// A one-tap link was made.
+    /// A one-tap link was created.
     LinkMade(LinkMade),
 }
 
-/// What every event says of its request, so that indexes follow from the event alone.
+/// The members of every event of a request, so that index rows follow from the event alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSubject {
-    /// Who asks.
+    /// The requesting agent.
     pub agent: AgentHandle,
-    /// What it is about.
+    /// The kind of the request.
     pub kind: Kind,
     /// When it was made.
     pub created: TimestampMs,
     /// Its deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<TimestampMs>,
-    /// The other owner whose agent caused it, where one did.
+    /// The other owner whose agent caused it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stranger: Option<OwnerName>,
 }
@@ -58,11 +58,11 @@ impl RequestSubject {
     }
 }
 
-/// Who answered.
+/// The author of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerAuthor {
-    /// A person, by this token's bearer.
+    /// A person with a token of this actor.
     Person(Actor),
     /// A rule that a person made.
     Rule(RuleId),
@@ -75,24 +75,24 @@ pub enum AnswerAuthor {
 /// See [`RequestEvent::RequestMade`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestMade {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// To which person.
+    /// The addressed person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentHandle>,
     /// The types of answer that it allows.
     pub allow: Allow,
     /// The answer that counts when the deadline passes.
     pub on_timeout: OnTimeout,
-    /// The tool that it is about.
+    /// The tool in question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Whether the answer comes to the agent's inbox.
+    /// Whether the outcome is reported in the agent's inbox.
     pub told: bool,
-    /// Whether the server asks by itself, in the agent's name.
+    /// Whether the server made it by itself, in the agent's name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
-    /// What it says, as JSON.
+    /// The content, as JSON.
     #[serde(skip)]
     pub content: Bytes,
 }
@@ -100,26 +100,26 @@ pub struct RequestMade {
 /// See [`RequestEvent::RequestAnswered`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestAnswered {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// How.
+    /// The type of the answer.
     pub answer: AnswerType,
-    /// Who.
+    /// The author.
     pub by: AnswerAuthor,
-    /// Which person of the owner or the operator, if one was named.
+    /// The person of the owner or the operator, if one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<AgentHandle>,
     /// When.
     pub at: TimestampMs,
-    /// Until when it may be taken back; absent where it stands at once.
+    /// The time until which it can be undone; absent if it is final at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo_until: Option<TimestampMs>,
-    /// The rule that comes of it once it stands.
+    /// The rule to create once the answer is final.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<NewRule>,
-    /// Whether the answer comes to the agent's inbox.
+    /// Whether the outcome is reported in the agent's inbox.
     pub told: bool,
-    /// Its arguments and text, as JSON.
+    /// The arguments and the text, as JSON.
     #[serde(skip)]
     pub said: Bytes,
 }
@@ -127,49 +127,49 @@ pub struct RequestAnswered {
 /// See [`RequestEvent::AnswerSettled`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerSettled {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// Until when it could be taken back.
+    /// The end of the time in which it could be undone.
     pub undo_until: TimestampMs,
-    /// When it stands.
+    /// When it became final.
     pub at: TimestampMs,
-    /// The rule that comes of it.
+    /// The rule that it creates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleOfAnswer>,
-    /// Whether the answer comes to the agent's inbox.
+    /// Whether the outcome is reported in the agent's inbox.
     pub told: bool,
 }
 
 /// See [`RequestEvent::AnswerUndone`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerUndone {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// Who.
+    /// The actor.
     pub by: Actor,
     /// When it had been answered.
     pub answered: TimestampMs,
-    /// Until when it could be taken back.
+    /// The end of the time in which it could be undone.
     pub undo_until: TimestampMs,
 }
 
 /// See [`RequestEvent::RequestSnoozed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSnoozed {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// Who.
+    /// The actor.
     pub by: Actor,
-    /// Until when.
+    /// The time until which it is postponed.
     pub until: TimestampMs,
 }
 
 /// See [`RequestEvent::RequestDelegated`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestDelegated {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// Who.
+    /// The actor.
     pub by: Actor,
     /// The person.
     pub to: AgentHandle,
@@ -178,14 +178,14 @@ pub struct RequestDelegated {
 /// See [`RequestEvent::RequestWithdrawn`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestWithdrawn {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
     /// When.
     pub at: TimestampMs,
-    /// When it had been answered, where that could still be taken back.
+    /// When it had been answered, if that answer was not final.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<TimestampMs>,
-    /// Until when that could be taken back.
+    /// The end of the time in which that answer could be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo_until: Option<TimestampMs>,
 }
@@ -193,30 +193,30 @@ pub struct RequestWithdrawn {
 /// See [`RequestEvent::RequestExpired`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestExpired {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// When that was noticed.
+    /// When the expiry was recorded.
     pub at: TimestampMs,
-    /// What counts as its answer.
+    /// The answer that counts, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerType>,
-    /// Whether that comes to the agent's inbox.
+    /// Whether the outcome is reported in the agent's inbox.
     pub told: bool,
 }
 
 /// See [`RequestEvent::LinkMade`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkMade {
-    /// Which.
+    /// The request.
     pub of: RequestSubject,
-    /// What the link is known by.
+    /// The digest of the link's secret.
     pub digest: TokenDigest,
-    /// Until when it may be used.
+    /// When it expires.
     pub until: TimestampMs,
 }
 
 impl RequestEvent {
-    /// What it says of its request.
+    /// The subject of the event.
     #[must_use]
     pub const fn of(&self) -> &RequestSubject {
         match self {
@@ -232,7 +232,7 @@ impl RequestEvent {
         }
     }
 
-    /// Whether the agent knows the outcome from here on, and its inbox reports it.
+    /// Whether this event makes the outcome final and the inbox reports it.
     #[must_use]
     pub const fn tells(&self) -> bool {
         match self {
@@ -248,7 +248,7 @@ impl RequestEvent {
         }
     }
 
-    /// When the clock has something to do because of it.
+    /// When a timer is due because of this event.
     #[must_use]
     pub fn due(&self) -> Option<TimestampMs> {
         match self {
@@ -264,7 +264,7 @@ impl RequestEvent {
         }
     }
 
-    /// The stored form.
+    /// The stored form of the event.
     pub(crate) fn encode(&self) -> NewEvent {
         match self {
             Self::RequestMade(event) => written_with("RequestMade", event, event.content.clone()),
@@ -300,13 +300,13 @@ impl RequestEvent {
     }
 }
 
-/// The rule that comes of an answer.
+/// A rule created from an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleOfAnswer {
-    /// What a person asked for.
+    /// The rule.
     pub rule: NewRule,
-    /// How it answers.
+    /// The answer that it gives.
     pub answer: AnswerType,
-    /// Who made it.
+    /// The actor who made it.
     pub by: Actor,
 }

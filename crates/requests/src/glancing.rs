@@ -13,7 +13,7 @@ use crate::{
     room::{EVERYBODY, WAITING, WAITING_OF},
 };
 
-/// Up to this many owners are looked up one by one; for more, all requests are read once.
+/// Up to this number, owners are looked up one by one; for more, all requests are read once.
 const OWNERS_MAX: usize = 16;
 
 impl Glancer for Requests {

@@ -12,7 +12,7 @@ use crate::{
     wire::{Counts, Kind, Phase, RequestPage},
 };
 
-/// What is asked for.
+/// The query of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub(crate) state: Phase,
@@ -56,7 +56,7 @@ impl Requests {
         }
     }
 
-    /// A page of what somebody may see.
+    /// A page of the requests that a caller may see.
     pub(crate) async fn page(&self, who: &TokenOwner, ask: &Ask) -> Result<RequestPage, Fault> {
         let (whose, own) = match who {
             TokenOwner::Operator => (ask.owner.as_ref().map_or(EVERYBODY, OwnerName::as_str), None),
@@ -68,7 +68,7 @@ impl Requests {
         let mut waiting = self.rows(WAITING, &prefix, Order::Ascending).await?;
         waiting.retain(|(_, row)| is_of_caller(row));
         let now = self.now();
-        // That it was put off is no business of the agent that asks.
+        // A snooze is not visible to the requesting agent.
         let is_snoozed = |row: &Row| own.is_none() && row.snoozed_until.is_some_and(|until| now < until);
         let snoozed = waiting.iter().filter(|(_, row)| is_snoozed(row)).count();
         let counts = Counts { open: waiting.len() - snoozed, snoozed };
@@ -92,14 +92,14 @@ impl Requests {
         let (mut requests, mut next_cursor, mut last) = (Vec::new(), None, None);
         let fitting = rows.iter().filter(|(key, row)| is_behind(key, order) && ask.fits(row));
         for (read, (key, _)) in fitting.enumerate() {
-            // To whom one is given is in the request alone.
+            // The addressed person is stored in the request only, not in the index.
             if requests.len() == ask.limit || (ask.to.is_some() && read == READ_FOR_PERSON_MAX) {
                 next_cursor = last;
                 break;
             }
             let id = key.rsplit('/').next().and_then(|id| id.parse::<AskId>().ok());
             let id = id.ok_or_else(|| Fault::Corrupt(format!("{key} in a list of requests")))?;
-            // The state decides: the index may be a moment behind.
+            // The state decides: the index may be slightly older.
             let seen = self.seen_by(who, &id).await;
             let seen = Fault::past_damage(seen, "a damaged request is left out of a list")?.flatten();
             if let Some(seen) = seen {

@@ -1,4 +1,4 @@
-//! The news of this room: answers, for the requesting agents.
+//! The news of this room: outcomes of requests, for the requesting agents.
 //! Must not know: marks, or the presentation.
 
 use futures_util::future::BoxFuture;
@@ -16,13 +16,13 @@ use crate::{
     wire::RequestView,
 };
 
-/// A request that was answered, for the agent that asked.
+/// A settled request that the inbox of agent `me` reports, with the version of its settlement.
 fn answered(seen: RequestReading, me: &AgentHandle) -> Option<(RequestView, Version)> {
     let settled = seen.settled.filter(|_| seen.is_told && seen.view.from == *me)?;
     Some((seen.view, settled))
 }
 
-/// What became of it, in words.
+/// The outcome as text.
 fn text(view: &RequestView) -> String {
     let Some(answer) = &view.answer else { return "no answer came in time".to_owned() };
     let mut text = format!("{} by {}", answer.answer.as_str(), answer.author());

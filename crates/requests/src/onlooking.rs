@@ -40,7 +40,7 @@ impl Teller for Requests {
     }
 }
 
-/// The event's name, with what a list needs of it.
+/// The event's name; also adds the data for a list entry.
 fn name_of(event: &RequestEvent, data: &mut Value) -> &'static str {
     match event {
         RequestEvent::RequestMade(event) => {

@@ -16,19 +16,19 @@ use crate::{
     wire::{AnswerType, AnswerView, Content, Phase, RequestView},
 };
 
-/// Whether it is a request's stream.
+/// Whether the stream is a request's.
 #[must_use]
 pub fn is_request(stream: &StreamName) -> bool {
     stream.category() == RequestRoom::CATEGORY
 }
 
-/// The owner whose people an event of a request concerns; `None` of one that can't be read.
+/// The owner to whose people the request of an event is addressed; `None` if the event cannot be read.
 #[must_use]
 pub fn owner_of(event: &StoredEvent) -> Option<OwnerName> {
     RequestEvent::decode(event).ok().map(|event| event.of().owner())
 }
 
-/// Arguments and text of an answer, as they are stored.
+/// The arguments and text of an answer, as stored.
 #[derive(Debug, Default, Clone, Deserialize)]
 struct StoredAnswerText {
     #[serde(default)]
@@ -40,22 +40,22 @@ struct StoredAnswerText {
 /// The current state of a request.
 #[derive(Debug, Clone)]
 pub struct RequestReading {
-    /// For people.
+    /// The view for people.
     pub view: RequestView,
-    /// Whether the agent hears of what became of it.
+    /// Whether the outcome is final, so that the agent gets it.
     pub is_settled: bool,
-    /// Since which event.
+    /// The version of the event that made it final.
     pub settled: Option<Version>,
-    /// Whether its inbox tells so.
+    /// Whether the agent's inbox reports the outcome.
     pub is_told: bool,
-    /// Whether the server asks by itself.
+    /// Whether the server made the request by itself.
     pub by_server: bool,
-    /// The other owner whose agent caused it, where one did.
+    /// The other owner whose agent caused it, if one did.
     pub stranger: Option<OwnerName>,
 }
 
 impl RequestReading {
-    /// What the agent that asks is shown: an answer that may be taken back is none yet.
+    /// The view for the requesting agent: an answer that can still be undone is omitted.
     #[must_use]
     pub fn for_agent(self) -> RequestView {
         let mut view = self.view;
@@ -107,7 +107,7 @@ fn answer_of(by: &AnswerAuthor, answer: AnswerType, at: TimestampMs) -> AnswerVi
     AnswerView { answer, args: None, text: None, by: who, person: None, rule_id, at: at.0, undo_until: None }
 }
 
-/// The fold of the events of a request; `None` of a stream that has none.
+/// Folds the events of a request; `None` if there are none.
 pub(crate) fn seen(
     id: &AskId,
     events: &[StoredEvent],
@@ -180,7 +180,7 @@ impl Requests {
     /// A request as it is on disk, for any reader.
     ///
     /// # Errors
-    /// The store failed.
+    /// If the store fails.
     pub async fn seen(&self, id: &AskId) -> Result<Option<RequestReading>, Fault> {
         let events =
             self.log().read_stream(&RequestRoom::stream(id.as_str()), Version::ZERO, READ_ROWS_MAX).await?;
@@ -197,7 +197,7 @@ impl Requests {
     }
 }
 
-/// Whether somebody may see what an agent asks.
+/// Whether a caller may see the requests of an agent.
 pub(crate) fn sees(who: &TokenOwner, from: &AgentHandle) -> bool {
     match who {
         TokenOwner::Operator => true,
@@ -206,7 +206,7 @@ pub(crate) fn sees(who: &TokenOwner, from: &AgentHandle) -> bool {
     }
 }
 
-/// As it is shown to callers that may see it.
+/// The view for a caller that may see the request.
 pub(crate) fn shown(who: &TokenOwner, seen: RequestReading) -> RequestView {
     match who {
         TokenOwner::Operator | TokenOwner::Owner(_) => seen.view,

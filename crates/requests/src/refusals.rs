@@ -14,19 +14,19 @@ use crate::{
     wire::{self, AnswerView},
 };
 
-/// How this room writes its refusals.
+/// The form of the refusals of this room.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RequestForm {
-    /// The answer that stands.
+    /// The answer that counts.
     pub(crate) answer: Option<Box<AnswerView>>,
 }
 
-/// A refusal on its way out.
+/// A refusal in this form.
 pub(crate) type RequestRefusal = plenary_room::ErrorReply<RequestForm>;
 
 impl Form for RequestForm {
     fn response(self, refusal: &Refusal) -> Response {
-        // The one 404 is the house's.
+        // The 404 has the common form.
         let Some(answer) = self.answer else { return House.response(refusal) };
         let error = wire::RefusalDetail { code: refusal.code, message: &refusal.message };
         let body = wire::Refusal { error, answer: Some(*answer) };
@@ -34,7 +34,7 @@ impl Form for RequestForm {
     }
 }
 
-/// The token died.
+/// The token was revoked.
 pub(crate) fn revoked() -> Refusal {
     Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is no longer valid.")
 }
@@ -105,7 +105,7 @@ impl From<RuleRejection> for RequestRefusal {
     }
 }
 
-/// Nobody may wait now.
+/// The refusal of a wait.
 pub(crate) fn cannot_wait(why: CannotWatch) -> Refusal {
     match why {
         CannotWatch::TooMany => Refusal::new(

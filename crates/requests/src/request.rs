@@ -34,7 +34,7 @@ fn json(value: &impl Serialize, bytes_max: usize, code: &'static str) -> Result<
     Ok(json.into())
 }
 
-/// What is wrong with what a request says, if anything; and as it is stored.
+/// Checks the content of a request, and returns its stored form.
 pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
     line("title", &content.title, TITLE_CHARS_MAX, "invalid_title")?;
     if let Some(action) = &content.action {
@@ -64,13 +64,14 @@ pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
 }
 
 impl NewRequest {
-    /// As a command of the agent that asks.
+    /// The command of the requesting agent.
     pub(crate) fn command(self, source: Source, agent: AgentHandle) -> Result<MakeRequest, Refusal> {
         if !self.kind.is_asked_by_agents() {
             let text = "`kind` must be `permission`, `question` or `hold`; only the server makes requests of other kinds.";
             return Err(bad("invalid_kind", text));
         }
-        // Pages say what the server does with the answer: an agent may not make them say it of its own request.
+        // Pages describe what the server does with the answer; an agent must not be able to claim that for its own
+        // request.
         if self
             .source
             .as_ref()
@@ -127,7 +128,7 @@ struct AnswerText<'a> {
     text: Option<&'a str>,
 }
 
-/// An answer, checked.
+/// A checked answer.
 pub(crate) fn answer(
     answer: AnswerType,
     args: Option<&Map<String, Value>>,
@@ -149,7 +150,7 @@ pub(crate) fn answer(
 }
 
 impl NewAnswer {
-    /// The answer, for how many milliseconds it may be taken back, and the rule that comes of it.
+    /// The answer, the time in which it can be undone in milliseconds, and the rule to create.
     pub(crate) fn checked(&self) -> Result<(Answer, u64, Option<NewRule>), Refusal> {
         let answer = answer(self.answer, self.args.as_ref(), self.text.as_deref())?;
         let undo = self.undo_seconds.unwrap_or(0);
@@ -177,7 +178,7 @@ impl NewAnswer {
     }
 }
 
-/// Whether the arguments of an answer are the values that the request's form asks for.
+/// Whether the arguments of an answer match the form of the request.
 pub(crate) fn fits_form(
     request: &RequestView,
     answer: AnswerType,
@@ -188,7 +189,7 @@ pub(crate) fn fits_form(
     checked.map_err(|wrong| bad("invalid_answer", format!("`args`: {wrong}.")))
 }
 
-/// The request that a path names; what no request can be called is none.
+/// The id in a path; an invalid id counts as an unknown request.
 pub(crate) fn id(text: &str) -> Result<AskId, Refusal> {
     text.parse().map_err(|_| Refusal::not_found())
 }

@@ -41,13 +41,13 @@ pub(crate) struct Inner {
     streams: Streams<RequestRoom>,
     rules: Streams<RuleRoom>,
     pub(crate) waiting: Watchers<OwnerName, ()>,
-    /// When the clock has something to do next, as far as is known; zero where it must be looked up.
+    /// When the next timer is due, as far as known; zero if it must be looked up.
     pub(crate) next_due: AtomicU64,
     pub(crate) origin: std::sync::OnceLock<Origin>,
 }
 
 impl Requests {
-    /// The room in a log.
+    /// The room on a log.
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts) -> Self {
         Self(Arc::new(Inner {
@@ -72,13 +72,13 @@ impl Requests {
     pub(crate) fn rules(&self) -> &Streams<RuleRoom> {
         &self.0.rules
     }
-    /// The time by which deadlines count.
+    /// The time against which deadlines are checked.
     #[must_use]
     pub fn now(&self) -> TimestampMs {
         self.clock().now()
     }
 
-    /// Asks a person.
+    /// Makes a request to a person.
     pub(crate) async fn make(&self, id: &AskId, command: MakeRequest) -> Result<AskId, NotDone> {
         let deadline = command.deadline;
         let asked = CommandContext { requests: self, id: id.clone(), command };
@@ -87,24 +87,24 @@ impl Requests {
         Ok(done.reply)
     }
 
-    /// Asks a person in an agent's name, for another part of the server; asked again, it is the same request. `false`
-    /// where there is no room for it now: as many wait as may, or the quota is used up.
+    /// Makes a request in an agent's name, for another part of the server. An equal id is the same request. `false`
+    /// if there is no room now: a limit or the quota is reached.
     ///
     /// # Errors
-    /// The store failed.
+    /// If the store fails.
     pub async fn ask(&self, id: &AskId, command: MakeRequest) -> Result<bool, Fault> {
         match self.make(id, command).await {
             Err(ExecuteError::Fault(fault)) => Err(fault),
             Err(ExecuteError::Rejected(Rejection::TooMany) | ExecuteError::OverQuota(_)) => Ok(false),
-            // What is refused for another reason is refused for ever.
+            // Any other rejection is permanent.
             Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(true),
         }
     }
 
-    /// Gives up what another part of the server asked; what has ended already stays as it is.
+    /// Withdraws a request of another part of the server; one that has ended stays unchanged.
     ///
     /// # Errors
-    /// The store failed.
+    /// If the store fails.
     pub fn give_up<'a>(&'a self, id: &'a AskId) -> Sealed<'a, Result<(), Fault>> {
         seal(async move {
             match self.withdraw(id, Source::Server).await {
@@ -131,7 +131,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Answers with a one-tap link.
+    /// Records an answer through a one-tap link.
     pub(crate) async fn answer_by_link(&self, id: &AskId, answer: Answer) -> Result<(), NotDone> {
         let by = AnsweredBy::Link;
         self.answer(id, AnswerRequest { by, answer, version: None, undo_ms: 0, rule: None }).await
@@ -144,7 +144,7 @@ impl Requests {
     ) -> Result<Option<TimestampMs>, NotDone> {
         let asked = CommandContext { requests: self, id: id.clone(), command };
         let done = self.0.streams.execute(id.as_str(), &asked, None).await?;
-        // A deadline counts again.
+        // After an undo, the deadline applies again.
         self.0.next_due.store(0, Ordering::Release);
         Ok(done.reply)
     }
@@ -155,7 +155,7 @@ impl Requests {
         Ok(())
     }
 
-    /// What the time does to a request.
+    /// Settles or expires a request.
     pub(crate) async fn pass_time(&self, id: &AskId) -> Result<(), Fault> {
         let asked = CommandContext { requests: self, id: id.clone(), command: PassTime };
         match self.0.streams.execute(id.as_str(), &asked, None).await {
@@ -186,7 +186,7 @@ impl Requests {
         Ok(state.made.as_ref().map(|made| made.of.owner()))
     }
 
-    /// Takes note of rules that came with an answer, so that the next request meets them.
+    /// Applies the rules that came with an answer, so that the next request is matched against them.
     async fn catch_up(&self, owner: &OwnerName) -> Result<(), Fault> {
         let (_, version) = self.0.rules.state(owner.as_str()).await?;
         let stream = RuleRoom::stream(owner.as_str());
@@ -196,7 +196,7 @@ impl Requests {
         Ok(())
     }
 
-    /// The clock has something to do at this time.
+    /// Notes that a timer is due at this time.
     pub(crate) fn hear_of(&self, due: Option<TimestampMs>) {
         if let Some(due) = due {
             self.0.next_due.fetch_min(due.0, Ordering::AcqRel);
@@ -210,7 +210,7 @@ impl Observer for Requests {
             match event.stream.category() {
                 RequestRoom::CATEGORY => {
                     self.0.streams.observe(event);
-                    // What another process wrote is due here too, should that one end.
+                    // The timers of other processes are due here too, in case those processes die.
                     self.hear_of(RequestEvent::decode(event).ok().and_then(|event| event.due()));
                     self.0.waiting.wake(&event.stream, event.version);
                 }

@@ -28,40 +28,40 @@ use crate::{
     wire::{Kind, Phase},
 };
 
-/// The requests that wait, by when they were asked: `<owner>/<created>/<request>`, with a [`Row`]; under [`EVERYBODY`] all
-/// of them.
+/// The waiting requests by creation time: `<owner>/<created>/<request>`, with a [`Row`]. Under [`EVERYBODY`], those
+/// of all owners.
 pub(crate) const WAITING: &str = "requests.waiting";
-/// Of these those that no stranger causes, by agent and without a row: `<agent>/<request>`.
+/// The waiting requests that no stranger caused, by agent and without a row: `<agent>/<request>`.
 pub(crate) const WAITING_OF: &str = "requests.waiting_of";
-/// And those that strangers cause: `<owner>/<asking owner>/<request>`.
+/// The waiting requests that strangers caused: `<owner>/<asking owner>/<request>`.
 pub(crate) const WAITING_OF_STRANGERS: &str = "requests.waiting_of_strangers";
-/// The requests that do not wait any more, by when that was: `<owner>/<at>/<request>`, with a [`Row`].
+/// The closed requests by closing time: `<owner>/<at>/<request>`, with a [`Row`].
 pub(crate) const CLOSED: &str = "requests.closed";
-/// When the clock has something to do: `<at>/<request>`.
+/// The timers: `<at>/<request>`.
 pub(crate) const DUE: &str = "requests.due";
-/// The requests whose answers an agent's inbox tells of: `<agent>/<at>/<request>`.
+/// The requests whose outcome is in an agent's inbox: `<agent>/<at>/<request>`.
 pub(crate) const TOLD: &str = "requests.told";
-/// The one-tap links: `<digest>`, with the request.
+/// The one-tap links: `<digest>`, with the request as the value.
 pub(crate) const LINKS: &str = "requests.links";
-/// Under which all requests are listed; no owner has that name.
+/// The owner part of the keys of all requests; not a valid owner name.
 pub(crate) const EVERYBODY: &str = "*";
 
-/// A time as part of a key.
+/// A time as part of a key, in sortable form.
 pub(crate) fn time(at: TimestampMs) -> String {
     format!("{:020}", at.0)
 }
 
-/// The key of a request in the lists, and in [`TOLD`].
+/// The key of a request in the lists and in [`TOLD`].
 pub(crate) fn key(who: &str, at: TimestampMs, id: &str) -> String {
     format!("{who}/{}/{id}", time(at))
 }
 
-/// What the lists have of a request.
+/// The data of a request in the lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) kind: Kind,
     pub(crate) agent: AgentHandle,
-    /// Where it stands, but for whether it is put off.
+    /// Its state, apart from a snooze.
     pub(crate) phase: Phase,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) snoozed_until: Option<TimestampMs>,
@@ -80,12 +80,12 @@ fn delete(name: &'static str, key: String) -> IndexOp {
     IndexOp::Delete { name, key }
 }
 
-/// The same in the list of the owner and in that of everybody.
+/// An operation on both lists: that of the owner and that of everybody.
 fn listed(of: &RequestSubject, op: impl Fn(&str) -> IndexOp) -> [IndexOp; 2] {
     [op(of.owner().as_str()), op(EVERYBODY)]
 }
 
-/// Puts it among those that wait.
+/// Adds a request to the waiting ones.
 fn begins(id: &str, of: &RequestSubject, snoozed_until: Option<TimestampMs>) -> Vec<IndexOp> {
     let mut ops =
         listed(of, |who| put(WAITING, key(who, of.created, id), row(of, Phase::Open, snoozed_until)))
@@ -98,7 +98,7 @@ fn begins(id: &str, of: &RequestSubject, snoozed_until: Option<TimestampMs>) -> 
     ops
 }
 
-/// Takes it from those that wait, and puts it among the others.
+/// Moves a request from the waiting ones to the closed ones.
 fn ends(id: &str, of: &RequestSubject, at: TimestampMs, (phase, is_told): (Phase, bool)) -> Vec<IndexOp> {
     let mut ops = listed(of, |who| delete(WAITING, key(who, of.created, id))).to_vec();
     ops.push(match &of.stranger {
@@ -134,8 +134,8 @@ impl Room for RequestRoom {
     fn evolve(state: &mut RequestState, version: Version, _: TimestampMs, event: &RequestEvent) {
         state.evolve(version, event);
     }
-    /// A request counts for its owner. What ends one counts for nobody, and so does what a stranger causes: on the
-    /// stranger's account it would tell whether the agent exists that was asked.
+    /// A request counts towards its owner's quota. Events that end one count for nobody, and neither does a request
+    /// that a stranger caused: on the stranger's account it would reveal whether the addressed agent exists.
     fn payer(_: &str, _: &RequestState, event: &RequestEvent) -> Option<OwnerName> {
         let of = event.of();
         match event {
@@ -171,7 +171,7 @@ impl Room for RequestRoom {
                 let mut ops = begins(id, of, None);
                 ops.push(delete(DUE, due(event.undo_until)));
                 ops.extend(listed(of, |who| delete(CLOSED, key(who, event.answered, id))));
-                // Both may be due at one time: the deadline stays.
+                // Both timers may be due at the same time: the one of the deadline stays.
                 ops.extend(of.deadline.map(|at| put(DUE, due(at), Bytes::new())));
                 ops
             }
@@ -200,7 +200,7 @@ fn event_tells(id: &str, of: &RequestSubject, at: TimestampMs, is_told: bool) ->
     is_told.then(|| told_row(id, of, at))
 }
 
-/// A command, with the room that has the facts.
+/// A command with the room, which provides its facts.
 pub(crate) struct CommandContext<'a, C> {
     pub(crate) requests: &'a Requests,
     pub(crate) id: AskId,
@@ -212,7 +212,7 @@ impl<C> CommandContext<'_, C> {
         self.requests.accounts().holds(authority, conditions).await
     }
 
-    /// Whether somebody of an owner is there; nobody has to be where nobody is named.
+    /// Whether the owner has the named person; true if none is named.
     async fn knows(
         &self,
         person: Option<&AgentHandle>,
@@ -232,8 +232,8 @@ impl<C> CommandContext<'_, C> {
         Ok(known.state.is_live())
     }
 
-    /// Whether as many wait as may. What strangers cause has a share of its own, so that it takes no room from what the
-    /// owner's agents ask themselves.
+    /// Whether the limit of waiting requests is reached. Requests of strangers have their own limit, so that they
+    /// leave room for those of the owner's agents.
     async fn is_full(&self, agent: &AgentHandle, stranger: Option<&OwnerName>) -> Result<bool, Fault> {
         let all = format!("{}/", agent.owner());
         if let Some(stranger) = stranger {
@@ -252,7 +252,7 @@ impl<C> CommandContext<'_, C> {
         Ok(self.count(index, prefix, many).await? >= many)
     }
 
-    /// How many rows there are, up to `max`.
+    /// The number of rows, up to `max`.
     async fn count(&self, index: &str, prefix: &str, max: usize) -> Result<usize, Fault> {
         let (mut count, mut after) = (0, None::<String>);
         loop {
@@ -270,7 +270,7 @@ impl<C> CommandContext<'_, C> {
 
 impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
     const NAME: &'static str = "make_request";
-    /// The request: sent again after a crash, it is the one that was made.
+    /// The id of the request: a repetition after a crash returns the existing one.
     type Reply = AskId;
     type Rejection = Rejection;
     type Facts = AskFacts;
@@ -293,7 +293,7 @@ impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
                 let now = self.requests.clock().now();
                 let fitting = rules.state.fitting(now, agent, tool, directory.as_deref());
                 let rule = fitting.map(|rule| (rule.rule.clone(), rule.answer));
-                // A rule that was removed meanwhile answers nothing.
+                // A rule that was removed meanwhile must not answer.
                 let stream = RuleRoom::stream(agent.owner());
                 conditions.push(Condition { stream, expected: rules.version, upon: rules.upon });
                 rule
@@ -356,7 +356,7 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
     }
 }
 
-/// The rules that come of answers which stand, on the stream of their owner's.
+/// The rules from final answers, as side events on the stream of their owner's rules.
 fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
     let mut beside = SideEvents::default();
     for event in &decided.events {
@@ -395,7 +395,7 @@ fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> 
 
 impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
     const NAME: &'static str = "handle_request";
-    /// Until when a link may be used.
+    /// When the link expires.
     type Reply = Option<TimestampMs>;
     type Rejection = Rejection;
     type Facts = AnswerFacts;

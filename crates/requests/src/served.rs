@@ -1,4 +1,4 @@
-//! How the server serves this room.
+//! How the server mounts this room.
 //! Must not know: the other rooms.
 
 use std::{future::ready, sync::Arc, time::Duration};
@@ -18,10 +18,10 @@ use serde_json::json;
 
 use crate::{Requests, operations, room::RequestRoom, routes::routes, state::RequestState};
 
-/// How often the clock is looked at.
+/// The interval of the timer.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// A body of each operation that takes one.
+/// An example body for each operation that has one.
 const EXAMPLES: &[Example] = &[
     ("request.make", || {
         json!({
@@ -42,11 +42,11 @@ const EXAMPLES: &[Example] = &[
     ("request.tapped", || json!("answer=accept")),
 ];
 
-/// How a repeated request is answered.
+/// How operations answer a repeated request.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: house_error,
     apart: &[
-        // The first answer stands anyway.
+        // The first answer counts in any case.
         (Method::POST, "/tap/{secret}"),
     ],
     secret: &[(Method::POST, "/requests/{id}/link")],
@@ -56,11 +56,11 @@ impl Requests {
     /// The owner whose quota a stored event of this room counts towards, and its size.
     ///
     /// # Errors
-    /// The event can't be read.
+    /// If the event cannot be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
         match event.stream.category() {
             RequestRoom::CATEGORY => recount::<RequestRoom>(&RequestState::default(), event),
-            // Rules count with the answers that they come of, which count for nobody.
+            // The size of a rule is part of its answer's, which counts for nobody.
             _ => Ok(None),
         }
     }

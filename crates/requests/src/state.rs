@@ -9,57 +9,57 @@ use crate::{
     wire::{Allow, AnswerType, NewRule, OnTimeout},
 };
 
-/// A request. The default is an id that nothing has.
+/// A request. The default value belongs to an id without a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestState {
-    /// How it began; `None` when there is none.
+    /// How it was made; `None` if it does not exist.
     pub made: Option<Creation>,
-    /// How far it is.
+    /// The progress of the request.
     pub progress: Progress,
     /// The time until which it is postponed.
     pub snoozed_until: Option<TimestampMs>,
-    /// How often it was changed.
+    /// The number of its changes.
     pub changes: u32,
-    /// Where it stands; rises with every change that a person sees.
+    /// The version for clients; increases with every change that a person sees.
     pub version: Version,
 }
 
-/// How a request began.
+/// The data of a request from its first event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creation {
-    /// Which.
+    /// The subject.
     pub of: RequestSubject,
-    /// To which person.
+    /// The addressed person.
     pub to: Option<AgentHandle>,
     /// The types of answer that it allows.
     pub allow: Allow,
     /// The answer that counts when the deadline passes.
     pub on_timeout: OnTimeout,
-    /// The tool that it is about.
+    /// The tool in question.
     pub tool: Option<String>,
-    /// Whether the answer comes to the agent's inbox.
+    /// Whether the outcome is reported in the agent's inbox.
     pub told: bool,
-    /// Whether the server asks by itself.
+    /// Whether the server made the request by itself.
     pub by_server: bool,
 }
 
-/// How far a request is.
+/// The progress of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Progress {
-    /// It waits.
+    /// It waits for an answer.
     #[default]
     Open,
     /// It was answered.
     Answered {
-        /// How.
+        /// The type of the answer.
         answer: AnswerType,
-        /// Who.
+        /// The author.
         by: AnswerAuthor,
         /// When.
         at: TimestampMs,
-        /// Until when it may be taken back; `None` where it stands.
+        /// The time until which it can be undone; `None` if it is final.
         undo_until: Option<TimestampMs>,
-        /// The rule that comes of it once it stands.
+        /// The rule to create once the answer is final.
         rule: Option<NewRule>,
     },
     /// The agent withdrew it.
@@ -69,7 +69,7 @@ pub enum Progress {
 }
 
 impl RequestState {
-    /// Whether an answer, the end of its time or that it was given up stands.
+    /// Whether the outcome is final: an answer, a withdrawal or the end of the deadline.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         match &self.progress {
@@ -79,14 +79,14 @@ impl RequestState {
         }
     }
 
-    /// Whether its deadline is over.
+    /// Whether the deadline has passed.
     #[must_use]
     pub fn is_late(&self, now: TimestampMs) -> bool {
         self.made.as_ref().and_then(|made| made.of.deadline).is_some_and(|deadline| now >= deadline)
     }
 
     pub(crate) fn evolve(&mut self, version: Version, event: &RequestEvent) {
-        // A link changes nothing that a person looks at.
+        // A link does not change what a person sees.
         if !matches!(event, RequestEvent::LinkMade(_)) {
             self.version = version;
         }

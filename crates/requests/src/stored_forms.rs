@@ -108,7 +108,7 @@ fn requests_are_stored_as_they_were() {
     held_to(cases);
 }
 
-/// What a stranger causes says so.
+/// The form of a request that a stranger caused.
 #[test]
 fn a_request_that_a_stranger_causes_names_its_owner() {
     let form = r#"{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9,"stranger":"bob"}"#;
@@ -117,7 +117,7 @@ fn a_request_that_a_stranger_causes_names_its_owner() {
     assert_eq!(serde_json::from_str::<RequestSubject>(form).unwrap(), subject);
 }
 
-/// The person is left out where none was named, as it always was.
+/// The person is omitted if none was named, as in all older events.
 #[test]
 fn an_answer_names_the_person_who_gave_it() {
     let answered = RequestAnswered {

@@ -1,4 +1,4 @@
-//! One-tap links: the secret at a link's end, and the request that it is for.
+//! One-tap links: the secret in a link's URL, and the request that it belongs to.
 //! Must not know: HTTP.
 
 mod fields;
@@ -21,11 +21,11 @@ use crate::{
 pub(crate) use fields::answer_of_form;
 pub(crate) use page::{Page, page};
 
-/// What a link ends with: 256 random bits.
+/// The secret in a link's URL: 256 random bits.
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// A new one; the same one for a request that is repeated.
+    /// A new secret; equal for repetitions of the same request.
     pub(crate) fn random() -> Self {
         let random = || {
             let mut bytes = [0; 32];
@@ -35,7 +35,7 @@ impl Secret {
         Self(hex::encode(plenary_engine::secret_of_request().unwrap_or_else(random)))
     }
 
-    /// One that a caller keeps.
+    /// A secret that a caller stores.
     pub(crate) fn of(bytes: [u8; 32]) -> Self {
         Self(hex::encode(bytes))
     }
@@ -46,26 +46,26 @@ impl Secret {
 }
 
 impl Requests {
-    /// By which URL clients reach the server.
+    /// Sets the origin of the links' URLs.
     pub(crate) fn set_origin(&self, origin: &Origin) {
         let _known = self.0.origin.set(origin.clone());
     }
 
-    /// The link of a secret.
+    /// The URL for a secret.
     pub(crate) fn tap_url(&self, secret: &Secret) -> String {
         let nobody = std::net::SocketAddr::from(([0; 4], 0));
         let base = self.0.origin.get().map(|origin| origin.base_url(nobody, &http::HeaderMap::new()));
         format!("{}/tap/{}", base.unwrap_or_default(), secret.0)
     }
 
-    /// A one-tap link of a secret that another part of the server keeps: the same secret is the same link. `None` where the
-    /// request waits no more, or has as many changes as it may.
+    /// The URL of a one-tap link with a secret that another part of the server stores; an equal secret gives the same
+    /// link. `None` if the request no longer waits, or was changed too often.
     ///
     /// # Errors
-    /// The store failed.
+    /// If the store fails.
     pub async fn link_of(&self, id: &AskId, secret: [u8; 32]) -> Result<Option<String>, Fault> {
         let secret = Secret::of(secret);
-        // A link that is over is made once more.
+        // An expired link is created again.
         if self.linked(&secret.0).await?.is_none() {
             let digest = secret.digest();
             let until = TimestampMs(self.now().0.saturating_add(TAP_MS_MAX));
@@ -82,7 +82,7 @@ impl Requests {
         Ok(Some(self.tap_url(&secret)))
     }
 
-    /// The request that a link is for, as long as the link may be used.
+    /// The request of a link, if the link is still valid.
     pub(crate) async fn linked(&self, secret: &str) -> Result<Option<RequestReading>, Fault> {
         let digest = TokenDigest::of(secret);
         let rows = self.log().read_index(LINKS, &digest.hex(), None, 1, Order::Ascending).await?;

@@ -1,4 +1,4 @@
-//! Waiting for an answer: woken by commits, ended by a deadline, or by the end of the token or of the server.
+//! Waits for an answer: woken by commits, ended by a time limit, or by the end of the token or the server.
 //! Must not know: HTTP.
 
 use std::time::Duration;
@@ -12,24 +12,24 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Requests, reading::RequestReading, room::RequestRoom};
 
-/// How often is looked again although nothing was said.
+/// The interval of checks without a wake-up.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(15);
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Debug)]
 pub(crate) enum WaitOutcome {
-    /// As it stands: settled, or not in time.
+    /// The request: settled, or unsettled after the time limit.
     Seen(Box<RequestReading>),
-    /// There is none for the caller.
+    /// The request does not exist, or not for the caller.
     NoSuchRequest,
-    /// The token died meanwhile.
+    /// The token was revoked meanwhile.
     Revoked,
-    /// As many waits as an owner may have, or the server goes down.
+    /// The limit of an owner's waits is reached, or the server stops.
     CannotWait(CannotWatch),
 }
 
 impl Requests {
-    /// The request once it is settled, or as it stands at the deadline.
+    /// The request once it is settled, or its current state after the time limit.
     pub(crate) async fn wait(
         &self,
         principal: &Principal,
@@ -49,7 +49,7 @@ impl Requests {
             Err(why) => return Ok(WaitOutcome::CannotWait(why)),
         };
         loop {
-            // Before the look, so that nothing that comes after it goes unheard.
+            // Before the read, so that a change after it is not missed.
             let marks = watch.mailbox().take();
             if marks.closing.is_some() {
                 return Ok(WaitOutcome::CannotWait(CannotWatch::Stopping));

@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a request is about.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "RequestKind")]
 pub enum Kind {
     /// An agent wants to use a tool.
     Permission,
-    /// An agent asks something.
+    /// An agent asks a question.
     Question,
     /// A run waits for input.
     RunInput,
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// Whether an agent may ask it; the rest the server asks by itself.
+    /// Whether agents may make requests of this kind; the others are made by the server itself.
     #[must_use]
     pub const fn is_asked_by_agents(self) -> bool {
         matches!(self, Self::Permission | Self::Question | Self::Hold)
@@ -73,7 +73,7 @@ impl fmt::Display for Kind {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "RequestState")]
 pub enum Phase {
-    /// It waits.
+    /// It waits for an answer.
     Open,
     /// It waits, and is not shown before `snoozed_until`.
     Snoozed,
@@ -115,17 +115,17 @@ pub enum OnTimeout {
     None,
 }
 
-/// How a request is answered.
+/// The type of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerType {
-    /// As it was asked.
+    /// Accepted as requested.
     Accept,
-    /// With other arguments.
+    /// Accepted with other arguments.
     Edit,
-    /// In words.
+    /// A text.
     Respond,
-    /// No.
+    /// Rejected or ignored.
     Ignore,
 }
 
@@ -146,13 +146,13 @@ impl AnswerType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Allow {
-    /// As it was asked.
+    /// Accept it as requested.
     pub accept: bool,
-    /// With other arguments.
+    /// Accept it with other arguments.
     pub edit: bool,
-    /// In words.
+    /// Answer with a text.
     pub respond: bool,
-    /// No.
+    /// Reject or ignore it.
     pub ignore: bool,
 }
 
@@ -163,7 +163,7 @@ impl Default for Allow {
 }
 
 impl Allow {
-    /// Whether it takes this one.
+    /// Whether this type of answer is allowed.
     #[must_use]
     pub const fn takes(self, answer: AnswerType) -> bool {
         match answer {
@@ -174,20 +174,20 @@ impl Allow {
         }
     }
 
-    /// Whether it takes none at all.
+    /// Whether no type is allowed.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         !(self.accept || self.edit || self.respond || self.ignore)
     }
 }
 
-/// What an agent wants to do.
+/// An action that an agent wants to take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RequestedAction")]
 pub struct Action {
     /// The tool's name.
     pub name: String,
-    /// Its arguments; `null` is none.
+    /// Its arguments; `null` counts as none.
     #[serde(default)]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub args: Map<String, Value>,
@@ -220,35 +220,35 @@ pub struct SourceView {
     pub room: String,
     /// Its id there.
     pub id: String,
-    /// Where it can be read.
+    /// The URL at which it can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// What a request says, as it is stored.
+/// The content of a request, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// One line.
     pub title: String,
-    /// In whose name the agent asks, if another's.
+    /// The agent in whose name it is asked, if it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<AgentHandle>,
-    /// What it wants to do.
+    /// The action in question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// What to look at.
+    /// The details to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
-    /// What it is about.
+    /// The source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceView>,
-    /// Where the agent works.
+    /// The agent's working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// The choices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The schema of the values that are asked for.
+    /// The schema of the requested values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Map<String, Value>>,
 }
@@ -263,19 +263,19 @@ pub struct NewRequest {
     /// The agent in whose name it is asked, if it is another.
     #[serde(default)]
     pub on_behalf_of: Option<AgentHandle>,
-    /// The person of the owner who is asked; all people when absent.
+    /// The person who is asked; all people of the owner when absent.
     #[serde(default)]
     pub to: Option<AgentHandle>,
-    /// What it wants to do.
+    /// The action in question.
     #[serde(default)]
     pub action: Option<Action>,
-    /// What to look at.
+    /// The details to read.
     #[serde(default)]
     pub detail: Option<Detail>,
-    /// What it is about.
+    /// The source.
     #[serde(default)]
     pub source: Option<SourceView>,
-    /// Where the agent works: an absolute path.
+    /// The agent's working directory, an absolute path.
     #[serde(default)]
     pub directory: Option<String>,
     /// The types of answer that it allows; all but `edit` when absent.
@@ -284,8 +284,8 @@ pub struct NewRequest {
     /// The choices; a free answer is accepted too.
     #[serde(default)]
     pub choices: Vec<String>,
-    /// The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
-    /// the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+    /// The requested values: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
+    /// the answer `edit`. When `allow` is absent, `edit` is allowed, and `accept` and `respond` are not.
     #[serde(default)]
     pub form: Option<Map<String, Value>>,
     /// The deadline for an answer.
@@ -294,7 +294,7 @@ pub struct NewRequest {
     /// The answer that counts when the deadline passes.
     #[serde(default)]
     pub on_timeout: OnTimeout,
-    /// Whether the answer also comes to the agent's inbox; true when absent.
+    /// Whether the answer is also reported in the agent's inbox; true when absent.
     #[serde(default)]
     pub inbox: Option<bool>,
 }
@@ -303,16 +303,16 @@ pub struct NewRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RequestAnswer")]
 pub struct AnswerView {
-    /// How it was answered.
+    /// The type of the answer.
     #[serde(rename = "type")]
     pub answer: AnswerType,
-    /// Other arguments.
+    /// The other arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Map<String, Value>>,
-    /// Words.
+    /// The text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Who: `~owner`, `operator`, `rule`, `link` or `deadline`.
+    /// The author: `~owner`, `operator`, `rule`, `link` or `deadline`.
     pub by: String,
     /// The person who answered for the owner or the operator, if one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -328,7 +328,7 @@ pub struct AnswerView {
 }
 
 impl AnswerView {
-    /// Who answered: the person where one was named.
+    /// The author of the answer: the person if one was named.
     #[must_use]
     pub fn author(&self) -> &str {
         self.person.as_ref().map_or(&self.by, AgentHandle::as_str)
@@ -341,7 +341,7 @@ impl AnswerView {
 pub struct RequestView {
     /// Its id.
     pub request_id: AskId,
-    /// What it is about.
+    /// The kind of the request.
     pub kind: Kind,
     /// The question, one line.
     pub title: String,
@@ -352,19 +352,19 @@ pub struct RequestView {
     pub on_behalf_of: Option<AgentHandle>,
     /// The owner whose people are asked.
     pub owner: OwnerName,
-    /// Which of them, if one.
+    /// The addressed person, if it is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentHandle>,
-    /// What the agent wants to do.
+    /// The action that the agent wants to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// What to look at.
+    /// The details to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
     /// Its source in another protocol or program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceView>,
-    /// Where the agent works.
+    /// The agent's working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// The types of answer that it allows.
@@ -372,7 +372,7 @@ pub struct RequestView {
     /// The choices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The values that are asked for: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`.
+    /// The requested values: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Map<String, Value>>,
     /// When it was made.
@@ -394,13 +394,13 @@ pub struct RequestView {
     pub version: u64,
 }
 
-/// How many wait.
+/// The number of waiting requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RequestCounts")]
 pub struct Counts {
-    /// They are shown.
+    /// Those that are shown now.
     pub open: usize,
-    /// They come back.
+    /// Those that are postponed.
     pub snoozed: usize,
 }
 
@@ -417,11 +417,11 @@ pub struct RequestPage {
     pub counts: Counts,
 }
 
-/// A rule as a person asks for it with an answer.
+/// A rule to create with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "NewRequestRule")]
 pub struct NewRule {
-    /// Of which agent of the owner.
+    /// An agent of the owner.
     pub agent: AgentHandle,
     /// The tool: the name of the action.
     pub tool: String,
@@ -436,7 +436,7 @@ pub struct NewRule {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "NewRequestAnswer")]
 pub struct NewAnswer {
-    /// How it is answered.
+    /// The type of the answer.
     #[serde(rename = "type")]
     pub answer: AnswerType,
     /// With `edit`: the arguments to use.
@@ -523,25 +523,25 @@ pub struct Delegate {
 pub struct RuleView {
     /// Its id.
     pub rule_id: RuleId,
-    /// Whose it is.
+    /// The owner.
     pub owner: OwnerName,
-    /// Of which agent.
+    /// The agent.
     pub agent: AgentHandle,
-    /// Which tool.
+    /// The tool.
     pub tool: String,
     /// Only in this directory and below it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// How it answers.
+    /// The answer that it gives.
     #[serde(rename = "type")]
     pub answer: AnswerType,
-    /// Who made it.
+    /// The person who made it.
     pub by: String,
-    /// From which request.
+    /// The request in whose answer it was made.
     pub request_id: AskId,
     /// When.
     pub created_at: u64,
-    /// Until when it holds.
+    /// When it expires.
     pub expires_at: u64,
 }
 
@@ -549,7 +549,7 @@ pub struct RuleView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RequestRules")]
 pub struct RuleList {
-    /// Those that hold now, oldest first.
+    /// The current rules, oldest first.
     pub rules: Vec<RuleView>,
 }
 
@@ -559,7 +559,7 @@ pub struct RuleList {
 pub struct TapLink {
     /// Opens the request without signing in; anyone who has it may answer.
     pub url: String,
-    /// Until when.
+    /// When it expires.
     pub expires_at: u64,
 }
 

@@ -1,5 +1,5 @@
 //! Permissions on an agent, its threads and its runs (wire.md D.8).
-//! Must not know: how a token was checked.
+//! Must not know: the authentication of a token.
 
 use plenary_accounts::{Accounts, Actor, KnownAgent, blocked_between, may_contact};
 use plenary_kernel::{AgentHandle, OwnerName};
@@ -7,7 +7,7 @@ use plenary_log::{Condition, Fault};
 
 use crate::command::Caller;
 
-/// Whether somebody may configure an agent: its owner and the operator.
+/// Whether an actor may configure an agent: its owner and the operator may.
 #[must_use]
 pub fn may_configure(by: &Actor, owner: &OwnerName) -> bool {
     match by {
@@ -17,33 +17,33 @@ pub fn may_configure(by: &Actor, owner: &OwnerName) -> bool {
     }
 }
 
-/// Whether somebody may read a thread and its runs, and go on with them: whoever opened the thread, the agent's owner
-/// and the operator. For everyone else there is no such thread.
+/// Whether an actor may read a thread and its runs, and continue them: the actor that opened it, the agent's owner
+/// and the operator may. To all others the thread looks absent.
 #[must_use]
 pub fn may_read(by: &Actor, opened_by: &Actor, owner: &OwnerName) -> bool {
     by == opened_by || may_configure(by, owner)
 }
 
-/// An agent's gate.
+/// The access rule of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
-    /// Whose gate it is.
+    /// The agent.
     pub agent: AgentHandle,
     /// Whether it admits every caller without a block.
     pub is_open: bool,
 }
 
-/// The accounts of an agent that asks and of the one that it asks.
+/// The accounts of the calling agent and of the called one.
 #[derive(Debug, Clone)]
 pub struct Between {
-    /// Who asks.
+    /// The calling agent.
     pub asking: KnownAgent,
-    /// Who is asked.
+    /// The called agent.
     pub asked: KnownAgent,
 }
 
-/// Whether somebody may run an agent: its owner, the operator, and every agent that may open a session with it. For
-/// everyone else there is no such agent. `between` is there where an agent asks.
+/// Whether an actor may run an agent: its owner, the operator, and every agent that may open a session with it may.
+/// To all others the agent looks absent. `between` is required if the actor is an agent.
 #[must_use]
 pub fn may_run(by: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
     match by {
@@ -57,11 +57,11 @@ pub fn may_run(by: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
     }
 }
 
-/// [`may_run`], decided on the accounts as they are now. An append that is held to the conditions stands only while
-/// they stay so.
+/// [`may_run`] on the current accounts. An append under `conditions` succeeds only while those accounts stay
+/// unchanged.
 ///
 /// # Errors
-/// When the store fails.
+/// If the store fails.
 pub async fn admits(
     accounts: &Accounts,
     by: &Actor,
@@ -75,10 +75,10 @@ pub async fn admits(
     Ok(may_run(by, gate, Some(&between)))
 }
 
-/// Whether a block keeps two agents apart, likewise.
+/// Whether a block separates two agents; `conditions` as for [`admits`].
 ///
 /// # Errors
-/// When the store fails.
+/// If the store fails.
 pub async fn are_apart(
     accounts: &Accounts,
     (one, other): (&AgentHandle, &AgentHandle),
@@ -89,8 +89,8 @@ pub async fn are_apart(
     Ok(blocked_between(&one, &other))
 }
 
-/// Whether what somebody asks for waits for a person of the agent's owner: the owner wants that, and it is asked by somebody
-/// else, or on behalf of one.
+/// Whether a request is held until a person of the agent's owner releases it: the owner has enabled that, and the
+/// request comes from another owner, directly or on whose behalf it is made.
 pub(crate) async fn is_held(
     accounts: &Accounts,
     caller: &Caller,

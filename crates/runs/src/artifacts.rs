@@ -17,12 +17,12 @@ use crate::{
     runner::Event,
 };
 
-/// Why an artifact is not kept.
+/// The error text for an artifact that cannot be stored because no blob store is configured.
 const NO_PLACE: &str = "This server does not store artifacts; set `blobs` to store them.";
 const NOT_KEPT: &str = "The artifact could not be stored.";
 
 impl Runs {
-    /// Keeps what an event carries. Where that fails the event says so instead.
+    /// Stores the artifact of an event. If that fails, the event reports it instead.
     pub(crate) async fn kept(&self, mut event: Event) -> (Event, Option<Artifact>) {
         let Some(content) = event.artifact.take() else { return (event, None) };
         let Some(blobs) = &self.0.blobs else { return (Event::tool_error(NO_PLACE), None) };
@@ -43,7 +43,7 @@ impl Runs {
         let text =
             |name: &str| members.get(name).and_then(|text| text.as_str()).unwrap_or_default().to_owned();
         let artifact = Artifact {
-            // Nobody guesses it.
+            // Not guessable.
             id: format!("art_{}", self.clock().stamp().ulid(0)),
             name: text("name"),
             mime_type: text("mime_type"),
@@ -62,7 +62,7 @@ impl Runs {
         let state = self.fresh(kept.thread).await?;
         let opened = state.opened.as_ref().ok_or_else(refusals::artifact_not_found)?;
         let owner = self.0.registry.get(&opened.agent).map(|agent| agent.owner());
-        // Of an agent that is not here any more, nobody is the owner.
+        // An agent that is no longer here has no owner.
         let may = match &owner {
             Some(owner) => may_read(by, &opened.by, owner),
             None => *by == opened.by || *by == Actor::Operator,
@@ -70,7 +70,7 @@ impl Runs {
         if may { Ok(kept.artifact) } else { Err(refusals::artifact_not_found()) }
     }
 
-    /// What an artifact holds.
+    /// The content of an artifact.
     pub(crate) async fn content(&self, artifact: &Artifact) -> Result<Content, RunRefusal> {
         let blobs: &Blobs = self.0.blobs.as_ref().ok_or_else(refusals::artifact_not_found)?;
         let id: BlobId =

@@ -1,5 +1,5 @@
 //! The limits of a run and their use so far, and the text of its output.
-//! Must not know: where events go.
+//! Must not know: the receivers of events.
 
 use std::time::Duration;
 
@@ -11,17 +11,18 @@ use crate::{
     runner::{Event, EventKind, FinishReason, RunEnd},
 };
 
-/// What one run has taken.
+/// The use of one run.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: RunLimits,
     events: u64,
     octets: u64,
-    /// Of the time in which it does not wait for input: how much was left when it last began to count.
+    /// The running time that was left when the clock last started; the time in which the run waits for input does not
+    /// count.
     left: Duration,
     since: Instant,
     waiting: bool,
-    /// What its TextOutputs join to, cut to what a result may have.
+    /// The joined TextOutputs, cut to the limit of a result.
     text: String,
 }
 
@@ -31,14 +32,14 @@ impl Budget {
         Self { limits, events: 0, octets: 0, left, since: now, waiting: false, text: String::new() }
     }
 
-    /// When it is past its time.
+    /// The deadline of the run.
     pub(crate) fn deadline(&self) -> Instant {
         let most = if self.waiting { self.limits.waiting_max } else { self.left };
-        // A time that no clock reaches never comes.
+        // A time beyond the clock's range never comes.
         self.since.checked_add(most).unwrap_or_else(|| self.since + Duration::from_secs(1 << 31))
     }
 
-    /// What it is ended with past its time.
+    /// The end of a run that is past its deadline.
     pub(crate) fn overdue(&self) -> RunEnd {
         let (what, most) = match self.waiting {
             true => ("The run waited for input", self.limits.waiting_max),
@@ -47,7 +48,7 @@ impl Budget {
         RunEnd::error(format!("{what} longer than the maximum, {} s.", most.as_secs_f64()))
     }
 
-    /// Takes an event in; past a limit it says which.
+    /// Counts an event; `Err` with the exceeded limit.
     pub(crate) fn take(&mut self, event: &Event, now: Instant) -> Result<(), String> {
         self.events += 1;
         self.octets += event.octets() as u64;
@@ -70,12 +71,12 @@ impl Budget {
         Ok(())
     }
 
-    /// The caller has answered.
+    /// Starts the clock again: the caller has answered.
     pub(crate) fn resume(&mut self, now: Instant) {
         (self.since, self.waiting) = (now, false);
     }
 
-    /// The end as it is written: a success has a result (SC-14), and none is too long.
+    /// The end as it is written: a success has a result (SC-14), and no result is too long.
     pub(crate) fn finish(&mut self, ended: RunEnd) -> RunEnd {
         let RunEnd { finish_reason, mut result, mut why, rejected } = ended;
         if finish_reason == FinishReason::Success && result.is_none() {

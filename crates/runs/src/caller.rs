@@ -12,12 +12,12 @@ use crate::{Runs, command::Caller, refusals::RunRefusal, registry::Agent};
 #[derive(Debug, Clone)]
 pub(crate) struct RequestCaller(pub(crate) Principal, Option<u32>);
 
-/// The same for what a browser reads by itself, where `?ticket=` stands in for a header that it can't send.
+/// The caller of a stream that a browser opens by itself: `?ticket=` replaces the header that the browser cannot set.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamCaller(pub(crate) RequestCaller);
 
 impl RequestCaller {
-    /// Who asks with a request.
+    /// Authenticates a request.
     pub(crate) async fn identify(parts: &Parts, runs: &Runs) -> Result<Self, RunRefusal> {
         let other = with_password(parts);
         let parts = other.as_ref().unwrap_or(parts);
@@ -25,7 +25,7 @@ impl RequestCaller {
         Ok(Self(principal, parts.extensions.get().map(HostedIdentity::hops)))
     }
 
-    /// As commands on an agent's threads want it.
+    /// The caller as part of a command on an agent's threads.
     pub(crate) fn caller(&self, agent: &Agent) -> Caller {
         Caller {
             authority: self.0.clone().into(),
@@ -36,18 +36,19 @@ impl RequestCaller {
         }
     }
 
-    /// How deep in a chain of callers what it asks for is at least: one deeper than the run whose agent asks.
+    /// The least depth of its requests in the chain of callers: one deeper than the run of the calling agent.
     pub(crate) fn depth_min(&self) -> u32 {
         self.1.map_or(0, |hops| hops.saturating_add(1))
     }
 
-    /// Who it is.
+    /// The actor of the caller.
     pub(crate) fn actor(&self) -> Actor {
         Authority::from(self.0.clone()).by
     }
 }
 
-/// The same for the dashboards of agentic-framework, which pages of any site may ask: no cookie counts.
+/// The caller of an operation for the dashboards of agentic-framework. Pages of any site may send it, so cookies do
+/// not count.
 #[derive(Debug, Clone)]
 pub(crate) struct DashboardCaller(pub(crate) RequestCaller);
 
@@ -61,8 +62,8 @@ impl FromRequestParts<Runs> for DashboardCaller {
     }
 }
 
-/// A request whose token is the password of HTTP's basic authentication, as one that bears it: some programs can send
-/// nothing else. A browser sends such a password by itself for pages of other sites too, so its requests do not count.
+/// Treats a password of HTTP basic authentication as a bearer token, for programs that cannot send one otherwise. A
+/// browser sends such a password also for pages of other sites, so a browser's requests are excluded.
 fn with_password(parts: &Parts) -> Option<Parts> {
     let is_browser = [header::ORIGIN, header::REFERER].iter().any(|name| parts.headers.contains_key(name))
         || parts.headers.contains_key("sec-fetch-site");
@@ -72,7 +73,7 @@ fn with_password(parts: &Parts) -> Option<Parts> {
     Some(parts)
 }
 
-/// The password of a request's one `Authorization: Basic` header.
+/// The password of the request's only `Authorization: Basic` header.
 pub(crate) fn password(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (scheme, encoded) =

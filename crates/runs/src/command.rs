@@ -15,10 +15,10 @@ use crate::{
     runner::{Event, RunEnd},
 };
 
-/// Who asks, and whose agent it is about; the token is checked again inside the append.
+/// The caller and the agent that it addresses. The token is checked again inside the append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// In whose name.
+    /// The authority of the caller.
     pub authority: Authority,
     /// The agent's name.
     pub agent: Arc<str>,
@@ -26,64 +26,64 @@ pub struct Caller {
     pub owner: OwnerName,
     /// The agent's gate.
     pub gate: Gate,
-    /// Whose message the agent asks itself about, in a session.
+    /// In a session: the sender of the message on whose behalf the agent starts its own run.
     pub on_behalf_of: Option<AgentHandle>,
 }
 
-/// Asks for a run (SC-11).
+/// Requests a run (SC-11).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartRun {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
     /// The thread.
     pub thread: ThreadId,
-    /// Whether the thread is a new one (SC-15); otherwise it must be there (SC-16).
+    /// Whether the thread is new (SC-15); otherwise it must exist (SC-16).
     pub is_new: bool,
-    /// What is asked.
+    /// The request.
     pub request: Request,
-    /// The process that carries it out, if nothing else goes on in the thread.
+    /// The process that carries the run out if no other run of the thread is active.
     pub node: Arc<str>,
 }
 
-/// A request that was read.
+/// A parsed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its type.
+    /// The type of the request.
     pub request_type: Arc<str>,
-    /// How deep in a chain of callers.
+    /// The depth in the chain of callers.
     pub depth: u32,
-    /// What it says, in short.
+    /// A short title for the request.
     pub title: Option<String>,
-    /// What it has to do with in traces, and when the message was sent that it answers.
+    /// The trace context, and when the message that the run answers was sent.
     pub trace: Option<(Box<RunTrace>, TimestampMs)>,
     /// The JSON object as it was sent.
     pub body: Bytes,
 }
 
-/// What comes of [`StartRun`].
+/// The result of [`StartRun`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStart {
     /// The run.
     pub run: RunId,
     /// Its thread.
     pub thread: ThreadId,
-    /// Whether it runs; otherwise it is queued.
+    /// Whether it started; otherwise it is queued.
     pub started: bool,
-    /// Whether it waits until a person of the agent's owner releases it.
+    /// Whether it is held until a person of the agent's owner releases it.
     #[serde(default)]
     pub held: bool,
-    /// How deep in a chain of callers.
+    /// The depth in the chain of callers.
     pub depth: u32,
 }
 
-/// Answers what a run waits for (SC-45).
+/// Answers a waiting run (SC-45).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumeRun {
-    /// Who answers.
+    /// The caller.
     pub caller: Caller,
-    /// Which run; the one that waits, when it is not said.
+    /// The run; the thread's active run if absent.
     pub run: Option<RunId>,
-    /// The number of the WaitForInput that is answered; what the run waits for now, when it is not said.
+    /// The number of the WaitForInput to answer; if absent, the current one.
     pub asked: Option<u64>,
     /// The JSON object as it was sent.
     pub body: Bytes,
@@ -92,76 +92,77 @@ pub struct ResumeRun {
 /// Tells a run to stop (SC-46).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CancelRun {
-    /// Who wants it.
+    /// The caller.
     pub caller: Caller,
-    /// Which run; the one that goes on, when it is not said.
+    /// The run; the thread's active run if absent.
     pub run: Option<RunId>,
     /// The JSON object as it was sent.
     pub body: Bytes,
 }
 
-/// Tells everything of a thread to stop: decided by the server itself, whose agent takes no runs there any more.
+/// Cancels all runs of a thread. The server itself decides this, when its agent no longer accepts runs there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CancelAll {
-    /// Who wants it.
+    /// The actor on whose behalf it happens.
     pub by: Actor,
 }
 
-/// How many runs were told to stop, or over at once.
+/// The result of [`CancelAll`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CanceledAll {
-    /// How many.
+    /// The number of runs that were told to stop or ended at once.
     pub runs: usize,
 }
 
-/// Which run was resumed or canceled.
+/// The run that was resumed or canceled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterruptReceipt {
-    /// Which.
+    /// The run.
     pub run: RunId,
 }
 
-/// What a person decided about a run that is held.
+/// A person's decision about a held run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettleHeld {
-    /// Which run.
+    /// The run.
     pub run: RunId,
-    /// Whether it may begin; otherwise it is canceled.
+    /// Whether it may start; otherwise it is canceled.
     pub released: bool,
-    /// The process that carries it out, if nothing else goes on in the thread.
+    /// The process that carries the run out if no other run of the thread is active.
     pub node: Arc<str>,
 }
 
-/// What a process has heard of the run that it carries out.
+/// The output of a run, reported by the process that carries it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Which run.
+    /// The run.
     pub run: RunId,
     /// The process.
     pub node: Arc<str>,
-    /// The number of the first event: what was written already is not written again. An end alone needs none.
+    /// The number of the first event; events that are already written are skipped. An end without events needs no
+    /// number.
     pub first_id: u64,
-    /// What its agent said, in order, and where the room keeps what was made.
+    /// The events of the agent in order, each with its stored artifact.
     pub events: Vec<(Event, Option<Artifact>)>,
-    /// How it ended.
+    /// How the run ended.
     pub ended: Option<RunEnd>,
-    /// Whether the next run of the thread begins here; not when the process is about to stop.
+    /// Whether this process starts the thread's next run. False if it is about to stop.
     pub goes_on: bool,
 }
 
-/// What comes of [`Progress`].
+/// The result of [`Progress`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgressReceipt {
     /// Whether the run is over, here or elsewhere.
     pub over: bool,
-    /// The run that began.
+    /// The run that started next.
     pub started: Option<RunId>,
 }
 
-/// Ends the run of a process that is gone, and begins the next one.
+/// Ends the run of a dead process and starts the thread's next run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakeOver {
-    /// The process that is gone.
+    /// The dead process.
     pub gone: Arc<str>,
     /// The process that takes over.
     pub node: Arc<str>,

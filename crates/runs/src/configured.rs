@@ -1,4 +1,4 @@
-//! The configuration of an agent (SC-10, SC-43): one stream for each agent, `runs.agent/<name>`.
+//! The configuration of an agent (SC-10, SC-43): one stream per agent, `runs.agent/<name>`.
 //! Must not know: HTTP; the meaning of the arguments.
 
 use std::sync::Arc;
@@ -23,16 +23,16 @@ use crate::{
 /// The agent was configured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AgentConfigured {
-    /// The run that the answer names.
+    /// The run id of the response.
     pub(crate) run: RunId,
     /// The actor.
     pub(crate) by: Actor,
-    /// What was set: a JSON object; null takes an argument away.
+    /// The new values, a JSON object; null removes an argument.
     #[serde(skip)]
     pub(crate) args: Map<String, Value>,
 }
 
-/// What an agent is configured with.
+/// The arguments of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Configuration {
     pub(crate) args: Arc<Map<String, Value>>,
@@ -53,7 +53,7 @@ impl Configuration {
     }
 }
 
-/// Configurations as a room of the engine.
+/// The configurations as a room of the engine.
 #[derive(Debug)]
 pub(crate) struct ConfigurationRoom;
 
@@ -93,7 +93,7 @@ pub(crate) struct ConfigureAgent {
     pub(crate) args: Map<String, Value>,
 }
 
-/// What comes of it: the ids that the answer names.
+/// The ids of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RunIds {
     pub(crate) run: RunId,
@@ -111,7 +111,7 @@ pub(crate) enum NotConfigured {
     TooLarge,
 }
 
-/// Decides `ConfigureAgent`: what is said replaces what was said of the same arguments.
+/// Decides `ConfigureAgent`: a new value replaces the earlier value of the same argument.
 fn decide(
     state: &Configuration,
     holds: bool,

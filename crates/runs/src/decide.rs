@@ -25,7 +25,7 @@ use crate::{
     state::{RunState, RunStatus, ThreadState},
 };
 
-/// What a run is ended with whose process is gone.
+/// The error text of a run whose process died.
 pub const INTERRUPTED: &str = "The server stopped during the run; the run cannot continue. Start a new run.";
 
 /// Why a command is refused.
@@ -33,25 +33,25 @@ pub const INTERRUPTED: &str = "The server stopped during the run; the run cannot
 pub enum Rejection {
     /// The token is no longer valid.
     Unauthenticated,
-    /// There is no such agent, or not for the caller.
+    /// The agent does not exist, or not for the caller.
     AgentNotFound,
-    /// There is no such thread, or not for the caller.
+    /// The thread does not exist, or not for the caller.
     ThreadNotFound,
-    /// There is no such run, or not for the caller.
+    /// The run does not exist, or not for the caller.
     RunNotFound,
     /// Another thread has the id.
     IdTaken,
-    /// As many runs go on in this process as may.
+    /// This process has the maximum number of active runs.
     TooManyRuns,
     /// The caller's owner has the maximum number of active runs.
     TooManyRunsOfOwner,
-    /// As many of them wait for their turn as may.
+    /// The caller's owner has the maximum number of queued runs.
     TooManyQueuedOfOwner,
     /// The thread has [`RUNS_PER_THREAD_MAX`] runs.
     ThreadFull,
-    /// [`QUEUED_RUNS_MAX`] runs of the thread wait for their turn.
+    /// [`QUEUED_RUNS_MAX`] runs of the thread are queued.
     TooManyQueued,
-    /// The run is over, or does not wait for input, or not for this.
+    /// The run is over, or does not wait for input, or not for this answer.
     RunNotActive,
 }
 
@@ -62,7 +62,7 @@ pub struct CallerStanding {
     pub holds: bool,
     /// Whether the agent accepts runs from the caller.
     pub is_admitted: bool,
-    /// Whether what the caller asks for waits for a person of the agent's owner.
+    /// Whether the requested run is held until a person of the agent's owner releases it.
     pub is_held: bool,
 }
 
@@ -78,7 +78,7 @@ impl CallerStanding {
 
 type RunDecision<R> = Result<Decision<ThreadEvent, R>, Rejection>;
 
-/// Decides `StartRun`: one run of a thread at a time, the others in their order.
+/// Decides `StartRun`: one run of a thread is active at a time, the others are queued in order.
 pub fn start(
     state: &ThreadState,
     standing: CallerStanding,
@@ -117,7 +117,7 @@ pub fn start(
     Ok(Decision::new(events, RunStart { run, thread: command.thread, started, held, depth }))
 }
 
-/// A message that was just sent is part of the same work, and so of one trace; an answer that comes later only points at it.
+/// A run that starts shortly after its message belongs to the same trace; a later one only links to it.
 pub(crate) fn traced(trace: Option<(Box<RunTrace>, TimestampMs)>, now: TimestampMs) -> Option<Box<RunTrace>> {
     let (mut trace, sent) = trace?;
     if trace.parent.is_none() && now.0.saturating_sub(sent.0) <= TRACE_NEAR_MS {
@@ -126,7 +126,7 @@ pub(crate) fn traced(trace: Option<(Box<RunTrace>, TimestampMs)>, now: Timestamp
     Some(trace)
 }
 
-/// Decides `ResumeRun`: only what waits is resumed, and an answer to one question is none to the next.
+/// Decides `ResumeRun`: only a waiting run is resumed, and an answer applies to one question only.
 pub fn resume(
     state: &ThreadState,
     standing: CallerStanding,
@@ -142,8 +142,8 @@ pub fn resume(
     Ok(Decision::new(vec![event], InterruptReceipt { run }))
 }
 
-/// Decides `CancelRun`: a queued run is over at once, one that goes on is told; to tell it twice changes nothing. What
-/// somebody has begun it may stop, even if the agent takes nothing more of it.
+/// Decides `CancelRun`: a queued run ends at once, an active run is told to stop; a repeated cancel changes nothing.
+/// A caller may cancel its own run even if the agent no longer accepts runs from it.
 pub fn cancel(
     state: &ThreadState,
     standing: CallerStanding,
@@ -167,7 +167,7 @@ pub fn cancel(
     Ok(Decision::new(vec![event], InterruptReceipt { run: id }))
 }
 
-/// Decides `CancelAll`: waiting runs end at once, active runs are canceled.
+/// Decides `CancelAll`: queued runs end at once, active runs are told to stop.
 pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<CanceledAll> {
     let by = || command.by.clone();
     let goes_on = state.active().is_some();
@@ -187,7 +187,7 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<Cance
     Ok(Decision::new(events, CanceledAll { runs }))
 }
 
-/// Decides `SettleHeld`, once: a released run begins or waits for its turn, another one is over before it began.
+/// Decides `SettleHeld`, once: a released run starts or is queued; a rejected run ends without having started.
 pub fn settle_held(state: &ThreadState, command: &SettleHeld) -> RunDecision<ProgressReceipt> {
     let nothing = ProgressReceipt { over: !command.released, started: None };
     let Some(run) = state.run(command.run).filter(|run| run.held) else {
@@ -206,8 +206,8 @@ pub fn settle_held(state: &ThreadState, command: &SettleHeld) -> RunDecision<Pro
     Ok(Decision::new(events, ProgressReceipt { started: idle.then_some(id), ..nothing }))
 }
 
-/// Decides `Progress`. What was written by an earlier attempt is not written again; what is said of a run that is over,
-/// or that another process carries out, is nothing.
+/// Decides `Progress`. Events that an earlier attempt wrote are skipped; the output of a run that is over, or that
+/// another process carries out, is ignored.
 pub fn progress(state: &ThreadState, command: &Progress) -> RunDecision<ProgressReceipt> {
     let ours = |run: &&RunState| run.status.is_active() && run.node == command.node;
     let Some(run) = state.run(command.run).filter(ours) else {
@@ -239,7 +239,7 @@ pub fn progress(state: &ThreadState, command: &Progress) -> RunDecision<Progress
     Ok(Decision::new(events, ProgressReceipt { over: command.ended.is_some(), started }))
 }
 
-/// Decides `TakeOver`: the run of a process that is gone ends with an error that says so, and the next one begins.
+/// Decides `TakeOver`: the run of a dead process ends with an error that says so, and the next run starts.
 pub fn take_over(state: &ThreadState, command: &TakeOver) -> RunDecision<ProgressReceipt> {
     let mut events = Vec::new();
     let started = match state.active() {
@@ -257,8 +257,8 @@ pub fn take_over(state: &ThreadState, command: &TakeOver) -> RunDecision<Progres
     Ok(Decision::new(events, ProgressReceipt { over: true, started }))
 }
 
-/// The end of a run, and the start of the next one at a process that goes on. Whoever was told to stop was canceled,
-/// whatever it says.
+/// Ends a run, and starts the next one unless the process is about to stop. A run that was told to stop ends as
+/// canceled, whatever it reports.
 fn end(
     state: &ThreadState,
     run: &RunState,
@@ -296,7 +296,7 @@ fn begin_next(state: &ThreadState, node: &Arc<str>, events: &mut Vec<ThreadEvent
     Some(run)
 }
 
-/// The run that is to be resumed or canceled.
+/// The run to resume or cancel.
 fn interrupted<'a>(
     state: &'a ThreadState,
     holds: bool,
@@ -314,7 +314,7 @@ fn interrupted<'a>(
     }
 }
 
-/// Whether there is such a thread for the caller, under this agent.
+/// Whether the caller may see the thread below this agent; otherwise the rejection `missing`.
 fn may_see(state: &ThreadState, caller: &Caller, missing: Rejection) -> Result<(), Rejection> {
     let opened = state.opened.as_ref().filter(|opened| {
         is_its(&opened.agent, caller) && may_read(&caller.authority.by, &opened.by, &caller.owner)
@@ -322,8 +322,8 @@ fn may_see(state: &ThreadState, caller: &Caller, missing: Rejection) -> Result<(
     opened.map(|_| ()).ok_or(missing)
 }
 
-/// Whether a thread that was opened under this name is of the agent: it may have come by itself then, under its whole
-/// name, and stand in the configuration now.
+/// Whether a thread that was opened under this name belongs to the agent. An agent that was enlisted under its full
+/// name may be in the configuration now.
 fn is_its(opened: &str, caller: &Caller) -> bool {
     let its_own = opened.strip_prefix(caller.owner.as_str()).and_then(|rest| rest.strip_prefix('.'));
     opened == &*caller.agent || its_own == Some(&*caller.agent)

@@ -27,7 +27,7 @@ use crate::{
 
 const TOPIC: &str = "runs";
 
-/// A delta on its way to those who look on.
+/// A delta before it is encoded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RunDelta {
     pub(crate) thread: ThreadId,
@@ -39,7 +39,7 @@ pub(crate) struct RunDelta {
     pub(crate) text: String,
 }
 
-/// A delta as those who look on get it.
+/// An encoded delta, as readers get it.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) run: RunId,
@@ -59,10 +59,10 @@ pub(crate) type DeltaSubscription = Subscription<(), Arc<Line>>;
 /// The lane of a process.
 pub(crate) struct Deltas {
     lane: Lane<(), Arc<Line>>,
-    /// Locked while a piece is handed out, so that who comes has each once.
+    /// Locked while a piece is sent, so that a new reader gets each piece exactly once.
     making: Mutex<PartialTexts>,
     number: AtomicU64,
-    /// What goes to other processes too; none where there are none.
+    /// The path to other processes; `None` if the store is not shared.
     shared: Option<DeltaState>,
 }
 
@@ -75,7 +75,7 @@ struct DeltaState {
 
 impl Deltas {
     pub(crate) fn new(log: &Log, clock: Arc<dyn Clock>) -> Self {
-        // Nobody resumes a delta.
+        // Deltas cannot be resumed.
         let limits = LaneLimits { entries_max: 1, age_max: Duration::from_secs(10), ..LaneLimits::default() };
         let shared = log.shared().then(|| {
             let (to_tell, waiting) = mpsc::channel(DELTAS_TO_TELL_MAX);
@@ -85,7 +85,7 @@ impl Deltas {
         Self { lane: Lane::new(limits), making, number: AtomicU64::new(1), shared }
     }
 
-    /// Looks on at a thread from now on; beside it the text that is being made, as far as it is.
+    /// Subscribes to the deltas of a thread, and returns its unfinished text so far.
     pub(crate) fn look_on(
         &self,
         thread: ThreadId,
@@ -95,7 +95,7 @@ impl Deltas {
         Ok((looking, making.of(thread).map(|shown| Arc::new(Line::of(shown)))))
     }
 
-    /// The run is over, and whatever it was about to say.
+    /// Drops the unfinished text of a run that is over.
     pub(crate) fn end(&self, thread: ThreadId, run: RunId) {
         self.making().end(thread, run);
     }
@@ -104,7 +104,7 @@ impl Deltas {
         self.making.lock()
     }
 
-    /// Shows a delta. Never waits; past what may wait it is lost.
+    /// Sends a delta. Never waits: if the queue is full, the delta is lost.
     pub(crate) fn show(&self, shown: RunDelta) {
         match &self.shared {
             Some(shared) => drop(shared.to_tell.try_send(shown)),
@@ -125,12 +125,12 @@ impl Deltas {
         self.lane.emit(&key, Emission { number, message, octets: octets_held, forget_at: None, matches });
     }
 
-    /// Ends everyone who looks on.
+    /// Ends all subscriptions.
     pub(crate) fn close(&self) {
         self.lane.close();
     }
 
-    /// Keeps the lane going until the log is closed.
+    /// Runs the lane until the log is closed.
     pub(crate) async fn running(&self) {
         let sweeping = self.lane.sweeping();
         let Some(shared) = &self.shared else { return sweeping.await };
@@ -153,7 +153,7 @@ impl Deltas {
 }
 
 impl DeltaState {
-    /// Hands deltas to all processes; what waits of one place goes together.
+    /// Publishes deltas to all processes. Waiting deltas after the same event are joined.
     async fn telling(&self, waiting: Option<mpsc::Receiver<RunDelta>>) {
         let Some(mut waiting) = waiting else { return std::future::pending().await };
         let mut next = None;
@@ -174,7 +174,7 @@ impl DeltaState {
                 shown.text.push_str(&more.text);
             }
             let body = serde_json::to_vec(&shown).expect("strings and numbers can be written").into();
-            // One counter for all: its order is the order of arrival.
+            // A single counter: its order is the order of arrival.
             let counters = vec![Arc::from("runs/deltas")];
             let publication = Publication { topic: TOPIC, counters, at: self.clock.now(), body };
             if let Err(error) = self.signals.publish(publication).await {

@@ -14,7 +14,7 @@ use crate::{
     refusals::{self, RunRefusal},
 };
 
-/// How often a poll is tried against another one of the same reader.
+/// Most attempts of a poll that conflicts with other polls of the same reader.
 const ATTEMPTS_MAX: usize = 8;
 
 fn readers(run: RunId) -> String {
@@ -22,7 +22,7 @@ fn readers(run: RunId) -> String {
 }
 
 impl Runs {
-    /// What came since the reader last asked.
+    /// The events since the reader's last poll.
     pub(crate) async fn drain(
         &self,
         found: &VisibleThread,

@@ -9,7 +9,7 @@ use crate::runner::{
     Card, Event, EventKind, NotTaken, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
 };
 
-/// Bytes of text in one event.
+/// Most bytes of text in one event.
 const PIECE_OCTETS: usize = 64 << 10;
 
 /// An agent of kind `echo`.
@@ -25,7 +25,7 @@ impl Default for Echo {
 }
 
 impl Echo {
-    /// One that says of itself what it is for.
+    /// An echo agent with another purpose on its card.
     #[must_use]
     pub fn with_purpose(purpose: impl Into<String>) -> Self {
         Self { purpose: purpose.into() }
@@ -55,7 +55,7 @@ impl Runner for Echo {
     }
 }
 
-/// What it is to show: `request_metadata.demo`, or `demo` of an input that is a JSON object.
+/// The steps to show: `request_metadata.demo`, or `demo` of an input that is a JSON object.
 fn steps(request: &RunRequest) -> Vec<Value> {
     let metadata = request.members().remove("request_metadata").unwrap_or_default();
     let input = || serde_json::from_str::<Value>(request.input.as_deref()?.trim()).ok();
@@ -63,7 +63,7 @@ fn steps(request: &RunRequest) -> Vec<Value> {
     of(&metadata).or_else(|| of(&input()?)).unwrap_or_default()
 }
 
-/// Says a text, in as many events as it takes.
+/// Emits a text, split into as many events as necessary.
 async fn say(text: &str, run: &Run) -> Result<(), NotTaken> {
     let mut rest = text;
     loop {
@@ -87,7 +87,7 @@ fn completion(kind: EventKind, members: Value) -> Event {
     Event::new(kind, &object(members)).expect("a completion needs no member")
 }
 
-/// Shows one step: its name, or an object of its name and what it takes.
+/// Shows one step: its name, or an object with its name and parameters.
 async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>, NotTaken> {
     let (name, takes) = match step {
         Value::String(name) => (name.as_str(), &Value::Null),
@@ -135,7 +135,7 @@ async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>
                 _ = run.wait() => return Ok(Some(RunEnd::canceled())),
             }
         }
-        // For seeing what becomes of one that does not listen.
+        // Shows what happens to an agent that ignores its input.
         "deaf" => std::future::pending().await,
         "fail" => return Ok(Some(RunEnd::error(takes.as_str().unwrap_or("it was asked to fail")))),
         "panic" => panic!("it was asked to panic"),

@@ -1,5 +1,5 @@
-//! Enlisted agents: each attached with its own token, without a configuration. The log has them, so that they survive
-//! restarts, and all processes of one store know the same: `runs.enlisted/<handle>`.
+//! Enlisted agents: each attached with its own token, without a configuration. The log stores them, so that they
+//! survive restarts and all processes of a store know them: `runs.enlisted/<handle>`.
 //! Must not know: HTTP; the effect on a process.
 
 use plenary_accounts::{Accounts, Actor, Authority};
@@ -19,17 +19,17 @@ use crate::{
     limits::{AGENT_TOOLS_MAX, PURPOSE_CHARS_MAX, TOOL_CHARS_MAX},
 };
 
-/// What an agent that comes by itself tells of itself.
+/// How an enlisted agent describes itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
-    /// What it is for, one line.
+    /// Its purpose, one line.
     pub purpose: String,
-    /// Its tools, for information.
+    /// The tools that it uses, for information.
     pub tools: Vec<String>,
 }
 
 impl Introduction {
-    /// Whether it is short enough to be kept.
+    /// Whether it is within the limits.
     fn fits(&self) -> bool {
         let chars = |text: &str, max| text.chars().nth(max).is_none();
         chars(&self.purpose, PURPOSE_CHARS_MAX)
@@ -37,36 +37,36 @@ impl Introduction {
             && self.tools.iter().all(|tool| chars(tool, TOOL_CHARS_MAX))
     }
 
-    /// Whether each text is one line in which nothing is hidden.
+    /// Whether each text is one line without hidden characters.
     fn is_plain(&self) -> bool {
         check_line(&self.purpose).is_ok() && self.tools.iter().all(|tool| check_name(tool).is_ok())
     }
 }
 
-/// What happened to it.
+/// A change of an enlistment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EnlistedEvent {
-    /// It came, or tells something else of itself.
+    /// The agent enlisted, or changed its introduction.
     AgentEnlisted(Introduction),
-    /// It is no longer one of this server's agents.
+    /// The agent was dismissed.
     AgentDismissed(Dismissal),
 }
 
-/// The actor; none if its account was deleted.
+/// The actor; `None` if the agent's account was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Dismissal {
     pub(crate) by: Option<Actor>,
 }
 
-/// What an agent tells of itself; `None` where it is not enlisted.
+/// The introduction of an agent; `None` if it is not enlisted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Enlistment(pub(crate) Option<Introduction>);
 
-/// As a room of the engine.
+/// The enlistments as a room of the engine.
 #[derive(Debug)]
 pub(crate) struct EnlistedRoom;
 
-/// What each tells of itself, by its handle.
+/// The introductions of the enlisted agents, by handle.
 pub(crate) const ENLISTED: &str = "runs.enlisted";
 pub(crate) const CAME: &str = "AgentEnlisted";
 pub(crate) const WENT: &str = "AgentDismissed";
@@ -114,32 +114,32 @@ impl Room for EnlistedRoom {
     }
 }
 
-/// Enlists the agent whose token asks, or lets one go.
+/// Enlists the agent of the token, or dismisses an agent.
 pub(crate) struct EnlistCommand {
     pub(crate) accounts: Accounts,
     pub(crate) handle: AgentHandle,
-    /// Who asks; nobody where its account went.
+    /// The caller; `None` if the agent's account was deleted.
     pub(crate) authority: Option<Authority>,
-    /// What it tells of itself; `None` lets it go.
+    /// The introduction; `None` dismisses the agent.
     pub(crate) introduction: Option<Introduction>,
 }
 
-/// Why an agent is neither.
+/// Why an agent is not enlisted or dismissed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotEnlisted {
     /// The token is no longer valid.
     Unauthenticated,
-    /// An agent enlists itself; it, its owner and the operator let it go.
+    /// Only the agent itself may enlist; the agent, its owner and the operator may dismiss it.
     Forbidden,
-    /// What it tells of itself is too long.
+    /// The introduction is too long.
     TooLong,
-    /// A text of it is more than one line, or holds a control, direction or invisible character.
+    /// A text has more than one line, or contains a control, direction or invisible character.
     Hidden,
-    /// The server, or its owner, has as many agents as it may.
+    /// The server, or the agent's owner, has the maximum number of agents.
     TooMany,
 }
 
-/// Decides [`EnlistCommand`] of an agent by somebody, or by nobody; what stands so already changes nothing.
+/// Decides [`EnlistCommand`], with or without a caller. A command that would change nothing writes nothing.
 fn decide(
     state: &Enlistment,
     handle: &AgentHandle,
@@ -200,7 +200,7 @@ mod tests {
         Introduction { purpose: purpose.into(), tools: tools.iter().map(|tool| (*tool).into()).collect() }
     }
 
-    /// What comes of it when `by` asks for `@nick.tool`; `-` is nobody.
+    /// The decision if `by` enlists `@nick.tool`; `-` is no caller.
     fn decided(
         state: &Enlistment,
         by: &str,

@@ -1,4 +1,4 @@
-//! Enlisting and dismissing agents: the process's knowledge of them, and its reactions.
+//! Enlisting and dismissing agents: the commands, and this process's registry of enlisted agents.
 //! Must not know: HTTP; the execution of their runs.
 
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use crate::{
 
 type Make = dyn Fn(&AgentHandle, Introduction) -> Arc<dyn Runner> + Send + Sync;
 
-/// What carries out the runs of those that came by themselves, and what one run may take.
+/// How the runs of enlisted agents are carried out, and their limits.
 pub(crate) struct Welcome {
     make: Box<Make>,
     limits: RunLimits,
 }
 
 impl Runs {
-    /// The category of the streams on which agents come and go by themselves.
+    /// The category of the streams with the enlistments of agents.
     pub const ENLISTED: &'static str = EnlistedRoom::CATEGORY;
-    /// The kind of the event with which one comes.
+    /// The kind of the event that enlists an agent.
     pub const CAME: &'static str = CAME;
-    /// The kind of the event with which one goes.
+    /// The kind of the event that dismisses an agent.
     pub const WENT: &'static str = WENT;
 
-    /// Says what carries out the runs of agents that come by themselves; without it none is let in. The first call
-    /// counts.
+    /// Sets how the runs of enlisted agents are carried out. Without it no agent can enlist. Only the first call has
+    /// an effect.
     pub fn welcome(
         &self,
         limits: RunLimits,
@@ -40,11 +40,11 @@ impl Runs {
         let _ = self.0.welcome.set(Welcome { make: Box::new(make), limits });
     }
 
-    /// Enlists the agent whose token asks, under its whole name. What it tells of itself replaces what it told. One of
-    /// the configuration stays what it is.
+    /// Enlists the agent of the token, under its full name. A new introduction replaces the earlier one. An agent of
+    /// the configuration stays unchanged.
     ///
     /// # Errors
-    /// Why it is not.
+    /// Why the agent is not enlisted.
     pub async fn enlist(
         &self,
         handle: &AgentHandle,
@@ -56,7 +56,7 @@ impl Runs {
         }
         let enlisting = self.enlisting(handle, Some(authority), Some(introduction));
         enlisting.await.map_err(|error| RunRefusal::from(error).refusal)?;
-        // It may have been let go meanwhile.
+        // It may have been dismissed meanwhile.
         let (state, _) =
             self.0.enlisted.state(handle.as_str()).await.map_err(|fault| RunRefusal::from(fault).refusal)?;
         if let Some(introduction) = &state.0 {
@@ -65,10 +65,10 @@ impl Runs {
         Ok(())
     }
 
-    /// Dismisses an agent that registered itself. Active runs are canceled, waiting runs end.
+    /// Dismisses an enlisted agent. Active runs are canceled, queued runs end.
     ///
     /// # Errors
-    /// When the caller may not, or the store fails.
+    /// If the caller may not dismiss it, or the store fails.
     pub(crate) async fn dismiss(
         &self,
         agent: &Agent,
@@ -94,7 +94,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Takes in those that came before this process began.
+    /// Loads the agents that were enlisted before this process started.
     pub(crate) async fn recall_enlisted(&self) -> Result<(), Fault> {
         let mut after = None::<String>;
         loop {
@@ -106,7 +106,7 @@ impl Runs {
                 let fault = || Fault::Corrupt(format!("{} in {ENLISTED}", row.key));
                 let handle: AgentHandle = row.key.parse().map_err(|_| fault())?;
                 self.came(&handle, serde_json::from_slice(&row.value).map_err(|_| fault())?);
-                // The account went, and a crash came before the agent was let go.
+                // The account was deleted, and a crash came before the agent was dismissed.
                 if !self.accounts().agent(&handle).await?.state.is_live() {
                     self.account_deleted(&handle);
                 }
@@ -118,7 +118,7 @@ impl Runs {
         }
     }
 
-    /// What this process has to do when one has come or gone, here or at another process.
+    /// Updates the registry after an agent was enlisted or dismissed, at this or another process.
     pub(crate) fn enlisted_changed(&self, stored: &StoredEvent) {
         self.0.enlisted.observe(stored);
         let Ok(handle) = stored.stream.id().parse() else { return };
@@ -129,7 +129,7 @@ impl Runs {
         }
     }
 
-    /// The account of an agent is gone: so is the agent, if it came by itself.
+    /// Dismisses an enlisted agent whose account was deleted.
     pub(crate) fn account_deleted(&self, handle: &AgentHandle) {
         let agent = self.0.registry.of(handle);
         let Some(agent) = agent.filter(|agent| agent.is_enlisted()) else { return };

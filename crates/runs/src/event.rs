@@ -19,45 +19,45 @@ use crate::{
 /// An event of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThreadEvent {
-    /// Somebody asked for a run; the first one opens the thread.
+    /// A caller requested a run; the first one opens the thread.
     RunQueued(RunQueued),
-    /// A person released a run that was held: it begins, or waits for its turn.
+    /// A person released a held run: it starts or is queued.
     RunReleased(RunReleased),
-    /// A process began to carry it out: the wire's RunStarted.
+    /// A process started to carry it out: the wire's RunStarted.
     RunStarted(RunStarted),
-    /// The agent said something.
+    /// The agent emitted an event.
     EventEmitted(EventEmitted),
-    /// The caller answered what the agent waited for.
+    /// The caller answered a question of the agent.
     RunResumed(Interrupt),
-    /// The caller wants it to stop.
+    /// The caller asked the run to stop.
     CancelRequested(Interrupt),
-    /// It is over: the wire's RunCompleted.
+    /// The run ended: the wire's RunCompleted.
     RunCompleted(RunCompleted),
-    /// It was told to stop before it began: the wire's RunStarted and RunCompleted.
+    /// The run was canceled before it started: the wire's RunStarted and RunCompleted.
     QueuedRunCanceled(QueuedRunCanceled),
 }
 
 /// See [`ThreadEvent::RunQueued`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunQueued {
-    /// Which run.
+    /// The run.
     pub run: RunId,
     /// The actor.
     pub by: Actor,
     /// The type of the request.
     pub request_type: Arc<str>,
-    /// How deep in a chain of callers.
+    /// The depth in the chain of callers.
     pub depth: u32,
     /// The owner whose share it uses, if that is not the caller's owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payer: Option<OwnerName>,
-    /// Of the first run: what the thread is.
+    /// For the first run: the opening of the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opens: Option<Opens>,
-    /// What it has to do with in traces.
+    /// The trace context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<RunTrace>>,
-    /// Whether it waits until a person of the agent's owner releases it.
+    /// Whether the run is held until a person of the agent's owner releases it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
     /// The request as it was sent.
@@ -68,30 +68,30 @@ pub struct RunQueued {
 /// See [`ThreadEvent::RunReleased`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunReleased {
-    /// Which run.
+    /// The run.
     pub run: RunId,
 }
 
-/// What a run has to do with in the traces of those who asked for it. Nothing is decided by it.
+/// The trace context of a run. No decision depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTrace {
-    /// The span that it belongs to, as a `traceparent`.
+    /// The parent span, as a `traceparent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Box<str>>,
-    /// The span of the message that it answers, likewise.
+    /// The span of the message that the run answers, as a `traceparent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Box<str>>,
-    /// The session that it takes part in, where it does.
+    /// The session in which the run participates, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<str>>,
-    /// Who sent the message that it answers.
+    /// The sender of the message that the run answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<AgentHandle>,
 }
 
 impl RunQueued {
-    /// The id of the trace that its span is in: that of its parent, or one of its own, which is the run's number (as
-    /// [`plenary_telemetry::Spans::begin_as`] has it). `None` where no spans were recorded.
+    /// The id of the trace of the run's span: that of its parent, or its own, which is the run's number (see
+    /// [`plenary_telemetry::Spans::begin_as`]). `None` if no spans were recorded.
     pub(crate) fn trace_id(&self) -> Option<String> {
         let trace = self.trace.as_deref()?;
         match (&trace.parent, &trace.answers) {
@@ -102,12 +102,12 @@ impl RunQueued {
     }
 }
 
-/// A thread begins.
+/// The opening of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opens {
-    /// The name of its agent.
+    /// The name of the thread's agent.
     pub agent: Arc<str>,
-    /// When; lists go by it.
+    /// When; lists are ordered by it.
     pub created: TimestampMs,
     /// Its first request, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,9 +117,9 @@ pub struct Opens {
 /// See [`ThreadEvent::RunStarted`]. Its id is 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStarted {
-    /// Which run.
+    /// The run.
     pub run: RunId,
-    /// How deep in a chain of callers.
+    /// The depth in the chain of callers.
     pub depth: u32,
     /// The process that carries it out.
     pub node: Arc<str>,
@@ -128,7 +128,7 @@ pub struct RunStarted {
 /// See [`ThreadEvent::EventEmitted`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventEmitted {
-    /// Of which run.
+    /// The run.
     pub run: RunId,
     /// Its number in the run.
     pub id: u64,
@@ -138,10 +138,10 @@ pub struct EventEmitted {
     pub role: Role,
     /// Its depth in the chain of callers.
     pub depth: u32,
-    /// Of something that the agent made and the room keeps.
+    /// For an artifact that the room stores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
-    /// Of a WaitForInput of a run that waited already: where the question stands that it takes the place of.
+    /// For a WaitForInput of a run that already waited: the version of the question that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<Version>,
     /// Its own members: a JSON object on one line.
@@ -149,29 +149,29 @@ pub struct EventEmitted {
     pub members: Bytes,
 }
 
-/// What an agent made.
+/// An artifact of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Its id.
     pub id: String,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it is.
+    /// The media type.
     pub mime_type: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub octets: u64,
-    /// The SHA-256 of its bytes, in hexadecimal; it is kept under that.
+    /// The SHA-256 of its bytes, in hexadecimal: the key of the blob.
     pub sha256: String,
 }
 
 /// See [`ThreadEvent::RunResumed`] and [`ThreadEvent::CancelRequested`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
-    /// Which run.
+    /// The run.
     pub run: RunId,
     /// The actor.
     pub by: Actor,
-    /// Of an answer: where the question stands.
+    /// For an answer: the version of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Version>,
     /// The request as it was sent.
@@ -182,62 +182,62 @@ pub struct Interrupt {
 /// See [`ThreadEvent::RunCompleted`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCompleted {
-    /// Which run.
+    /// The run.
     pub run: RunId,
-    /// Its number in the run, the last one.
+    /// The number of the run's last event.
     pub id: u64,
-    /// How deep in a chain of callers.
+    /// The depth in the chain of callers.
     pub depth: u32,
-    /// How.
+    /// The reason of the end.
     pub finish_reason: FinishReason,
-    /// What went wrong, for people.
+    /// The error, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether it was lost with its process: how the agent would have ended it nobody knows.
+    /// Whether the run was lost with its process, so that its own end is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
-    /// Whether the agent did not take the request.
+    /// Whether the agent rejected the request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
     /// Whether there is a result.
     pub has_result: bool,
-    /// What becomes of the thread.
+    /// What is left in the thread.
     pub leaves: Leaves,
     /// The result.
     #[serde(skip)]
     pub result: Bytes,
 }
 
-/// What a run leaves when it is over.
+/// What a run leaves in its thread when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Leaves {
-    /// Nothing waits.
+    /// No run is queued.
     Idle,
-    /// Runs wait, and nobody has begun the next one yet.
+    /// Runs are queued, and the next one has not started yet.
     Waiting,
-    /// The next one begins together with this end.
+    /// The next run starts together with this end.
     Next,
 }
 
 /// See [`ThreadEvent::QueuedRunCanceled`]. Its ids are 1 and 2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedRunCanceled {
-    /// Which run.
+    /// The run.
     pub run: RunId,
-    /// How deep in a chain of callers.
+    /// The depth in the chain of callers.
     pub depth: u32,
     /// The actor.
     pub by: Actor,
-    /// Whether no run is active or waiting for its turn.
+    /// Whether no run is active or queued.
     pub idle: bool,
-    /// Whether it was held.
+    /// Whether the run was held.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
 }
 
 impl ThreadEvent {
-    /// The run that it is about.
+    /// The run of the event.
     #[must_use]
     pub fn run(&self) -> RunId {
         match self {
@@ -251,7 +251,7 @@ impl ThreadEvent {
         }
     }
 
-    /// Where the question stands that waits no more because of this event, if the event says so: an end of the run does not.
+    /// The version of the question that this event ends, if the event names it: an end of the run does not.
     #[must_use]
     pub fn ends_question(&self) -> Option<Version> {
         match self {
@@ -266,7 +266,7 @@ impl ThreadEvent {
         }
     }
 
-    /// The stored form.
+    /// The stored form of the event.
     pub(crate) fn encode(&self) -> NewEvent {
         match self {
             Self::RunQueued(event) => written_with("RunQueued", event, event.request.clone()),

@@ -1,4 +1,4 @@
-//! From ids in a request to a thread or a run that the caller may see; others look absent.
+//! Finds the thread or run of an id in a request; what the caller may not see looks absent.
 //! Must not know: the operation.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::{
     wire::Source,
 };
 
-/// A thread that the caller may see, and the run of it that is meant.
+/// A thread that the caller may see, and the requested run of it.
 #[derive(Debug, Clone)]
 pub(crate) struct VisibleThread {
     pub(crate) source: Source,
@@ -28,24 +28,24 @@ pub(crate) struct VisibleThread {
 }
 
 impl VisibleThread {
-    /// The run that is meant.
+    /// The requested run.
     pub(crate) fn run(&self) -> Option<&RunState> {
         self.state.run(self.run?)
     }
 }
 
-/// An agent as somebody sees it.
+/// An agent as the caller sees it.
 #[derive(Debug, Clone)]
 pub(crate) struct VisibleAgent {
     pub(crate) agent: Arc<Agent>,
-    /// Whether the agent is there for the caller. Otherwise only a run is that the caller began: it may read and stop
-    /// it, whatever became of the trust between the two.
+    /// Whether the caller may run the agent. If not, the caller can still read and stop the runs that it started
+    /// itself, even after it lost its access.
     pub(crate) is_there: bool,
 }
 
 impl VisibleAgent {
-    /// What is told of a run that is not found, or of a request that can't be read before one is: of an agent that is
-    /// not there, the same as of one that never was.
+    /// Turns a refusal into "agent not found" if the caller may not run the agent, so that the agent looks absent.
+    /// Faults of the server stay unchanged.
     pub(crate) fn look<T>(&self, found: Result<T, RunRefusal>) -> Result<T, RunRefusal> {
         match found {
             Err(refused) if !self.is_there && !is_fault(refused.refusal.class) => {
@@ -56,29 +56,29 @@ impl VisibleAgent {
     }
 }
 
-/// Whether a refusal says something of the server, and nothing of what is asked for.
+/// Whether a refusal is about the server and reveals nothing about the requested object.
 fn is_fault(class: Class) -> bool {
     matches!(class, Class::Internal | Class::Unavailable)
 }
 
 impl Runs {
-    /// The agent of a name, for who may run it; for everybody else there is none.
+    /// The agent of a name, if the caller may run it; otherwise it looks absent.
     pub(crate) async fn agent(&self, asking: &RequestCaller, name: &str) -> Result<Arc<Agent>, RunRefusal> {
         let seen = self.seen(asking, name).await?;
         if seen.is_there { Ok(seen.agent) } else { Err(refusals::agent_not_found()) }
     }
 
-    /// The agent of a name, and whether it is there for the caller.
+    /// The agent of a name, and whether the caller may run it.
     pub(crate) async fn seen(&self, asking: &RequestCaller, name: &str) -> Result<VisibleAgent, RunRefusal> {
         let agent = self.0.registry.get(name).ok_or_else(refusals::agent_not_found)?;
         let is_there = self.may_run(&asking.actor(), &agent).await?;
         Ok(VisibleAgent { agent, is_there })
     }
 
-    /// Whether somebody may run an agent, whatever process of the store its gate was changed at.
+    /// Whether an actor may run an agent, with changes at other processes of the store included.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn may_run(&self, by: &Actor, agent: &Agent) -> Result<bool, Fault> {
         if matches!(by, Actor::Agent(_)) {
             self.accounts().hear_others().await?;
@@ -86,7 +86,7 @@ impl Runs {
         admits(self.accounts(), by, &agent.gate(), &mut Vec::new()).await
     }
 
-    /// The agents that somebody may run, by name.
+    /// The agents that the caller may run, by name.
     pub(crate) async fn agents_for(&self, asking: &RequestCaller) -> Result<Vec<Arc<Agent>>, RunRefusal> {
         let by = asking.actor();
         if matches!(by, Actor::Agent(_)) {
@@ -143,7 +143,7 @@ impl Runs {
         self.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)
     }
 
-    /// What an id names: a run first, then a thread (wire.md 4.4, 2).
+    /// The run or else the thread with this id (wire.md 4.4, 2).
     pub(crate) async fn find(
         &self,
         asking: &RequestCaller,

@@ -8,7 +8,7 @@ use plenary_room::{Glancer, Glances};
 
 use crate::{Runs, registry::handle_of, room::BUSY, state::RunStatus};
 
-/// Most threads that are looked at; past it runs are not counted.
+/// Most threads that are read; beyond it runs are not counted.
 const THREADS_MAX: usize = READ_ROWS_MAX;
 
 impl Glancer for Runs {
@@ -24,7 +24,7 @@ impl Glancer for Runs {
                 glance.runs_active += 1;
                 glance.heard(run.updated);
                 if run.status == RunStatus::Waiting {
-                    // What it asks stands among the requests to people.
+                    // Its question is counted among the requests to people.
                     glance.runs_waiting += 1;
                 } else {
                     glance.works_since = glance.works_since.or(Some(run.created));

@@ -53,7 +53,7 @@ macro_rules! id {
             pub const fn number(self) -> u128 {
                 self.0
             }
-            /// When it was minted.
+            /// The time at which it was minted.
             #[must_use]
             pub fn minted_at(self) -> TimestampMs {
                 TimestampMs(u64::try_from(self.0 >> 80).unwrap_or(u64::MAX))
@@ -106,12 +106,12 @@ id!(
     ThreadId
 );
 
-/// Of a version 8 UUID, whose bytes are whoever made it's own (RFC 9562, 5.8).
+/// The version bits of a version 8 UUID, whose other bits are free for the application (RFC 9562, 5.8).
 const BOUND: u128 = 0x8 << 76;
 
 impl ThreadId {
-    /// The one thread that is bound to something: the same text has the same thread, and no thread that somebody
-    /// opened has its id.
+    /// The thread that is bound to an object of another room: equal text gives the same thread, and no thread that a
+    /// caller opens has its id.
     #[must_use]
     pub fn bound_to(text: &str) -> Self {
         const VARIANT: u128 = 0b10 << 62;
@@ -120,7 +120,7 @@ impl ThreadId {
         Self(number & !(0xf << 76) & !(0b11 << 62) | BOUND | VARIANT)
     }
 
-    /// Whether it is bound to something.
+    /// Whether the thread is bound to an object of another room.
     #[must_use]
     pub fn is_bound(self) -> bool {
         self.0 & (0xf << 76) == BOUND

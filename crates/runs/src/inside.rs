@@ -1,4 +1,4 @@
-//! Runs inside the process: another room calls a hosted agent, on a thread that is bound to an object of that room,
+//! Runs inside the process: another room calls a hosted agent on a thread that is bound to an object of that room,
 //! through the same deciders as all callers.
 //! Must not know: the object of the thread.
 
@@ -28,16 +28,16 @@ use crate::{
     wire::AgentDescriptor,
 };
 
-/// Why a run is not begun.
+/// Why a run is not started.
 #[derive(Debug, thiserror::Error)]
 pub enum NotBegun {
-    /// The room says no.
+    /// The decider rejected it.
     #[error("the run was refused: {0:?}")]
     Rejected(Rejection),
-    /// The key was used by another request.
+    /// A different request used the key.
     #[error("the key was used by another request")]
     KeyReused,
-    /// The agent's owner may not store so much more.
+    /// The agent's owner would exceed its quota.
     #[error("the owner's quota is exceeded")]
     OverQuota(ExceededQuota),
     /// The store failed, or the server stops.
@@ -66,11 +66,11 @@ fn caller(acting: &HostedIdentity, agent: &Agent, sender: &AgentHandle) -> Calle
     }
 }
 
-/// Counts the events of runs one after the other, as they stand in the log. It has the same idea of a thread's payer as
-/// an append, without a store to ask.
+/// Attributes the events of runs, in log order, to the owners whose quota they use. It finds a thread's payer as an
+/// append does, but without reading the store.
 #[derive(Debug, Default)]
 pub struct Recount {
-    /// The threads that were opened, with nothing but that.
+    /// The opened threads, without their runs.
     threads: HashMap<String, ThreadState>,
 }
 
@@ -78,7 +78,7 @@ impl Recount {
     /// The owner whose quota the next event counts towards, and its size.
     ///
     /// # Errors
-    /// The event can't be read.
+    /// If the event cannot be read.
     pub fn next(&mut self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
         match stored.stream.category() {
             ThreadRoom::CATEGORY => {}
@@ -101,9 +101,9 @@ impl Recount {
 }
 
 impl Runs {
-    /// The category of the streams on which threads stand.
+    /// The category of the streams of threads.
     pub const CATEGORY: &'static str = ThreadRoom::CATEGORY;
-    /// The category of the streams on which agents are stopped and started.
+    /// The category of the streams of switches.
     pub const SWITCHES: &'static str = SwitchRoom::CATEGORY;
 
     /// The agents of this server.
@@ -112,19 +112,19 @@ impl Runs {
         &self.0.registry
     }
 
-    /// A thread as it stands on disk; the empty state when there is none.
+    /// A thread as it is on disk; the empty state if it does not exist.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn thread(&self, thread: ThreadId) -> Result<Arc<ThreadState>, Fault> {
         self.fresh(thread).await
     }
 
-    /// Asks an agent for a run on a bound thread, about what `sender` said, which the first request opens; with an
-    /// equal key once.
+    /// Starts a run of an agent on a bound thread with a message of `sender`; the first request opens the thread.
+    /// Equal keys start it once.
     ///
     /// # Errors
-    /// That it is not begun.
+    /// Why it is not started.
     pub async fn begin_bound(
         &self,
         acting: &HostedIdentity,
@@ -140,16 +140,16 @@ impl Runs {
         let begin =
             |is_new| self.start(caller(acting, agent, sender), (thread, is_new), request.clone(), Some(key));
         match begin(is_new).await {
-            // Opened meanwhile.
+            // The thread was opened meanwhile.
             Err(ExecuteError::Rejected(Rejection::IdTaken)) => Ok(begin(false).await?),
             done => Ok(done?),
         }
     }
 
-    /// Answers what a run of a bound thread waits for with what `sender` said; with an equal key once.
+    /// Answers the waiting run of a bound thread with a message of `sender`. Equal keys answer it once.
     ///
     /// # Errors
-    /// That it is not taken.
+    /// Why the answer is not accepted.
     pub async fn resume_bound(
         &self,
         acting: &HostedIdentity,
@@ -162,12 +162,12 @@ impl Runs {
         Ok(self.ask(thread, command, Some(key)).await?)
     }
 
-    /// Answers what a run waits for with what a person said, whom another room has asked in its opener's name: whether that
-    /// was this question it knows by where the question stands. What does not wait any more, or for something else, stays as
-    /// it is.
+    /// Answers a waiting run with a person's answer. Another room asked that person in the name of the thread's
+    /// opener; `was_asked` tells from the version of the question whether it was this one. A run that no longer
+    /// waits, or waits for something else, stays unchanged.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn resume_for_person(
         &self,
         (thread, run): (ThreadId, RunId),
@@ -179,7 +179,7 @@ impl Runs {
         let agent = state.opened.as_ref().and_then(|opened| self.0.registry.get(&opened.agent));
         let Some(agent) = agent else { return Ok(()) };
         let caller = Caller {
-            // Who may answer in the opener's name was decided where the person was asked.
+            // The room that asked the person has already decided that the person may answer.
             authority: Authority { by: Actor::Operator, token: None },
             agent: agent.name().into(),
             owner: agent.owner(),
@@ -195,10 +195,10 @@ impl Runs {
         }
     }
 
-    /// The event at a place of a thread, and when it was.
+    /// The event at a version of a thread, and its time.
     ///
     /// # Errors
-    /// When the store fails, or there is none.
+    /// If the store fails, or there is no such event.
     pub fn thread_event(
         &self,
         thread: ThreadId,
@@ -213,11 +213,10 @@ impl Runs {
         })
     }
 
-    /// What a run that has ended made and said: its first artifacts, and its text up to the event that exceeds
-    /// `text_bytes_max`.
+    /// The output of an ended run: its first artifacts, and its text up to the event that exceeds `text_bytes_max`.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn output<'a>(
         &'a self,
         thread: ThreadId,
@@ -249,7 +248,7 @@ impl Runs {
         })
     }
 
-    /// An artifact's bytes, if they are within a limit and can be read.
+    /// The bytes of an artifact, if they are within `max` and readable.
     pub async fn octets(&self, artifact: &Artifact, max: u64) -> Option<Bytes> {
         if artifact.octets > max {
             return None;
@@ -262,13 +261,13 @@ impl Runs {
         Some(octets.freeze())
     }
 
-    /// An agent as it is described.
+    /// The description of an agent.
     pub(crate) async fn described(&self, agent: &Agent) -> Result<AgentDescriptor, RunRefusal> {
         Ok(AgentDescriptor::of(agent, self.stopped(agent.name()).await?.is_some()))
     }
 }
 
-/// What a run made and said.
+/// The output of a run.
 #[derive(Debug, Default)]
 pub struct RunOutput {
     /// Its artifacts.
@@ -286,7 +285,7 @@ fn text_of(members: &[u8]) -> String {
     serde_json::from_slice(members).map(|Members { content }| content).unwrap_or_default()
 }
 
-/// What a stored event of a switch says: whether it stops its agent.
+/// Whether a stored event of a switch stops its agent.
 ///
 /// # Errors
 /// `Corrupt`.

@@ -1,7 +1,7 @@
 //! A run or a thread read live: the events in the log after a cursor, as Server-Sent Events, and then new ones, with
 //! text deltas between them. Catch-up and live share one path; nothing is queued, so a client that does not read
 //! delays no other.
-//! Must not know: how the connection is kept.
+//! Must not know: the handling of the connection.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::{
     wire::{Source, WireEvent},
 };
 
-/// Most events that are taken from the shared tail at a time.
+/// Most events that are read from the shared tail at a time.
 const TAIL_PAGE: usize = 128;
 
 /// One live stream.
@@ -35,24 +35,24 @@ pub(crate) struct Live {
     pub(crate) principal: Principal,
     pub(crate) watch: Watch<Payer>,
     pub(crate) looking: Option<DeltaSubscription>,
-    /// Text that is being made, as far as it was when looking on began.
+    /// The unfinished text at the time of the subscription.
     pub(crate) making: Option<Arc<Line>>,
-    /// The one run that is followed; of a thread all of them.
+    /// The followed run; `None` follows all runs of the thread.
     pub(crate) run: Option<RunId>,
     pub(crate) since: Since,
-    /// The last version that needs not be looked at.
+    /// The version after which the stream reads.
     pub(crate) cursor: Version,
-    /// Of what is over already: where it ends.
+    /// For a finished run: the version at which the stream ends.
     pub(crate) until: Option<Version>,
 }
 
-/// What is known while it runs.
+/// The state of the stream while it is open.
 struct LiveState {
     live: Live,
     size: PageSize,
-    /// The run of the last event that was passed, and its number.
+    /// The run and the number of the last event that was sent.
     passed: Option<(RunId, u64)>,
-    /// Text that belongs behind an event which has not been passed yet.
+    /// Deltas after an event that has not been sent yet.
     held: VecDeque<Arc<Line>>,
     taken: Vec<Delivery<Arc<Line>>>,
     is_new: bool,
@@ -61,12 +61,12 @@ struct LiveState {
 }
 
 impl Live {
-    /// The response; it ends with the run, the token, the server, or the client.
+    /// The response. It ends with the run, the token, the server, or the client.
     pub(crate) fn into_response(self) -> Response {
         pieces(self.into_pieces())
     }
 
-    /// The same, for those who write it in another form.
+    /// The same as text pieces, for callers that write it in another form.
     pub(crate) fn into_pieces(self) -> impl Pieces {
         let passed = match (self.run, self.since) {
             (Some(run), Since::Id(id)) => Some((run, id)),
@@ -104,14 +104,14 @@ impl Pieces for LiveState {
             }
             self.take_deltas(&mut text);
             let more = self.look(&mut text).await?;
-            // The last that is told of a run when the server stops is why it ended.
+            // When the server stops, the last event of a run is its end, with the reason.
             self.is_over |= marks.closing.is_some();
             self.is_over |= self.live.until.is_some_and(|until| self.live.cursor >= until);
             if !text.is_empty() || self.is_over {
                 self.spoke = Instant::now();
                 return Ok(if text.is_empty() { None } else { Some(text.into()) });
             }
-            // A lost wake-up is only late: the log is looked at again when the keepalive is due.
+            // A lost wake-up only delays: the log is read again when the keepalive is due.
             if !more && !self.woken().await {
                 self.look(&mut text).await?;
                 if text.is_empty() {
@@ -125,7 +125,7 @@ impl Pieces for LiveState {
 }
 
 impl LiveState {
-    /// Waits for anything new; false when it is time for a sign of life.
+    /// Waits for news; false if the keepalive is due.
     async fn woken(&mut self) -> bool {
         let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
         let (mailbox, taken) = (self.live.watch.mailbox(), &mut self.taken);
@@ -138,7 +138,7 @@ impl LiveState {
             told = looking.next(taken) => told.is_ok(),
         };
         if !is_on {
-            // It stalled, or the server stops: the events go on without it.
+            // The delta subscription stalled, or the server stops: the events continue without deltas.
             self.live.looking = None;
         }
         true
@@ -148,7 +148,7 @@ impl LiveState {
         self.live.runs.accounts().is_valid(&self.live.principal).await
     }
 
-    /// Takes the text that is being made, and shows what follows the last event.
+    /// Reads the waiting deltas, and writes those that follow the last event.
     fn take_deltas(&mut self, out: &mut String) {
         if let Some(looking) = &mut self.live.looking
             && looking.try_next(&mut self.taken).is_err()
@@ -164,7 +164,7 @@ impl LiveState {
         }
     }
 
-    /// Shows what follows the last event, and forgets what stood before it: the event has the whole of it.
+    /// Writes the deltas that follow the last event, and drops older ones: the event contains their text.
     fn show_held(&mut self, out: &mut String) {
         let Some((run, id)) = self.passed else { return };
         self.held.retain(|line| {
@@ -175,7 +175,7 @@ impl LiveState {
         });
     }
 
-    /// Reads on behind the cursor; whether there may be more at once.
+    /// Reads events after the cursor; returns whether there may be more already.
     async fn look(&mut self, out: &mut String) -> Result<bool, Fault> {
         let stream = self.live.watch.stream();
         if let Some(rows) = self.live.runs.0.tail.read(stream, self.live.cursor, TAIL_PAGE) {
@@ -204,7 +204,7 @@ impl LiveState {
         Ok(stored.len() == asked)
     }
 
-    /// Passes one event of the thread, and writes what it is on the wire.
+    /// Passes one event of the thread, and writes its wire form.
     fn pass(&mut self, stored: &StoredEvent, out: &mut String) -> Result<(), Fault> {
         self.live.cursor = stored.version;
         let event = ThreadEvent::decode(stored)?;

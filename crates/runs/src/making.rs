@@ -1,4 +1,5 @@
-//! The partial text of each thread after its last event, within limits, for readers that arrive in the middle.
+//! The partial text of each thread after its last event, within limits, for readers that arrive before it is
+//! complete.
 //! Must not know: the readers.
 
 use std::collections::HashMap;
@@ -9,23 +10,23 @@ use crate::{
     limits::{MAKING_OCTETS_MAX, MAKING_THREADS_MAX},
 };
 
-/// The text of each thread, so far.
+/// The unfinished text of each thread.
 #[derive(Debug, Default)]
 pub(crate) struct PartialTexts {
     threads: HashMap<ThreadId, (u64, RunDelta)>,
-    /// Rises with each text that begins; the lowest is the oldest.
+    /// A counter of the texts; the lowest number is the oldest text.
     begun: u64,
 }
 
 impl PartialTexts {
-    /// A further piece. Text that is longer than it may be is kept no more, from its beginning.
+    /// Adds a piece. A text that exceeds the limit is dropped as a whole.
     pub(crate) fn add(&mut self, piece: &RunDelta) {
         match self.threads.get_mut(&piece.thread) {
             Some((_, so_far)) if (so_far.run, so_far.after) == (piece.run, piece.after) => {
                 let octets = so_far.text.len() + piece.text.len();
                 match octets <= MAKING_OCTETS_MAX && !so_far.text.is_empty() {
                     true => so_far.text.push_str(&piece.text),
-                    // Without its beginning it is of no use.
+                    // Without its beginning the text is of no use.
                     false => so_far.text = String::new(),
                 }
             }
@@ -45,12 +46,12 @@ impl PartialTexts {
         self.threads.insert(piece.thread, (self.begun, piece.clone()));
     }
 
-    /// The text of a thread so far.
+    /// The unfinished text of a thread.
     pub(crate) fn of(&self, thread: ThreadId) -> Option<&RunDelta> {
         self.threads.get(&thread).map(|(_, shown)| shown).filter(|shown| !shown.text.is_empty())
     }
 
-    /// The run is over: so is its text.
+    /// Removes the text of a run that is over.
     pub(crate) fn end(&mut self, thread: ThreadId, run: RunId) {
         if self.threads.get(&thread).is_some_and(|(_, shown)| shown.run == run) {
             self.threads.remove(&thread);

@@ -1,4 +1,4 @@
-//! A JSON object as its members in their order, each with its bytes: unknown members stay unchanged.
+//! The members of a JSON object in order, each with its bytes, so that unknown members stay unchanged.
 //! Must not know: the meaning of any member.
 
 use std::{borrow::Cow, fmt};
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 #[derive(Debug, Default)]
 pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-/// A name, which may have escapes in it.
+/// A name, which may contain escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -41,18 +41,18 @@ impl<'a> Members<'a> {
     /// Reads an object.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the text is not an object.
     pub(crate) fn read(json: &'a [u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json)
     }
 
-    /// The bytes of a member; one that is `null` is as good as none.
+    /// The bytes of a member; `null` counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
         (value.get() != "null").then_some(*value)
     }
 
-    /// A member that is text; `Err` when it is there and is none.
+    /// A text member; `Err` if it is present and not text.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, &'static str> {
         self.get(name).map(|value| serde_json::from_str(value.get()).map_err(|_| name)).transpose()
     }
@@ -62,7 +62,8 @@ impl<'a> Members<'a> {
         self.get(name).is_some_and(|value| value.get().starts_with('{'))
     }
 
-    /// The object on one line: what is named in `first` and then every other member as it was sent, but for `without`.
+    /// The object on one line: first the members of `first`, then every other member unchanged, except those of
+    /// `without`.
     pub(crate) fn line(&self, first: &[(&str, String)], without: &[&str]) -> String {
         let mut line = String::from("{");
         let mut put = |name: &str, value: &str| {
@@ -71,7 +72,7 @@ impl<'a> Members<'a> {
             }
             line.push_str(&quoted(name));
             line.push(':');
-            // Line breaks stand only between the parts of a value: within a string they are escaped.
+            // A raw line break can only be between tokens: within a string it is escaped.
             line.extend(value.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
         };
         first.iter().for_each(|(name, value)| put(name, value));
@@ -82,7 +83,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A text as JSON.
+/// A text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text can be written")
 }

@@ -19,7 +19,7 @@ use crate::{
 /// A run that waits for input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingRun {
-    /// The event that it waits since.
+    /// The event since which it waits.
     pub event: StoredEvent,
     /// The name of its agent.
     pub agent: String,
@@ -27,13 +27,13 @@ pub struct WaitingRun {
     pub thread: ThreadId,
     /// The run.
     pub run: RunId,
-    /// What its thread is about.
+    /// The title of its thread.
     pub title: Option<String>,
-    /// What it asks for.
+    /// The requested input, as text.
     pub text: String,
 }
 
-/// Whether it is a thread's stream.
+/// Whether the stream is a thread's.
 #[must_use]
 pub fn is_thread(stream: &StreamName) -> bool {
     stream.category() == ThreadRoom::CATEGORY
@@ -60,7 +60,7 @@ impl Runs {
         }
     }
 
-    /// The agent that opened a thread in which something waits now, and since where.
+    /// The agent that opened a thread in which a run waits now, and the version since which it waits.
     pub async fn waits_for(&self, stream: &StreamName) -> Result<Option<(AgentHandle, Version)>, Fault> {
         let (state, _) = self.0.threads.observed(stream.id()).await?;
         let opener = state.opened.as_ref().map(|opened| opened.by.clone());
@@ -70,7 +70,7 @@ impl Runs {
         })
     }
 
-    /// What a thread that an agent opened waits for now, since the event at a version.
+    /// The run of a thread that waits for its opener since the event at this version.
     pub async fn waiting(
         &self,
         me: &AgentHandle,
@@ -89,7 +89,7 @@ impl Runs {
         };
         let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(&event)? else { return Ok(None) };
         let Ok(thread) = stream.id().parse() else { return Ok(None) };
-        // What the agent would not take can't be answered.
+        // If the agent no longer accepts the caller, the question cannot be answered.
         if let Some(agent) = self.0.registry.get(&opened.agent)
             && !admits(self.accounts(), &opened.by, &agent.gate(), &mut Vec::new()).await?
         {
@@ -100,7 +100,7 @@ impl Runs {
     }
 }
 
-/// `request_keys` as a line for each: the name, and what is asked.
+/// `request_keys` as lines: each key and its description.
 fn asked(members: &[u8]) -> String {
     let members: Value = serde_json::from_slice(members).unwrap_or_default();
     let Some(keys) = members.get("request_keys").and_then(Value::as_object) else { return String::new() };

@@ -39,7 +39,7 @@ impl Teller for Runs {
             if let Value::Object(more) = more {
                 data.extend(more);
             }
-            // What is not among the agents any more has no owner but the operator.
+            // An agent that is no longer registered has no owner but the operator.
             let agent = self.agents().get(&opened.agent).map(|agent| agent.gate().agent);
             let agent = agent.or_else(|| handle_of(&opened.agent));
             let agents: Vec<AgentHandle> = agent.iter().chain(asker(&opened.by)).cloned().collect();
@@ -74,7 +74,7 @@ fn asker(by: &Actor) -> Option<&AgentHandle> {
     }
 }
 
-/// The event's name, and what a list needs of it beside the run.
+/// The event's name, and the data of a list entry beside the run.
 fn name_and_data(event: &ThreadEvent) -> (&'static str, Value) {
     match event {
         ThreadEvent::RunQueued(event) if event.held => ("run.held", json!({"by": event.by})),

@@ -22,25 +22,25 @@ use crate::{
     wire::{RunReport, Source, ThreadReport, WireEvent},
 };
 
-/// What a thread takes on the wire beside its runs, at most.
+/// Most bytes of a thread on the wire, without its runs.
 const THREAD_BYTES: usize = 1 << 10;
-/// What the id of a run takes on the wire in a list.
+/// Bytes of a run's id in a list on the wire.
 const RUN_ID_BYTES: usize = 40;
 
-/// Behind which event somebody goes on.
+/// The event after which a reader continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Since {
-    /// From the beginning.
+    /// From the first event.
     #[default]
     Start,
-    /// Behind the event of this number: of a run, or of the first run of a thread.
+    /// After the event of this number: of a run, or of the first run of a thread.
     Id(u64),
-    /// Behind an event of a thread: its run and its number.
+    /// After an event of a thread: its run and its number.
     Place(RunId, u64),
 }
 
 impl Since {
-    /// `7`, or `<run>:7`; empty is the beginning.
+    /// Reads `7` or `<run>:7`; an empty text is the start.
     pub(crate) fn read(text: Option<&str>) -> Option<Self> {
         let text = text.map(str::trim).unwrap_or_default();
         if text.is_empty() {
@@ -52,11 +52,11 @@ impl Since {
         number(text).map(Self::Id)
     }
 
-    /// The same place by its run, in a thread or in one run of it. Numbers are of one run, so in a thread a number alone
-    /// is one of the first run: of what comes later nothing is left out.
+    /// Resolves the cursor to a run, within a thread or a single run. Event numbers are per run, so in a thread a
+    /// bare number refers to the first run; no later event is skipped.
     ///
     /// # Errors
-    /// When it names a run that is not there.
+    /// If it names a run that does not exist.
     pub(crate) fn within(self, found: &VisibleThread) -> Result<Self, RunRefusal> {
         let first = || found.run.or_else(|| found.state.runs.first().map(|run| run.id));
         match self {
@@ -69,11 +69,11 @@ impl Since {
         }
     }
 
-    /// The same, where events are followed from there on: it must be the place of an event, or everything up to it would
-    /// be left out.
+    /// Like [`Since::within`], for live streams: the event must exist, otherwise the reader would miss events up to
+    /// it.
     ///
     /// # Errors
-    /// When there is no such event yet.
+    /// If there is no such event yet.
     pub(crate) fn reached(self, found: &VisibleThread) -> Result<Self, RunRefusal> {
         let Self::Place(run, id) = self else { return Ok(self) };
         let last = found.state.run(run).map_or(0, |run| run.last_event_id);
@@ -86,7 +86,7 @@ impl Since {
         Err(refusals::shape("invalid_since", text))
     }
 
-    /// Whether it is behind an event.
+    /// Whether an event is after this cursor.
     pub(crate) fn wants(self, event: &WireEvent) -> bool {
         match self {
             Self::Id(id) => event.id > id,
@@ -96,14 +96,14 @@ impl Since {
     }
 }
 
-/// A whole number; one that is too large is past everything.
+/// Reads a whole number; one that is too large becomes `u64::MAX`.
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-/// Where on the stream the events of a run begin that are behind `since`: each event takes a version at least, so the
-/// event of a number never stands before the start of its run and that many versions more.
+/// A version before the events of a run after number `since`. Each event has at least one version, so event `n`
+/// cannot precede the run's start plus `n` versions.
 pub(crate) fn begin(run: &RunState, since: u64) -> Version {
     let before = run.started.0.saturating_sub(1).saturating_add(since);
     let last = if run.ended == Version::ZERO { before } else { run.ended.0 - 1 };
@@ -118,7 +118,7 @@ pub(crate) struct Page {
 }
 
 impl Runs {
-    /// The events of a run or a thread behind `since`, as many as one answer may have.
+    /// The events of a run or a thread after `since`, one page of them.
     pub(crate) async fn page(&self, found: &VisibleThread, since: Since) -> Result<Page, Fault> {
         let (mut cursor, end) = match found.run() {
             Some(run) if run.started == Version::ZERO => return Ok(Page::default()),
@@ -164,7 +164,7 @@ impl Runs {
         Ok(page)
     }
 
-    /// What is known of a run.
+    /// The report about a run.
     pub(crate) async fn report(&self, found: &VisibleThread, run: &RunState) -> Result<RunReport, Fault> {
         let mut report = RunReport::of(&found.source, run);
         let stream = stream(found.source.thread);
@@ -182,7 +182,7 @@ impl Runs {
             report.event_id = Some(run.asks);
         }
         if run.status.is_over() {
-            // A run that was told to stop before it began has no other end.
+            // A run that was canceled while queued has no other end.
             report.finish_reason = Some(FinishReason::Canceled);
             if let ThreadEvent::RunCompleted(event) = self.event_at(&stream, run.ended).await? {
                 report.finish_reason = Some(event.finish_reason);
@@ -194,14 +194,14 @@ impl Runs {
         Ok(report)
     }
 
-    /// The last event of a run that stands at a place of its stream.
+    /// The last wire event of the stored event at a version.
     pub(crate) async fn wire_at(&self, source: &Source, at: Version) -> Result<WireEvent, Fault> {
         let event = self.event_at(&stream(source.thread), at).await?;
         let last = source.events(&event).pop();
         last.ok_or_else(|| Fault::Corrupt(format!("no event of a run stands at {at} of {}", source.thread)))
     }
 
-    /// The threads of an agent that somebody may see, newest first, behind `before`.
+    /// The threads of an agent that the caller may read, newest first, from before `before`.
     pub(crate) async fn threads(
         &self,
         by: &Actor,

@@ -17,7 +17,7 @@ use crate::{
     runs::stream,
 };
 
-/// The request of a run, as its runner gets it.
+/// The request of a run as its runner gets it.
 pub(crate) fn request_of(
     thread: ThreadId,
     agent: Arc<str>,
@@ -39,7 +39,7 @@ pub(crate) fn request_of(
 }
 
 impl Runs {
-    /// The event at a place of a stream.
+    /// The event at a version of a stream.
     pub(crate) async fn event_at(&self, stream: &StreamName, at: Version) -> Result<ThreadEvent, Fault> {
         let stored = self.log().read_stream(stream, Version(at.0.saturating_sub(1)), 1).await?;
         match stored.first() {
@@ -57,7 +57,7 @@ impl Runs {
         for run in earlier.filter(|run| run.status.is_over()) {
             let queued = self.event_at(&stream, run.queued).await?;
             let ended = self.event_at(&stream, run.ended).await?;
-            // A run that was told to stop before it began has said nothing.
+            // A run that was canceled before it started has no output.
             let (ThreadEvent::RunQueued(queued), ThreadEvent::RunCompleted(ended)) = (queued, ended) else {
                 continue;
             };

@@ -1,5 +1,5 @@
 //! Recovery after the end of a process: at the start, and on a shared store every few seconds, the runs of dead
-//! processes end with an error, and runs that wait behind them start. It also handles the end of this process.
+//! processes end with an error, and the runs queued behind them start. Also the shutdown of this process.
 //! Must not know: HTTP.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
@@ -17,19 +17,19 @@ use crate::{
     state::{RunStatus, ThreadState},
 };
 
-/// How much longer than their grace runs may take to be written as ended when the server stops.
+/// Additional time after their grace in which the ends of runs are written when the server stops.
 const LAST_WRITES_MS: u64 = 1_000;
 
 impl Runs {
-    /// Ends what was going on when this store was last served, and begins what waits. To be called once, before
-    /// anything is asked; on a shared store only what belongs to processes that are gone.
+    /// Ends the runs that were active when the store was last served, and starts queued ones. Call it once, before
+    /// the first request. On a shared store it handles only the runs of dead processes.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn resume(&self) -> Result<(), Fault> {
         self.recall_enlisted().await?;
         if self.log().shared() {
-            // Nobody may take this process for gone while its first runs begin.
+            // No other process may consider this one dead while its first runs start.
             self.0.cursors.beat().await?;
         }
         let alive = self.alive().await?;
@@ -37,7 +37,7 @@ impl Runs {
         self.take_over_from(&alive).await
     }
 
-    /// The processes that are there, where several serve the store.
+    /// The live processes, if several serve the store.
     async fn alive(&self) -> Result<HashSet<String>, Fault> {
         if !self.log().shared() {
             return Ok(HashSet::new());
@@ -46,15 +46,15 @@ impl Runs {
         Ok(alive.iter().map(|node| node.as_str().to_owned()).collect())
     }
 
-    /// Takes over what belongs to processes that are gone.
+    /// Ends the runs of dead processes and starts the runs queued behind them.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn take_over(&self) -> Result<(), Fault> {
         self.take_over_from(&self.alive().await?).await
     }
 
-    /// Counts what waits. What waits behind a run of a process that is there takes shares at that process.
+    /// Counts the queued runs. A run that is queued behind a run of another live process takes its share there.
     async fn count_queued(&self, alive: &HashSet<String>) -> Result<(), Fault> {
         let mut after = None::<String>;
         loop {
@@ -80,7 +80,8 @@ impl Runs {
         if is_elsewhere || !self.count_waiting(&found) || !self.log().shared() {
             return Ok(());
         }
-        // Another process may have begun one meanwhile, and what says so may have passed before it was noted here.
+        // Another process may have started it meanwhile, and the event may have passed before the run was counted
+        // here.
         let now = self.fresh(thread).await?;
         for queued in found.queued() {
             if now.run(queued.id).is_none_or(|run| run.status != RunStatus::Queued) {
@@ -90,11 +91,11 @@ impl Runs {
         Ok(())
     }
 
-    /// Takes the shares of what waits; false where nothing does.
+    /// Takes the shares of the queued runs; false if there are none.
     fn count_waiting(&self, thread: &ThreadState) -> bool {
         let (mut waits, counted) = (false, &self.0.counted);
         for queued in thread.queued().filter(|queued| !counted.is_waiting(queued.id)) {
-            // Past the limit it stays queued all the same: it was accepted long ago.
+            // Beyond the quota it stays queued all the same: it was accepted long ago.
             if let Ok(share) = counted.queue(&queued.payer) {
                 counted.waits(queued.id, share);
                 waits = true;
@@ -118,17 +119,17 @@ impl Runs {
                 match self.ask(thread, command, None).await {
                     Ok(done) => {
                         let state = self.fresh(thread).await?;
-                        // From now on it waits here.
+                        // From now on it is queued here.
                         self.count_waiting(&state);
                         let run = done.reply.started.and_then(|run| state.run(run));
-                        // It goes on in any case: it was accepted long ago.
+                        // It starts in any case: it was accepted long ago.
                         let share = run.and_then(|run| self.0.counted.run(&run.payer).ok());
                         self.follow(thread, done.reply, share);
                     }
                     Err(ExecuteError::Fault(fault)) => {
                         Fault::past_damage::<()>(Err(fault), "the runs of a damaged thread are not ended")?;
                     }
-                    // The room refuses itself nothing.
+                    // The decider does not reject a command of the room itself.
                     Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
                     }
                 }
@@ -140,8 +141,8 @@ impl Runs {
         }
     }
 
-    /// Stops: nothing more is begun, what goes on is told to end and ends with an error that says why, and whoever
-    /// follows it hears of that. What is queued is begun by the next start.
+    /// Stops: no run starts any more, active runs are told to stop and end with an error that says why, and their
+    /// followers get that end. The next start begins the queued runs.
     pub async fn stop(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();

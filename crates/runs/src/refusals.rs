@@ -19,11 +19,11 @@ use crate::{
     wire::ErrorBody,
 };
 
-/// How this room, and agents that attach themselves, write refusals.
+/// The form of the refusals of this room, and of the agents that attach themselves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunForm;
 
-/// A refusal on its way out.
+/// A refusal in this form.
 pub type RunRefusal = plenary_room::ErrorReply<RunForm>;
 
 impl Form for RunForm {
@@ -38,7 +38,7 @@ impl Form for RunForm {
     }
 }
 
-/// A refusal in the form of this protocol.
+/// A refusal as a response.
 #[must_use]
 pub fn refused_response(refusal: Refusal) -> Response {
     RunRefusal::new(refusal).into_response()
@@ -60,13 +60,13 @@ pub(crate) fn artifact_not_found() -> RunRefusal {
     Refusal::new(Class::NotFound, "artifact_not_found", "There is no such artifact.").into()
 }
 
-/// What is kept can't be got, or is not what was made.
+/// A stored blob cannot be read, or its content does not match.
 pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> RunRefusal {
     tracing::error!(%fault, "an artifact cannot be read");
     Refusal::new(Class::Internal, "internal", "The server cannot answer this request.").into()
 }
 
-/// 422: not of the shape that is asked for.
+/// 422: the request has not the required shape.
 pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> RunRefusal {
     Refusal::new(Class::Unprocessable, code, detail).into()
 }
@@ -85,7 +85,7 @@ pub(crate) fn too_many_readers() -> RunRefusal {
     Refusal::new(Class::TooMany, "too_many_readers", text).into()
 }
 
-/// Why a run is not followed.
+/// Why a run cannot be followed.
 pub(crate) fn not_followed(why: CannotWatch) -> RunRefusal {
     match why {
         CannotWatch::TooMany => {
@@ -100,7 +100,7 @@ pub(crate) fn run_not_active() -> RunRefusal {
     Rejection::RunNotActive.into()
 }
 
-/// Who has no token that counts, or has sent none.
+/// The caller sent no token, or an invalid one.
 pub(crate) fn not_signed_in(has_sent: bool) -> RunRefusal {
     let code = if has_sent { "invalid_authorization" } else { "missing_authorization" };
     let text = "Send a valid token, as a bearer token or as the password.";
@@ -118,7 +118,7 @@ impl From<Rejection> for RunRefusal {
             Rejection::AgentNotFound => agent_not_found(),
             Rejection::ThreadNotFound => thread_not_found(),
             Rejection::RunNotFound => run_not_found(),
-            // Ids are random: whoever asks never meets it.
+            // Ids are random, so a caller never sees this.
             Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
             Rejection::ThreadFull => {
                 let text =

@@ -16,16 +16,16 @@ use crate::{
     runner::Runner,
 };
 
-/// What one run may take; past any of it the run ends with an error that says so.
+/// The limits of one run; beyond any of them the run ends with an error that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
-    /// How long it may run, without the time in which it waits for input.
+    /// Longest running time, without the time in which it waits for input.
     pub time_max: Duration,
-    /// How long it may wait for input at a time.
+    /// Longest wait for one input.
     pub waiting_max: Duration,
-    /// Events.
+    /// Most events.
     pub events_max: u64,
-    /// Bytes of events and artifacts.
+    /// Most bytes of events and artifacts.
     pub octets_max: u64,
 }
 
@@ -43,71 +43,71 @@ impl Default for RunLimits {
 /// An agent that this server runs (SC-1).
 #[derive(Clone)]
 pub struct Agent {
-    /// Whose it is, and its name: `@owner.name`.
+    /// The handle, `@owner.name`.
     pub handle: AgentHandle,
-    /// What carries out its runs.
+    /// Carries out the runs of the agent.
     pub runner: Arc<dyn Runner>,
-    /// What one of its runs may take.
+    /// The limits of each of its runs.
     pub limits: RunLimits,
     name: String,
     is_open: bool,
 }
 
 impl Agent {
-    /// One of the configuration: it is reached at `/agent/<name>`.
+    /// An agent of the configuration, at `/agent/<name>`.
     #[must_use]
     pub fn new(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
         let name = handle.name().to_owned();
         Self { handle, runner, limits, name, is_open: false }
     }
 
-    /// One that came by itself: it is reached at `/agent/<owner>.<name>`, which nobody else can have.
+    /// An enlisted agent, at `/agent/<owner>.<name>`, a path that no other agent can have.
     #[must_use]
     pub fn enlisted(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
         let name = full_name(&handle).to_owned();
         Self { handle, runner, limits, name, is_open: false }
     }
 
-    /// The same agent, for every caller without a block.
+    /// The same agent, open to every caller without a block.
     #[must_use]
     pub fn open(mut self) -> Self {
         self.is_open = true;
         self
     }
 
-    /// Who may run it.
+    /// The rule for callers that may run it.
     #[must_use]
     pub fn gate(&self) -> Gate {
         Gate { agent: self.handle.clone(), is_open: self.is_open }
     }
 
-    /// Its name, as it stands in its path.
+    /// The name in the agent's path.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether a thread that was opened under this name is its own. One of the configuration may have come by itself
-    /// before.
+    /// Whether a thread that was opened under this name belongs to the agent. An agent of the configuration may have
+    /// been enlisted before, under its full name.
     #[must_use]
     pub fn goes_by(&self, name: &str) -> bool {
         name == self.name || name == full_name(&self.handle)
     }
 
-    /// Whether it came by itself.
+    /// Whether the agent is enlisted.
     #[must_use]
     pub fn is_enlisted(&self) -> bool {
         self.name == full_name(&self.handle)
     }
 
-    /// Whose it is.
+    /// The owner of the agent.
     #[must_use]
     pub fn owner(&self) -> OwnerName {
         self.handle.owner_name()
     }
 }
 
-/// `owner.name`.
+/// The full name, `owner.name`.
 fn full_name(handle: &AgentHandle) -> &str {
     handle.as_str().trim_start_matches('@')
 }
@@ -118,16 +118,16 @@ impl std::fmt::Debug for Agent {
     }
 }
 
-/// The handle that a whole name stands for, with or without its `@`.
+/// The handle for a full name, with or without its `@`.
 #[must_use]
 pub fn handle_of(name: &str) -> Option<AgentHandle> {
     format!("@{}", name.strip_prefix('@').unwrap_or(name)).parse().ok()
 }
 
-/// Why the agents of a configuration can't be.
+/// Why the configured agents are not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// Two have one name.
+    /// Two agents have the same name.
     #[error("two agents have the name {0}")]
     NameTwice(String),
     /// More than [`AGENTS_MAX`].
@@ -154,10 +154,10 @@ impl AgentTable {
 }
 
 impl Registry {
-    /// Those of a configuration.
+    /// A registry with the agents of a configuration.
     ///
     /// # Errors
-    /// When two have one name, or there are too many.
+    /// If two agents have the same name, or there are too many.
     pub fn new(agents: impl IntoIterator<Item = Agent>) -> Result<Self, RegistryError> {
         let mut known = AgentTable::default();
         for agent in agents {
@@ -172,10 +172,10 @@ impl Registry {
         Ok(Self(Arc::new(RwLock::new(known))))
     }
 
-    /// Takes in one that came by itself, or as it is now. One of the configuration stays as it is.
+    /// Adds or updates an enlisted agent. An agent of the configuration stays unchanged.
     ///
     /// # Errors
-    /// When there are too many.
+    /// If there are too many.
     pub fn enlist(&self, agent: Agent) -> Result<(), RegistryError> {
         let mut known = self.0.write();
         match known.by_handle.get(&agent.handle) {
@@ -187,7 +187,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Lets go of one that came by itself; false where there is none.
+    /// Removes an enlisted agent; false if there is none.
     pub fn dismiss(&self, handle: &AgentHandle) -> bool {
         let mut known = self.0.write();
         let is_enlisted = known.by_handle.get(handle).is_some_and(|agent| agent.is_enlisted());
@@ -197,7 +197,8 @@ impl Registry {
         is_enlisted
     }
 
-    /// Whether there is no place for one more that comes by itself, or none for one more of its owner, unless it is there.
+    /// Whether the server, or the agent's owner, has the maximum number of agents, unless this agent is already in
+    /// the registry.
     #[must_use]
     pub fn is_full_for(&self, handle: &AgentHandle) -> bool {
         let known = self.known();
@@ -208,7 +209,7 @@ impl Registry {
         is_full && !known.by_handle.contains_key(handle)
     }
 
-    /// The agent of a name, which may be its whole one, `owner.name`, or its handle.
+    /// The agent of a name: its path name, its full name `owner.name`, or its handle.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<Agent>> {
         let known = self.known();
@@ -221,7 +222,7 @@ impl Registry {
         self.known().by_handle.get(handle).cloned()
     }
 
-    /// All of them, by name.
+    /// All agents, by name.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Agent>> {
         self.known().by_name.values().cloned().collect()

@@ -1,4 +1,4 @@
-//! Requests of peers (SC-23): their type by its name or by their members; an invalid member is a 422 with its code.
+//! Request bodies of peers (SC-23): the type by its name or by the members; an invalid member is a 422 with its code.
 //! Unknown members are kept for the agent.
 //! Must not know: the effect of a request.
 
@@ -61,25 +61,25 @@ pub(crate) struct ConfigureBody {
     args: Map<String, Value>,
 }
 
-/// The ids that a query may carry beside the body.
+/// The ids that a query may have in addition to the body.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Ids<'a> {
     pub(crate) run: Option<&'a str>,
     pub(crate) thread: Option<&'a str>,
 }
 
-/// Which thread a run is asked for in.
+/// The thread of a requested run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadChoice {
-    /// A new one, under an id of the server's.
+    /// A new thread, with an id of the server.
     New,
-    /// One that must be there.
+    /// A thread that must exist.
     Existing(ThreadId),
-    /// The one of this id, which is opened if it is not there.
+    /// The thread with this id; it is opened if it does not exist.
     Either(ThreadId),
 }
 
-/// What is asked.
+/// A parsed request.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Start { thread: ThreadChoice, request: Request },
@@ -88,7 +88,7 @@ pub(crate) enum Ask {
     Configure(Map<String, Value>),
 }
 
-/// Reads a body that passed the JSON check. `takes` are the agent's own types of request.
+/// Parses a body that passed the JSON check. `takes` lists the agent's own types of request.
 pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, RunRefusal> {
     let members = read_members(body)?;
     let kind = text(&members, "type", "invalid_type")?;
@@ -131,7 +131,7 @@ pub(crate) fn read_start(
     }
 }
 
-/// A `{prompt}`, which is no request of the protocol, as the ChatRequest that it stands for.
+/// The ChatRequest for a `{prompt}`, which is not a request of the protocol.
 pub(crate) fn prompted(body: &Bytes) -> Option<Bytes> {
     let members = Members::read(body).ok()?;
     let is_typed =
@@ -213,7 +213,7 @@ fn depth(members: &Members<'_>) -> Result<u32, RunRefusal> {
     }
 }
 
-/// A chain of callers is too long.
+/// The refusal of a request whose chain of callers is too long.
 pub(crate) fn too_deep() -> RunRefusal {
     let detail = format!("the chain of callers is longer than {DEPTH_MAX}");
     refusals::shape("depth_exceeded", detail)
@@ -224,10 +224,10 @@ fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, RunRefusal> {
     args.ok_or_else(|| refusals::shape("invalid_args", "`args` must be an object"))
 }
 
-/// Which run, and which thread, whichever is said.
+/// The run and the thread of a request, as far as it names them.
 fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), RunRefusal> {
     let said = text(members, "run_id", "invalid_run_id")?;
-    // An id that can't be one is an id that nobody has.
+    // A malformed id is treated as an unknown one.
     let run = said.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| refusals::run_not_found()));
     let (run, thread) = (run.transpose()?, thread(members, ids)?);
     if run.is_none() && thread.is_none() {
@@ -236,7 +236,7 @@ fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Op
     Ok((run, thread))
 }
 
-/// Which question is answered, where that is said.
+/// The answered question, if the request names it.
 fn event_id(members: &Members<'_>) -> Result<Option<u64>, RunRefusal> {
     let Some(said) = members.get("event_id") else { return Ok(None) };
     let read = serde_json::from_str(said.get()).map(Some);
@@ -254,7 +254,8 @@ fn thread_choice(members: &Members<'_>, ids: Ids<'_>) -> Result<ThreadChoice, Ru
     };
     Ok(match thread(members, ids)? {
         None => ThreadChoice::New,
-        // A bound id is opened by the server alone: whoever opened it first would own what is bound to it.
+        // Only the server opens a thread with a bound id: a caller that opened it first would own the bound object's
+        // thread.
         Some(thread) if is_created && !thread.is_bound() => ThreadChoice::Either(thread),
         Some(thread) => ThreadChoice::Existing(thread),
     })
@@ -271,7 +272,7 @@ fn not_an_object() -> RunRefusal {
     refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
-/// Neither a type nor what tells one.
+/// The refusal of a request with neither a type nor the members that imply one.
 fn untyped() -> RunRefusal {
     let detail = "the request has no content: send `input` for a ChatRequest, `request_keys` and `run_id` for a ResumeWithInput, \
                   `run_id` for a CancelRequest, or a `type`";
@@ -301,7 +302,7 @@ fn object(members: &Members<'_>, name: &'static str, code: &'static str) -> Resu
     Err(refusals::shape(code, format!("`{name}` must be an object")))
 }
 
-/// The idempotency key of a request, for the operation and the caller. Equal JSON is the same request.
+/// The idempotency key of a request, unique per operation and caller. Equal JSON is the same request.
 pub(crate) fn key(
     scope: String,
     said: &str,
@@ -322,14 +323,14 @@ pub(crate) fn key(
     Ok(Some(KeyUse { scope, key: key.to_owned(), digest: json::digest(&bytes) }))
 }
 
-/// How an answer to `POST …/run` waits (wire.md D.4).
+/// How long a response to `POST …/run` waits (wire.md D.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Not at all: 202, and an empty body.
+    /// Not at all: 202 with an empty body.
     No,
-    /// Until the run starts: its RunStarted.
+    /// Until the run starts: responds with its RunStarted.
     Started,
-    /// Until it is over or waits for input: its RunCompleted or WaitForInput.
+    /// Until the run ends or waits for input: responds with its RunCompleted or WaitForInput.
     Result,
 }
 
@@ -344,7 +345,7 @@ impl Wait {
     }
 }
 
-/// A switch of the query.
+/// A boolean parameter of the query.
 pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str) -> Result<bool, RunRefusal> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
@@ -353,7 +354,7 @@ pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str)
     }
 }
 
-/// A query that can't be read: a parameter stands twice, or is not text.
+/// The refusal of an invalid query: a duplicate parameter, or one that is not text.
 pub(crate) fn invalid_query() -> RunRefusal {
     refusals::shape("invalid_query", "the query cannot be read: send each parameter once, as text")
 }

@@ -20,18 +20,18 @@ use crate::{
     state::ThreadState,
 };
 
-/// Threads of an agent by when they were opened, `<agent>/<opened, ms>/<thread>`.
+/// Threads of an agent by opening time, `<agent>/<opened, ms>/<thread>`.
 pub(crate) const THREADS: &str = "runs.threads";
-/// The same by the caller that opened them, `<who>/<agent>/<opened, ms>/<thread>`.
+/// The same by opener, `<who>/<agent>/<opened, ms>/<thread>`.
 pub(crate) const OPENED: &str = "runs.opened";
 /// The thread of a run, by the run.
 pub(crate) const RUNS: &str = "runs.runs";
-/// Threads in which something runs or waits, each with the process that carries it out; empty where none does.
+/// Threads with an active or queued run, each with the process that carries it out; empty if none is active.
 pub(crate) const BUSY: &str = "runs.busy";
-/// Where an artifact is, by its id.
+/// The place of an artifact, by its id.
 pub(crate) const ARTIFACTS: &str = "runs.artifacts";
 
-/// Where an artifact is.
+/// The place of an artifact.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ArtifactPlace {
     pub(crate) thread: ThreadId,
@@ -65,7 +65,7 @@ impl Room for ThreadRoom {
     fn evolve(state: &mut ThreadState, version: Version, at: TimestampMs, event: &ThreadEvent) {
         state.evolve(version, at, event);
     }
-    /// What an agent says counts towards the thread's owner.
+    /// The events of a run count towards the quota of the thread's owner.
     fn payer(_: &str, state: &ThreadState, event: &ThreadEvent) -> Option<OwnerName> {
         match event {
             ThreadEvent::RunQueued(event) => event.by.owner(),
@@ -124,7 +124,7 @@ impl Room for ThreadRoom {
     }
 }
 
-/// A command with the room that knows how its caller stands.
+/// A command with the room, which provides the caller's standing.
 pub(crate) struct CommandContext<C> {
     pub(crate) accounts: Accounts,
     pub(crate) command: C,
@@ -135,7 +135,7 @@ pub(crate) trait Decides: Send + Sync {
     const NAME: &'static str;
     type Reply: Serialize + serde::de::DeserializeOwned + Send + Sync;
 
-    /// Who asks; none where the room itself does.
+    /// The caller; `None` for a command of the room itself.
     fn caller(&self) -> Option<&Caller>;
     fn decide(
         &self,
@@ -151,7 +151,7 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
     type Rejection = Rejection;
     type Facts = CallerStanding;
 
-    /// How the caller stands; the append is held to that.
+    /// The standing of the caller, as a condition of the append.
     async fn facts(&self, _: &ThreadState) -> Result<Facts<CallerStanding>, Fault> {
         let Some(caller) = self.command.caller() else {
             let value = CallerStanding { holds: true, is_admitted: true, is_held: false };
@@ -178,7 +178,7 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
         self.command.decide(state, *standing, stamp)
     }
 
-    /// What a run says is written whatever it costs: the run was accepted.
+    /// The output of a run is written even beyond the quota: the run was accepted.
     fn exceeds_quota(&self) -> bool {
         self.command.caller().is_none()
     }

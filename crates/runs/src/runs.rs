@@ -1,4 +1,4 @@
-//! The runs of a server: commands in, states out, and the active runs of this process.
+//! The runs of a server: executes commands, reads states, and tracks the active runs of this process.
 //! Must not know: HTTP.
 
 use std::{
@@ -53,27 +53,27 @@ pub(crate) struct Inner {
     accounts: Accounts,
     pub(crate) registry: Registry,
     pub(crate) cursors: Arc<Cursors>,
-    /// This process, as the log knows it.
+    /// The id of this process in the log.
     pub(crate) node: Arc<str>,
     pub(crate) watchers: Watchers<Payer>,
-    /// Where artifacts are kept; none where there is no place for them.
+    /// The store of artifacts; `None` if none is configured.
     pub(crate) blobs: Option<Blobs>,
     pub(crate) tail: Tail<()>,
     pub(crate) deltas: Deltas,
     pub(crate) carried: LocalRuns,
     pub(crate) counted: RunShares,
     pub(crate) spans: Spans,
-    /// The process is about to stop.
+    /// Cancelled when the process is about to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
     pub(crate) gauges: Gauges,
 }
 
-/// What is counted.
+/// The gauges of runs.
 #[derive(Clone, Default)]
 pub(crate) struct Gauges {
     active: Gauge,
-    /// On a shared store of all processes.
+    /// Over all processes, if the store is shared.
     pub(crate) queued: Gauge,
 }
 
@@ -81,18 +81,18 @@ pub(crate) struct Gauges {
 #[derive(Default)]
 pub(crate) struct LocalRuns(Mutex<HashMap<RunId, LocalRun>>);
 
-/// One of them.
+/// A run of this process.
 struct LocalRun {
     asked: Arc<Notify>,
-    /// What it takes of its owner's share; none where the run went on before this process knew of it.
+    /// Its part of the owner's share; `None` if the run was active before this process knew of it.
     share: Option<Share<Payer>>,
 }
 
-/// A place among them, until it is dropped.
+/// An entry in [`LocalRuns`]; dropping it removes the entry.
 pub(crate) struct Place {
     runs: Runs,
     run: RunId,
-    /// Something was asked of the run.
+    /// Notified when a request to the run arrives.
     pub(crate) asked: Arc<Notify>,
 }
 
@@ -105,7 +105,7 @@ impl LocalRuns {
         self.lock().len()
     }
 
-    /// Something was asked of a run.
+    /// Wakes the run's supervisor.
     fn wake(&self, run: RunId) {
         if let Some(carrying) = self.lock().get(&run) {
             carrying.asked.notify_one();
@@ -114,12 +114,12 @@ impl LocalRuns {
 }
 
 impl Place {
-    /// Which run it is.
+    /// The run.
     pub(crate) fn run(&self) -> RunId {
         self.run
     }
 
-    /// The run is over: its share is for the next one of its thread.
+    /// Removes the run and returns its share, for the next run of its thread.
     pub(crate) fn over(self) -> Option<Share<Payer>> {
         self.runs.0.carried.lock().get_mut(&self.run)?.share.take()
     }
@@ -133,7 +133,7 @@ impl Drop for Place {
 }
 
 impl Runs {
-    /// The runs in a log, of these agents, with a limit for each owner. Artifacts are stored among the blobs.
+    /// The runs in a log, of these agents, with quotas per owner. Artifacts are stored among the blobs.
     #[must_use]
     pub fn new(
         log: Log,
@@ -168,20 +168,20 @@ impl Runs {
         }))
     }
 
-    /// Keeps the ephemeral lane going until the log is closed; to be spawned.
+    /// Runs the ephemeral lane until the log is closed; to be spawned.
     pub fn running(&self) -> impl Future<Output = ()> + Send + 'static {
         let runs = self.clone();
         async move { runs.0.deltas.running().await }
     }
 
-    /// Counts the runs that this process carries out, and those that wait their turn.
+    /// Registers the gauges of the runs of this process and of the queued runs.
     pub fn register(&self, metrics: &Metrics) {
         let Gauges { active, queued } = self.0.gauges.clone();
         metrics.register("runs_active", "Active runs of this process", active);
         metrics.register("runs_queued", "Runs that wait for an earlier run of their thread", queued);
     }
 
-    /// How many runs this process carries out.
+    /// The number of runs that this process carries out.
     #[must_use]
     pub fn active(&self) -> usize {
         self.0.carried.count()
@@ -199,7 +199,8 @@ impl Runs {
         &self.0.accounts
     }
 
-    /// Takes a place among the runs that are carried out here; `None` when it has one, which keeps the share.
+    /// Registers a run as carried out here; `None` if it is registered already, in which case that entry keeps its
+    /// share, or takes this one if it has none.
     pub(crate) fn place(&self, run: RunId, share: Option<Share<Payer>>) -> Option<Place> {
         let mut carried = self.0.carried.lock();
         let asked = match carried.entry(run) {
@@ -214,7 +215,7 @@ impl Runs {
         Some(Place { runs: self.clone(), run, asked })
     }
 
-    /// Carries out a command on a thread and wakes its followers.
+    /// Executes a command on a thread and wakes its followers.
     pub(crate) async fn ask<C: Decides>(
         &self,
         thread: ThreadId,
@@ -227,19 +228,19 @@ impl Runs {
         Ok(done)
     }
 
-    /// Whoever follows a thread here need not wait until what was done is handed out.
+    /// Wakes the followers of a thread here before the dispatcher reaches the events.
     fn hurry<T>(&self, thread: ThreadId, done: &Executed<T>) {
         if done.position.is_some() {
             self.0.watchers.wake(&stream(thread), Version(1));
         }
     }
 
-    /// The id of a new thread.
+    /// A new id for a thread.
     pub(crate) fn fresh_thread(&self) -> ThreadId {
         ThreadId::mint(&self.clock().stamp(), 1)
     }
 
-    /// Asks for a run in a thread, which may be a new one, and begins it where nothing else of the thread goes on.
+    /// Requests a run in a new or existing thread, and starts it if no other run of the thread is active.
     pub(crate) async fn start(
         &self,
         caller: Caller,
@@ -265,7 +266,7 @@ impl Runs {
         if done.replayed {
             return Ok(done);
         }
-        // The thread may have been let go of, or taken, meanwhile.
+        // The state of the thread may have changed meanwhile.
         let is_as_expected = is_queued != done.reply.started;
         let share = if is_as_expected { Some(share) } else { take(!is_queued).ok() };
         let run = done.reply.run;
@@ -287,11 +288,11 @@ impl Runs {
         Ok(done)
     }
 
-    /// Settles a run that is held with what a person decided, whom another room has asked; a run that is not held any more
-    /// stays as it is.
+    /// Applies a person's decision to a held run; another room asked that person. A run that is no longer held stays
+    /// unchanged.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn settle_held(&self, thread: ThreadId, run: RunId, released: bool) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
             let command = SettleHeld { run, released, node: self.0.node.clone() };
@@ -299,13 +300,13 @@ impl Runs {
                 Ok(done) => {
                     let state = self.fresh(thread).await?;
                     let started = done.reply.started.and_then(|run| state.run(run));
-                    // It goes on in any case: it was accepted, by the server and by a person.
+                    // The run continues in any case: the server and a person accepted it.
                     let share = started.and_then(|run| self.0.counted.run(&run.payer).ok());
                     self.follow(thread, done.reply, share);
                     Ok(())
                 }
                 Err(ExecuteError::Fault(fault)) => Err(fault),
-                // The room refuses itself nothing.
+                // The decider does not reject a command of the room itself.
                 Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
                     Ok(())
                 }
@@ -313,14 +314,14 @@ impl Runs {
         })
     }
 
-    /// What was begun by a command is carried out here, with this share.
+    /// Carries out the run that a command started, with this share.
     pub(crate) fn follow(&self, thread: ThreadId, progressed: ProgressReceipt, share: Option<Share<Payer>>) {
         if let Some(run) = progressed.started {
             self.carry_out(thread, run, None, share);
         }
     }
 
-    /// A thread as readers are shown it; the empty state when there is none.
+    /// A thread as readers see it; the empty state if it does not exist.
     pub(crate) async fn fresh(&self, thread: ThreadId) -> Result<Arc<ThreadState>, Fault> {
         Ok(self.0.threads.fresh(&thread.to_string()).await?.0)
     }
@@ -347,12 +348,12 @@ impl Runs {
         self.0.configurations.execute(&agent, &command, key).await
     }
 
-    /// What an agent is configured with.
+    /// The configured arguments of an agent.
     pub(crate) async fn args(&self, agent: &str) -> Result<Arc<Map<String, Value>>, Fault> {
         Ok(self.0.configurations.fresh(agent).await?.0.args.clone())
     }
 
-    /// What this process has to do with a committed event of a thread.
+    /// Reacts to a committed event of a thread.
     fn thread_changed(&self, event: &StoredEvent) {
         let Ok(thread) = event.stream.id().parse() else { return };
         let event = ThreadEvent::decode(event);
@@ -374,7 +375,7 @@ impl Runs {
         match event {
             Ok(ThreadEvent::RunStarted(started)) => {
                 self.0.counted.waits_no_more(started.run);
-                // Begun by a command whose outcome nobody heard; otherwise it is carried out already.
+                // Started by a command whose outcome was lost; otherwise the run is carried out already.
                 if started.node == self.0.node {
                     self.carry_out(thread, started.run, None, None);
                 }
@@ -383,7 +384,7 @@ impl Runs {
             Ok(ThreadEvent::CancelRequested(asked) | ThreadEvent::RunResumed(asked)) => {
                 self.0.carried.wake(asked.run);
             }
-            // The run may have been ended by another process, which took this one for dead.
+            // Another process that considered this one dead may have ended the run.
             Ok(ThreadEvent::RunCompleted(completed)) => {
                 self.0.deltas.end(thread, completed.run);
                 self.0.carried.wake(completed.run);
@@ -422,7 +423,7 @@ impl Observer for Runs {
         for (stream, run) in grown {
             run.iter().for_each(|event| self.0.threads.observe(event));
             if self.0.watchers.has(stream) {
-                // The tail has them before anybody is woken.
+                // The events must be in the tail before any reader wakes up.
                 self.0.tail.push(run.iter().copied());
                 self.0.watchers.wake(stream, run[0].version);
             }

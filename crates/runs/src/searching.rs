@@ -1,5 +1,5 @@
-//! What was asked of agents and what they answered, as it is found by its words: for whoever may read the thread.
-//! Must not know: how near it is to a query.
+//! The searchable text of runs, input and output, for callers that may read the thread.
+//! Must not know: the ranking of results.
 
 use futures_util::future::{BoxFuture, ready};
 use plenary_accounts::Actor;
@@ -22,10 +22,10 @@ use crate::{
     state::ThreadState,
 };
 
-/// The kind of a text in a run, who said it where the event knows, and the text.
+/// The kind of a text in a run, its author if the event names one, and the text.
 type Said = (&'static str, Option<Actor>, String);
 
-/// What an event says that people look for: the input, what the agent put out, its result.
+/// The searchable text of an event: the input, the agent's output, its result.
 fn said(event: &ThreadEvent) -> Option<Said> {
     let input = |bytes: &[u8]| {
         let request: Value = serde_json::from_slice(bytes).unwrap_or_default();
@@ -65,7 +65,7 @@ fn change(event: &StoredEvent) -> Option<Change> {
 }
 
 impl Runs {
-    /// The agent of a thread as its path names it, if somebody may read the thread there.
+    /// The agent of a thread as its path names it, if the actor may read the thread.
     fn read_at(&self, by: &Actor, state: &ThreadState) -> Option<(String, Actor)> {
         let opened = state.opened.as_ref()?;
         let by_handle = || handle_of(&opened.agent).and_then(|handle| self.agents().of(&handle));
@@ -101,7 +101,7 @@ impl Runs {
         }))
     }
 
-    /// Threads that an index has behind a prefix, each with when it was opened.
+    /// The threads below a prefix of an index, each with the time at which it was opened.
     async fn opened(&self, index: &'static str, prefix: &str) -> Result<Vec<(String, String)>, Fault> {
         let rows = self.log().read_index(index, prefix, None, READ_ROWS_MAX, Order::Descending).await?;
         let named = |key: &str| {

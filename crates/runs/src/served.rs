@@ -1,4 +1,4 @@
-//! How the server serves this room, and its news for the inbox.
+//! How the server mounts this room, and the news that it reports for the inbox.
 //! Must not know: the other rooms.
 
 use std::{sync::Arc, time::Duration};
@@ -29,10 +29,10 @@ use crate::{
     switch::{Switch, SwitchRoom},
 };
 
-/// How often runs are ended whose process died.
+/// How often the server looks for runs of dead processes and ends them.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 
-/// A body of each operation that takes one.
+/// An example body for each operation that has one.
 const EXAMPLES: &[Example] = &[
     ("run.configure", || json!({"args": {"tone": "short"}})),
     ("run.run", || json!({"input": "What changed since yesterday?"})),
@@ -46,15 +46,15 @@ const EXAMPLES: &[Example] = &[
     ("agentic.reset", || json!({})),
 ];
 
-/// Operations that see to the key themselves.
+/// Operations that handle the idempotency key themselves.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: refused_response,
     apart: &[
-        // They have a key in their bodies too.
+        // Their bodies may also contain a key.
         (Method::POST, "/agent/{name}/run"),
         (Method::POST, "/agent/{name}/stream_request"),
         (Method::POST, "/agent/{name}/process"),
-        // Its answer is a token.
+        // The response contains a token.
         (Method::POST, "/login"),
     ],
     secret: &[],

@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// Whose share something is taken from: an owner's, or that of the operator.
+/// The payer of a share: an owner, or `None` for the operator.
 pub(crate) type Payer = Option<OwnerName>;
 
-/// The owner of whoever asks: in a session, of the one whose message the agent asks itself about.
+/// The owner of the caller; in a session, the owner of the sender on whose behalf the agent starts its own run.
 pub(crate) fn payer_of(caller: &Caller) -> Payer {
     match &caller.on_behalf_of {
         Some(sender) => Some(sender.owner_name()),
@@ -27,16 +27,16 @@ pub(crate) fn payer_of(caller: &Caller) -> Payer {
     }
 }
 
-/// How much all owners and one owner may have at a time in one process.
+/// The limits per process, for all owners together and for one owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
-    /// Runs that go on, of all owners.
+    /// Most active runs of all owners.
     pub runs_max: usize,
-    /// Runs that go on, of one owner.
+    /// Most active runs of one owner.
     pub runs_per_owner_max: usize,
-    /// Runs that wait for an earlier one of their thread, of one owner.
+    /// Most queued runs of one owner.
     pub queued_runs_per_owner_max: usize,
-    /// Live streams and waiting requests, of one owner.
+    /// Most live streams and waiting requests of one owner.
     pub streams_per_owner_max: usize,
 }
 
@@ -51,11 +51,11 @@ impl Default for Quotas {
     }
 }
 
-/// What is taken of them.
+/// The used parts of the quotas.
 pub(crate) struct RunShares {
     running: Shares<Payer>,
     queued: Shares<Payer>,
-    /// Of each run that waits for its turn.
+    /// The share of each queued run.
     waiting: Mutex<HashMap<RunId, Share<Payer>>>,
 }
 
@@ -68,7 +68,7 @@ impl RunShares {
         }
     }
 
-    /// A place among the runs that go on.
+    /// Takes a share for an active run.
     pub(crate) fn run(&self, payer: &Payer) -> Result<Share<Payer>, Rejection> {
         self.running.take(payer.clone(), 1).map_err(|full| match full {
             SharesFull::Key => Rejection::TooManyRunsOfOwner,
@@ -76,7 +76,7 @@ impl RunShares {
         })
     }
 
-    /// A place among those that wait for their turn.
+    /// Takes a share for a queued run.
     pub(crate) fn queue(&self, payer: &Payer) -> Result<Share<Payer>, Rejection> {
         self.queued.take(payer.clone(), 1).map_err(|full| match full {
             SharesFull::Key => Rejection::TooManyQueuedOfOwner,
@@ -88,7 +88,7 @@ impl RunShares {
         self.waiting.lock()
     }
 
-    /// The run waits from now on.
+    /// Keeps the share while the run is queued.
     pub(crate) fn waits(&self, run: RunId, share: Share<Payer>) {
         self.waiting().insert(run, share);
     }
@@ -97,7 +97,7 @@ impl RunShares {
         self.waiting().contains_key(&run)
     }
 
-    /// It no longer waits.
+    /// Releases the share of a run that is no longer queued.
     pub(crate) fn waits_no_more(&self, run: RunId) {
         self.waiting().remove(&run);
     }

@@ -33,7 +33,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Whether it is going on, or waits for its caller.
+    /// Whether it is running or waits for its caller.
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Running | Self::Waiting)
@@ -56,65 +56,65 @@ impl From<FinishReason> for RunStatus {
     }
 }
 
-/// A thread. The default is an id that no thread has.
+/// A thread. The default value belongs to an id without a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadState {
-    /// How it began; `None` when there is no such thread.
+    /// How the thread was opened; `None` if it does not exist.
     pub opened: Option<ThreadStart>,
     /// Its runs, oldest first.
     pub runs: Vec<RunState>,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated: TimestampMs,
 }
 
-/// How a thread began.
+/// The opening of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadStart {
-    /// The name of its agent.
+    /// The name of the thread's agent.
     pub agent: Arc<str>,
-    /// The actor.
+    /// The actor who opened the thread.
     pub by: Actor,
     /// When.
     pub at: TimestampMs,
-    /// Its first request, shortened.
+    /// The first request, shortened.
     pub title: Option<String>,
 }
 
 /// A run of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunState {
-    /// Which.
+    /// The id of the run.
     pub id: RunId,
     /// Its state.
     pub status: RunStatus,
-    /// How deep in a chain of callers.
+    /// The depth in the chain of callers.
     pub depth: u32,
-    /// Whose share it takes; the operator's where that is nobody.
+    /// The owner whose share the run uses; `None` is the operator's.
     pub payer: Option<OwnerName>,
-    /// Where its request stands.
+    /// The version of its `RunQueued`.
     pub queued: Version,
-    /// The id of its trace, where it has one.
+    /// The id of its trace, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Arc<str>>,
-    /// Whether it waits until a person of the agent's owner releases it.
+    /// Whether it is held until a person of the agent's owner releases it.
     pub held: bool,
-    /// Where its start stands; zero before it.
+    /// The version of its start; zero before it.
     pub started: Version,
-    /// Where its end stands; zero before it.
+    /// The version of its end; zero before it.
     pub ended: Version,
-    /// Where its last WaitForInput stands; zero without one.
+    /// The version of its last WaitForInput; zero without one.
     pub waits: Version,
     /// The number of that event; 0 without one.
     pub asks: u64,
-    /// Where the caller's last answer stands; zero without one.
+    /// The version of the caller's last answer; zero without one.
     pub resumed: Version,
     /// The process that carries it out.
     pub node: Arc<str>,
     /// Whether it was told to stop.
     pub cancel_requested: bool,
-    /// The number of its last event; 0 before it began.
+    /// The number of its last event; 0 before it started.
     pub last_event_id: u64,
-    /// When it was asked for.
+    /// When it was requested.
     pub created: TimestampMs,
     /// When it last changed.
     pub updated: TimestampMs,
@@ -124,34 +124,34 @@ impl ThreadState {
     /// A run of the thread.
     #[must_use]
     pub fn run(&self, id: RunId) -> Option<&RunState> {
-        // The run that is asked for is most often among the last.
+        // The requested run is most often among the last.
         self.runs.iter().rev().find(|run| run.id == id)
     }
 
-    /// The run that is going on or waits for its caller; there is one at most.
+    /// The run that is running or waits for its caller; at most one.
     #[must_use]
     pub fn active(&self) -> Option<&RunState> {
         self.runs.iter().rev().find(|run| run.status.is_active())
     }
 
-    /// The runs that wait for their turn, in order.
+    /// The queued runs, in order.
     pub fn queued(&self) -> impl Iterator<Item = &RunState> {
         self.runs.iter().filter(|run| run.status == RunStatus::Queued)
     }
 
-    /// The run whose turn is next.
+    /// The first queued run.
     #[must_use]
     pub fn next(&self) -> Option<&RunState> {
         self.queued().find(|run| !run.held)
     }
 
-    /// Whether no run is active or waits for its turn, this one aside.
+    /// Whether no run except this one is active or queued.
     #[must_use]
     pub fn is_idle_without(&self, run: Option<RunId>) -> bool {
         self.runs.iter().all(|other| Some(other.id) == run || other.status.is_over() || other.held)
     }
 
-    /// Pure: the state after an event.
+    /// Applies an event to the state. Pure.
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &ThreadEvent) {
         self.updated = at;
         if let ThreadEvent::RunQueued(event) = event {

@@ -1,5 +1,5 @@
-//! An active run: its runner in a separate task, its output into the log, its requests from the log, and an end in
-//! every case.
+//! An active run: runs the agent's code in a separate task, writes its output to the log, passes it the requests from
+//! the log, and ends it in every case.
 //! Must not know: HTTP, or the kind of the agent.
 
 use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ use crate::{
     traced::RunSpan,
 };
 
-/// What a run is ended with when the server stops.
+/// The error text of a run that ends because the server stops.
 pub(crate) const STOPPED: &str = "The server stopped during the run; the run cannot continue.";
 const GONE: &str = "This server no longer has an agent with this name.";
 const HALTED: &str = "The agent is stopped and accepts no runs.";
@@ -41,8 +41,8 @@ const BROKEN: &str = "The server failed to carry out the run.";
 const DEAF: &str = "The agent does not accept the input that it asked for.";
 
 impl Runs {
-    /// Carries out a run that was begun here, unless it is carried out already. Its request is read from the log where
-    /// it is not at hand.
+    /// Carries out a run that started at this process, unless it is already being carried out. Without `queued`, the
+    /// request is read from the log.
     pub(crate) fn carry_out(
         &self,
         thread: ThreadId,
@@ -99,7 +99,7 @@ impl Runs {
                 queued
             }
         };
-        // Trust may have ended while the run waited for its turn.
+        // The caller may have lost its access while the run was queued.
         if !admits(self.accounts(), &queued.by, &agent.gate(), &mut Vec::new()).await? {
             return Ok(self.end(thread, run.id, SHUT).await);
         }
@@ -110,7 +110,7 @@ impl Runs {
         Ok(supervisor.run(place).await)
     }
 
-    /// Ends a run that is not carried out.
+    /// Ends a run with an error without calling its agent.
     async fn end(&self, thread: ThreadId, run: RunId, why: &str) -> ProgressReceipt {
         self.written(thread, self.progress(run, 0, Vec::new(), Some(RunEnd::error(why)))).await
     }
@@ -126,7 +126,7 @@ impl Runs {
         Progress { run, node: self.0.node.clone(), first_id, events, ended, goes_on }
     }
 
-    /// Writes what was heard, however long the store can't.
+    /// Writes the progress of a run. Retries until the store accepts it.
     async fn written(&self, thread: ThreadId, progress: Progress) -> ProgressReceipt {
         let mut pause_ms = 10;
         loop {
@@ -149,7 +149,7 @@ impl Runs {
     }
 }
 
-/// A runner's task, which ends with its supervisor.
+/// The task of a runner. Dropping it aborts the task.
 struct Task(JoinHandle<RunEnd>);
 
 impl Drop for Task {
@@ -158,7 +158,7 @@ impl Drop for Task {
     }
 }
 
-/// Who carries out one run.
+/// Carries out one run.
 struct Supervisor {
     runs: Runs,
     request: Arc<RunRequest>,
@@ -166,15 +166,15 @@ struct Supervisor {
     task: Task,
     /// The id of the next event.
     next_id: u64,
-    /// The caller's last answer that was handed on.
+    /// The version of the last `RunResumed` that was passed to the runner.
     resumed: Version,
     budget: Budget,
-    /// When it is over whatever happens, and what it is ended with then.
+    /// The final deadline of a run that was told to stop, and the end that it gets then.
     last_call: Option<(Instant, RunEnd)>,
     span: Option<RunSpan>,
 }
 
-/// What happened.
+/// What the supervisor reacts to.
 enum SupervisorEvent {
     Said(Vec<Event>),
     Ended(RunEnd),
@@ -188,7 +188,7 @@ impl Supervisor {
     fn new(runs: Runs, agent: &Agent, request: Arc<RunRequest>, next_id: u64) -> Self {
         let recall: Arc<dyn Recall> = Arc::new(runs.clone());
         let (run, ears) = run_of(request.clone(), recall);
-        // A task of its own: whatever the runner does, it is still told to stop and ended.
+        // A separate task, so that the supervisor can cancel and end the run whatever the runner does.
         let task = Task(tokio::spawn(agent.runner.clone().run(RunRequest::clone(&request), run)));
         let budget = Budget::new(agent.limits, Instant::now());
         Self {
@@ -205,7 +205,7 @@ impl Supervisor {
     }
 
     async fn run(mut self, place: &Place) -> ProgressReceipt {
-        // What was asked before there was a place among those who are woken.
+        // Requests from before the run was registered for wake-ups.
         let mut happened = SupervisorEvent::Asked;
         loop {
             let (events, ended) = match happened {
@@ -247,7 +247,6 @@ impl Supervisor {
         }
     }
 
-    /// Waits for what happens next.
     async fn next(&mut self, place: &Place) -> SupervisorEvent {
         let deadline = match &self.last_call {
             Some((at, _)) => *at,
@@ -257,7 +256,7 @@ impl Supervisor {
         let (ears, stop) = (&mut self.ears, &self.runs.0.stop);
         let said = async {
             match ears.events.recv_many(&mut events, EVENTS_WAITING_MAX).await {
-                // It holds its output no more; its end is still to come.
+                // The runner has dropped its output; its end is still to come.
                 0 => pending().await,
                 _ => events,
             }
@@ -280,7 +279,8 @@ impl Supervisor {
         }
     }
 
-    /// The end that a runner answered with. Of one that was told to stop, and has no result, the reason is what counts.
+    /// The end that the runner returned. If it was told to stop and has no result, the reason for the stop replaces
+    /// it.
     fn end_of(&self, ended: Result<RunEnd, JoinError>) -> RunEnd {
         let ended = ended.unwrap_or_else(|error| RunEnd::error(failure(error)));
         match &self.last_call {
@@ -289,7 +289,7 @@ impl Supervisor {
         }
     }
 
-    /// What it had said when it ended.
+    /// The events that the runner had emitted when it ended.
     fn left(&mut self) -> Vec<Event> {
         self.ears.events.close();
         let mut events = Vec::new();
@@ -304,7 +304,7 @@ impl Supervisor {
         self.last_call = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
     }
 
-    /// Text that was shown before the events that are about to be written goes out before them.
+    /// Sends the waiting deltas, so that they precede the events that are about to be written.
     fn show_waiting(&mut self) {
         while let Ok(delta) = self.ears.deltas.try_recv() {
             self.show(delta.after, delta.text);
@@ -317,18 +317,19 @@ impl Supervisor {
             run: self.request.run_id,
             agent: self.request.agent.clone(),
             depth: self.request.depth,
-            // RunStarted is the first event, and none of the runner's.
+            // RunStarted is the first event, and the runner does not count it.
             after: after + 1,
             text,
         });
     }
 
-    /// Looks at what the log says of the run: whether it is still to go on, to stop, or is answered.
+    /// Reads the run's state from the log: returns an end if the run is over, and passes cancellation and answers on
+    /// to the runner.
     async fn look(&mut self) -> Result<Option<RunEnd>, Fault> {
         let state = self.runs.fresh(self.request.thread_id).await?;
         let Some(run) = state.run(self.request.run_id) else { return Ok(None) };
         if run.status.is_over() || run.node != self.runs.0.node {
-            // Another process took this one for dead: what it wrote stands.
+            // Another process considered this one dead and ended the run; its record stands.
             return Ok(Some(RunEnd::canceled()));
         }
         if run.cancel_requested && self.last_call.is_none() {
@@ -352,7 +353,7 @@ impl Supervisor {
         Ok(None)
     }
 
-    /// Writes what was said, and the end; past a limit that is the end.
+    /// Writes the events and the end. If an event exceeds a limit, the run ends with that error.
     async fn write(&mut self, events: Vec<Event>, ended: Option<RunEnd>) -> ProgressReceipt {
         let mut taken = Vec::with_capacity(events.len());
         let mut over = None;
@@ -376,7 +377,7 @@ impl Supervisor {
     }
 }
 
-/// The error text for a runner that panicked, cut to a length.
+/// The error text of a runner that panicked, cut to a limit.
 fn failure(error: JoinError) -> String {
     let text = error.try_into_panic().ok().and_then(|panic| {
         let text = panic.downcast_ref::<String>().cloned();

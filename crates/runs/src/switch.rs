@@ -1,5 +1,5 @@
-//! The owner's switch of an agent: one stream for each agent, `runs.switch/<name>`. Stopping an agent ends its runs,
-//! and survives restarts.
+//! The switch of an agent, turned by its owner: one stream per agent, `runs.switch/<name>`. Stopping an agent ends
+//! its runs, and the agent stays stopped after a restart.
 //! Must not know: HTTP; how a run ends.
 
 use plenary_accounts::{Accounts, Actor};
@@ -23,26 +23,26 @@ use crate::{
 /// The switch was turned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SwitchEvent {
-    /// It takes no more runs.
+    /// The agent accepts no more runs.
     AgentStopped(SwitchChange),
-    /// It takes runs again.
+    /// The agent accepts runs again.
     AgentStarted(SwitchChange),
 }
 
-/// The actor.
+/// Who turned the switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SwitchChange {
     /// The actor.
     pub(crate) by: Actor,
 }
 
-/// Since when an agent is stopped; `None` when it is not.
+/// The version at which an agent was stopped; `None` if it is not stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Switch {
     pub(crate) stopped: Option<Version>,
 }
 
-/// Switches as a room of the engine.
+/// The switches as a room of the engine.
 #[derive(Debug)]
 pub(crate) struct SwitchRoom;
 
@@ -89,7 +89,7 @@ pub(crate) struct TurnSwitch {
     pub(crate) stops: bool,
 }
 
-/// The switch was turned, or stood so.
+/// The position of the switch after the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TurnedTo {
     pub(crate) stopped: bool,
@@ -104,7 +104,7 @@ pub(crate) enum NotSwitched {
     Forbidden,
 }
 
-/// Decides `TurnSwitch`; turned to where it stands it changes nothing.
+/// Decides `TurnSwitch`; a switch that is already in that position does not change.
 fn decide(
     state: &Switch,
     holds: bool,
@@ -150,32 +150,32 @@ impl Command<SwitchRoom> for TurnSwitch {
 }
 
 impl Runs {
-    /// Since which turn of its switch an agent is stopped; `None` when it takes runs.
+    /// The version at which an agent was stopped; `None` if it accepts runs.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn stopped<'a>(&'a self, agent: &'a str) -> Sealed<'a, Result<Option<Version>, Fault>> {
         seal(async move { Ok(self.0.switches.fresh(agent).await?.0.stopped) })
     }
 
-    /// Stops or starts an agent. Active runs are canceled, waiting runs end.
+    /// Stops or starts an agent. When it stops, active runs are canceled and queued runs end.
     pub(crate) async fn turn(&self, caller: Caller, stops: bool) -> Result<(), ExecuteError<NotSwitched>> {
         let (agent, by) = (caller.agent.clone(), caller.authority.by.clone());
         let command = TurnSwitch { accounts: self.accounts().clone(), caller, stops };
         self.0.switches.execute(&agent, &command, None).await?;
-        // Also when it stood so: the earlier time may have been cut short.
+        // Also if the agent was stopped already: the earlier cancellation may have been interrupted.
         if stops {
             self.cancel_agent(&agent, &by).await?;
         }
         Ok(())
     }
 
-    /// Tells everything that an agent does to stop.
+    /// Cancels all runs of an agent.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn cancel_agent(&self, agent: &str, by: &Actor) -> Result<(), Fault> {
-        // One of the configuration has threads under its whole name too where it came by itself before.
+        // An agent of the configuration that was enlisted before also has threads under its full name.
         let is_its = |opened: &str| {
             opened == agent || self.0.registry.get(opened).is_some_and(|known| known.name() == agent)
         };
@@ -197,13 +197,13 @@ impl Runs {
         }
     }
 
-    /// Tells everything of a thread to stop.
+    /// Cancels all runs of a thread.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn cancel_thread(&self, thread: ThreadId, by: &Actor) -> Result<(), Fault> {
         match self.ask(thread, CancelAll { by: by.clone() }, None).await {
-            // The room refuses itself nothing.
+            // The decider does not reject a command of the room itself.
             Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
                 Ok(())
             }

@@ -1,6 +1,6 @@
-//! One span for each run, from its beginning to its end: an agent that was invoked, and by whom. Its id follows from the
-//! run's, so that whoever knows the run knows the span.
-//! Must not know: where spans go.
+//! One span per run, from its start to its end: which agent was invoked, and by whom. The span's id is derived from
+//! the run's id.
+//! Must not know: the destination of spans.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use crate::{
     runner::FinishReason,
 };
 
-/// The span of a run that goes on.
+/// The span of an active run.
 pub(crate) struct RunSpan {
     runs: Runs,
     begun: OpenSpan,
@@ -38,13 +38,13 @@ impl Runs {
         self.0.spans.begin_as(run.number(), parent, start)
     }
 
-    /// The span of a run as a `traceparent`, for what the run says elsewhere; `None` where no spans are recorded.
+    /// The span of a run as a `traceparent`, for the run's messages to others; `None` if no spans are recorded.
     #[must_use]
     pub fn traceparent(&self, run: RunId, trace: Option<&RunTrace>) -> Option<String> {
         Some(self.begun(run, trace, Instant::now())?.own.to_string())
     }
 
-    /// Begins the span of a run that is carried out here.
+    /// Starts the span of a run at this process.
     pub(crate) fn invoked(&self, thread: ThreadId, agent: &Agent, queued: &RunQueued) -> Option<RunSpan> {
         let trace = queued.trace.as_deref();
         let begun = self.begun(queued.run, trace, Instant::now())?;
@@ -83,7 +83,7 @@ impl Runs {
 }
 
 impl RunSpan {
-    /// The run is over. What went wrong is in the log, and not here.
+    /// Ends the span. The text of an error is only in the log, not in the span.
     pub(crate) fn end(self, how: FinishReason) {
         let Self { runs, begun, mut span } = self;
         span.end = Instant::now();

@@ -28,7 +28,7 @@ pub struct AgentPath(pub String, pub String);
 pub struct AgentDescriptor {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: String,
     /// The endpoints below its path.
     pub endpoints: Vec<&'static str>,
@@ -49,14 +49,14 @@ pub struct AgentDescriptor {
 /// An agent in the list of all of them: `GET /agent`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AgentSummary {
-    /// Where its endpoints are.
+    /// The path of its endpoints.
     pub path: String,
-    /// What it is.
+    /// Its description.
     #[serde(flatten)]
     pub descriptor: AgentDescriptor,
 }
 
-/// What stands below an agent's path.
+/// The endpoints of each agent.
 const ENDPOINTS: [&str; 7] =
     ["/describe", "/configure", "/run", "/get_events", "/stream_request", "/runs", "/threads"];
 
@@ -86,10 +86,10 @@ impl AgentDescriptor {
     }
 }
 
-/// The response after an agent was dismissed.
+/// The response to the dismissal of an agent.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Dismissal {
-    /// That it was.
+    /// Always true.
     pub dismissed: bool,
 }
 
@@ -99,9 +99,9 @@ pub struct Dismissal {
 pub struct Base {
     /// Its number in the run, from 1.
     pub id: u64,
-    /// Of which run.
+    /// The run.
     pub run_id: RunId,
-    /// Of which thread.
+    /// The thread.
     pub thread_id: ThreadId,
     /// The agent's name (SC-25).
     #[schemars(with = "String")]
@@ -116,20 +116,20 @@ pub struct Base {
     pub depth: u32,
 }
 
-/// An event as it goes out.
+/// An encoded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireEvent {
-    /// Of which run.
+    /// The run.
     pub run: RunId,
     /// Its number in the run.
     pub id: u64,
     /// Its type.
     pub kind: &'static str,
-    /// The whole of it, on one line.
+    /// The whole event as JSON on one line.
     pub json: String,
 }
 
-/// Of which thread events are, for their base members.
+/// The thread of the events, for their base members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The thread.
@@ -157,7 +157,7 @@ impl Source {
         self.event(run, 1, "RunStarted", Role::System, depth, "{}")
     }
 
-    /// The answer to a configuration (SC-43).
+    /// The response to a configuration (SC-43).
     #[must_use]
     pub fn configured(&self, run: RunId) -> WireEvent {
         let own = r#"{"finish_reason":"success","result":"configured"}"#;
@@ -189,7 +189,7 @@ impl Source {
         self.event(event.run, event.id, event.kind.as_str(), event.role, event.depth, &own)
     }
 
-    /// What an event of the thread is on the wire.
+    /// The wire events for one event of the thread.
     #[must_use]
     pub fn events(&self, event: &ThreadEvent) -> Vec<WireEvent> {
         match event {
@@ -209,7 +209,7 @@ impl Source {
     }
 }
 
-/// `artifact_id`, where it is, and the same once more as one object: `id` is the event's (wire.md 4.4, 8).
+/// The members with `artifact_id`, and with the same id in `artifact`: `id` is the event's (wire.md 4.4, 8).
 fn with_artifact(members: &str, artifact: &Artifact) -> String {
     let url = format!("/artifacts/{}", artifact.id);
     let Artifact { id, name, mime_type, octets, sha256 } = artifact;
@@ -224,7 +224,7 @@ fn with_artifact(members: &str, artifact: &Artifact) -> String {
     Members::read(members.as_bytes()).unwrap_or_default().line(&own, &[])
 }
 
-/// What was made and is kept elsewhere is named by its place where its maker gave it no id.
+/// An artifact that is stored elsewhere: without an id of its maker, it gets `<run>:<event id>` as its id.
 fn with_artifact_id(members: &str, event: &EventEmitted) -> String {
     let read = Members::read(members.as_bytes()).unwrap_or_default();
     if read.get("artifact_id").is_some() {
@@ -248,12 +248,12 @@ const fn reason(reason: FinishReason) -> &'static str {
     }
 }
 
-/// A piece of text that is still being made; the TextOutput that follows has the whole.
+/// A piece of unfinished text; the TextOutput that follows has the whole text.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TextDelta<'a> {
-    /// Of which run.
+    /// The run.
     pub run_id: RunId,
-    /// Of which thread.
+    /// The thread.
     pub thread_id: ThreadId,
     /// The agent's name.
     pub agent: &'a str,
@@ -284,7 +284,7 @@ impl<'a> TextDelta<'a> {
         }
     }
 
-    /// As a server-sent event; without an `id`, so that nobody resumes at it.
+    /// The delta as a server-sent event, without an `id`, so that no client resumes at it.
     pub(crate) fn event(&self) -> Bytes {
         let json = serde_json::to_string(self).expect("strings and numbers can be written");
         format!("event: {}\ndata: {json}\n\n", self.kind).into()
@@ -294,19 +294,19 @@ impl<'a> TextDelta<'a> {
 /// `GET /agent/{name}/runs/{run_id}` (SC-40).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
-    /// Of which thread.
+    /// The thread.
     pub thread_id: ThreadId,
     /// The agent's name.
     #[schemars(with = "String")]
     pub agent: Arc<str>,
-    /// Where it stands.
+    /// Its state.
     pub status: RunStatus,
     /// For a queued run: it is held until a person of the agent's owner releases it. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// How it ended.
+    /// The reason of its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
     /// Its result.
@@ -315,25 +315,25 @@ pub struct RunReport {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The agent did not take the request.
+    /// The agent rejected the request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
     /// For a waiting run: the requested input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_keys: Option<Map<String, Value>>,
-    /// For a waiting run: the answers among which the agent offers a choice, by the key that each is for.
+    /// For a waiting run: the options of each key for which the agent offers a choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Map<String, Value>>,
-    /// For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so.
+    /// For a waiting run: the requested input as a form, a flat JSON Schema, if the agent sent one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Map<String, Value>>,
-    /// For a waiting run with a form: what the agent says about it.
+    /// For a waiting run with a form: the agent's message about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_id: Option<u64>,
-    /// The request that it is the run of, as it was sent.
+    /// Its request, as it was sent.
     pub request: Value,
     /// When it was requested, RFC 3339, UTC.
     pub created_at: String,
@@ -371,9 +371,9 @@ impl RunReport {
 /// A thread, as `GET /agent/{name}/threads` lists them (SC-41).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ThreadReport {
-    /// Which.
+    /// The id of the thread.
     pub thread_id: ThreadId,
-    /// The same.
+    /// The id once more.
     pub id: ThreadId,
     /// The agent's name.
     #[schemars(with = "String")]
@@ -397,7 +397,7 @@ pub struct ThreadReport {
 }
 
 impl ThreadReport {
-    /// The thread as it is; `None` when there is none.
+    /// The report about a thread; `None` if it does not exist.
     pub(crate) fn of(id: ThreadId, state: &ThreadState) -> Option<Self> {
         let opened = state.opened.as_ref()?;
         Some(Self {

@@ -1,4 +1,4 @@
-//! Contact requests of strangers to agents without self-service: requests to the people of their owner.
+//! Contact requests of strangers to agents without self-service: requests to the people of the agent's owner.
 //! Must not know: the content of an allowlist.
 
 use plenary_accounts::{
@@ -20,7 +20,7 @@ fn request_of(id: &ContactId) -> AskId {
 }
 
 impl Sources {
-    /// A contact was asked for, or answered.
+    /// A contact was requested or answered.
     pub(crate) async fn contact_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(id) = event.stream.id().parse::<ContactId>() else { return Ok(None) };
         let Some(asked) = self.0.accounts.contact_waiting(&id).await? else {
@@ -59,7 +59,7 @@ impl Sources {
         self.ask(&request_of(&id), command).await
     }
 
-    /// The answer goes to whoever asked.
+    /// Answers the contact request.
     pub(crate) async fn answer_contact(&self, request: &RequestView) -> Result<(), Fault> {
         let id = request.source.as_ref().and_then(|source| source.id.parse::<ContactId>().ok());
         let (Some(id), Some(answer)) = (id, &request.answer) else { return Ok(()) };
@@ -68,7 +68,7 @@ impl Sources {
             AnswerType::Ignore => Answer::Declined,
             AnswerType::Edit | AnswerType::Respond => return Ok(()),
         };
-        // The request says which person it was; the server carries it out.
+        // The request records the person who answered; the server itself executes the answer.
         let authority = Authority { by: Actor::Operator, token: None };
         match self.0.accounts.answer_contact(AnswerContact { authority, id, answer }).await {
             Ok(()) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),

@@ -1,5 +1,5 @@
-//! Runs that are held: an agent's owner wants people to decide about runs that others ask for. Accepted the run begins;
-//! ignored, or without an answer, it is canceled.
+//! Held runs: an agent's owner wants people to decide about runs that others request. An accepted run starts; an
+//! ignored or unanswered one is canceled.
 //! Must not know: why a run is held.
 
 use plenary_accounts::Actor;
@@ -18,15 +18,15 @@ use serde_json::{Value, json};
 
 use crate::{HOLD_MS, Sources, later::Share, sources::line};
 
-/// Of what the run is asked for so much is shown; the whole of it is in the run.
+/// The longest part of a run's input in a request; the whole input is in the run.
 const INPUT_CHARS_MAX: usize = CONTENT_BYTES_MAX / 8;
 
-/// The request of a run that is held, by where it was asked for.
+/// The id of the request for a held run, from the version of its `RunQueued`.
 fn request_of(thread: ThreadId, queued: Version) -> AskId {
     AskId::of_source(&format!("runs/{thread}/{}", queued.0))
 }
 
-/// What the run is asked for, as text.
+/// The input of the run, as text.
 fn input(request: &[u8]) -> String {
     let request: Value = serde_json::from_slice(request).unwrap_or_default();
     let said = request.get("input").or_else(|| request.get("args")).unwrap_or(&request);
@@ -35,7 +35,7 @@ fn input(request: &[u8]) -> String {
 }
 
 impl Sources {
-    /// A run was asked for and is held.
+    /// A requested run is held.
     pub(crate) async fn run_held(
         &self,
         thread: ThreadId,
@@ -44,7 +44,7 @@ impl Sources {
     ) -> Result<Option<Share>, Fault> {
         let Some(run) = state.run(queued.run).filter(|run| run.held) else { return Ok(None) };
         let agent = state.opened.as_ref().and_then(|opened| self.0.runs.agents().get(&opened.agent));
-        // Nobody can decide about what is not there any more.
+        // Nobody can decide about an agent that no longer exists.
         let Some(agent) = agent else { return Ok(None) };
         let sender = queued.trace.as_ref().and_then(|trace| trace.sender.clone());
         let asker = match &queued.by {
@@ -86,7 +86,7 @@ impl Sources {
         self.ask(&request_of(thread, run.queued), command).await
     }
 
-    /// A run that was held is over: its request needs no answer any more.
+    /// Withdraws the request for a held run that is over.
     pub(crate) async fn held_run_over(
         &self,
         thread: ThreadId,
@@ -98,7 +98,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Accepted the run begins, ignored it is canceled.
+    /// Applies the answer: an accepted run starts, an ignored one is canceled.
     pub(crate) async fn answer_hold(&self, request: &RequestView) -> Result<(), Fault> {
         let Some((thread, run)) = request.source.as_ref().and_then(|source| source.id.split_once('/')) else {
             return Ok(());

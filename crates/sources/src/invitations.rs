@@ -1,5 +1,5 @@
-//! Invitations of strangers to agents without self-service: requests to the people of their owner. The agent may
-//! still join by itself; then the request ends. Invitations that are held: the agent joins once a person accepts.
+//! Invitations of strangers to agents without self-service: requests to the people of the agent's owner. The agent
+//! may still join by itself; that ends the request. Held invitations: the agent joins once a person accepts.
 //! Must not know: the content of a session.
 
 use plenary_engine::ExecuteError;
@@ -17,14 +17,14 @@ use serde_json::json;
 
 use crate::{HOLD_MS, Sources, later::Share, sources::line};
 
-/// So many participants of a session are named.
+/// Most participants that a request names.
 const NAMES_MAX: usize = 20;
 
 fn request_of(session: &SessionId, invitee: &AgentHandle, at: Version) -> AskId {
     AskId::of_source(&format!("sessions/{session}/{invitee}/{}", at.0))
 }
 
-/// Whether an event of a session offers something to somebody, or settles an offer.
+/// Whether an event of a session creates or settles an invitation.
 pub(crate) fn concerns(event: &StoredEvent) -> bool {
     match &*event.kind {
         "SessionEnded" => true,
@@ -40,7 +40,7 @@ pub(crate) fn concerns(event: &StoredEvent) -> bool {
     }
 }
 
-/// Whom an agent would meet.
+/// The participants that an agent would meet.
 fn company(state: &SessionState, invitee: &AgentHandle) -> Detail {
     let others: Vec<_> =
         state.present().filter(|other| *other != invitee).map(ToString::to_string).take(NAMES_MAX).collect();
@@ -48,7 +48,7 @@ fn company(state: &SessionState, invitee: &AgentHandle) -> Detail {
 }
 
 impl Sources {
-    /// An agent was invited by a stranger, joined or left, or the session ended.
+    /// An agent was invited, joined or left, or the session ended.
     pub(crate) async fn invitation_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(session) = event.stream.id().parse::<SessionId>() else { return Ok(None) };
         let (state, _) = self.0.sessions.look(&session).await?;
@@ -81,7 +81,7 @@ impl Sources {
         Ok(None)
     }
 
-    /// What was asked because of earlier invitations needs no answer any more.
+    /// Withdraws the requests for earlier invitations of the agent.
     async fn give_up_earlier(
         &self,
         session: &SessionId,
@@ -107,7 +107,7 @@ impl Sources {
             return Ok(None);
         }
         let known = self.0.accounts.agent(&invitee).await?;
-        // Those that the server runs join by themselves.
+        // Agents that the server runs join by themselves.
         let is_hosted = self.0.accounts.acting(&invitee, 0).is_some();
         let decides_itself = is_hosted || known.state.configures_itself();
         if !known.state.is_live() || decides_itself && !held {
@@ -150,27 +150,28 @@ impl Sources {
         self.ask(&request_of(session, &invitee, at), command).await
     }
 
-    /// Accepted the agent joins; ignored it leaves.
+    /// Applies the answer: the agent joins after accepting, and leaves after ignoring.
     pub(crate) async fn answer_held_invitation(&self, request: &RequestView) -> Result<(), Fault> {
         let session = request.source.as_ref().and_then(|source| source.id.parse::<SessionId>().ok());
         let (Some(session), Some(answer)) = (session, &request.answer) else { return Ok(()) };
         let (state, _) = self.0.sessions.look(&session).await?;
         let held = state.participant(&request.from).and_then(|invited| invited.held);
-        // It may have been invited anew since, which is another request.
+        // The agent may have been invited again since, which is another request.
         let held = held.filter(|at| request_of(&session, &request.from, *at) == request.request_id);
         let Some(at) = held else { return Ok(()) };
         let accepted = answer.answer == AnswerType::Accept;
         self.0.sessions.settle_invitation(&session, &request.from, at, accepted).await
     }
 
-    /// Accepted the agent is joined; ignored the invitation waits on for the agent itself.
+    /// Applies the answer: after accepting the agent joins, after ignoring the invitation still waits for the agent
+    /// itself.
     pub(crate) async fn answer_invitation(&self, request: &RequestView) -> Result<(), Fault> {
         let session = request.source.as_ref().and_then(|source| source.id.parse::<SessionId>().ok());
         let (Some(session), Some(answer)) = (session, &request.answer) else { return Ok(()) };
         if answer.answer != AnswerType::Accept {
             return Ok(());
         }
-        // The request says which person it was; the server carries it out.
+        // The request records the person who answered; the server itself executes the answer.
         let acting = self.0.accounts.acting_for_person(&request.from);
         match self.0.sessions.join(&session, &acting).await {
             Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {

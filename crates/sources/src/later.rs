@@ -1,5 +1,5 @@
-//! Requests that wait for room: stored in an index, and made once there is room. Each owner whose agents cause
-//! requests has a share of that index.
+//! Requests that wait for room: their events are stored in an index, and the requests are made once there is room.
+//! Each owner whose agents cause requests has a share of that index.
 //! Must not know: the requests.
 
 use std::time::Duration;
@@ -12,23 +12,23 @@ use tokio::time::{sleep, timeout};
 
 use crate::{PUT_OFF_PER_OWNER_MAX, Sources};
 
-/// The events because of which something is to be asked: `<asking owner>/<agent>/<stream>/<version>`.
+/// The events whose requests are postponed: `<asking owner>/<agent>/<stream>/<version>`.
 const PUT_OFF: &str = "sources.put_off";
-/// How long until is looked again though no request ended: a quota may have room, too.
+/// The interval of rounds without a wake-up: a quota may have room again although no request ended.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The least time between two rounds.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Most events of one round.
 const ROUND_MAX: usize = 100;
 
-/// Where there is no room: the owner whose agents cause requests, and in whose agent's name they are made.
+/// A share without room: the owner whose agents cause the requests, and the agent in whose name they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Share {
     asker: OwnerName,
     prefix: String,
 }
 
-/// A key of [`PUT_OFF`]: the prefix of its share, the stream and the version.
+/// Parses a key of [`PUT_OFF`]: the prefix of its share, the stream and the version.
 fn parts(key: &str) -> Option<(&str, StreamName, Version)> {
     let (asker, rest) = key.split_once('/')?;
     let (agent, rest) = rest.split_once('/')?;
@@ -39,7 +39,7 @@ fn parts(key: &str) -> Option<(&str, StreamName, Version)> {
 }
 
 impl Sources {
-    /// Asks; where there is no room, the share that has none.
+    /// Makes a request; if there is no room, returns the share that is full.
     pub(crate) async fn ask(&self, id: &AskId, command: MakeRequest) -> Result<Option<Share>, Fault> {
         let asker = command.stranger.clone().unwrap_or_else(|| command.agent.owner_name());
         let prefix = format!("{asker}/{}/", command.agent);
@@ -47,7 +47,7 @@ impl Sources {
         Ok((!is_asked).then_some(Share { asker, prefix }))
     }
 
-    /// Keeps an event until there is room.
+    /// Stores an event until there is room for its request.
     pub(crate) async fn put_off(&self, share: &Share, event: &StoredEvent) -> Result<(), Fault> {
         const { assert!(PUT_OFF_PER_OWNER_MAX <= READ_ROWS_MAX) };
         let asker = &share.asker;
@@ -61,7 +61,7 @@ impl Sources {
         let key = format!("{}{}/{}", share.prefix, event.stream, event.version.0);
         self.index(IndexOp::Put { name: PUT_OFF, key, value: Bytes::new() }).await?;
         tracing::info!(%asker, "a request to people waits until there is room");
-        // There may be room since.
+        // There may be room by now.
         self.0.room.notify_one();
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Sources {
         self.0.log.append(Batch { index: vec![op], ..Batch::default() }).await.map(drop)
     }
 
-    /// Asks what was put off, whenever there may be room, for ever.
+    /// Makes postponed requests whenever there may be room. Never returns.
     pub(crate) async fn ask_later(&self) {
         let mut after = None;
         loop {
@@ -81,20 +81,20 @@ impl Sources {
                 }
             }
             if after.is_none() {
-                // A lost wake-up is only late.
+                // A lost wake-up only delays.
                 let _either = timeout(LOOK_EVERY, self.0.room.notified()).await;
             }
             sleep(PAUSE).await;
         }
     }
 
-    /// Sees to some of what was put off; where to go on, unless that was the end.
+    /// Handles a page of postponed events; returns where to continue, unless it was the last one.
     async fn round(&self, after: Option<&str>) -> Result<Option<String>, Fault> {
         let rows = self.0.log.read_index(PUT_OFF, "", after, ROUND_MAX, Order::Ascending).await?;
         let next = rows.last().filter(|_| rows.len() == ROUND_MAX).map(|row| row.key.clone());
         let mut full = None::<Share>;
         for IndexRow { key, .. } in rows {
-            // Where one finds no room those behind it find none.
+            // If a share is full, its later events find no room either.
             if full.as_ref().is_some_and(|share| key.starts_with(&share.prefix)) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Turns waiting items of other rooms into requests to the people of their owner, and returns the answers: runs that
-//! wait for input, runs and invitations that are held, packages that await a person's review, contact requests and
-//! invitations of strangers. A reactor follows the log; it is idempotent, because the id of a request derives from its subject, and an answer is accepted
-//! once.
+//! wait for input, held runs and invitations, packages that await a person's review, contact requests and invitations
+//! of strangers. A reactor follows the log. It is idempotent: the id of a request derives from its subject, and an
+//! answer is accepted once.
 //! Must not know: HTTP, or how a person is notified.
 
 mod contacts;
@@ -16,7 +16,7 @@ mod sources;
 
 pub use sources::Sources;
 
-/// How long a run or an invitation that is held waits for a person, in milliseconds; then it is canceled or declined.
+/// How long a held run or invitation waits for a person, in milliseconds; then it is canceled or declined.
 pub const HOLD_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
-/// Most requests that one owner's agents cause and that wait until there is room to ask; past it they are not asked.
+/// Most postponed requests that one owner's agents cause; further ones are dropped.
 pub const PUT_OFF_PER_OWNER_MAX: usize = 1_000;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Sources {
-    /// Sees to everything until the server stops. A fault is tried again.
+    /// Handles events until the server stops, and retries after a fault.
     pub(crate) async fn react(&self, stop: CancellationToken) {
         let see_to = |event: StoredEvent| {
             let sources = self.clone();
@@ -30,7 +30,7 @@ impl Sources {
         }
     }
 
-    /// Sees to an event; the share in which there is no room for what is to be asked because of it.
+    /// Handles an event; returns the full share if there is no room for its request.
     pub(crate) async fn seen_to(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         match concern(event) {
             Some(Concern::Run) => self.run_moved(event).await,
@@ -42,7 +42,7 @@ impl Sources {
         }
     }
 
-    /// An answer stands: it goes to where it was asked for.
+    /// A final answer: passes it to the room that the request came from.
     async fn answered(&self, event: &StoredEvent) -> Result<(), Fault> {
         let Ok(id) = event.stream.id().parse() else { return Ok(()) };
         let Some(seen) = self.0.requests.seen(&id).await?.filter(|seen| seen.by_server && seen.is_settled)

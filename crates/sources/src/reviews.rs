@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{Sources, later::Share, sources::line};
 
-/// Of a document so much is shown with the request; the whole of it is in the package.
+/// The longest part of a document in a request; the whole document is in the package.
 const DOCUMENT_CHARS_MAX: usize = CONTENT_BYTES_MAX / 8;
 
 fn request_of(stream: &StreamName, since: Version) -> AskId {
@@ -19,7 +19,7 @@ fn request_of(stream: &StreamName, since: Version) -> AskId {
 }
 
 impl Sources {
-    /// A package was deposited, or taken a step.
+    /// A package was deposited, or its review moved on.
     pub(crate) async fn package_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let stream = &event.stream;
         let (waits, asked) = self.0.context.human_review(stream).await?;
@@ -61,7 +61,7 @@ impl Sources {
         self.ask(&request_of(stream, waits.since), command).await
     }
 
-    /// Accepted it is complete, with words a revision is asked for; ignored it waits on.
+    /// Applies the answer: accepting completes the package, a text requests a revision, ignoring leaves it waiting.
     pub(crate) async fn answer_review(&self, request: &RequestView) -> Result<(), Fault> {
         let (Some(source), Some(answer)) = (&request.source, &request.answer) else { return Ok(()) };
         let is_complete = match answer.answer {

@@ -1,4 +1,4 @@
-//! Runs that wait for input: requests to the people of the thread's opener; the answer resumes the run.
+//! Runs that wait for input: requests to the people of the thread's opener; an answer resumes the run.
 //! Must not know: how a run continues.
 
 use plenary_kernel::{AskId, Version, form::Form};
@@ -17,17 +17,17 @@ use serde_json::{Map, Value, json};
 
 use crate::{Sources, later::Share, sources::line};
 
-/// The request of a run that waits since an event.
+/// The id of the request for a run that waits since this event.
 fn request_of(thread: ThreadId, since: Version) -> AskId {
     AskId::of_source(&format!("runs/{thread}/{}", since.0))
 }
 
-/// What a run that waits asks for.
+/// The input that a run waits for.
 #[derive(Debug, Default)]
 struct RunQuestion {
-    /// By name.
+    /// The requested keys, each with a description.
     keys: Map<String, Value>,
-    /// As a form, and why, where the agent says so.
+    /// The message, the schema and the parsed form, if the agent sent a form.
     form: Option<(String, Map<String, Value>, Form)>,
 }
 
@@ -37,10 +37,10 @@ fn asked(event: &StoredEvent) -> Result<RunQuestion, Fault> {
     };
     let members: Value = serde_json::from_slice(&emitted.members).unwrap_or_default();
     let keys = members["request_keys"].as_object().cloned().unwrap_or_default();
-    // What is no form is asked for by its names.
+    // Without a valid form, the values are requested by their keys.
     let form = members["form"].as_object().and_then(|schema| {
         let message = members["message"].as_str()?;
-        // Nor can a no be told from a value under its name.
+        // A form with a value of that name is not usable: the value could not be distinguished from a refusal.
         let form = Form::read(schema).ok().filter(|form| !form.words().contains_key(ELICITATION))?;
         Some((message.to_owned(), schema.clone(), form))
     });
@@ -48,7 +48,7 @@ fn asked(event: &StoredEvent) -> Result<RunQuestion, Fault> {
 }
 
 impl Sources {
-    /// A run is held, waits, goes on or is over.
+    /// A run was held, waits, continued or ended.
     pub(crate) async fn run_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(thread) = event.stream.id().parse::<ThreadId>() else { return Ok(None) };
         let moved = ThreadEvent::decode(event)?;
@@ -61,7 +61,8 @@ impl Sources {
         {
             self.held_run_over(thread, &state, canceled.run).await?;
         }
-        // The run may wait for something else since. What ends a run says of no question, nor did answers always.
+        // The run may wait for another question by now. The end of a run names no question, and neither did old
+        // answers.
         let over = state.run(moved.run()).filter(|run| run.status != RunStatus::Waiting).map(|run| run.waits);
         let over = over.filter(|question| *question != Version::ZERO);
         for question in moved.ends_question().into_iter().chain(over) {
@@ -113,7 +114,7 @@ impl Sources {
         self.ask(&request_of(thread, since), command).await
     }
 
-    /// The answer goes into the run.
+    /// Resumes the run with the answer.
     pub(crate) async fn answer_run(&self, request: &RequestView) -> Result<(), Fault> {
         let Some((thread, run)) = request.source.as_ref().and_then(|source| source.id.split_once('/')) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! How the server serves the sources: they observe events, and have no operations.
+//! How the server mounts the sources: as observers of events, without operations.
 //! Must not know: HTTP.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The sources of requests, and their relevant events of the log.
+//! The sources of requests, and the events of the log that they react to.
 //! Must not know: the effects.
 
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::invitations;
 
-/// The rooms that have something for people. Cheap to clone.
+/// Makes requests to people from the events of other rooms. Cheap to clone.
 #[derive(Clone)]
 pub struct Sources(pub(crate) Arc<Inner>);
 
@@ -30,45 +30,45 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) reactor: Reactor,
     pub(crate) log: Log,
-    /// There may be room for what was put off.
+    /// Notified when there may be room for postponed requests.
     pub(crate) room: Notify,
 }
 
-/// What an event is to be seen to for.
+/// Why an event is relevant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Concern {
-    /// A run is held, waits, goes on or ends.
+    /// A run was held, waits, continued or ended.
     Run,
-    /// A contact was asked for, or answered.
+    /// A contact was requested or answered.
     Contact,
-    /// An agent was invited by a stranger, or that is settled.
+    /// A stranger invited an agent, or such an invitation was settled.
     Invitation,
-    /// A package was deposited, or taken a step.
+    /// A package was deposited, or its review moved on.
     Package,
-    /// A request has an answer that stands.
+    /// A request has a final answer.
     Answer,
 }
 
-/// Whether a request waits no more, so that another one may.
+/// Whether a request stops waiting with this event, so that there is room for another one.
 fn ends_request(event: &StoredEvent) -> bool {
     let ends = matches!(&*event.kind, "RequestAnswered" | "RequestWithdrawn" | "RequestExpired");
     ends && is_request(&event.stream)
 }
 
-/// One line of a title, without what nobody sees.
+/// One line of a title, without invisible characters.
 pub(crate) fn line(text: &str) -> String {
     let plain = text.chars().map(|c| if is_hidden(c) { ' ' } else { c });
     plain.take(TITLE_CHARS_MAX).collect()
 }
 
-/// Why an event concerns somebody, if it does.
+/// Why an event is relevant; `None` if it is not.
 pub(crate) fn concern(event: &StoredEvent) -> Option<Concern> {
     if is_request(&event.stream) {
         let settles = matches!(&*event.kind, "RequestAnswered" | "AnswerSettled" | "RequestExpired");
         return settles.then_some(Concern::Answer);
     }
     if is_package(&event.stream) {
-        // Most deposits ask nobody.
+        // Most deposits request no review.
         let is_silent = &*event.kind == "PackageDeposited" && !asks_for_review(event).unwrap_or(false);
         return (!is_silent).then_some(Concern::Package);
     }
@@ -103,7 +103,7 @@ impl Sources {
             log.clone(),
             "sources/place",
             |event| concern(event).is_some(),
-            // One after the other, so that none makes a request for which there is no room.
+            // One key for all events: they are handled one at a time, so that no two use the same room.
             |_| String::new(),
         );
         let room = Notify::new();

@@ -12,7 +12,7 @@ use crate::{
     rpc::json_response,
 };
 
-/// When an agent was made is not known to who may run it.
+/// A constant, since callers may not know when an agent was created.
 const UNKNOWN_TIME: &str = "1970-01-01T00:00:00Z";
 
 /// An agent as an assistant.
@@ -25,7 +25,7 @@ fn assistant(descriptor: &Value) -> Value {
     })
 }
 
-/// The agent of an assistant's id, for the caller.
+/// The agent with an assistant's id, if the caller may run it.
 pub(super) async fn describe(rooms: &RoomClient, id: &str) -> Result<Value, LangGraphError> {
     Ok(rooms.get(&format!("/agent/{}/describe", encoded(id))).await?.value)
 }
@@ -37,7 +37,7 @@ pub(super) async fn names(rooms: &RoomClient) -> Result<Vec<String>, LangGraphEr
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Whether an assistant is one of those that are looked for.
+/// Whether an assistant matches the search.
 fn is_wanted(assistant: &Value, wanted: &Value) -> bool {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();
     let of_graph = wanted["graph_id"].is_null() || wanted["graph_id"] == assistant["graph_id"];
@@ -46,7 +46,7 @@ fn is_wanted(assistant: &Value, wanted: &Value) -> bool {
     of_graph && of_name && metadata.into_iter().all(|(name, value)| assistant["metadata"][name] == *value)
 }
 
-/// Only the members that are wanted, where some are.
+/// The selected members, or all if there is no selection.
 pub(super) fn selected(mut item: Value, select: &Value) -> Value {
     if let (Some(names), Some(members)) = (select.as_array(), item.as_object_mut()) {
         members.retain(|name, _| names.iter().any(|wanted| wanted == name));
@@ -99,7 +99,7 @@ impl Request<'_> {
     }
 }
 
-/// A page, with what there is in all and where the next one begins.
+/// A page, with the total number and the offset of the next page.
 fn paged(mut response: Response, total: usize, next: Option<usize>) -> Response {
     let headers = response.headers_mut();
     headers.insert("x-pagination-total", HeaderValue::from(total));

@@ -1,11 +1,11 @@
-//! Reads what a run is asked, as LangGraph's SDK sends it. Pure.
+//! Parses a run request in the form of LangGraph's SDK. Pure.
 //! Must not know: how a run is carried out.
 
 use serde_json::{Map, Value, json};
 
 use super::LangGraphError;
 
-/// Members that mean something which does not exist here, and nothing where they are empty.
+/// Members for features that do not exist here; an empty value is accepted.
 const UNSUPPORTED: [&str; 8] = [
     "webhook",
     "interrupt_before",
@@ -16,16 +16,16 @@ const UNSUPPORTED: [&str; 8] = [
     "feedback_keys",
     "langsmith_tracer",
 ];
-/// Members of which only one value means what happens here.
+/// Members of which only one value describes what happens here.
 const ONLY: [(&str, &str); 3] =
     [("multitask_strategy", "enqueue"), ("on_completion", "keep"), ("on_disconnect", "continue")];
 
-/// What is asked.
+/// The action of a request.
 #[derive(Debug, PartialEq)]
 pub(super) enum Act {
     /// A new run with this input.
     Start(String),
-    /// The answer to what a run waits for.
+    /// The answer to a waiting run.
     Resume(Value),
 }
 
@@ -35,9 +35,9 @@ pub(super) struct RunAsk {
     pub(super) assistant: String,
     pub(super) act: Act,
     pub(super) modes: Modes,
-    /// Whether a thread that is not there is opened.
+    /// Whether a missing thread is created.
     pub(super) opens: bool,
-    /// What the agent gets beside the input.
+    /// The metadata for the agent beside the input.
     pub(super) metadata: Value,
 }
 
@@ -92,7 +92,7 @@ fn act(body: &Value) -> Result<Act, LangGraphError> {
     }
 }
 
-/// The input of an agent, which is text: the text of messages, and anything else as JSON.
+/// The input for an agent, which is text: the text of messages, and anything else as JSON.
 fn input(input: &Value) -> Result<String, LangGraphError> {
     if input.is_null() {
         return Err(LangGraphError::invalid("`input` is missing."));
@@ -141,7 +141,7 @@ fn text(content: &Value) -> Option<String> {
     }
 }
 
-/// The answers to what a run waits for: each by its key, or one for all keys. `interrupt` is the id of the question.
+/// The answers to a waiting run: one per key, or one for all keys. `interrupt` is the id of the question.
 pub(super) fn answers(answer: &Value, asked: &Map<String, Value>, interrupt: &str) -> Value {
     let answer = answer.get(interrupt).unwrap_or(answer);
     let is_by_key = answer.as_object().is_some_and(|given| given.keys().any(|key| asked.contains_key(key)));
@@ -152,7 +152,7 @@ pub(super) fn answers(answer: &Value, asked: &Map<String, Value>, interrupt: &st
     asked.keys().map(|key| (key.clone(), Value::from(text.clone()))).collect::<Map<_, _>>().into()
 }
 
-/// What a stream tells.
+/// The stream modes of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each mode is on or off by itself")]
 pub(super) struct Modes {
@@ -164,7 +164,7 @@ pub(super) struct Modes {
 }
 
 impl Modes {
-    /// Of a body: a mode, or a list of them; absent is `values`.
+    /// Parses a mode or a list of modes; absent is `values`.
     fn read(value: &Value) -> Result<Self, LangGraphError> {
         let all = match (value.is_null(), value.as_array()) {
             (true, _) => &[],
@@ -197,7 +197,7 @@ impl Modes {
         Ok(modes)
     }
 
-    /// The same as a query.
+    /// The modes as a query.
     pub(super) fn query(self) -> String {
         let all = [
             (self.values, "values"),

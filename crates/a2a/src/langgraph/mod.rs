@@ -1,5 +1,5 @@
-//! The API of LangGraph's server for the agents that this server runs, as far as both mean the same: an assistant is an agent,
-//! and its state is the messages of a thread.
+//! The API of LangGraph's server for the agents that this server runs, as far as the concepts match: an assistant is
+//! an agent, and its state is the messages of a thread.
 //! Must not know: Agent2Agent.
 
 mod assistants;
@@ -54,12 +54,12 @@ impl LangGraphError {
         Self { status, code: code.to_owned(), message: message.into() }
     }
 
-    /// 422: it cannot be read.
+    /// 422: the request is malformed.
     fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_value", message)
     }
 
-    /// 422: it means something that does not exist here.
+    /// 422: the requested feature does not exist here.
     fn unsupported(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "not_supported", message)
     }
@@ -96,17 +96,17 @@ impl From<Refusal> for LangGraphError {
 
 type Answer = Result<Response, LangGraphError>;
 
-/// One request: who asks, and for what.
+/// A request with its caller.
 struct Request<'a> {
     rooms: RoomClient,
     path: &'a [&'a str],
     query: Query<'a>,
     body: Value,
-    /// The last event that the client has of a stream.
+    /// The `Last-Event-ID` of the client.
     last_event: Option<&'a str>,
 }
 
-/// The parameters of a query, each of which may stand several times.
+/// The parameters of a query, which may be repeated.
 #[derive(Debug, Clone, Copy)]
 struct Query<'a>(&'a str);
 
@@ -124,7 +124,7 @@ impl Query<'_> {
     }
 }
 
-/// A whole number of a body or a query; absent is the default, and beyond the maximum is the maximum.
+/// A whole number of a body or a query: absent is the default, and a larger one is reduced to the maximum.
 fn count(value: &Value, name: &str, default: usize, max: usize) -> Result<usize, LangGraphError> {
     let read = match (value.is_null(), value.as_str()) {
         (true, _) => Some(default),
@@ -150,21 +150,21 @@ fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc 
         .error_body::<Map<String, Value>>()
 }
 
-/// The query of a request; each path has some of them.
+/// All query parameters; each path supports some of them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "the description is made from it; `Query` reads it")]
 struct Parameters {
-    /// How many, at most.
+    /// Maximum number.
     limit: Option<u32>,
-    /// How many are passed over.
+    /// The number to skip.
     offset: Option<u32>,
     /// Only runs of this status.
     status: Option<String>,
-    /// What a stream tells: `values`, `updates`, `messages`, `messages-tuple`, `custom`.
+    /// The stream modes: `values`, `updates`, `messages`, `messages-tuple`, `custom`.
     stream_mode: Option<String>,
-    /// `1`: the answer to a cancellation comes when the run has ended.
+    /// `1`: a cancellation responds when the run has ended.
     wait: Option<u8>,
-    /// Of a cancellation: only `interrupt`.
+    /// For a cancellation: only `interrupt`.
     action: Option<String>,
 }
 
@@ -188,13 +188,13 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     vec![Operation::new(read_doc, read), Operation::new(write_doc, write)]
 }
 
-/// Where there is nothing.
+/// Paths without any content.
 const NOTHING_AT: [&str; 2] = ["/langgraph", "/langgraph/"];
 
 /// The routes of this API.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// If the operations contradict each other.
 pub(crate) fn routes(metrics: &Metrics) -> Result<Router<A2a>, RegistryFault> {
     let form = |refusal: Refusal| LangGraphError::from(refusal).response();
     let router = plenary_edge::routes(operations(), metrics)?;
@@ -232,7 +232,7 @@ async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, L
     answer.await.unwrap_or_else(|wrong: LangGraphError| wrong.response())
 }
 
-/// The rooms in the name of whoever sent a request, if its token counts.
+/// The rooms on behalf of the sender of a request, if its token is valid.
 async fn rooms(a2a: &A2a, parts: &mut Parts) -> Result<RoomClient, LangGraphError> {
     if !parts.headers.contains_key(header::AUTHORIZATION)
         && let Some(key) = parts.headers.get(API_KEY).and_then(|key| key.to_str().ok())

@@ -1,31 +1,31 @@
-//! The text of a run as its events come, and how it ended. Pure.
+//! Builds the text of a run from its events, and its end. Pure.
 //! Must not know: the events of LangGraph.
 
 use serde_json::Value;
 
 use crate::limits::ANSWER_TEXT_BYTES_MAX;
 
-/// What a run leaves this request with.
+/// The end of a run for this request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum End {
     Success,
     Canceled,
     Failed(String),
-    /// It asks something: the event that asks.
+    /// The run asks a question; this is the event.
     Waits(Value),
 }
 
-/// The text of a run, and how the run ended.
+/// The text of a run so far, and its end.
 #[derive(Debug, Default)]
 pub(super) struct RunText {
     pub(super) said: String,
-    /// The pieces of the text that is not complete yet.
+    /// The pieces of the unfinished text.
     open: String,
     pub(super) end: Option<End>,
 }
 
 impl RunText {
-    /// The next event; the text that it adds.
+    /// Applies the next event; returns the text that it adds.
     pub(super) fn apply(&mut self, kind: &str, event: &Value) -> Option<String> {
         if self.end.is_some() {
             return None;
@@ -40,7 +40,7 @@ impl RunText {
             "TextOutput" => {
                 let open = std::mem::take(&mut self.open);
                 let whole = text("content")?;
-                // Pieces may be lost; then the whole is said once more.
+                // Pieces may be lost; then the whole text is sent again.
                 self.fitting(whole.strip_prefix(&*open).unwrap_or(whole))
             }
             "WaitForInput" => {
@@ -63,7 +63,7 @@ impl RunText {
         Some(added).filter(|added| !added.is_empty())
     }
 
-    /// As much of a text as an answer still holds.
+    /// The part of a text that still fits into the response.
     fn fitting(&self, text: &str) -> String {
         let room = ANSWER_TEXT_BYTES_MAX - self.said.len();
         text[..text.floor_char_boundary(room)].to_owned()

@@ -1,4 +1,4 @@
-//! Runs: begun, resumed, listed, waited for and canceled.
+//! Runs: starting, resuming, listing, waiting and canceling.
 //! Must not know: the events of a stream.
 
 use axum::response::{IntoResponse as _, Response};
@@ -16,18 +16,18 @@ use crate::{
     rpc::json_response,
 };
 
-/// A run that was begun or resumed.
+/// A run that was started or resumed.
 pub(super) struct StartedRun {
     pub(super) agent: String,
     pub(super) thread: String,
     pub(super) run: String,
-    /// What its agent was asked; null for an answer.
+    /// The input; null for an answer.
     pub(super) input: Value,
-    /// Behind which of its events what is new begins.
+    /// The event after which the output for this request starts.
     pub(super) after: u64,
 }
 
-/// A run as LangGraph shows it.
+/// A run in LangGraph's form.
 fn shown(report: &Value) -> Value {
     let kept = &report["request"]["request_metadata"]["langgraph"];
     let metadata = if kept["metadata"].is_object() { kept["metadata"].clone() } else { json!({}) };
@@ -48,12 +48,12 @@ fn status(report: &Value) -> &'static str {
     }
 }
 
-/// The id in a header of an answer.
+/// The id in a header of a response.
 pub(super) fn named(headers: &HeaderMap, name: &str) -> String {
     headers.get(name).and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned()
 }
 
-/// A refusal of the room where the caller named a thread.
+/// The error for a room's refusal, if the caller named a thread.
 pub(super) fn of_thread(no: RoomRefusal) -> LangGraphError {
     match &*no.code {
         "thread_not_found" => LangGraphError::not_found("thread"),
@@ -73,7 +73,7 @@ impl RunAsk {
         request
     }
 
-    /// Begins or resumes a run, and does not wait for it.
+    /// Starts or resumes a run, without waiting for it.
     async fn begin(&self, rooms: &RoomClient, thread: Option<&str>) -> Result<StartedRun, LangGraphError> {
         match &self.act {
             Act::Start(input) => {
@@ -91,7 +91,7 @@ impl RunAsk {
         }
     }
 
-    /// Answers what the last run of a thread waits for.
+    /// Answers the waiting last run of a thread.
     pub(super) async fn resume(
         &self,
         rooms: &RoomClient,
@@ -122,19 +122,19 @@ impl RunAsk {
     }
 }
 
-/// The values of a thread once a run of it is over, or waits.
+/// The values of a thread once its run is over or waits.
 async fn outcome(rooms: &RoomClient, begun: &StartedRun) -> Result<Value, LangGraphError> {
     let thread = ThreadView::find(rooms, &begun.thread).await?;
     Ok(left(&thread.views(rooms, Some(&begun.run)).await?))
 }
 
-/// Where a run is.
+/// Adds the URL of a run to a response.
 fn located(mut response: Response, begun: &StartedRun) -> Response {
     set(&mut response, header::CONTENT_LOCATION, &format!("/threads/{}/runs/{}", begun.thread, begun.run));
     response
 }
 
-/// A header of an answer.
+/// Sets a header of a response.
 pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
@@ -161,7 +161,7 @@ impl Request<'_> {
         let limit = count(&number("limit"), "limit", SEARCHED, PAGE_MAX)?;
         let offset = count(&number("offset"), "offset", 0, usize::MAX)?;
         let wanted = self.query.one("status");
-        // Of a status, each run that is passed over has to be read.
+        // With a status filter, each skipped run must be read.
         let looked_at = if wanted.is_some() { LISTED_MAX } else { usize::MAX };
         let (mut runs, mut passed) = (Vec::new(), 0);
         for run in thread.runs().into_iter().rev().take(looked_at) {
@@ -189,7 +189,7 @@ impl Request<'_> {
         Ok(json_response(&shown(&thread.run(&self.rooms, run).await?)))
     }
 
-    /// A run that is there already, and how it stands.
+    /// An existing run, and its report.
     pub(super) async fn known(&self, thread: &str, run: &str) -> Result<(StartedRun, Value), LangGraphError> {
         let thread = ThreadView::find(&self.rooms, thread).await?;
         let report = thread.run(&self.rooms, run).await?;
@@ -203,7 +203,7 @@ impl Request<'_> {
     pub(super) async fn join(&self, thread: &str, run: &str) -> Answer {
         let (mut known, report) = self.known(thread, run).await?;
         if matches!(report["status"].as_str(), Some("queued" | "running")) {
-            // What it asked before was answered.
+            // Its earlier questions are answered.
             known.after = report["last_event_id"].as_u64().unwrap_or_default();
             self.followed(&known).await?;
         }

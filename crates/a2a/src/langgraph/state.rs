@@ -10,21 +10,21 @@ use crate::{
     rpc::json_response,
 };
 
-/// A thread as the room of runs reports it.
+/// A thread, from the report of the room of runs.
 pub(super) struct ThreadView {
     pub(super) report: Value,
 }
 
-/// A run as the same room reports it.
+/// A run, from the report of the room of runs.
 pub(super) struct RunView {
     pub(super) report: Value,
-    /// What its agent has said.
+    /// The output of its agent.
     pub(super) said: String,
 }
 
 impl ThreadView {
     /// # Errors
-    /// 404, whether there is none or the caller may not see it.
+    /// 404 if the thread does not exist or the caller may not see it.
     pub(super) async fn find(rooms: &RoomClient, thread: &str) -> Result<Self, LangGraphError> {
         match rooms.get(&format!("/threads/{}", encoded(thread))).await {
             Ok(found) => Ok(Self { report: found.value }),
@@ -41,12 +41,12 @@ impl ThreadView {
         self.report["agent"].as_str().unwrap_or_default()
     }
 
-    /// The ids of its runs, oldest first.
+    /// The ids of the thread's runs, oldest first.
     pub(super) fn runs(&self) -> Vec<&str> {
         self.report["runs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// A run of it, without what was said.
+    /// A run of the thread, without its output.
     pub(super) async fn run(&self, rooms: &RoomClient, run: &str) -> Result<Value, LangGraphError> {
         if !self.runs().contains(&run) {
             return Err(LangGraphError::not_found("run"));
@@ -54,7 +54,7 @@ impl ThreadView {
         Ok(rooms.get(&format!("/agent/{}/runs/{}", encoded(self.agent()), encoded(run))).await?.value)
     }
 
-    /// Its runs up to one of them, or all; of very many the last.
+    /// The thread's runs up to `last`, or all; at most the newest ones within the limit.
     pub(super) async fn views(
         &self,
         rooms: &RoomClient,
@@ -91,7 +91,7 @@ impl RunView {
         self.report["run_id"].as_str().unwrap_or_default()
     }
 
-    /// The size of its messages.
+    /// The size of the run's messages.
     pub(super) fn bytes(&self) -> usize {
         self.said.len() + self.report["request"].to_string().len()
     }
@@ -103,7 +103,7 @@ impl RunView {
         if self.said.is_empty() { vec![asked] } else { vec![asked, ai(self.id(), "ai", &self.said)] }
     }
 
-    /// What it waits for.
+    /// The questions of the waiting run.
     pub(super) fn interrupts(&self) -> Vec<Value> {
         interrupts(&self.report)
     }
@@ -113,7 +113,7 @@ impl RunView {
     }
 }
 
-/// What a run waits for, from its report.
+/// The questions of a waiting run, from its report.
 pub(super) fn interrupts(report: &Value) -> Vec<Value> {
     if report["status"] != "waiting" {
         return Vec::new();
@@ -122,12 +122,12 @@ pub(super) fn interrupts(report: &Value) -> Vec<Value> {
     vec![json!({"value": report["request_keys"], "id": id})]
 }
 
-/// The id of a question: its run, and its number in the run.
+/// The id of a question: the run, and the event's number in it.
 pub(super) fn interrupt_id(run: &str, event: &Value) -> String {
     format!("{run}:{event}")
 }
 
-/// What the caller said in a run.
+/// The message of the caller in a run.
 pub(super) fn human(run: &str, input: &str) -> Value {
     json!({
         "type": "human", "id": format!("{run}:input"), "content": input, "name": null, "example": false,
@@ -135,7 +135,7 @@ pub(super) fn human(run: &str, input: &str) -> Value {
     })
 }
 
-/// What the agent said in a run.
+/// The message of the agent in a run.
 pub(super) fn ai(run: &str, kind: &str, content: &str) -> Value {
     json!({
         "type": kind, "id": format!("{run}:output"), "content": content, "name": null, "example": false,
@@ -144,14 +144,14 @@ pub(super) fn ai(run: &str, kind: &str, content: &str) -> Value {
     })
 }
 
-/// What the agent has said in a run, so far: as the stream of the run tells it.
+/// The output of a run so far, in the form of its stream.
 async fn said(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, LangGraphError> {
     let (mut told, mut since) = (RunText::default(), 0);
     loop {
         let path = format!("/agent/{}/get_events?run_id={}&since={since}", encoded(agent), encoded(run));
         let page = rooms.get(&path).await?.value;
         let events = page.as_array().map(Vec::as_slice).unwrap_or_default();
-        // A question does not end what is said: the run goes on after its answer.
+        // A question does not end the output: the run continues after its answer.
         for event in events.iter().filter(|event| event["type"] != "WaitForInput") {
             told.apply(event["type"].as_str().unwrap_or_default(), event);
         }
@@ -171,7 +171,7 @@ pub(super) fn values(views: &[RunView]) -> Value {
     json!({"messages": views.iter().flat_map(RunView::messages).collect::<Vec<_>>()})
 }
 
-/// The values as a run leaves them: with what it waits for, or why it failed.
+/// The values after a run, with its questions, or the error.
 pub(super) fn left(views: &[RunView]) -> Value {
     let mut values = values(views);
     if let Some(last) = views.last() {
@@ -249,7 +249,7 @@ impl Request<'_> {
         let views = thread.views(&self.rooms, Some(last)).await?;
         let (mut states, mut bytes) = (Vec::new(), 0);
         for until in (1..=views.len()).rev().take(limit) {
-            // Each state has all messages before it.
+            // Each state contains all messages before it.
             bytes += views[..until].iter().map(RunView::bytes).sum::<usize>();
             if bytes > STATE_TEXT_BYTES_MAX && !states.is_empty() {
                 break;
@@ -260,7 +260,7 @@ impl Request<'_> {
     }
 }
 
-/// A checkpoint as the configuration of a graph names it.
+/// The id of a checkpoint in a configuration object.
 fn before_of(before: &Value) -> Option<&str> {
     before["configurable"]["checkpoint_id"].as_str()
 }

@@ -1,5 +1,5 @@
-//! A run followed live, in the events of LangGraph.
-//! Must not know: how a run is begun.
+//! A live run as the events of LangGraph.
+//! Must not know: how a run is started.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ use crate::{
     rooms::{RoomClient, encoded},
 };
 
-/// The events of a run as the room tells them.
+/// The events of a run from the room of runs.
 struct RunEvents {
     body: BodyDataStream,
     parser: Parser,
@@ -57,7 +57,7 @@ impl RunEvents {
 }
 
 impl Request<'_> {
-    /// Waits until a run is over, or asks something.
+    /// Waits until a run is over or asks a question.
     pub(super) async fn followed(&self, run: &StartedRun) -> Result<(), LangGraphError> {
         self.until(run, |end| end.is_some()).await
     }
@@ -124,7 +124,7 @@ impl Request<'_> {
                 .parse()
                 .map_err(|_| LangGraphError::invalid("`Last-Event-ID` is no id of such a stream."))?;
         }
-        // Up to here no question waits for an answer.
+        // All questions up to here are answered.
         let answered = match report["status"] == "waiting" {
             true => report["event_id"].as_u64().unwrap_or_default().saturating_sub(1),
             false => report["last_event_id"].as_u64().unwrap_or_default(),
@@ -162,20 +162,20 @@ impl Request<'_> {
     }
 }
 
-/// The events of a run, in the modes that the caller asks for.
+/// The events of a run, in the requested modes.
 struct RunStream {
     rooms: RoomClient,
     run: StartedRun,
     events: RunEvents,
     modes: Modes,
-    /// The messages before what the agent says.
+    /// The messages before the agent's output.
     before: Vec<Value>,
-    /// Questions up to this event have their answers.
+    /// Questions up to this event are answered.
     answered: u64,
     told: RunText,
-    /// Whether its beginning was told.
+    /// Whether the first events were sent.
     is_open: bool,
-    /// Whether its client had the beginning before.
+    /// Whether the client received the first events before.
     is_resumed: bool,
     is_over: bool,
 }
@@ -190,7 +190,7 @@ impl Pieces for RunStream {
             match self.events.next().await {
                 Some(Item::Comment(_)) => out.push_str(KEEPALIVE),
                 Some(Item::Event(event)) => self.pass(&event, &mut out).await,
-                // The client asks what became of it, and follows on.
+                // The stream broke: the client reads the state and resumes.
                 None => self.is_over = true,
             }
         }
@@ -198,7 +198,7 @@ impl Pieces for RunStream {
     }
 }
 
-/// An event of a stream.
+/// Appends an event to the stream.
 fn tell(out: &mut String, id: Option<&str>, kind: &str, data: &Value) {
     if let Some(id) = id {
         out.push_str(&format!("id: {id}\n"));
@@ -219,7 +219,7 @@ impl RunStream {
         }
     }
 
-    /// What is said of each message.
+    /// The metadata of each message.
     fn about(&self) -> Value {
         let StartedRun { run, thread, agent, .. } = &self.run;
         json!({"run_id": run, "thread_id": thread, "graph_id": agent, "assistant_id": agent, "langgraph_node": agent})
@@ -227,7 +227,7 @@ impl RunStream {
 
     async fn pass(&mut self, event: &SseEvent, out: &mut String) {
         let value: Value = serde_json::from_str(&event.data).unwrap_or_default();
-        // A piece of text has no number: the parser still has that of the event before it.
+        // A piece of text has no number, but the parser still returns that of the event before it.
         let number = value["id"].as_u64().map(|number| number.to_string());
         let id = number.as_deref();
         if self.modes.custom && id.is_some() {
@@ -253,7 +253,7 @@ impl RunStream {
 
     async fn end(&mut self, end: &End, id: Option<&str>, out: &mut String) {
         let StartedRun { run, agent, .. } = &self.run;
-        // Who follows from the middle of a run has not its whole text: the state has.
+        // A stream from the middle of a run does not have the whole text; the state does.
         let views = match self.modes.values || self.modes.updates || self.modes.messages {
             true => views(self.rooms.clone(), self.run.thread.clone(), run.clone()).await,
             false => Vec::new(),
@@ -290,7 +290,7 @@ impl RunStream {
     }
 }
 
-/// The runs of a thread up to one of them; none where they cannot be read.
+/// The runs of a thread up to `run`; empty if they cannot be read.
 async fn views(rooms: RoomClient, thread: String, run: String) -> Vec<RunView> {
     let found = async {
         let thread = ThreadView::find(&rooms, &thread).await?;

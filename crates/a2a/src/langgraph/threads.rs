@@ -1,4 +1,4 @@
-//! Threads: an id until the first run, and from then on those of an agent.
+//! Threads: only an id until the first run, then the threads of an agent.
 //! Must not know: the events of a run.
 
 use chrono::{SecondsFormat, Utc};
@@ -18,7 +18,7 @@ use crate::{
     rpc::json_response,
 };
 
-/// A thread as LangGraph shows it, from its last run.
+/// A thread in LangGraph's form, from its last run.
 fn shown(thread: &ThreadView, last: &Value, values: &Value) -> Value {
     let report = &thread.report;
     let asks = interrupts(last);
@@ -75,7 +75,7 @@ impl<'a> ThreadFilter<'a> {
 }
 
 impl Request<'_> {
-    /// An id for a thread. It is stored with its first run: before it there is nothing to store.
+    /// Creates an id for a thread. Nothing is stored before its first run.
     pub(super) async fn create_thread(&self) -> Answer {
         let body = &self.body;
         for name in ["supersteps", "ttl"] {
@@ -117,7 +117,7 @@ impl Request<'_> {
         Ok(json_response(&shown(found, last, &values(&views))))
     }
 
-    /// The newest threads of the caller first, with the report of the last run of each.
+    /// The caller's threads, newest first, with the report of the last run of each.
     async fn found_threads(&self) -> Result<Vec<(ThreadView, Value)>, LangGraphError> {
         let wanted = ThreadFilter::read(&self.body)?;
         let agents = match wanted.agent {
@@ -129,7 +129,7 @@ impl Request<'_> {
             let list = self.rooms.get(&format!("/agent/{}/threads?limit={PAGE_MAX}", encoded(&agent))).await;
             let list = match list {
                 Ok(list) => list.value,
-                // It has gone meanwhile.
+                // The agent was removed meanwhile.
                 Err(no) if no.code == "agent_not_found" => continue,
                 Err(no) => return Err(no.into()),
             };
@@ -147,7 +147,7 @@ impl Request<'_> {
             threads.reverse();
         }
         let mut found = Vec::new();
-        // Only who asks for a status needs the runs of threads that are not shown.
+        // Only a filter on status needs the runs of threads outside the page.
         let (offset, limit) = self.window()?;
         let needed = if wanted.status.is_some() { usize::MAX } else { offset.saturating_add(limit) };
         for (nth, thread) in threads.into_iter().enumerate() {
@@ -174,7 +174,7 @@ impl Request<'_> {
         let (mut page, mut read, mut bytes) = (Vec::new(), 0, 0);
         for (thread, last) in found.iter().skip(offset).take(limit) {
             read += thread.runs().len();
-            // A page has the messages of so many runs, and no others.
+            // The messages of a page are limited to this number of runs.
             let mut shown_values = Value::Null;
             if read <= STATE_RUNS_MAX && bytes <= STATE_TEXT_BYTES_MAX {
                 let views = thread.views(&self.rooms, None).await?;
@@ -198,7 +198,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 
-/// A UUID of version 4.
+/// A random UUID, version 4.
 fn fresh_id() -> Result<String, LangGraphError> {
     let mut bytes = [0; 16];
     let failed = |_| {
@@ -214,7 +214,7 @@ fn fresh_id() -> Result<String, LangGraphError> {
     Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
-/// A thread that has no run yet.
+/// A thread without runs.
 fn empty(id: &str, metadata: &Value) -> Value {
     let now = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let metadata = if metadata.is_object() { metadata.clone() } else { json!({}) };

@@ -64,7 +64,8 @@ impl Chat {
         Ok(json_response(&body))
     }
 
-    /// How it ended. A client that has no thread answers a question by its next conversation.
+    /// The end of the run. A run that asks a question is canceled: without a thread, the client answers in its next
+    /// conversation.
     async fn over(&mut self) -> End {
         let end = self.output.end();
         if end == End::Waits {
@@ -73,7 +74,7 @@ impl Chat {
         end
     }
 
-    /// Of an answer that ended well.
+    /// The finish reason of a successful answer.
     fn finish_reason(&self) -> &'static str {
         if self.output.is_cut() { "length" } else { "stop" }
     }
@@ -102,7 +103,7 @@ struct ChatStream {
     step: Step,
 }
 
-/// What comes next of a stream.
+/// The next step of a stream.
 enum Step {
     Role,
     Text,

@@ -3,8 +3,9 @@
 
 use std::fmt;
 
-/// `resp_<run>.<number>.<agent>`: the number is the last event of the run before the response, since a run that asks something
-/// makes several. Without a number it is the first, and without an agent one from before ids named it.
+/// `resp_<run>.<number>.<agent>`: the number is the last event of the run before the response, since a run that asks
+/// a question has several responses. Without a number it is the first response; an id without an agent was made
+/// before ids named the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResponseId {
     pub(super) run: String,

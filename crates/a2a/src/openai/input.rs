@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::OpenAiError;
 
-/// The model that is asked for.
+/// The requested model.
 pub(super) fn model(body: &Value) -> Result<&str, OpenAiError> {
     let model = body["model"].as_str().filter(|model| !model.is_empty());
     model.ok_or_else(|| OpenAiError::param("model", "`model` must name an agent; GET /v1/models lists them."))
 }
 
-/// Refuses what would be missed if it were ignored: several answers, the client's own tools.
+/// Refuses features that must not be ignored silently: several answers, the client's own tools.
 pub(super) fn check_supported(body: &Value) -> Result<(), OpenAiError> {
     if !body["n"].is_null() && body["n"] != 1 {
         return Err(OpenAiError::unsupported("n", "`n` must be 1: an agent answers once."));
@@ -27,7 +27,7 @@ pub(super) fn check_supported(body: &Value) -> Result<(), OpenAiError> {
     Ok(())
 }
 
-/// A switch that is off when it is absent or null.
+/// A boolean that is false when absent or null.
 pub(super) fn switch(value: &Value, name: &'static str) -> Result<bool, OpenAiError> {
     let value = &value[name];
     if value.is_null() {
@@ -36,7 +36,7 @@ pub(super) fn switch(value: &Value, name: &'static str) -> Result<bool, OpenAiEr
     value.as_bool().ok_or_else(|| OpenAiError::param(name, format!("`{name}` must be true or false.")))
 }
 
-/// Messages as one text: one message is its own text, several are told with who said them.
+/// Messages as one text: a single message unchanged, several with the role of each.
 pub(super) fn conversation(messages: &[Value], param: &'static str) -> Result<String, OpenAiError> {
     let said = messages.iter().map(|message| {
         let role = message["role"].as_str().unwrap_or("user");
@@ -55,7 +55,7 @@ pub(super) fn conversation(messages: &[Value], param: &'static str) -> Result<St
     }
 }
 
-/// Content as text: what is no text is named by its URL.
+/// Content as text: other content is represented by its URL.
 fn text(content: &Value) -> Option<String> {
     let part = |part: &Value| {
         let url = || {
@@ -67,7 +67,7 @@ fn text(content: &Value) -> Option<String> {
         let text = part["text"].as_str().or_else(|| part["refusal"].as_str()).or_else(url)?;
         Some(text.to_owned())
     };
-    // An assistant's message that only calls tools.
+    // An assistant's message with tool calls only.
     if content.is_null() {
         return Some(String::new());
     }

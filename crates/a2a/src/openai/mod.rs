@@ -34,7 +34,7 @@ pub(crate) const CHAT_EXAMPLE: Example =
 pub(crate) const RESPONSE_EXAMPLE: Example =
     ("openai.response", || json!({"model": "echo", "input": "Hello"}));
 
-/// Why a model gets none of it as a tool.
+/// Why these operations are not tools for models.
 const NO_TOOL: &str = "for programs that know OpenAI's API; the tools have the same agents by runs";
 
 /// An error in OpenAI's form.
@@ -69,14 +69,14 @@ impl OpenAiError {
         response
     }
 
-    /// None, or none that the caller may see.
+    /// 404: the response does not exist, or the caller may not see it.
     fn no_response() -> Self {
         let (status, kind) = (StatusCode::NOT_FOUND, "invalid_request_error");
         let message = "There is no such response.".into();
         Self { status, kind, code: "response_not_found".into(), param: Some("response_id"), message }
     }
 
-    /// The run failed.
+    /// The error of a failed run.
     fn of_run(why: &str) -> Self {
         let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "server_error");
         Self { status, kind, code: "run_failed".into(), param: None, message: why.to_owned() }
@@ -120,7 +120,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
     asked_operations().into_iter().chain(stored_operations()).collect()
 }
 
-/// The agents, and what they are asked.
+/// The operations that list models and start runs.
 fn asked_operations() -> Vec<Operation<A2a>> {
     let models_doc = doc("openai.models", Method::GET, "/v1/models", "List agents as models (OpenAI)");
     let model_doc =
@@ -154,7 +154,7 @@ fn asked_operations() -> Vec<Operation<A2a>> {
     ]
 }
 
-/// What was asked before.
+/// The operations on stored responses.
 fn stored_operations() -> Vec<Operation<A2a>> {
     let of_response = |id, method, path, summary| {
         doc(id, method, path, summary)
@@ -191,7 +191,7 @@ fn stored_operations() -> Vec<Operation<A2a>> {
     ]
 }
 
-/// Where there is nothing but what an operation serves: what clients of OpenAI ask for in vain.
+/// Paths without any operation, which OpenAI's clients request nevertheless.
 const NOTHING_AT: [&str; 33] = [
     "/v1/assistants",
     "/v1/assistants/{*rest}",
@@ -228,17 +228,17 @@ const NOTHING_AT: [&str; 33] = [
     "/v1/videos",
 ];
 
-/// The routes of this API, which tells in its own form that there is nothing, or not by this method.
+/// The routes of this API, with its own form of 404 and 405.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// If the operations contradict each other.
 pub(crate) fn routes(metrics: &Metrics) -> Result<Router<A2a>, RegistryFault> {
     let form = |refusal: Refusal| OpenAiError::from(refusal).response();
     let router = plenary_edge::routes(operations(), metrics)?;
     Ok(with_method_refusals(with_path_refusals(router, metrics, &NOTHING_AT, form), metrics, form))
 }
 
-/// The rooms in the name of whoever sent a request, if its key counts.
+/// The rooms on behalf of the sender of a request, if its key is valid.
 async fn rooms(a2a: &A2a, parts: &Parts) -> Result<RoomClient, OpenAiError> {
     a2a.principal(parts).await.and_then(|_| a2a.rooms(parts)).map_err(|failure| {
         let code = match failure.status {

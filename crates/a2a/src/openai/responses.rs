@@ -1,4 +1,5 @@
-//! `POST /v1/responses`: a response is a run, and the next response continues its thread. One in the background is read later.
+//! `POST /v1/responses`: a response is a run, and the next response continues its thread. A background response is
+//! read later.
 //! Must not know: how a run is carried out.
 
 use axum::{extract::State, response::Response};
@@ -23,7 +24,7 @@ use crate::{
     rpc::json_response,
 };
 
-/// What a run keeps of the request of a response.
+/// The members of a response's request that the run stores.
 const KEPT: [&str; 6] = ["model", "input", "instructions", "metadata", "previous_response_id", "background"];
 
 pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body): JsonBody) -> Response {
@@ -35,7 +36,7 @@ pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body)
         if is_stream {
             return Ok(pieces(ResponseStream { answer, step: Step::Begins, number: 0 }));
         }
-        // The run goes on without anybody who reads it.
+        // The run continues without a reader.
         if is_background {
             return Ok(json_response(&answer.sheet.shape("in_progress")));
         }
@@ -45,13 +46,13 @@ pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body)
     answered.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
-/// A response that is being made.
+/// A response that is being generated.
 struct Answer {
     output: RunOutput,
     sheet: Sheet,
 }
 
-/// What a response says whatever becomes of it.
+/// The constant part of a response.
 pub(super) struct Sheet {
     pub(super) id: ResponseId,
     /// In seconds since the epoch.
@@ -109,14 +110,14 @@ async fn report(rooms: &RoomClient, model: &str, id: &str) -> Result<Value, Open
 }
 
 impl Answer {
-    /// The response as it is.
+    /// The complete response.
     fn body(&self) -> Value {
         self.sheet.filled(self.output.text(), &self.output.end())
     }
 }
 
 impl Sheet {
-    /// The response of a run that has ended so, or asks something.
+    /// The response of a run that ended or asks a question.
     pub(super) fn filled(&self, made: &OutputText, end: &End) -> Value {
         let status = match end {
             End::Success | End::Waits if made.is_cut => "incomplete",
@@ -142,7 +143,7 @@ impl Sheet {
         body
     }
 
-    /// The response without what was said.
+    /// The response without output.
     pub(super) fn shape(&self, status: &str) -> Value {
         let as_sent = |name: &str| self.body[name].clone();
         json!({
@@ -177,7 +178,7 @@ struct ResponseStream {
     number: u64,
 }
 
-/// What comes next of a stream.
+/// The next step of a stream.
 enum Step {
     Begins,
     Text,
@@ -194,7 +195,7 @@ impl ResponseStream {
         format!("event: {kind}\ndata: {event}\n\n")
     }
 
-    /// An event about the one part of the one item.
+    /// An event about the only part of the only item.
     fn of_part(&mut self, kind: &str, mut members: Value) -> String {
         members["item_id"] = self.answer.sheet.item_id().into();
         members["output_index"] = 0.into();
@@ -216,7 +217,7 @@ impl ResponseStream {
 
     fn ends(&mut self) -> String {
         let response = self.answer.body();
-        // The stream has no event of its own for one that was canceled.
+        // The stream has no event for a canceled response.
         if matches!(response["status"].as_str(), Some("failed" | "cancelled")) {
             return self.event("response.failed", json!({"response": response}));
         }

@@ -15,26 +15,26 @@ use crate::{
     rooms::{RoomClient, RoomRefusal, encoded},
 };
 
-/// What comes of a run.
+/// A piece of a run's output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
-    /// It goes on.
+    /// A keepalive.
     Alive,
 }
 
-/// How it ended, as far as this request goes.
+/// The end of a run, for this request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
     Success,
-    /// It asks something; what it asks was said as text.
+    /// The run asks a question, which was emitted as text.
     Waits,
     Canceled,
     Failed(String),
 }
 
 impl End {
-    /// Why there is no answer.
+    /// The error, if there is no answer.
     pub(super) fn trouble(&self) -> Option<&str> {
         match self {
             Self::Success | Self::Waits => None,
@@ -44,14 +44,14 @@ impl End {
     }
 }
 
-/// Tokens, as far as the agent told of them.
+/// The tokens, as far as the agent reported them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) input: u64,
     pub(super) output: u64,
 }
 
-/// A run whose events are read as they come.
+/// A live run.
 pub(super) struct RunOutput {
     rooms: RoomClient,
     model: String,
@@ -62,21 +62,21 @@ pub(super) struct RunOutput {
     text: OutputText,
 }
 
-/// The text of a run, as far as it has come.
+/// The text of a run so far.
 #[derive(Debug, Default)]
 pub(super) struct OutputText {
-    /// All that was said.
+    /// The whole text.
     pub(super) said: String,
-    /// The text that is being made, as far as it was told.
+    /// The unfinished text, as far as it was already sent.
     open: String,
-    /// It said more than an answer holds; the rest is left out.
+    /// Whether the text exceeded the limit and the rest is omitted.
     pub(super) is_cut: bool,
     pub(super) end: Option<End>,
     pub(super) usage: Usage,
 }
 
 impl RunOutput {
-    /// Asks for a new run.
+    /// Starts a new run.
     pub(super) async fn begin(rooms: RoomClient, model: &str, body: &Value) -> Result<Self, OpenAiError> {
         let path = format!("/agent/{}/stream_request", encoded(model));
         let response = rooms.open(Method::POST, &path, Some(body), None).await?;
@@ -85,7 +85,7 @@ impl RunOutput {
         Ok(Self::new(rooms, model, run, response.into_body().into_data_stream()))
     }
 
-    /// Answers what a run waits for; `report` is what is known of it.
+    /// Answers a waiting run; `report` is its report.
     pub(super) async fn resume(
         rooms: RoomClient,
         model: &str,
@@ -114,7 +114,7 @@ impl RunOutput {
         Self { rooms, model: model.to_owned(), run, body, parser, pieces, text }
     }
 
-    /// What comes next; `None` at the end.
+    /// The next piece; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Piece> {
         loop {
             if let Some(piece) = self.pieces.pop_front() {
@@ -138,22 +138,22 @@ impl RunOutput {
         }
     }
 
-    /// How it ended.
+    /// The end of the run.
     pub(super) fn end(&self) -> End {
         self.text.end.clone().unwrap_or_else(|| End::Failed("The run was not followed to its end.".into()))
     }
 
-    /// What was made of it.
+    /// The text so far.
     pub(super) fn text(&self) -> &OutputText {
         &self.text
     }
 
-    /// Whether something of it was left out.
+    /// Whether text was omitted.
     pub(super) fn is_cut(&self) -> bool {
         self.text.is_cut
     }
 
-    /// Everything that was said.
+    /// The whole text.
     pub(super) fn said(&self) -> &str {
         &self.text.said
     }
@@ -162,7 +162,7 @@ impl RunOutput {
         self.text.usage
     }
 
-    /// Gives a run up that nobody will answer.
+    /// Cancels a run whose question nobody will answer.
     pub(super) async fn give_up(&mut self) {
         let body = json!({"type": "CancelRequest", "run_id": self.run});
         if let Err(no) = self.rooms.post(&format!("/agent/{}/run", encoded(&self.model)), &body, None).await {
@@ -172,7 +172,7 @@ impl RunOutput {
 }
 
 impl OutputText {
-    /// What a run has said behind its event of this number, until it ended or asked something.
+    /// The output of a run after the event with this number, until it ended or asked a question.
     pub(super) async fn read(
         rooms: &RoomClient,
         model: &str,
@@ -196,7 +196,7 @@ impl OutputText {
         }
     }
 
-    /// The next event; the text that it adds.
+    /// Applies the next event; returns the text that it adds.
     fn apply(&mut self, event: &SseEvent) -> Option<String> {
         if self.end.is_some() {
             return None;
@@ -210,7 +210,7 @@ impl OutputText {
             }
             "TextOutput" => {
                 let (text, open) = (value["content"].as_str()?, std::mem::take(&mut self.open));
-                // Pieces may be lost; then the whole is said once more.
+                // Pieces may be lost; then the whole text is sent again.
                 self.fitting(text.strip_prefix(&*open).unwrap_or(text))?
             }
             "CompletionResult" => {
@@ -243,7 +243,7 @@ impl OutputText {
         Some(added)
     }
 
-    /// As much of a text as an answer still holds; nothing behind a text that was cut.
+    /// The part of a text that still fits into the response; nothing after a text that was cut.
     fn fitting(&mut self, text: &str) -> Option<String> {
         if self.is_cut {
             return None;

@@ -1,4 +1,4 @@
-//! Responses that were begun before: one as it stands, what it was asked, and its cancellation.
+//! Stored responses: reading one, listing its input, and canceling it.
 //! Must not know: how a run is carried out.
 
 use axum::{
@@ -22,7 +22,7 @@ use crate::{
 /// The query of `GET /v1/responses/{response_id}`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ShownAs {
-    /// Only `false`: events are sent where a response is asked for.
+    /// Only `false`: events are sent by the request that creates a response.
     #[schemars(with = "Option<bool>")]
     stream: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(super) struct ShownAs {
 pub(super) struct ItemsWanted {
     /// `desc`, the newest first, unless it is `asc`.
     order: Option<String>,
-    /// The item behind which the list begins.
+    /// The item after which the list starts.
     after: Option<String>,
     /// 1 to 100; 20 when absent.
     #[schemars(with = "Option<usize>")]
@@ -65,7 +65,7 @@ pub(super) async fn cancel(State(a2a): State<A2a>, Path(id): Path<String>, parts
         if found.made.end.is_none() {
             let body = json!({"type": "CancelRequest", "run_id": found.sheet.id.run});
             match rooms.post(&format!("/agent/{}/run", encoded(&found.agent)), &body, None).await {
-                // It has just ended by itself.
+                // The run has just ended by itself.
                 Err(RoomRefusal { code, .. }) if code == "run_not_active" => {}
                 other => drop(other?),
             }
@@ -91,7 +91,7 @@ pub(super) async fn input_items(
     listed.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
-/// A response of a run that is kept.
+/// A stored response.
 struct StoredResponse {
     sheet: Sheet,
     agent: String,
@@ -101,7 +101,7 @@ struct StoredResponse {
 
 impl StoredResponse {
     /// # Errors
-    /// 404, whether there is none or the caller may not see it.
+    /// 404 if the response does not exist or the caller may not see it.
     async fn find(rooms: &RoomClient, text: &str) -> Result<Self, OpenAiError> {
         let id = ResponseId::read(text).ok_or_else(OpenAiError::no_response)?;
         let agent = id.agent.clone().ok_or_else(OpenAiError::no_response)?;
@@ -112,7 +112,7 @@ impl StoredResponse {
         let path = format!("/agent/{}/runs/{}", encoded(&agent), encoded(&id.run));
         let report = rooms.get(&path).await.map_err(hidden)?.value;
         let made = OutputText::read(rooms, &agent, &id.run, id.number).await.map_err(hidden)?;
-        // What answers a question was asked by itself, and the run keeps nothing of it but the answer.
+        // An answer to a question had its own request, of which the run stores the answer only.
         let kept =
             if id.number == 0 { &report["request"]["request_metadata"]["openai"] } else { &Value::Null };
         let mut body = if kept.is_object() { kept.clone() } else { json!({}) };
@@ -132,7 +132,7 @@ impl StoredResponse {
         }
     }
 
-    /// What it was asked, the first first.
+    /// The input items, oldest first.
     fn items(&self) -> Vec<Value> {
         let id =
             |nth: usize| format!("msg_{}.in{nth}", self.sheet.id.to_string().trim_start_matches("resp_"));
@@ -153,7 +153,7 @@ impl StoredResponse {
     }
 }
 
-/// A page of a list, as a query wants it.
+/// A page of a list.
 fn page(mut items: Vec<Value>, wanted: &ItemsWanted) -> Result<Value, OpenAiError> {
     match wanted.order.as_deref() {
         Some("asc") => {}

@@ -1,4 +1,4 @@
-//! The operations on push configurations (sections 3.1.7 to 3.1.10), in the name of one caller.
+//! The operations on push configurations (sections 3.1.7 to 3.1.10), on behalf of one caller.
 //! Must not know: the bindings, or how notifications are sent.
 
 use a2a::{
@@ -23,12 +23,12 @@ use crate::{
     },
 };
 
-/// Whether a text can stand in a header and in a key.
+/// Whether a text is valid in a header and in a key.
 fn is_word(text: &str) -> bool {
     (1..=PUSH_WORD_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A configuration as its client gets it: without what only the receiver needs.
+/// A configuration as its client sees it, without the receiver's credentials.
 fn shown(config: &PushConfig) -> TaskPushNotificationConfig {
     let PushConfig { key, url, token, scheme, .. } = config.clone();
     TaskPushNotificationConfig {
@@ -41,18 +41,19 @@ fn shown(config: &PushConfig) -> TaskPushNotificationConfig {
     }
 }
 
-/// The id of an agent's configuration within its owner's: two of them may have one of the same name for the same task.
+/// The stored id of a configuration: prefixed by the agent, since two agents of an owner may use the same id for a
+/// task.
 fn kept_id(by: &AgentHandle, id: &str) -> String {
     format!("{by}/{id}")
 }
 
-/// As its client named it; a slash is in no name.
+/// The id that the client chose; it cannot contain a slash.
 fn shown_id(kept: &str) -> &str {
     kept.rsplit('/').next().unwrap_or(kept)
 }
 
 impl AgentAccess {
-    /// Who wants to know: only an agent can be acted for once its request is over.
+    /// The calling agent. Persons are refused: after the request, the server can act only on behalf of an agent.
     fn me(&self) -> Result<&AgentHandle, Failure> {
         match &self.principal.who {
             TokenOwner::Agent(me) if !self.principal.token.is_person() => Ok(me),
@@ -75,7 +76,7 @@ impl AgentAccess {
         Ok(state.map_err(|_| Failure::stopping())?.0)
     }
 
-    /// The configuration that a message brings along, checked before anything is sent.
+    /// The configuration in a message, checked before the message is sent.
     pub(crate) fn push_of(
         &self,
         sent: &SendMessageRequest,
@@ -96,7 +97,7 @@ impl AgentAccess {
             ("authentication.scheme", authentication.map(|said| said.scheme.as_str())),
             ("authentication.credentials", authentication.and_then(|said| said.credentials.as_deref())),
         ];
-        // In proto3 an empty text is none.
+        // In proto3 an empty text means absent.
         let odd = |text: &str| !text.is_empty() && !is_word(text);
         if let Some((name, _)) = words.iter().find(|(_, text)| text.is_some_and(odd)) {
             let text = format!("`{name}` must be 1 to {PUSH_WORD_BYTES_MAX} visible ASCII characters.");
@@ -112,12 +113,12 @@ impl AgentAccess {
         checked.map_err(|why| Failure::params(format!("`url` {why}.")))
     }
 
-    /// CreateTaskPushNotificationConfig; an id that is there already is set anew.
+    /// CreateTaskPushNotificationConfig; an existing id is replaced.
     pub(crate) async fn create_push(&self, sent: TaskPushNotificationConfig) -> Result<Value, Failure> {
         self.check_push(&sent)?;
         let task = self.task(&sent.task_id).await?;
         let TaskPushNotificationConfig { url, id, token, authentication, .. } = sent;
-        // The same URL of the same task is the same configuration unless its client says otherwise.
+        // By default, the same URL for the same task is the same configuration.
         let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| digest(&url));
         let known = self.own(&task.id).await?.into_iter().find(|config| shown_id(&config.key.id) == id);
         let id =
@@ -178,7 +179,7 @@ impl AgentAccess {
         Ok(json!(shown(&found.ok_or_else(Failure::task_not_found)?)))
     }
 
-    /// ListTaskPushNotificationConfigs; all of them, since a task has few.
+    /// ListTaskPushNotificationConfigs; without pages, since a task has few.
     pub(crate) async fn list_push(
         &self,
         asked: &ListTaskPushNotificationConfigsRequest,
@@ -190,7 +191,7 @@ impl AgentAccess {
         Ok(json!({"configs": found.iter().map(shown).collect::<Vec<_>>()}))
     }
 
-    /// DeleteTaskPushNotificationConfig; one that is not there is gone already.
+    /// DeleteTaskPushNotificationConfig; deleting a missing one succeeds.
     pub(crate) async fn delete_push(
         &self,
         asked: &DeleteTaskPushNotificationConfigRequest,

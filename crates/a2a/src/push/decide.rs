@@ -13,33 +13,33 @@ pub(crate) struct PushState {
     pub(crate) all: Vec<PushEntry>,
 }
 
-/// One of them.
+/// A configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PushEntry {
     pub(crate) config: PushConfig,
-    /// Whether its task is over, and that is told.
+    /// Whether its task is over and reported.
     pub(crate) is_settled: bool,
 }
 
-/// What is done with a configuration.
+/// A command on a configuration.
 #[derive(Debug, Clone)]
 pub(crate) enum PushStep {
-    /// Sets it, or anew.
+    /// Creates or replaces it.
     Set(Box<PushConfig>),
-    /// Removes it; one that is not there stays so.
+    /// Removes it; a missing one is ignored.
     Delete(PushKey),
-    /// Its task is over, and that is told.
+    /// Marks it as settled: its task is over and reported.
     Settle(PushKey),
 }
 
-/// Why it is not done.
+/// Why a command is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rejection {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
-    /// The task has as many as may be.
+    /// The limit of the task is reached.
     TooManyOfTask,
-    /// The owner has as many for tasks that go on as may be.
+    /// The limit of the owner is reached, and all configurations are of active tasks.
     TooManyOfOwner,
 }
 
@@ -86,7 +86,7 @@ fn set(state: &PushState, config: &PushConfig) -> Result<Decision<PushEvent, ()>
     }
     let mut events = Vec::new();
     if others().count() >= PUSH_CONFIGS_PER_OWNER_MAX {
-        // What is told needs no place any more.
+        // A settled configuration can be dropped.
         let oldest = others().find(|entry| entry.is_settled).ok_or(Rejection::TooManyOfOwner)?;
         events.push(PushEvent::PushConfigDeleted(oldest.config.key.clone()));
     }

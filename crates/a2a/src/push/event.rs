@@ -6,25 +6,25 @@ use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-/// Where the notifications about a task go.
+/// A push configuration: the receiver of the notifications about a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PushConfig {
-    /// Which.
+    /// The key.
     pub(crate) key: PushKey,
     /// The agent whose task it is.
     pub(crate) agent: AgentHandle,
-    /// Who wants to know.
+    /// The agent that the notifications are for.
     pub(crate) by: AgentHandle,
-    /// The token that it was set with, as `Accounts::token_name` names it; none where a person set it, and of those that were
-    /// set before it was kept.
+    /// The token that it was set with, as named by `Accounts::token_name`; `None` if a person set it, or if it is
+    /// older than this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) through: Option<String>,
-    /// Where to.
+    /// The URL.
     pub(crate) url: String,
-    /// What the receiver knows them by; they are signed with it.
+    /// The token that the receiver expects; it also signs the notifications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
-    /// `Authorization` for the receiver: the scheme.
+    /// For the `Authorization` header to the receiver: the scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scheme: Option<String>,
     /// The credentials of the scheme.
@@ -32,14 +32,14 @@ pub(crate) struct PushConfig {
     pub(crate) credentials: Option<String>,
 }
 
-/// One configuration of an owner.
+/// The key of a configuration among its owner's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PushKey {
-    /// Of which task.
+    /// The task.
     pub(crate) task: String,
     /// Its id.
     pub(crate) id: String,
-    /// The stream on which the task stands.
+    /// The stream of the task.
     pub(crate) stream: String,
 }
 
@@ -47,11 +47,11 @@ pub(crate) struct PushKey {
 #[expect(clippy::enum_variant_names, reason = "the names under which they are stored")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PushEvent {
-    /// It is set, for the first time or anew.
+    /// It was created or replaced.
     PushConfigSet(Box<PushConfig>),
-    /// It is no more.
+    /// It was removed.
     PushConfigDeleted(PushKey),
-    /// Its task is over, and that is told.
+    /// Its task is over and reported.
     PushConfigSettled(PushKey),
 }
 

@@ -19,7 +19,7 @@ pub(crate) use self::{
     telling::PushBoard,
 };
 
-/// What is told of: `<stream of the task>/<owner>/<task>/<configuration>`.
+/// The unsettled configurations: `<stream of the task>/<owner>/<task>/<configuration>`.
 pub(crate) const WATCHED: &str = "a2a.push";
 
 /// The streams `a2a.push/<owner>`.
@@ -66,7 +66,7 @@ impl Room for PushRoom {
 /// A command on an owner's configurations.
 pub(crate) struct DoPush {
     pub(crate) accounts: Accounts,
-    /// Who does it; the server itself where nobody asks.
+    /// The caller; `None` for the server itself.
     pub(crate) authority: Option<Authority>,
     pub(crate) step: PushStep,
 }

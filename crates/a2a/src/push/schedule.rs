@@ -1,6 +1,6 @@
-//! Whose notifications are prepared now, and whose wait: owners beside each other, each with one hand, and who cannot be told
-//! pauses longer and longer without holding up anybody else.
-//! Must not know: what is told, or how.
+//! Schedules the preparation of notifications: owners concurrently, one worker per owner. An owner whose
+//! notifications fail pauses longer and longer, without delaying the others.
+//! Must not know: the notifications, or how they are prepared.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,33 +12,33 @@ use tokio::time::Instant;
 
 use crate::limits::{PUSH_OWNERS_TOLD_MAX, PUSH_PAUSE, PUSH_PAUSE_MAX};
 
-/// A task, and the configuration that wants to hear of it.
+/// A task, and the id of a configuration.
 pub(super) type Item = (String, String);
 
-/// What is to be told, by owner.
+/// The due notifications, by owner.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     owners: BTreeMap<OwnerName, Waiting>,
     at_work: usize,
 }
 
-/// What is to be told to one owner.
+/// The due notifications of one owner.
 #[derive(Debug, Default)]
 struct Waiting {
     items: BTreeSet<Item>,
     is_at_work: bool,
-    /// How long it paused last; nothing where all was told.
+    /// The last pause; zero after a success.
     pause: Duration,
     until: Option<Instant>,
 }
 
 impl Schedule {
-    /// Something is to be told; a pause goes on all the same.
+    /// Adds a due notification; a pause continues.
     pub(super) fn mark(&mut self, owner: OwnerName, item: Item) {
         self.owners.entry(owner).or_default().items.insert(item);
     }
 
-    /// What is told next, if there is a hand for it: everything of one owner.
+    /// Starts the work for the next owner, if the limit allows: returns all its due notifications.
     pub(super) fn begin(&mut self, now: Instant) -> Option<(OwnerName, BTreeSet<Item>)> {
         if self.at_work >= PUSH_OWNERS_TOLD_MAX {
             return None;
@@ -52,7 +52,7 @@ impl Schedule {
         Some((owner.clone(), std::mem::take(&mut waiting.items)))
     }
 
-    /// That is done, but for what is left.
+    /// Ends the work for an owner; `left` is due again.
     pub(super) fn end(&mut self, owner: &OwnerName, left: BTreeSet<Item>, now: Instant) {
         self.at_work = self.at_work.saturating_sub(1);
         let Some(waiting) = self.owners.get_mut(owner) else { return };
@@ -124,7 +124,7 @@ mod tests {
         let (first, _) = &begun[0];
         schedule.mark(first.clone(), item("b"));
         schedule.end(first, BTreeSet::new(), now);
-        // What came meanwhile is told without a pause.
+        // Items that were marked meanwhile are due without a pause.
         let next: BTreeSet<_> = schedule.begin(now).into_iter().map(|(of, _)| of).collect();
         assert_eq!(next.len(), 1);
         assert_eq!(schedule.begin(now), None);

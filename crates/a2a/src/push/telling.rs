@@ -40,12 +40,12 @@ use crate::{
     session_tasks::SessionAgent,
 };
 
-/// The streams of runs, each a thread of them.
+/// The category of the streams of runs, one per thread.
 const THREADS: &str = "runs.thread";
-/// The streams of sessions.
+/// The category of the streams of sessions.
 const SESSIONS: &str = "sessions.session";
 
-/// The stream on which a task stands.
+/// The stream of a task.
 pub(super) fn stream_of(backend: &Backend, task: &Task) -> String {
     let category = match backend {
         Backend::Runs(_) => THREADS,
@@ -54,15 +54,15 @@ pub(super) fn stream_of(backend: &Backend, task: &Task) -> String {
     format!("{category}/{}", task.context_id)
 }
 
-/// Who wants to hear of what.
+/// By stream: the owner, the task and the id of each push configuration.
 type Watched = HashMap<String, BTreeSet<(OwnerName, String, String)>>;
 
-/// Push configurations, and what is to be told of.
+/// The push configurations, and the tasks whose notifications are due.
 pub(crate) struct PushBoard {
     pub(super) configs: Streams<PushRoom>,
     pub(super) notify: Notify,
     accounts: Accounts,
-    /// By the stream of the task: its owner, the task, the configuration.
+    /// The unsettled configurations, by the stream of their task.
     watched: Mutex<Watched>,
     due: Mutex<Schedule>,
     bell: Bell,
@@ -90,7 +90,7 @@ impl PushBoard {
         self.configs.execute(owner.as_str(), &command, None).await.map(drop)
     }
 
-    /// Takes note of an event: something may be to tell.
+    /// Handles an event: marks the tasks whose notifications may be due.
     pub(crate) fn observe(&self, event: &StoredEvent) {
         if event.stream.category() == PushRoom::CATEGORY {
             self.configs.observe(event);
@@ -119,7 +119,7 @@ impl PushBoard {
         }
     }
 
-    /// Something happened on a stream.
+    /// Marks the watched tasks of a stream as due.
     fn mark(&self, stream: &str) {
         let watched = self.watched.lock();
         let Some(of_stream) = watched.get(stream) else { return };
@@ -130,7 +130,7 @@ impl PushBoard {
         self.bell.notify_one();
     }
 
-    /// Learns what is to be told of, as it stands in the log.
+    /// Loads the watched tasks from the index.
     async fn load(&self) -> Result<(), Fault> {
         let mut after = None::<String>;
         loop {
@@ -155,7 +155,7 @@ impl PushBoard {
 }
 
 impl A2a {
-    /// Tells of tasks until the server stops.
+    /// Queues push notifications until the server stops.
     pub(crate) async fn tell(self, stop: CancellationToken) {
         let telling = async {
             while let Err(fault) = self.0.push.load().await {
@@ -185,10 +185,10 @@ impl A2a {
         stop.run_until_cancelled(telling).await;
     }
 
-    /// Tells one owner, and gives back what could not be told.
+    /// Queues the due notifications of one owner; returns those that could not be queued.
     async fn tell_owner(&self, owner: OwnerName, mut items: BTreeSet<Item>) -> (OwnerName, BTreeSet<Item>) {
         let mut left = BTreeSet::new();
-        // Tasks are not read for what cannot be sent.
+        // Tasks are not read if nothing can be queued.
         let mut has_room = self.0.push.notify.has_room(&owner).await.unwrap_or(false);
         while has_room && let Some(item) = items.pop_first() {
             match self.tell_one(&owner, &item.0, &item.1).await {
@@ -214,7 +214,7 @@ impl A2a {
             return Ok(PushOutcome::Done);
         };
         let config = &config.config;
-        // What was set with a token ends with it.
+        // A configuration ends with the token that it was set with.
         let is_open = match &config.through {
             Some(name) => self.0.accounts.opens(&config.by, name).await?,
             None => true,
@@ -243,7 +243,7 @@ impl A2a {
         self.finish(owner, PushStep::Settle(config.key.clone())).await
     }
 
-    /// Nothing more is told.
+    /// Ends a configuration.
     async fn finish(&self, owner: &OwnerName, step: PushStep) -> Result<PushOutcome, Fault> {
         match self.0.push.carry_out(owner, None, step).await {
             Err(ExecuteError::Fault(fault)) => Err(fault),
@@ -251,7 +251,7 @@ impl A2a {
         }
     }
 
-    /// The task as whoever wants to hear of it may read it now.
+    /// The task, read on behalf of the configuration's agent.
     async fn task_of(&self, config: &PushConfig) -> Result<Task, Failure> {
         let operations = self.0.asked.read().clone().ok_or_else(Failure::stopping)?;
         let acting = self.0.accounts.acting_for_person(&config.by);
@@ -267,23 +267,23 @@ impl A2a {
     }
 }
 
-/// What became of one that is to be told.
+/// The result for one due notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PushOutcome {
-    /// It is, or there is nothing to tell.
+    /// It is queued, or not needed.
     Done,
-    /// As much of the owner is on its way as may be.
+    /// The owner's queue is full.
     NoRoom,
     /// The task cannot be read now.
     NotYet,
 }
 
-/// Whether a task that cannot be read never will be: it is gone, or whoever wanted to hear of it is.
+/// Whether the failure is permanent: the task or the reader is gone.
 fn is_for_good(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// What a notification is of: the same comes once. Another URL is another receiver.
+/// The id of a notification, so that each is sent once. Another URL counts as another receiver.
 fn source(owner: &OwnerName, config: &PushConfig, task: &Task) -> String {
     let at = task.status.timestamp.map(|at| at.timestamp_millis()).unwrap_or_default();
     let (id, state, url) = (&config.key.id, &task.status.state, digest(&config.url));
@@ -296,7 +296,7 @@ pub(super) fn digest(url: &str) -> String {
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The request that tells of a task.
+/// The request that reports a task.
 fn post(config: &PushConfig, task: Task) -> Post {
     let mut headers = BTreeMap::from([
         ("a2a-version".to_owned(), crate::access::VERSION.to_owned()),
@@ -311,7 +311,7 @@ fn post(config: &PushConfig, task: Task) -> Post {
     Post { title, url: config.url.clone(), secret: config.token.clone(), headers, body: body(task) }
 }
 
-/// A task as far as the limit admits it: without its artifacts, then without what was said.
+/// The task within the size limit: without its artifacts, then also without its messages.
 fn body(mut task: Task) -> String {
     let written = |task: &Task| json!(StreamResponse::Task(task.clone())).to_string();
     let mut body = written(&task);

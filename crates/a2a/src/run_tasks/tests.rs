@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Artifacts of each run, and how large one is: together more than an answer holds.
+/// Artifacts of each run, and the size of one: together they exceed a response.
 const ARTIFACTS: usize = 90;
 const ARTIFACT_BYTES: usize = 60 << 10;
 
@@ -48,7 +48,7 @@ async fn artifact(State(read): Room) -> String {
     "x".repeat(ARTIFACT_BYTES)
 }
 
-/// A run that has begun, and whose stream breaks off.
+/// A run that has started, and whose stream is interrupted.
 async fn broken_stream() -> ([(&'static str, &'static str); 2], &'static str) {
     (
         [("x-run-id", "run-0"), ("x-thread-id", "t")],

@@ -16,12 +16,12 @@ use super::*;
 const ME: &str = "@me.a";
 const AGENT: &str = "@other.b";
 
-/// What the room of sessions has, and from where on it was read.
+/// The events of the room of sessions, and the cursors from which they were read.
 #[derive(Default)]
 struct Sessions {
     events: Mutex<Vec<(String, Value)>>,
     read_after: Mutex<Vec<u64>>,
-    /// What was posted under a key: its sequence.
+    /// The sequence of the message that was posted under a key.
     keys: Mutex<HashMap<String, u64>>,
 }
 
@@ -46,7 +46,7 @@ impl Sessions {
         )
     }
 
-    /// A session of the two; the sequence of the message that opened it.
+    /// Opens a session of the two; returns the sequence of the message that opened it.
     fn open(&self, session: &str, text: &str) -> u64 {
         let first = self.message(session, ME, text);
         self.add(session, "session.invited", &json!({"invitee": AGENT}));
@@ -92,7 +92,7 @@ async fn say(
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> (StatusCode, HeaderMap, Json<Value>) {
-    // Like the room, this one answers a key that was used before without doing anything.
+    // Like the room, this one repeats its response for a known key, without another effect.
     let key = headers.get("idempotency-key").map(|key| key.to_str().unwrap().to_owned());
     let earlier = key.as_ref().and_then(|key| room.keys.lock().unwrap().get(key).copied());
     let marks = HeaderMap::from_iter(

@@ -1,4 +1,4 @@
-//! A foreign A2A agent: its card names the interfaces that it has, JSON-RPC, HTTP+JSON or gRPC.
+//! A client of foreign A2A agents: the card of an agent names its interfaces, JSON-RPC, HTTP+JSON or gRPC.
 //! Must not know: runs.
 
 use std::{collections::VecDeque, time::Duration};
@@ -25,19 +25,19 @@ use crate::{
     key::said_without,
 };
 
-/// Where an agent's card stands below its URL.
+/// The path of an agent's card below its URL.
 const CARD: &str = "/.well-known/agent-card.json";
-/// The version that is spoken.
+/// The supported version of A2A.
 pub(super) const VERSION: &str = "1.0";
-/// What does not stand in a path as it is.
+/// The characters of a path that must be encoded.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
-/// How long one answer may take to begin.
+/// The longest wait for the start of a response.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
-/// How long nothing may come on a stream; servers say at times that they are alive.
+/// The longest silence of a stream; servers send keepalives.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// Most bytes of a card or a refusal.
 const CARD_OCTETS_MAX: usize = 1 << 20;
-/// Most bytes of one answer or event: an artifact in base64.
+/// Most bytes of one response or event: an artifact in base64.
 pub(super) const ANSWER_OCTETS_MAX: usize = 2 * ARTIFACT_OCTETS_MAX;
 
 /// Calls a foreign agent.
@@ -45,37 +45,37 @@ pub(super) const ANSWER_OCTETS_MAX: usize = 2 * ARTIFACT_OCTETS_MAX;
 pub(super) struct Client {
     pool: Pool,
     http2: Http2,
-    /// Where it is asked over gRPC, if the operator says so.
+    /// The URL for gRPC, if the operator configured one.
     grpc: Option<Uri>,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     url: String,
     token: Option<HeaderValue>,
 }
 
-/// Where and how an agent is asked, by its card.
+/// The address and binding of an agent, from its card.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) url: Uri,
     binding: Binding,
-    /// Which of several agents of the interface it is.
+    /// The agent, if the interface has several.
     tenant: Option<String>,
-    /// Whether it answers with streams; one that does not refuses the methods that want one.
+    /// Whether it supports streams; otherwise it refuses the streaming methods.
     pub(super) streams: bool,
 }
 
-/// How a call is written.
+/// How a call is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Binding {
-    /// Each call is a POST to the interface itself (section 9).
+    /// Each call is a POST to the URL of the interface (section 9).
     JsonRpc,
-    /// Each method has its path below the interface (section 11).
+    /// Each method has its path below that URL (section 11).
     HttpJson,
-    /// Each method is one of the service (section 10).
+    /// Each method is one of the gRPC service (section 10).
     Grpc,
 }
 
 impl Binding {
-    /// By the name that cards have for it.
+    /// The binding with this name on a card.
     fn named(name: &str) -> Option<Self> {
         match name {
             "JSONRPC" => Some(Self::JsonRpc),
@@ -85,13 +85,13 @@ impl Binding {
         }
     }
 
-    /// A call as its method of HTTP, what its path has below the interface, and its body.
+    /// The HTTP method, the path below the interface, and the body of a call.
     fn request(self, method: &str, params: &Value) -> (Method, String, Option<Value>) {
         if self == Self::JsonRpc {
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
             return (Method::POST, String::new(), Some(body));
         }
-        // The id is the other agent's word.
+        // The id comes from the other agent, so it is encoded.
         let task = utf8_percent_encode(params["id"].as_str().unwrap_or_default(), ENCODED);
         match method {
             "SendStreamingMessage" => (Method::POST, "/message:stream".into(), Some(params.clone())),
@@ -103,11 +103,11 @@ impl Binding {
     }
 }
 
-/// The answer to a call.
+/// The response to a call.
 pub(super) enum Answer {
     /// One result.
     Whole(Value),
-    /// EventStream as they come.
+    /// A stream of results.
     Stream(Box<EventStream>),
 }
 
@@ -125,7 +125,7 @@ impl Client {
         Ok(Self { pool, http2, grpc: grpc.map(|_| uri), url, token })
     }
 
-    /// Where the agent is asked, as its card says.
+    /// The endpoint of the agent, from its card.
     pub(super) async fn endpoint(&self) -> Result<Endpoint, String> {
         let uri: Uri = format!("{}{CARD}", self.url).parse().map_err(|_| self.error("its URL is none"))?;
         let card = self.accepted(self.ask(Method::GET, uri.clone(), None).await).await?;
@@ -133,7 +133,7 @@ impl Client {
         let card =
             card.map_err(|_| self.error("its card did not come in time"))?.map_err(|why| self.error(&why))?;
         let card: Value = serde_json::from_slice(&card).map_err(|_| self.error("its card is not JSON"))?;
-        // The agent prefers the first.
+        // The agent lists them by preference.
         let mut interfaces = card["supportedInterfaces"].as_array().into_iter().flatten();
         let named = interfaces.find_map(|interface| {
             let is_ours = interface["protocolVersion"].as_str()?.starts_with("1.");
@@ -152,15 +152,15 @@ impl Client {
         if let Some(grpc) = &self.grpc {
             return Ok(Endpoint { url: grpc.clone(), binding, tenant, streams });
         }
-        // gRPC's own form of an address has no scheme.
+        // Addresses in gRPC's own form have no scheme.
         let whole = match (named.contains("://"), uri.scheme_str()) {
             (false, Some(scheme)) => format!("{scheme}://{named}"),
             _ => named.to_owned(),
         };
         let endpoint: Uri =
             whole.parse().map_err(|_| self.error("its card names an interface that is no URL"))?;
-        // The operator named one server. A card that named another one would have ours send what it is told, token and all,
-        // to whatever it can reach.
+        // The operator trusts one server. If a card could name another one, this server would send requests, token
+        // included, to any address that it can reach.
         if origin(&endpoint) != origin(&uri) {
             return Err(self.error("its card names an interface at another server than `url`"));
         }
@@ -175,7 +175,7 @@ impl Client {
         params: &Value,
     ) -> Result<Answer, String> {
         let mut params = params.clone();
-        // Over HTTP+JSON the tenant stands in the path.
+        // With HTTP+JSON the tenant is in the path.
         if let Some(tenant) = endpoint.tenant.as_ref().filter(|_| endpoint.binding != Binding::HttpJson) {
             params["tenant"] = tenant.as_str().into();
         }
@@ -220,7 +220,7 @@ impl Client {
         self.error(&format!("it answered {:?}: {words}", status.code()))
     }
 
-    /// The result of an answer, or its error.
+    /// The result or error of a response.
     fn result(&self, binding: Binding, body: &[u8]) -> Result<Value, String> {
         let mut answer: Value =
             serde_json::from_slice(body).map_err(|_| self.error("its answer is not JSON"))?;
@@ -272,7 +272,7 @@ impl Client {
     }
 }
 
-/// A path below an interface, whose own may end with a slash and may have a query.
+/// A path below an interface, whose URL may end with a slash or have a query.
 fn below(interface: &Uri, path: &str) -> Option<Uri> {
     if path.is_empty() {
         return Some(interface.clone());
@@ -297,7 +297,7 @@ pub(super) enum EventStream {
     Grpc(Box<Streaming<Value>>),
 }
 
-/// Those of server-sent events.
+/// The results of server-sent events.
 pub(super) struct HttpEvents {
     binding: Binding,
     body: Incoming,
@@ -306,7 +306,7 @@ pub(super) struct HttpEvents {
 }
 
 impl EventStream {
-    /// The next one; `None` when the stream has ended, however it did. May be dropped while it waits: nothing is lost.
+    /// The next result; `None` once the stream has ended for any reason. Cancel-safe.
     pub(super) async fn next(&mut self, client: &Client) -> Result<Option<Value>, String> {
         match self {
             Self::Http(events) => events.next(client).await,
@@ -319,7 +319,7 @@ impl EventStream {
     }
 }
 
-/// Whether a stream ended so because of what is between the two servers.
+/// Whether the stream ended because of the connection between the two servers.
 const fn is_broken(code: Code) -> bool {
     matches!(
         code,

@@ -1,4 +1,5 @@
-//! Calls of a foreign agent over gRPC (section 10). Its messages are the JSON of the other bindings, by the schema.
+//! Calls a foreign agent over gRPC (section 10). The messages are the JSON of the other bindings, converted by the
+//! schema.
 //! Must not know: what a call does.
 
 use http::{HeaderValue, Request, Uri, uri::PathAndQuery};
@@ -12,12 +13,12 @@ use super::{
     client::{ANSWER_OCTETS_MAX, VERSION},
 };
 
-/// Whether a method of the service answers with several messages.
+/// Whether a method of the service returns a stream.
 pub(super) fn is_stream(method: &str) -> bool {
     SERVICE.methods().any(|known| known.name() == method && known.is_server_streaming())
 }
 
-/// Calls a method at an interface; its answer, which is one message or several.
+/// Calls a method of an interface; returns one message or a stream.
 pub(super) async fn open(
     http2: &Http2,
     interface: &Uri,

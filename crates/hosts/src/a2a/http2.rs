@@ -15,12 +15,12 @@ use plenary_outward::deepest;
 use rustls::ClientConfig;
 use tower::Service;
 
-/// Connects to servers that speak HTTP/2 from the first byte. Cheap to clone.
+/// Connects to servers with HTTP/2 from the first byte. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Http2(HttpsConnector<HttpConnector>);
 
 impl Http2 {
-    /// With TLS as [`plenary_outward::client_config`] made it.
+    /// With the TLS settings of [`plenary_outward::client_config`].
     pub(crate) fn new(mut tls: ClientConfig) -> Self {
         tls.alpn_protocols = vec![b"h2".to_vec()];
         let mut http = HttpConnector::new();
@@ -28,10 +28,11 @@ impl Http2 {
         Self(HttpsConnector::from((http, Arc::new(tls))))
     }
 
-    /// Sends a request; the answer's head, its body still to be read. No time limit of its own.
+    /// Sends a request; returns the head of the response, with its body still to be read. Has no time limit of its
+    /// own.
     ///
     /// # Errors
-    /// When there is no answer, for people.
+    /// If there is no response; the error is text for people.
     pub(super) async fn send<B>(&self, request: Request<B>) -> Result<Response<Incoming>, String>
     where
         B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
@@ -42,7 +43,7 @@ impl Http2 {
         let stream = connector.call(request.uri().clone()).await.map_err(said)?;
         let shaken = http2::handshake(TokioExecutor::new(), stream).await;
         let (mut sender, connection) = shaken.map_err(|error| deepest(&error))?;
-        // It ends with the answer's body; what breaks it, the body tells.
+        // The connection ends with the response's body, which also reports its errors.
         TokioExecutor::new().execute(async move { drop(connection.await) });
         sender.send_request(request).await.map_err(|error| deepest(&error))
     }

@@ -24,35 +24,35 @@ use self::{
 };
 use crate::{ConfigFault, key, threads::Threads, until_canceled};
 
-/// How often a stream that broke is taken up again without anything having come.
+/// Most attempts to resume a broken stream without new results.
 const ATTEMPTS_MAX: u32 = 8;
-/// Pause before a task is looked at again; it doubles while nothing comes.
+/// The pause before a task is read again; it doubles while there is no news.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// Most doublings of the pause after streams that broke, and after answers that had no news.
+/// Most doublings of the pause: after broken streams, and after responses without news.
 const BROKEN_DOUBLINGS_MAX: u32 = 6;
 const QUIET_DOUBLINGS_MAX: u32 = 4;
 /// How long the cancel of a task may take after the run has failed.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
-/// What the question of a task is called.
+/// The key of the answer to a task's question.
 const ANSWER: &str = "answer";
 
-/// The table of an agent of this kind.
+/// The configuration table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What `/.well-known/agent-card.json` stands behind, such as `https://agents.example/writer`.
+    /// The URL above `/.well-known/agent-card.json`, such as `https://agents.example/writer`.
     pub url: String,
-    /// Where it is asked over gRPC, such as `https://agents.example:50051`; absent: at the server of `url`, over what its card
-    /// prefers.
+    /// The URL for gRPC, such as `https://agents.example:50051`; if absent, the server of `url` with the binding that
+    /// the card prefers.
     #[serde(default)]
     pub grpc: Option<String>,
-    /// The variable that holds the bearer token for it; without it none is sent.
+    /// The variable with the bearer token; without it no token is sent.
     #[serde(default)]
     pub token_env: Option<String>,
-    /// What it is for, one line.
+    /// The purpose of the agent, one line.
     #[serde(default)]
     pub purpose: String,
-    /// Its tools, for information.
+    /// The tools of the agent, for information.
     #[serde(default)]
     pub tools: Vec<String>,
 }
@@ -62,21 +62,21 @@ pub struct Settings {
 pub struct A2a {
     settings: Settings,
     client: Client,
-    /// Which context over there goes with which thread. Forgotten with this process: the other agent then begins anew.
+    /// The foreign context of each thread. Lost with this process: the other agent then starts a new context.
     contexts: Mutex<Threads<String>>,
 }
 
-/// Why we stop following a task for now.
+/// Why following a task pauses.
 enum PauseReason {
     Question(String),
     Ended(RunEnd),
 }
 
 impl A2a {
-    /// An agent of these settings; no request is made yet. `variable` reads the environment.
+    /// An agent with these settings; sends no request yet. `variable` reads the environment.
     ///
     /// # Errors
-    /// When the URL is none, the token is not there, or TLS can't be set up.
+    /// If the URL is invalid, the token is missing, or TLS cannot be set up.
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigFault> {
         let token = settings.token_env.as_deref();
         let token = token.map(|name| key::bearer("token_env", name, variable(name))).transpose()?;
@@ -93,13 +93,13 @@ impl A2a {
         let mut progress = TaskProgress::new(self.contexts.lock().get(request.thread_id).cloned());
         let ended = self.follow_task(&endpoint, request, &mut progress, (&output, &mut input)).await;
         if ended.is_err() {
-            // Nobody hears what it would still say.
+            // Its further output has no receiver.
             let _late = timeout(CANCEL_TIME, self.cancel(&endpoint, &progress)).await;
         }
         ended
     }
 
-    /// Asks, and answers what is asked in return, until the task is over.
+    /// Sends the request, and the caller's answers to the task's questions, until the task is over.
     async fn follow_task(
         &self,
         endpoint: &Endpoint,
@@ -140,7 +140,7 @@ impl A2a {
         progress: &mut TaskProgress,
         output: &Output,
     ) -> Result<PauseReason, String> {
-        // Members that say nothing are left out.
+        // Members without a value are omitted.
         let members = message.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
         let message: Map<String, Value> =
             members.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -173,8 +173,7 @@ impl A2a {
         }
     }
 
-    /// A task that was begun: what comes of it, or how it stands. One that is over meanwhile can't be subscribed to, but can be
-    /// read.
+    /// Subscribes to a task, or reads it: a task that has ended meanwhile cannot be subscribed to.
     async fn look_again(&self, endpoint: &Endpoint, id: &Value) -> Result<Answer, String> {
         if endpoint.streams
             && let Ok(answer) = self.client.call(endpoint, "SubscribeToTask", id).await
@@ -203,7 +202,7 @@ impl A2a {
         Ok(None)
     }
 
-    /// The run was told to stop, and so is the task.
+    /// Cancels the task of a canceled run.
     async fn cancel(&self, endpoint: &Endpoint, progress: &TaskProgress) -> RunEnd {
         if let Some(task) = &progress.task
             && let Err(why) = self.client.call(endpoint, "CancelTask", &json!({"id": task})).await
@@ -214,23 +213,23 @@ impl A2a {
     }
 }
 
-/// How long a task is waited for whose stream has ended, or that has none.
+/// The retry policy for a task without a stream.
 #[derive(Debug, Default)]
 struct Patience {
-    /// Streams that broke one after the other without anything having come.
+    /// Consecutive broken streams without results.
     broken: u32,
-    /// Answers without news, one after the other.
+    /// Consecutive responses without news.
     quiet: u32,
 }
 
 impl Patience {
-    /// The agent answered, with news or without. How long a task may take is the run's own limit.
+    /// Notes a response, with or without news. Only the run's own limit ends a slow task.
     fn answered(&mut self, has_news: bool) {
         self.broken = 0;
         self.quiet = if has_news { 0 } else { self.quiet + 1 };
     }
 
-    /// The pause before the next look; `None` once it is enough.
+    /// The pause before the next attempt; `None` after the last one.
     fn pause(&mut self) -> Option<Duration> {
         self.broken += 1;
         let doublings = self.broken.min(BROKEN_DOUBLINGS_MAX).max(self.quiet.min(QUIET_DOUBLINGS_MAX));
@@ -238,7 +237,7 @@ impl Patience {
     }
 }
 
-/// Emits what came of the task as events of our run; tells whether it waits or is over.
+/// Emits the outputs as events of our run; returns whether the task waits or is over.
 async fn emit_all(outputs: Vec<TaskOutput>, output: &Output) -> Result<Option<PauseReason>, String> {
     for item in outputs {
         match item {
@@ -264,7 +263,7 @@ async fn emit(event: Event, output: &Output) -> Result<Option<RunEnd>, String> {
     }
 }
 
-/// Asks whoever runs the agent; `None` when the run was told to stop.
+/// Asks the caller of the run; `None` if the run was canceled.
 async fn ask(question: &str, output: &Output, input: &mut Input) -> Result<Option<String>, String> {
     let keys = Map::from_iter([(ANSWER.to_owned(), Value::from(question))]);
     if emit(Event::wait_for_input(&keys), output).await?.is_some() {

@@ -8,38 +8,39 @@ use bytes::Bytes;
 use plenary_runs::{Event, EventKind, RunEnd, limits::EVENT_OCTETS_MAX};
 use serde_json::{Map, Value};
 
-/// Longest text of one artifact, in bytes: an event holds no more. Past it the run ends with an error.
+/// Longest text of one artifact, in bytes, since an event holds no more; beyond it the run ends with an error.
 const TEXT_BYTES_MAX: usize = EVENT_OCTETS_MAX;
-/// Most bytes of texts that are being made at the same time; the same past it.
+/// Most bytes of unfinished texts together; beyond it the run ends with an error.
 const OPEN_BYTES_MAX: usize = 4 * TEXT_BYTES_MAX;
-/// Most artifacts of one task; the same past it.
+/// Most artifacts of one task; beyond it the run ends with an error.
 const ARTIFACTS_MAX: usize = 10_000;
-/// Longest id of an artifact, in bytes; the same past it. A longer id of a task or a context is none.
+/// Longest id of an artifact, in bytes; a longer one ends the run with an error. A longer id of a task or context is
+/// ignored.
 const ID_BYTES_MAX: usize = 1_024;
 
-/// What one result means for our run.
+/// The effect of one result on our run.
 #[derive(Debug, PartialEq)]
 pub(super) enum TaskOutput {
     /// An event of our run.
     Event(Event),
-    /// A piece of a text that is not finished.
+    /// A piece of unfinished text.
     Delta(String),
-    /// The task waits for input, and asks this.
+    /// The task requires input, with this question.
     Question(String),
-    /// It is over.
+    /// The task is over.
     Ended(RunEnd),
-    /// It says more than a run here takes, which this names.
+    /// The task exceeds the named limit of a run.
     TooLarge(String),
 }
 
-/// A foreign task as far as its results have come.
+/// The state of a foreign task after its results so far.
 #[derive(Debug, Default)]
 pub(super) struct TaskProgress {
     pub(super) task: Option<String>,
     pub(super) context: Option<String>,
-    /// Texts that are not finished, by their artifacts.
+    /// Unfinished texts by artifact id.
     open: BTreeMap<String, String>,
-    /// How many bytes these have.
+    /// The bytes of these texts.
     open_bytes: usize,
     /// Artifacts that were emitted.
     said: HashSet<String>,
@@ -49,12 +50,12 @@ pub(super) struct TaskProgress {
 }
 
 impl TaskProgress {
-    /// Of a task that is still to begin, in this context.
+    /// For a new task in this context.
     pub(super) fn new(context: Option<String>) -> Self {
         Self { context, ..Self::default() }
     }
 
-    /// A result of a call, or of a stream.
+    /// Applies a result of a call or a stream.
     pub(super) fn apply(&mut self, result: &Value) -> Vec<TaskOutput> {
         if let Some(message) = result.get("message") {
             return self.message(message);
@@ -71,7 +72,7 @@ impl TaskProgress {
         self.status(&update["status"])
     }
 
-    /// A task as a whole; what was said of it is not said again. A task that goes on may have texts that are half made.
+    /// Applies a whole task; what was emitted before is not repeated. An active task may have unfinished texts.
     pub(super) fn task(&mut self, task: &Value) -> Vec<TaskOutput> {
         self.learn_ids(&task["id"], &task["contextId"]);
         let is_at_rest = !goes_on(state_of(&task["status"]));
@@ -115,7 +116,7 @@ impl TaskProgress {
             return outputs;
         }
         let open = self.open.entry(id.to_owned()).or_default();
-        // What takes the place of a text that it does not go on with is outputs once it is whole.
+        // A replacement that does not continue the text is emitted once it is complete.
         let news = if append { Some(text.clone()) } else { text.strip_prefix(&**open).map(str::to_owned) };
         self.open_bytes -= open.len();
         if !append {
@@ -143,7 +144,7 @@ impl TaskProgress {
         Some(TaskOutput::Event(Event::text(&text)))
     }
 
-    /// Parts, each by itself.
+    /// The parts of a message or artifact, one event each.
     fn parts(&mut self, name: &str, parts: &Value) -> Vec<TaskOutput> {
         let parts: Vec<&Value> = parts.as_array().into_iter().flatten().collect();
         let outputs = parts.iter().filter_map(|part| event_of(name, part).map(TaskOutput::Event)).collect();
@@ -155,7 +156,7 @@ impl TaskProgress {
         let said = text_of(&status["message"]["parts"]);
         let state = state_of(status);
         if goes_on(state) {
-            // How it goes on is no part of what it says in the end. A task that is looked at again says the same once more.
+            // Progress messages are not part of the result. A task that is read again repeats the last one.
             if said.is_empty() || said == self.noted {
                 return Vec::new();
             }
@@ -197,12 +198,12 @@ fn too_large(what: &str) -> Vec<TaskOutput> {
     vec![TaskOutput::TooLarge(format!("the other agent's task says too much: {what}"))]
 }
 
-/// A state without what all states begin with.
+/// The name of a state without the common prefix.
 fn state_of(status: &Value) -> &str {
     status["state"].as_str().unwrap_or_default().trim_start_matches("TASK_STATE_")
 }
 
-/// Whether a task in this state says more by itself.
+/// Whether a task in this state continues by itself.
 fn goes_on(state: &str) -> bool {
     matches!(state, "SUBMITTED" | "WORKING")
 }
@@ -213,7 +214,7 @@ fn text_of(parts: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether some of the parts are no text.
+/// Whether some parts are not text.
 fn has_more(parts: &Value) -> bool {
     parts.as_array().into_iter().flatten().any(|part| !part["text"].is_string())
 }

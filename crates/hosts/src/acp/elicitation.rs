@@ -5,12 +5,12 @@ use plenary_kernel::form::Form;
 use plenary_runs::{ELICITATION, Event};
 use serde_json::{Map, Value, json};
 
-/// The longest schema that is handed on, in bytes of JSON; past it the agent is refused.
+/// The longest schema, in bytes of JSON; a longer one is refused.
 pub(super) const FORM_BYTES_MAX: usize = 32 << 10;
-/// As much of the agent's words is handed on, in characters.
+/// Longest message of the agent that is passed on, in characters.
 const MESSAGE_CHARS_MAX: usize = 4_000;
 
-/// Values that are asked for.
+/// A request for values.
 #[derive(Debug, PartialEq)]
 pub(super) struct Elicitation {
     message: String,
@@ -19,10 +19,10 @@ pub(super) struct Elicitation {
 }
 
 impl Elicitation {
-    /// Of the members of `elicitation/create`.
+    /// Parses the parameters of `elicitation/create`.
     ///
     /// # Errors
-    /// Why nobody can be asked for that, for the agent.
+    /// Why the request is not possible, as text for the agent.
     pub(super) fn new(params: &Value) -> Result<Self, String> {
         if params["mode"].as_str().is_some_and(|mode| mode != "form") {
             return Err("only the mode form is offered".to_owned());
@@ -32,7 +32,7 @@ impl Elicitation {
             return Err(format!("requestedSchema may have at most {FORM_BYTES_MAX} bytes"));
         }
         let form = Form::read(schema).map_err(|wrong| format!("requestedSchema {wrong}"))?;
-        // A value under that name could not be told from a no.
+        // A value with that name could not be distinguished from a refusal.
         if form.words().contains_key(ELICITATION) {
             return Err(format!("requestedSchema may not have a field `{ELICITATION}`"));
         }
@@ -42,7 +42,7 @@ impl Elicitation {
         Ok(Self { message, schema: schema.clone(), form })
     }
 
-    /// What the caller is asked.
+    /// The question to the caller.
     pub(super) fn event(&self) -> Event {
         let mut keys = self.form.words();
         let answers = if self.form.is_empty() {
@@ -54,7 +54,7 @@ impl Elicitation {
         Event::wait_for_form(&keys, &self.message, &self.schema)
     }
 
-    /// The answer for the agent; `None` of one that is neither the values nor a no.
+    /// The response to the agent; `None` if the answer is neither the values nor a refusal.
     pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
         let word = answer.get(ELICITATION).and_then(Value::as_str).map(str::trim);
         match word {
@@ -71,7 +71,7 @@ impl Elicitation {
     }
 }
 
-/// The answer if nobody can answer.
+/// The response if nobody can answer.
 pub(super) fn cancelled() -> Value {
     json!({"action": "cancel"})
 }
@@ -95,7 +95,7 @@ mod tests {
         let asked = of(&schema).unwrap();
         for (answer, expected) in [
             (json!({"name": "Ida"}), json!({"action": "accept", "content": {"name": "Ida"}})),
-            // Who answers at a prompt gives texts.
+            // At a prompt, all values are entered as text.
             (
                 json!({"name": "7", "age": "7"}),
                 json!({"action": "accept", "content": {"name": "7", "age": 7}}),

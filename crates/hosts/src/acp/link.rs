@@ -23,9 +23,9 @@ use crate::{
     spoken::Foreign,
 };
 
-/// Most messages that wait for a program that does not read; past it the run ends with an error.
+/// Most messages that wait for a program that does not read; beyond it the run ends with an error.
 const MESSAGES_WAITING_MAX: usize = 64;
-/// A session of a process of its own. Dropped, the process is killed with whatever it started.
+/// A session in its own process. Dropping it kills the process and its child processes.
 #[derive(Debug)]
 pub(super) struct Link {
     child: Child,
@@ -36,12 +36,12 @@ pub(super) struct Link {
     to_program: mpsc::Sender<String>,
     foreign: Foreign,
     asked: u64,
-    /// The session's own id.
+    /// The id of the session.
     session: String,
 }
 
 impl Link {
-    /// Starts the program and begins a session.
+    /// Starts the program and a session.
     pub(super) async fn open(
         program: &Program,
         request: &RunRequest,
@@ -69,7 +69,7 @@ impl Link {
         }
     }
 
-    /// The handshake; `None` when the program ended.
+    /// The handshake; `None` if the program ended.
     async fn begin(&mut self, program: &Program) -> Result<(), Option<String>> {
         let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false,
             "elicitation": {"form": {}}});
@@ -104,14 +104,14 @@ impl Link {
         }
     }
 
-    /// Asks something; the number of the answer.
+    /// Sends a request; returns its number.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<u64, String> {
         self.asked += 1;
         self.send(&wire::request(self.asked, method, params))?;
         Ok(self.asked)
     }
 
-    /// Tells something that wants no answer.
+    /// Sends a notification.
     pub(super) fn tell(&self, method: &str, params: &Value) -> Result<(), String> {
         self.send(&wire::notice(method, params))
     }
@@ -121,12 +121,12 @@ impl Link {
         self.send(&wire::answer(id, result))
     }
 
-    /// Answers a request that nothing here answers.
+    /// Refuses a request with an unsupported method.
     pub(super) fn refuse(&self, id: &Value) -> Result<(), String> {
         self.send(&wire::refusal(id, ErrorCode::MethodNotFound, "this client does not offer that"))
     }
 
-    /// Answers a request that is not as it must be.
+    /// Refuses a request with invalid parameters.
     pub(super) fn refuse_params(&self, id: &Value, why: &str) -> Result<(), String> {
         self.send(&wire::refusal(id, ErrorCode::InvalidParams, why))
     }
@@ -142,19 +142,19 @@ impl Link {
         members.into()
     }
 
-    /// Whether a message is of this session: a program may have others of its own.
+    /// Whether a message belongs to this session: a program may have others.
     pub(super) fn is_of_session(&self, params: &Value) -> bool {
         params["sessionId"].as_str().is_none_or(|session| session == self.session)
     }
 
-    /// The next message; `None` when the program has closed its output. May be dropped while it waits: nothing is lost.
+    /// The next message; `None` once the program has closed its output. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Message> {
         loop {
             let line = tokio::select! {
                 biased;
                 line = self.lines.next() => line,
                 _ = self.child.wait(), if !self.exited => {
-                    // What it left running must not hold its output open.
+                    // Surviving child processes must not hold its output open.
                     self.exited = true;
                     self.group.ended();
                     continue;
@@ -171,7 +171,7 @@ impl Link {
         }
     }
 
-    /// Its processes, to stop them while they are listened to.
+    /// The process group, so that it can be stopped while its output is read.
     pub(super) fn group(&self) -> Arc<Group> {
         self.group.clone()
     }
@@ -182,7 +182,7 @@ impl Link {
     }
 }
 
-/// Writes messages until the program takes no more, or nobody has more for it.
+/// Writes messages until the program accepts no more or the queue is closed.
 async fn write(mut lines: mpsc::Receiver<String>, mut stdin: impl AsyncWrite + Unpin) {
     while let Some(mut line) = lines.recv().await {
         line.push('\n');

@@ -26,35 +26,36 @@ use self::{
 };
 use crate::{ConfigFault, Launcher, config, program::Program, until_canceled};
 
-/// Most processes of one agent that are kept for threads that rest; past it the one that rested longest is stopped.
+/// Most idle processes of one agent; beyond it the one that has been idle longest is stopped.
 pub const RESTING_MAX: usize = 32;
-/// How long a process is kept for its thread unless it is said.
+/// How long an idle process is kept by default.
 const REST: Duration = Duration::from_secs(15 * 60);
-/// How long a program may take to begin a session unless it is said: it may have to be fetched first.
+/// How long a program may take to start a session by default; it may have to be downloaded first.
 const OPENING_MAX: Duration = Duration::from_secs(60);
 
-/// The table of an agent of this kind.
+/// The configuration table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The program and its arguments; no shell reads them.
+    /// The program and its arguments; no shell is involved.
     pub command: Vec<String>,
-    /// Where it runs, and the directory of its sessions; the server's own unless said otherwise.
+    /// The working directory and the directory of its sessions; by default the server's.
     #[serde(default)]
     pub directory: Option<PathBuf>,
-    /// Variables that it gets beside the server's own, of which those named `PLENARY_…` are taken away.
+    /// Additional environment variables. The program inherits the server's, except those that may contain secrets,
+    /// such as `PLENARY_…`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a process is kept for its thread between two runs, such as `15m`.
     #[serde(default)]
     pub rest: Option<String>,
-    /// How long the program may take to begin a session, such as `60s`; past it the run ends with an error.
+    /// How long the program may take to start a session, such as `60s`; then the run ends with an error.
     #[serde(default)]
     pub opening_max: Option<String>,
-    /// What it is for, one line.
+    /// The purpose of the agent, one line.
     #[serde(default)]
     pub purpose: String,
-    /// Its tools, for information.
+    /// The tools of the agent, for information.
     #[serde(default)]
     pub tools: Vec<String>,
 }
@@ -70,10 +71,10 @@ pub struct Acp {
 }
 
 impl Acp {
-    /// An agent of these settings.
+    /// An agent with these settings.
     ///
     /// # Errors
-    /// When there is no program to start, or a member can't be read.
+    /// If no program is configured, or a setting is invalid.
     pub fn new(settings: Settings, launcher: &Launcher) -> Result<Self, ConfigFault> {
         let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env, launcher)?;
         let rest = settings.rest.as_deref().map(|text| config::duration("rest", text)).transpose()?;
@@ -108,7 +109,7 @@ impl Acp {
         }
     }
 
-    /// The session of a thread: where it rests, else a new one.
+    /// The session of a thread: the idle one, or a new one.
     async fn link(&self, request: &RunRequest) -> Result<Link, String> {
         let resting = self.resting().wake(request.thread_id);
         if let Some(resting) = resting

@@ -8,7 +8,7 @@ use tokio::{sync::oneshot, task::JoinHandle, time::sleep};
 
 use super::{RESTING_MAX, link::Link, wire::Message};
 
-/// The sessions of one agent that rest. Dropped, their processes end.
+/// The idle sessions of one agent. Dropping this ends their processes.
 #[derive(Debug, Default)]
 pub(super) struct ParkedSessions {
     parked: u64,
@@ -17,14 +17,14 @@ pub(super) struct ParkedSessions {
 
 #[derive(Debug)]
 struct ParkedSession {
-    /// The lower, the longer.
+    /// A counter: the lowest number is the session that has been idle longest.
     number: u64,
     wake: oneshot::Sender<()>,
     link: JoinHandle<Option<Link>>,
 }
 
 impl ParkedSessions {
-    /// Lets a session rest, for at most so long.
+    /// Keeps an idle session for at most `rest`.
     pub(super) fn park(&mut self, thread: ThreadId, mut link: Link, rest: Duration) {
         self.resting.retain(|_, resting| !resting.link.is_finished());
         if self.resting.len() >= RESTING_MAX
@@ -46,16 +46,16 @@ impl ParkedSessions {
         self.resting.insert(thread, ParkedSession { number: self.parked, wake, link });
     }
 
-    /// The session of a thread, where it still rests.
+    /// The session of a thread, if it is still there.
     pub(super) fn wake(&mut self, thread: ThreadId) -> Option<impl Future<Output = Option<Link>> + use<>> {
         let ParkedSession { wake, link, .. } = self.resting.remove(&thread)?;
-        // It may just have ended; then there is no link.
+        // The session may just have ended; then there is no link.
         let _ = wake.send(());
         Some(async move { link.await.ok().flatten() })
     }
 }
 
-/// Keeps the program from waiting for a reader, until it ends.
+/// Reads and refuses messages until the program ends, so that it does not block.
 async fn listen(link: &mut Link) {
     while let Some(message) = link.next().await {
         if let Message::Request { id, .. } = message

@@ -4,17 +4,17 @@
 use plenary_runs::Event;
 use serde_json::{Map, Value, json};
 
-/// The name of the answer.
+/// The key of the answer.
 const KEY: &str = "permission";
 
-/// A permission that is asked for.
+/// A permission request.
 #[derive(Debug, PartialEq)]
 pub(super) struct Permission {
     title: String,
     options: Vec<Choice>,
 }
 
-/// One of the answers that the agent offers.
+/// An option of the request.
 #[derive(Debug, PartialEq)]
 struct Choice {
     id: String,
@@ -24,7 +24,7 @@ struct Choice {
 }
 
 impl Permission {
-    /// Of the members of `session/request_permission`.
+    /// Parses the parameters of `session/request_permission`.
     pub(super) fn new(params: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let options = params["options"].as_array().into_iter().flatten();
@@ -36,7 +36,7 @@ impl Permission {
         Self { title: text(&params["toolCall"]["title"]), options: options.collect() }
     }
 
-    /// What the caller is asked: in words, and as the options that a program shows.
+    /// The question to the caller: as text, and as options for a program.
     pub(super) fn event(&self) -> Event {
         let options = self.options.iter();
         let options: Vec<_> =
@@ -52,7 +52,7 @@ impl Permission {
         Map::from_iter([(KEY.to_owned(), text.into())])
     }
 
-    /// The outcome that the caller's answer means: the id or the name of an option. Anything else means nothing.
+    /// The outcome for the caller's answer, the id or the name of an option; `None` for anything else.
     pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
         let said = answer.get(KEY)?.as_str()?.trim();
         let by_id = self.options.iter().find(|option| option.id == said);

@@ -1,4 +1,4 @@
-//! The pending questions of the agent, in order: the caller gets each after the answers to the earlier ones.
+//! The pending questions of the agent, in order: the caller gets one after the other.
 //! Must not know: the form of a question.
 
 use plenary_runs::Event;
@@ -9,14 +9,14 @@ use super::{
     permission::{self, Permission},
 };
 
-/// A question, with the id of the request that it is.
+/// A question, with the id of its request.
 #[derive(Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) id: Value,
     pub(super) asked: AgentQuestion,
 }
 
-/// What is asked for.
+/// The kinds of questions.
 #[derive(Debug, PartialEq)]
 pub(super) enum AgentQuestion {
     Permission(Permission),
@@ -24,7 +24,7 @@ pub(super) enum AgentQuestion {
 }
 
 impl AgentQuestion {
-    /// What a request of the agent asks for; `None` of what this client does not offer.
+    /// Parses a request of the agent; `None` for a method that this client does not offer.
     pub(super) fn read(method: &str, params: &Value) -> Option<Result<Self, String>> {
         match method {
             "session/request_permission" => Some(Ok(Self::Permission(Permission::new(params)))),
@@ -33,7 +33,7 @@ impl AgentQuestion {
         }
     }
 
-    /// What the caller is asked.
+    /// The question to the caller.
     pub(super) fn event(&self) -> Event {
         match self {
             Self::Permission(permission) => permission.event(),
@@ -41,7 +41,7 @@ impl AgentQuestion {
         }
     }
 
-    /// The answer for the agent that the caller's means, if it means one.
+    /// The response to the agent for the caller's answer; `None` if the answer does not match.
     pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
         match self {
             Self::Permission(permission) => permission.outcome(answer),
@@ -49,7 +49,7 @@ impl AgentQuestion {
         }
     }
 
-    /// The answer if nobody can answer.
+    /// The response if nobody can answer.
     pub(super) fn cancelled(&self) -> Value {
         match self {
             Self::Permission(_) => permission::cancelled(),

@@ -7,7 +7,8 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::testing::{request, run};
 
-/// A shell that shakes hands as session `s`, and answers each prompt with a turn of its own. `$id` is the prompt's.
+/// A shell that performs the handshake as session `s` and answers each prompt with a turn of its own. `$id` is the id
+/// of the prompt.
 fn agent(turn: &str) -> Arc<Acp> {
     let script = format!(
         r#"say() {{ printf '%s\n' "$1"; }}

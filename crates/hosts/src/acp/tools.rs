@@ -8,15 +8,15 @@ use serde_json::{Map, Value};
 
 use super::turn::TEXT_OCTETS_MAX;
 
-/// Most calls of a run that go on; past it further ones are left out.
+/// Most active tool calls of a run; further ones are ignored.
 const CALLS_MAX: usize = 256;
 
-/// The calls that go on, by id, with their titles.
+/// The active calls, by id, with their titles.
 #[derive(Debug, Default)]
 pub(super) struct Tools(HashMap<String, String>);
 
 impl Tools {
-    /// What a `tool_call` or `tool_call_update` comes to.
+    /// The events for a `tool_call` or `tool_call_update`.
     pub(super) fn heard(&mut self, update: &Value) -> Vec<Event> {
         let Some(id) = update["toolCallId"].as_str() else { return Vec::new() };
         let mut events = Vec::new();
@@ -46,7 +46,7 @@ impl Tools {
     }
 }
 
-/// What a call gave, as text.
+/// The result of a call, as text.
 fn text(update: &Value) -> String {
     let blocks = update["content"].as_array().into_iter().flatten();
     let texts: Vec<String> = blocks

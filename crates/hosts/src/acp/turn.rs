@@ -13,28 +13,28 @@ use super::{
     wire::{Message, text_block},
 };
 
-/// Longest text that is put out as one event, in bytes; a longer one goes out in several.
+/// Longest text in one event, in bytes; a longer one is split.
 pub(super) const TEXT_OCTETS_MAX: usize = 128 << 10;
-/// Most questions that wait to be asked; past it they are answered with `cancelled`.
+/// Most pending questions of the agent; more are answered with `cancelled`.
 const QUESTIONS_MAX: usize = 16;
 
 /// How a turn ended.
 #[derive(Debug)]
 pub(super) enum TurnEnd {
-    /// The session goes on.
+    /// The session can be used again.
     Ended(RunEnd),
-    /// The session is not to be used again.
+    /// The session cannot be used again.
     Lost(RunEnd),
-    /// The program is gone.
+    /// The program has ended.
     Gone,
 }
 
-/// The end of a turn without an answer.
+/// Why a turn ended without an answer.
 #[derive(Debug)]
 enum TurnCut {
-    /// The log takes nothing more.
+    /// The log accepts no more events.
     Over,
-    /// The program can't be spoken to.
+    /// Messages can no longer be sent to the program.
     Deaf(String),
 }
 
@@ -44,14 +44,14 @@ impl From<String> for TurnCut {
     }
 }
 
-/// A turn that goes on.
+/// An active turn.
 pub(super) struct Turn<'a> {
     link: &'a mut Link,
     output: Output,
-    /// What was said and not put out.
+    /// Received text that is not emitted yet.
     text: String,
     tools: Tools,
-    /// The first of them is the caller's now.
+    /// The caller has been asked the first one.
     questions: VecDeque<Question>,
     is_canceled: bool,
 }
@@ -139,12 +139,12 @@ impl<'a> Turn<'a> {
                 }
                 Ok(())
             }
-            // Thoughts, plans, modes, and what later versions may have.
+            // Thoughts, plans, modes, and updates of later versions.
             _ => Ok(()),
         }
     }
 
-    /// Puts out the text that was said so far.
+    /// Emits the received text.
     async fn put_out(&mut self) -> Result<(), TurnCut> {
         let text = std::mem::take(&mut self.text);
         let mut rest = text.as_str();
@@ -184,7 +184,7 @@ impl<'a> Turn<'a> {
         self.say(event).await
     }
 
-    /// What is no answer to the question permits and gives nothing; it is asked again.
+    /// An answer that does not match the question grants nothing; the question is repeated.
     async fn answered(&mut self, answer: &Map<String, Value>) -> Result<(), TurnCut> {
         if let Some(question) = self.questions.front()
             && let Some(outcome) = question.asked.outcome(answer)
@@ -205,7 +205,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// What the answer to a prompt means.
+/// The end of a run for the response to a prompt.
 fn ended(result: Result<Value, String>) -> RunEnd {
     match result {
         Err(why) => RunEnd::error(why),

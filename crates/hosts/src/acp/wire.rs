@@ -6,25 +6,25 @@ use serde_json::{Value, json};
 
 use crate::key::said;
 
-/// The version of the protocol that is spoken.
+/// The supported version of the protocol.
 pub const VERSION: u64 = 1;
 
-/// What stands in the `code` of an error.
+/// The `code` of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
     /// The line is not JSON.
     Parse,
-    /// It is JSON and no message.
+    /// It is JSON but not a message.
     InvalidRequest,
-    /// There is no such method.
+    /// Unknown method.
     MethodNotFound,
-    /// The members of a request are wrong.
+    /// Invalid parameters.
     InvalidParams,
     /// The request failed.
     Internal,
-    /// Whoever asks has to sign in first.
+    /// The client has to authenticate first.
     AuthRequired,
-    /// There is no such session.
+    /// Unknown session.
     NotFound,
 }
 
@@ -42,30 +42,30 @@ impl ErrorCode {
     }
 }
 
-/// A message from the other side.
+/// A message from the peer.
 #[derive(Debug, PartialEq)]
 pub enum Message {
-    /// Something happened.
+    /// A notification.
     Notice {
-        /// What.
+        /// The method.
         method: String,
-        /// Its members.
+        /// The parameters.
         params: Value,
     },
-    /// It asks, and wants an answer under this id.
+    /// A request, to be answered under this id.
     Request {
         /// The id.
         id: Value,
-        /// What it asks for.
+        /// The method.
         method: String,
-        /// Its members.
+        /// The parameters.
         params: Value,
     },
-    /// It answers what was asked under this number, or says why not.
+    /// The response to the request with this number: a result or an error.
     Answer {
         /// The number.
         id: u64,
-        /// The answer.
+        /// The result.
         result: Result<Value, String>,
     },
 }
@@ -84,12 +84,12 @@ struct IncomingMessage {
     error: Option<Value>,
 }
 
-/// A line as a message.
+/// Parses a line as a message.
 ///
 /// # Errors
-/// What it is not.
+/// What is wrong with the line.
 pub fn read(line: &[u8]) -> Result<Message, &'static str> {
-    // A list would be read as the members in their order; the protocol has no batches.
+    // Serde would read a list as the members in order; the protocol has no batches.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err("it is not a JSON-RPC message");
     }
@@ -108,31 +108,31 @@ pub fn read(line: &[u8]) -> Result<Message, &'static str> {
     }
 }
 
-/// A request under a number.
+/// A request with this number.
 #[must_use]
 pub fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// A message that wants no answer.
+/// A notification.
 #[must_use]
 pub fn notice(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// The answer to a request.
+/// The response to a request.
 #[must_use]
 pub fn answer(id: &Value, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// The error that answers a request.
+/// The error response to a request.
 #[must_use]
 pub fn refusal(id: &Value, code: ErrorCode, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.number(), "message": message}})
 }
 
-/// Text as a block of content.
+/// Text as a content block.
 #[must_use]
 pub fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})

@@ -10,12 +10,13 @@ use super::{
 };
 use crate::spoken;
 
-/// How it went.
+/// How the conversation ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ConversationEnd {
-    /// It is over.
+    /// The run is over.
     Ended(RunEnd),
-    /// The instance went away. The run is lost with it once it has said anything of it, or when its token was taken away.
+    /// The instance disconnected. The run is lost if the instance had sent output for it, or if its token was
+    /// revoked.
     Vanished { is_lost: bool },
 }
 
@@ -36,7 +37,7 @@ pub(super) async fn serve(
             biased;
             asked = input.wait(), if canceled.is_none() => {
                 match asked {
-                    // An instance that is gone is noticed by what it no longer says.
+                    // A disconnect is detected when the output ends.
                     RunSignal::Resume(keys) => {
                         let _ = place.tell(spoken::resume(&keys, request)).await;
                     }
@@ -68,11 +69,11 @@ pub(super) async fn serve(
         said = true;
         match output.emit(event).await {
             Ok(()) => {}
-            // Left out, it would be missing in what the run came to.
+            // If the event were skipped, the output of the run would be incomplete.
             Err(fault @ NotTaken::TooLarge) => {
                 return ConversationEnd::Ended(RunEnd::error(fault.to_string()));
             }
-            // The room has its own word for this end.
+            // The room decides how this run ends.
             Err(NotTaken::Over) => return ConversationEnd::Ended(RunEnd::canceled()),
         }
     }

@@ -18,12 +18,12 @@ use crate::threads::Threads;
 /// The attached instances of one agent.
 #[derive(Debug)]
 pub(super) struct Desk {
-    /// Whose token attaches.
+    /// The agent whose token the instances use.
     pub(super) handle: AgentHandle,
     present: Mutex<Present>,
-    /// How many have attached so far.
+    /// The number of attachments so far.
     arrived: watch::Sender<u64>,
-    /// The agent is no longer run by this server.
+    /// Whether the server no longer runs the agent.
     is_closed: watch::Sender<bool>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Desk {
 struct Present {
     next: u64,
     instances: BTreeMap<u64, Arc<Instance>>,
-    /// A thread stays where it is for as long as that is there.
+    /// A thread stays at its instance as long as that is attached.
     threads: Threads<u64>,
 }
 
@@ -41,19 +41,19 @@ impl Desk {
         Self { handle, present: Mutex::default(), arrived, is_closed }
     }
 
-    /// No instance is attached any longer.
+    /// Refuses new instances and ends the attached ones.
     pub(super) fn close(&self) {
         self.is_closed.send_replace(true);
     }
 
-    /// Whether no instance may be attached any longer.
+    /// Whether the desk is closed.
     pub(super) fn is_closed(&self) -> bool {
         *self.is_closed.borrow()
     }
 
-    /// Waits until no instance may be attached any longer.
+    /// Waits until the desk is closed.
     pub(super) async fn closed(&self) {
-        // The sender is here.
+        // Cannot fail: `self` holds the sender.
         let _ = self.is_closed.subscribe().wait_for(|is_closed| *is_closed).await;
     }
 
@@ -61,7 +61,7 @@ impl Desk {
         self.present.lock()
     }
 
-    /// From now on the instance gets runs, through `frames`.
+    /// Adds an instance that gets its runs through `frames`.
     pub(super) fn attach(&self, frames: mpsc::Sender<String>) -> Arc<Instance> {
         let mut present = self.present();
         present.next += 1;
@@ -72,18 +72,19 @@ impl Desk {
         instance
     }
 
-    /// It gets no more, and what it had hears no more of it; `is_revoked` when its token was taken away.
+    /// Removes an instance: it gets no more runs, and its runs get no more output. `is_revoked`: its token was
+    /// revoked.
     pub(super) fn detach(&self, instance: &Instance, is_revoked: bool) {
         self.present().instances.remove(&instance.number);
         instance.gone(is_revoked);
     }
 
-    /// How many instances are there.
+    /// The number of instances.
     pub(super) fn instances(&self) -> usize {
         self.present().instances.len()
     }
 
-    /// A place for a run, as soon as an instance is there; `None` when none came in time.
+    /// A place for a run at an instance. Waits for an instance if there is none; `None` after the wait.
     pub(super) async fn place(&self, request: &RunRequest, wait: Duration) -> Option<Place> {
         let by = Instant::now() + wait;
         let mut arrived = self.arrived.subscribe();

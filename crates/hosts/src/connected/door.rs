@@ -1,6 +1,5 @@
-//! `GET /agent/{name}/attach`: the attaching instance, and its agent. The token is that of the agent itself,
-//! `@owner.name`; several instances share it. An agent without a configuration becomes an agent of the server at its
-//! first attachment.
+//! `GET /agent/{name}/attach`: authenticates an attaching instance and finds its agent. The token is the agent's own,
+//! `@owner.name`; several instances share it. An agent without a configuration is enlisted at its first attachment.
 //! Must not know: runs.
 
 use std::{
@@ -37,11 +36,11 @@ use super::{
     desk::Desk, elsewhere::Elsewhere, pump,
 };
 
-/// How much longer than [`FRAME_OCTETS_MAX`] a frame may be and still be answered with a close; past it the connection
-/// breaks.
+/// How much longer than [`FRAME_OCTETS_MAX`] a frame may be to be answered with a close; a longer one breaks the
+/// connection.
 const TOO_LONG_READ_OCTETS: usize = 1 << 20;
 
-/// The agents of a server that attach themselves, and who is attached. Cheap to clone.
+/// The attachable agents of a server and their attached instances. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AttachPoint(Arc<Inner>);
 
@@ -49,9 +48,9 @@ pub struct AttachPoint(Arc<Inner>);
 struct Inner {
     desks: Mutex<HashMap<AgentHandle, Arc<Desk>>>,
     watchers: Watchers<AgentHandle>,
-    /// How many each owner has attached.
+    /// The number of attached instances per owner.
     shares: Shares<OwnerName>,
-    /// None where this process is alone on its store.
+    /// `None` if the store has no other processes.
     elsewhere: OnceLock<Elsewhere>,
 }
 
@@ -62,7 +61,7 @@ impl Default for AttachPoint {
 }
 
 impl AttachPoint {
-    /// No instance yet, with a limit for one owner's agents.
+    /// An attach point without instances, with a limit per owner.
     #[must_use]
     pub fn new(per_owner_max: usize) -> Self {
         let (desks, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
@@ -70,12 +69,12 @@ impl AttachPoint {
         Self(Arc::new(Inner { desks, watchers, shares, elsewhere: OnceLock::new() }))
     }
 
-    /// Where the instances of an agent attach.
+    /// The desk of an agent, created if it does not exist.
     pub(super) fn desk(&self, handle: &AgentHandle) -> Arc<Desk> {
         self.desks().entry(handle.clone()).or_insert_with(|| Arc::new(Desk::new(handle.clone()))).clone()
     }
 
-    /// The same, if there is such a place.
+    /// The desk of an agent, if it exists.
     fn known(&self, handle: &AgentHandle) -> Option<Arc<Desk>> {
         self.desks().get(handle).cloned()
     }
@@ -84,14 +83,15 @@ impl AttachPoint {
         self.0.desks.lock()
     }
 
-    /// What carries out the runs of an agent that came by itself.
+    /// The runner of an enlisted agent.
     #[must_use]
     pub fn runner(&self, handle: &AgentHandle, introduction: Introduction) -> Arc<dyn Runner> {
         Arc::new(ConnectedRunner::of_its_own(introduction, handle, self))
     }
 
-    /// Tells other processes on the same store what is attached to this one, until the log is closed; and from now on
-    /// a run that finds no instance here says where there are some. `address` is where this process listens.
+    /// Answers other processes of the store that ask for attached instances, until the log is closed. From now on the
+    /// error of a run that finds no instance names the other processes that have one. `address` is the address of
+    /// this process.
     pub fn answering(&self, signals: Signals, address: String) -> impl Future<Output = ()> + Send + 'static {
         let elsewhere = self.0.elsewhere.get_or_init(|| Elsewhere { signals, address }).clone();
         let attaching = self.clone();
@@ -101,13 +101,14 @@ impl AttachPoint {
         }
     }
 
-    /// At which other processes instances of an agent are attached; `None` where there are no others.
+    /// This process's address and the other processes with instances of an agent; `None` if there are no other
+    /// processes.
     pub(super) async fn elsewhere(&self, agent: &AgentHandle) -> Option<(&str, Vec<String>)> {
         let elsewhere = self.0.elsewhere.get()?;
         Some((&elsewhere.address, elsewhere.attached(agent).await))
     }
 
-    /// Closes every connection; no instance attaches any more.
+    /// Closes every connection and refuses new ones.
     pub fn close(&self) {
         self.0.watchers.close();
     }
@@ -128,27 +129,27 @@ impl Observer for AttachPoint {
     }
 }
 
-/// What the route needs.
+/// The state of the route.
 #[derive(Clone)]
 pub struct Door {
-    /// Who may be attached to.
+    /// The attachable agents.
     pub attaching: AttachPoint,
-    /// Who asks.
+    /// Authenticates the callers.
     pub accounts: Accounts,
-    /// Which agents there are, and who lets one in that comes by itself.
+    /// The registry of agents; enlists new ones.
     pub runs: Runs,
 }
 
 /// The route.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// If the operations contradict each other.
 pub fn routes(door: Door, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let router = plenary_edge::routes(operations(), metrics)?;
     Ok(with_method_refusals(router, metrics, refused_response).with_state(door))
 }
 
-/// The operation.
+/// The operations.
 #[must_use]
 pub fn operations() -> Vec<Operation<Door>> {
     let doc = OperationDoc::new(
@@ -190,7 +191,7 @@ fn not_attached(why: CannotWatch) -> RunRefusal {
     RunRefusal::new(Refusal::new(class, code, text))
 }
 
-/// Whose share of the instances is used up.
+/// The refusal when a limit of instances is reached.
 fn used_up(full: SharesFull) -> RunRefusal {
     let (code, text) = match full {
         SharesFull::Key => (
@@ -205,7 +206,7 @@ fn used_up(full: SharesFull) -> RunRefusal {
     RunRefusal::new(Refusal::new(Class::TooMany, code, text))
 }
 
-/// Who asks.
+/// The caller.
 struct AttachCaller(Principal);
 
 impl FromRequestParts<Door> for AttachCaller {
@@ -229,7 +230,7 @@ struct AttachQuery {
     tool: Option<String>,
 }
 
-/// What an agent tells of itself; `None` when it tells nothing.
+/// The introduction in a query; `None` if it has none.
 fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
     let mut introduction = None::<Introduction>;
     for (name, value) in told {
@@ -243,8 +244,8 @@ fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
 }
 
 impl Door {
-    /// As which agent somebody attaches who asks for this name: the agent itself does, with its own token. For who may
-    /// not run it, there is none.
+    /// The agent that the caller may attach as under this name: only the agent itself, with its own token. To callers
+    /// that may not run it, the agent looks absent.
     async fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
         let not_found = || {
             Refusal::new(
@@ -274,7 +275,7 @@ impl Door {
         Err(not_found())
     }
 
-    /// Where it attaches. One that is not there yet is let in, and one that tells something of itself is told of so.
+    /// The desk to attach to. A new agent is enlisted first; a new introduction replaces the earlier one.
     async fn desk(
         &self,
         principal: &Principal,

@@ -1,6 +1,6 @@
-//! The other processes on a store to which instances of an agent are attached: asked of all processes for a run that
-//! found no instance here.
-//! Must not know: runs, or how an instance is attached.
+//! Finds the other processes of a store that have instances of an agent: all processes are asked when a run finds no
+//! instance here.
+//! Must not know: runs, or the attachment of an instance.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use plenary_log::{
 use serde::{Deserialize, Serialize};
 
 const TOPIC: &str = "hosts";
-/// Most processes that are named.
+/// Most processes that an answer names.
 const NAMED_MAX: usize = 3;
 
 /// The other processes.
 #[derive(Clone)]
 pub(super) struct Elsewhere {
     pub(super) signals: Signals,
-    /// Where this one listens.
+    /// The address of this process.
     pub(super) address: String,
 }
 
@@ -40,11 +40,11 @@ struct AddressAnswer {
 }
 
 impl Elsewhere {
-    /// Where instances of the agent are attached; nothing where that can't be told.
+    /// The addresses of the processes with instances of the agent; empty if they cannot be determined.
     pub(super) async fn attached(&self, agent: &AgentHandle) -> Vec<String> {
         let asked = AddressQuestion { agent: agent.clone() };
         let body = serde_json::to_vec(&asked).expect("texts can be written").into();
-        // Without counters it has no number, and none begins at a time.
+        // Without counters the publication is not numbered or ordered.
         let publication = Publication { topic: TOPIC, counters: Vec::new(), at: TimestampMs(0), body };
         let answers = match self.signals.ask(publication, ANSWERS_WAIT).await {
             Ok(answers) => answers.answers,
@@ -60,7 +60,7 @@ impl Elsewhere {
         places
     }
 
-    /// Answers the others until the log is closed.
+    /// Answers the questions of other processes until the log is closed.
     pub(super) async fn answering(&self, has: impl Fn(&AgentHandle) -> bool) {
         let mut questions = self.signals.subscribe(TOPIC);
         while let Some(signal) = questions.next().await {

@@ -17,23 +17,23 @@ use tokio::sync::mpsc;
 use super::HEARD_MAX;
 use crate::spoken::{self, Foreign, NotSaid};
 
-/// What an instance says of a run.
+/// A message of an instance about a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InstanceMessage {
-    /// A piece of text that is still being made.
+    /// A piece of unfinished text.
     Piece(String),
     /// An event, or the end.
     Said(ProgramMessage),
 }
 
-/// An instance that is attached.
+/// An attached instance.
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) number: u64,
     frames: mpsc::Sender<String>,
-    /// By run id; `None` when it is gone.
+    /// The runs by id; `None` once the instance is gone.
     runs: Mutex<Option<HashMap<String, mpsc::Sender<InstanceMessage>>>>,
-    /// Whether its token was taken away.
+    /// Whether its token was revoked.
     revoked: AtomicBool,
 }
 
@@ -47,12 +47,12 @@ impl Instance {
         self.runs.lock()
     }
 
-    /// How many runs it carries out.
+    /// The number of its runs.
     pub(super) fn busy(&self) -> usize {
         self.runs().as_ref().map_or(usize::MAX, HashMap::len)
     }
 
-    /// Gives it a run; `None` when it is gone.
+    /// Assigns a run to the instance; `None` if the instance is gone.
     pub(super) fn take(self: &Arc<Self>, request: &RunRequest) -> Option<Place> {
         let run_id = request.run_id.to_string();
         let (tell, heard) = mpsc::channel(HEARD_MAX);
@@ -60,13 +60,13 @@ impl Instance {
         Some(Place { instance: self.clone(), run_id, heard })
     }
 
-    /// It is gone: its runs hear no more of it.
+    /// Marks the instance as gone: its runs get no more messages.
     pub(super) fn gone(&self, is_revoked: bool) {
         self.revoked.store(is_revoked, Ordering::Release);
         *self.runs() = None;
     }
 
-    /// Hands on one frame. Waits where the run is slower than its instance.
+    /// Passes one frame on to its run. Waits if the run is slower than the instance.
     pub(super) async fn hear(&self, frame: &[u8], foreign: &mut Foreign) {
         let named = match spoken::whose(frame) {
             Ok(Some(Some(run_id))) => run_id,
@@ -78,7 +78,7 @@ impl Instance {
             return foreign.note("it names a run that the instance does not have", frame);
         };
         match read(frame) {
-            // A run that is over listens no more.
+            // A run that is over no longer receives.
             Ok(heard) => drop(run.send(heard).await),
             Err(NotSaid::TooLarge(why)) => {
                 drop(run.send(InstanceMessage::Said(ProgramMessage::Ended(RunEnd::error(why)))).await)
@@ -107,7 +107,7 @@ fn read(frame: &[u8]) -> Result<InstanceMessage, NotSaid> {
     }
 }
 
-/// A run at an instance, until it is dropped.
+/// A run's place at an instance; dropping it ends the assignment.
 #[derive(Debug)]
 pub(super) struct Place {
     instance: Arc<Instance>,
@@ -116,22 +116,22 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Sends a frame; false when the instance is gone.
+    /// Sends a frame; false if the instance is gone.
     pub(super) async fn tell(&self, frame: String) -> bool {
         self.instance.frames.send(frame).await.is_ok()
     }
 
-    /// What the instance says next; `None` when it is gone and all is heard.
+    /// The next message of the instance; `None` once it is gone and all messages were read.
     pub(super) async fn heard(&mut self) -> Option<InstanceMessage> {
         self.heard.recv().await
     }
 
-    /// Whether the instance is gone because its token was taken away.
+    /// Whether the instance is gone because its token was revoked.
     pub(super) fn is_revoked(&self) -> bool {
         self.instance.revoked.load(Ordering::Acquire)
     }
 
-    /// Which instance it is.
+    /// The number of the instance.
     #[cfg(test)]
     pub(super) fn number(&self) -> u64 {
         self.instance.number

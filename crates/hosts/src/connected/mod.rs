@@ -1,6 +1,6 @@
-//! `kind = "connected"`: an agent that attaches itself, from any machine, and gets its runs over a WebSocket: the
+//! `kind = "connected"`: an agent that attaches itself from any machine and gets its runs over a WebSocket, with the
 //! messages of the line protocol (wire.md D.8), one JSON object per text frame.
-//! Must not know: where the instances of the agent are, or what they do.
+//! Must not know: the location or the work of the instances.
 
 mod conversation;
 mod desk;
@@ -23,54 +23,53 @@ pub use door::{AttachPoint, Door, operations, routes};
 use self::{conversation::ConversationEnd, desk::Desk};
 use crate::{ConfigFault, config, program::lines::LINE_OCTETS_MAX, until_canceled};
 
-/// Most instances of one agent that are attached to a process; past it 429 `too_many_instances`.
+/// Most attached instances of one agent per process; past it 429 `too_many_instances`.
 pub const INSTANCES_MAX: usize = 64;
-/// Most instances of one owner's agents that are attached to a process, unless it is set; past it 429
+/// Most attached instances of one owner's agents per process, unless configured; past it 429
 /// `too_many_instances_of_owner`.
 pub const INSTANCES_PER_OWNER_MAX: usize = 256;
-/// Most instances that are attached to a process; past it 429 `too_many_instances`.
+/// Most attached instances per process; past it 429 `too_many_instances`.
 pub const INSTANCES_TOTAL_MAX: usize = 4_096;
-/// Longest frame that is read, in bytes: an artifact in base64, and room for the rest of its event. Past it the
-/// connection is closed with 1009.
+/// Longest incoming frame, in bytes: an artifact in base64 and the rest of its event. A longer one closes the
+/// connection with 1009.
 pub const FRAME_OCTETS_MAX: usize = LINE_OCTETS_MAX;
-/// Most frames that wait to be sent to an instance; past it its runs wait, and an instance that does not read is
-/// closed with 1013 after [`STALLED_TIME`].
+/// Most frames that wait to be sent to an instance; beyond it its runs wait, and an instance that does not read for
+/// [`STALLED_TIME`] is closed with 1013.
 pub const FRAMES_WAITING_MAX: usize = 64;
-/// Most frames of one run that are read and not handed on; past it nothing more is read of the instance until there is
-/// place.
+/// Most frames of one run that are read and not passed on yet; beyond it reading from the instance pauses.
 pub const HEARD_MAX: usize = 64;
-/// To how many instances a run is given, one after the other, while each goes away before it says anything.
+/// Most instances that are tried for a run, one after the other, as long as each disconnects before any output.
 pub const INSTANCES_TRIED_MAX: u32 = 3;
-/// How often an instance is pinged.
+/// The interval of pings.
 pub const KEEPALIVE_TIME: Duration = Duration::from_secs(20);
-/// How long nothing may be heard of an instance, its pongs included; past it the connection is closed with 1008.
+/// The longest silence of an instance, pongs included; then the connection is closed with 1008.
 pub const SILENCE_TIME: Duration = Duration::from_secs(60);
-/// How long sending one frame may take.
+/// The longest time for sending one frame.
 pub const STALLED_TIME: Duration = Duration::from_secs(10);
-/// How long an instance may take to end a run that it was told to cancel.
+/// How long an instance may take to end a canceled run.
 pub const CANCEL_TIME: Duration = Duration::from_secs(4);
-/// How long a run waits for an instance unless it is said.
+/// How long a run waits for an instance by default.
 const ATTACH_WAIT: Duration = Duration::from_secs(30);
 
-/// The table of an agent of this kind.
+/// The configuration table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// How long a run waits for an instance when none is attached, such as `30s`.
+    /// How long a run waits for an instance if none is attached, such as `30s`.
     #[serde(default)]
     pub attach_wait: Option<String>,
-    /// What it is for, one line.
+    /// The purpose of the agent, one line.
     #[serde(default)]
     pub purpose: String,
-    /// Its tools, for information.
+    /// The tools of the agent, for information.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// The types of request that it takes beside `ChatRequest`; `*` is any.
+    /// The types of request that it accepts beside `ChatRequest`; `*` is any.
     #[serde(default = "any_request")]
     pub request_types: Vec<String>,
 }
 
-/// An instance gets every request as it is, so it takes any.
+/// The default: an instance gets every request unchanged, so it accepts any type.
 fn any_request() -> Vec<String> {
     vec!["*".into()]
 }
@@ -85,10 +84,10 @@ pub struct ConnectedRunner {
 }
 
 impl ConnectedRunner {
-    /// An agent of these settings, which instances with a token of `handle` attach as.
+    /// An agent with these settings. Instances attach with a token of `handle`.
     ///
     /// # Errors
-    /// When a member can't be read.
+    /// If a setting is invalid.
     pub fn new(
         settings: Settings,
         handle: &AgentHandle,
@@ -100,7 +99,7 @@ impl ConnectedRunner {
         Ok(Self { settings, wait, handle: handle.clone(), attaching: attaching.clone() })
     }
 
-    /// One that came by itself, as it tells of itself.
+    /// An enlisted agent, with its own introduction.
     pub(crate) fn of_its_own(
         Introduction { purpose, tools }: Introduction,
         handle: &AgentHandle,
@@ -110,12 +109,12 @@ impl ConnectedRunner {
         Self { settings, wait: ATTACH_WAIT, handle: handle.clone(), attaching: attaching.clone() }
     }
 
-    /// Where its instances are now.
+    /// The desk with the agent's instances.
     fn desk(&self) -> Arc<Desk> {
         self.attaching.desk(&self.handle)
     }
 
-    /// Why a run found no instance, and where it would have.
+    /// The error text of a run that found no instance, with the processes that have one.
     async fn nobody_came(&self) -> String {
         let came = format!("and none came within {} s", self.wait.as_secs());
         match self.attaching.elsewhere(&self.handle).await {
@@ -147,7 +146,7 @@ impl ConnectedRunner {
             };
             match conversation::serve(place, request, &output, &mut input).await {
                 ConversationEnd::Ended(ended) => return ended,
-                // Who lets go of an agent cancels what it does.
+                // Dismissing an agent cancels its runs.
                 ConversationEnd::Vanished { is_lost: true } if desk.is_closed() => return RunEnd::canceled(),
                 ConversationEnd::Vanished { is_lost: true } => {
                     return RunEnd::error("the instance of the agent that carried out the run went away");

@@ -22,15 +22,15 @@ use super::{
 };
 use crate::spoken::Foreign;
 
-/// How long the closing handshake may take.
+/// The longest time for the closing handshake.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The instance is gone, or went.
+    /// The instance disconnected.
     Gone,
-    /// The server closes, with code and reason.
+    /// The server closes the connection, with this code and reason.
     Close(u16, &'static str),
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn attached(
     }
 }
 
-/// Reads frames until there are no more.
+/// Reads frames until the connection ends.
 pub(super) async fn hear(
     mut read: impl Stream<Item = Result<Message, Error>> + Unpin,
     instance: &Instance,
@@ -89,7 +89,7 @@ pub(super) async fn hear(
     }
 }
 
-/// Writes frames, and pings, until one is not taken.
+/// Writes frames and pings until a write fails.
 pub(super) async fn tell(
     mut write: impl Sink<Message, Error = Error> + Unpin,
     mut outgoing: mpsc::Receiver<String>,
@@ -109,9 +109,9 @@ pub(super) async fn tell(
     }
 }
 
-/// Waits until the token is no longer valid, or the server stops.
+/// Waits until the token is no longer valid or the server stops.
 async fn allowed(accounts: &Accounts, principal: &Principal, watch: &Watch<AgentHandle>) -> End {
-    // What happened before the watch began is not told.
+    // Changes before the watch started produce no wake-up.
     let mut recheck = true;
     loop {
         let marks = watch.mailbox().take();
@@ -133,7 +133,7 @@ async fn allowed(accounts: &Accounts, principal: &Principal, watch: &Watch<Agent
     }
 }
 
-/// The closing handshake: the peer's answer is awaited, for a while, so that the close is a clean one.
+/// The closing handshake: waits for the peer's close for a limited time, so that the close is clean.
 async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
     let frame = CloseFrame { code, reason: reason.into() };
     let handshake = async {

@@ -25,7 +25,7 @@ impl ServedRoom for Door {
     }
 
     fn stop(&self) -> BoxFuture<'_, ()> {
-        // Not sooner: whoever carries out a run is told of its end.
+        // Not earlier: the instances that carry out runs still receive the ends of those runs.
         self.attaching.close();
         Box::pin(std::future::ready(()))
     }

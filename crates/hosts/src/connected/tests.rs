@@ -166,7 +166,7 @@ async fn an_instance_is_told_to_cancel_and_is_not_waited_for_longer_than_that() 
     assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }
 
-/// A connection that takes nothing.
+/// A connection that accepts nothing.
 struct Stuck;
 
 impl Sink<Message> for Stuck {

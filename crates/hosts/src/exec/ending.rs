@@ -11,11 +11,11 @@ use tokio::{
 
 use crate::program::{ending, lines::Lines, process::Group, stderr::LastWords};
 
-/// How long a program may go on after its RunCompleted, with its input closed.
+/// How long a program may run after its RunCompleted, with its input closed.
 const EXIT_AFTER_COMPLETION: Duration = Duration::from_secs(5);
 
-/// The run is over; its program gets a little time to end by itself, beside whatever comes next. What it writes
-/// meanwhile is dropped (wire.md D.8).
+/// The run is over: the program gets a short time to end by itself, in the background. Its further output is dropped
+/// (wire.md D.8).
 pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout>, heard: LastWords) {
     tokio::spawn(async move {
         let ended = async {
@@ -24,13 +24,13 @@ pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout
                 never = said.drain() => match never {},
             }
         };
-        // Killed with its group either way.
+        // Killed with its group in any case.
         let _ = timeout(EXIT_AFTER_COMPLETION, ended).await;
         drop((group, heard));
     });
 }
 
-/// What becomes of a run whose program said no RunCompleted.
+/// The end of a run whose program ended without a RunCompleted.
 pub(super) async fn without_completion(
     mut child: Child,
     group: Group,

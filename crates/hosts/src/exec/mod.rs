@@ -1,4 +1,5 @@
-//! `kind = "exec"`: a program of this machine for each run, one JSON object per line both ways (wire.md D.8).
+//! `kind = "exec"`: a program on this machine for each run, one JSON object per line in both directions (wire.md
+//! D.8).
 //! Must not know: what the program does.
 
 mod ending;
@@ -24,33 +25,34 @@ use crate::{
     spoken,
 };
 
-/// Most lines that wait for a program that does not read; past it answers are lost, which a line in the log says.
+/// Most lines that wait for a program that does not read; beyond it answers are dropped and the log says so.
 const LINES_WAITING_MAX: usize = 32;
 
-/// The table of an agent of this kind.
+/// The configuration table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The program and its arguments; no shell reads them.
+    /// The program and its arguments; no shell is involved.
     pub command: Vec<String>,
-    /// Where it runs; the server's own directory unless said otherwise.
+    /// The working directory; by default the server's.
     #[serde(default)]
     pub directory: Option<PathBuf>,
-    /// Variables that it gets beside the server's own, of which those named `PLENARY_…` are taken away.
+    /// Additional environment variables. The program inherits the server's, except those that may contain secrets,
+    /// such as `PLENARY_…`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// What it is for, one line.
+    /// The purpose of the agent, one line.
     #[serde(default)]
     pub purpose: String,
-    /// Its tools, for information.
+    /// The tools of the agent, for information.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// The types of request that it takes beside `ChatRequest`; `*` is any.
+    /// The types of request that it accepts beside `ChatRequest`; `*` is any.
     #[serde(default = "any_request")]
     pub request_types: Vec<String>,
 }
 
-/// A program gets every request as it is, so it takes any.
+/// The default: a program gets every request unchanged, so it accepts any type.
 fn any_request() -> Vec<String> {
     vec!["*".into()]
 }
@@ -63,10 +65,10 @@ pub struct Exec {
 }
 
 impl Exec {
-    /// An agent of these settings.
+    /// An agent with these settings.
     ///
     /// # Errors
-    /// When there is no program to start.
+    /// If no program is configured.
     pub fn new(settings: Settings, launcher: &Launcher) -> Result<Self, ConfigFault> {
         let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env, launcher)?;
         Ok(Self { settings, program })
@@ -97,7 +99,7 @@ impl Exec {
         };
         let Run { output, mut input } = run;
         let (to_program, lines) = mpsc::channel(LINES_WAITING_MAX);
-        // The first of the queue, so there is place.
+        // The first line of the queue, so there is space.
         let _ = to_program.try_send(request.line());
         let heard = stderr::drain(stderr, request);
         let mut listener = Listener::new(Lines::new(stdout), output, request);
@@ -125,7 +127,7 @@ impl Exec {
     }
 }
 
-/// Hands what is asked of the run to its program; ends only when the program had to be killed.
+/// Passes the requests to the run on to its program; returns only if the program had to be killed.
 async fn asked(
     input: &mut Input,
     to_program: &mpsc::Sender<String>,
@@ -140,7 +142,7 @@ async fn asked(
                 }
             }
             RunSignal::Cancel => {
-                // A program that does not read is told by the signal.
+                // A program that does not read its input gets the signal instead.
                 let _ = to_program.try_send(spoken::cancel(request));
                 group.stop().await;
                 return RunEnd::canceled();

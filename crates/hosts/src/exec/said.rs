@@ -9,7 +9,7 @@ use crate::{
     spoken::{self, Foreign, NotSaid},
 };
 
-/// Listens to one program for one run.
+/// Reads the output of one program for one run.
 pub(super) struct Listener<R> {
     lines: Lines<R>,
     output: Output,
@@ -22,7 +22,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         Self { lines, output, run_id: request.run_id.to_string(), foreign: Foreign::of_run(request) }
     }
 
-    /// Hands on events until the run's end; `None` when the output ended without one.
+    /// Passes events on until the run's end; `None` if the output ended without one.
     pub(super) async fn listen(&mut self) -> Option<RunEnd> {
         while let Some(line) = self.lines.next().await {
             if let Some(ended) = self.heard(line).await {
@@ -32,12 +32,12 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         None
     }
 
-    /// What it said that was no event, for people.
+    /// A summary of the lines that were not events, for people.
     pub(super) fn foreign(&self) -> String {
         self.foreign.in_words()
     }
 
-    /// What it would have said further.
+    /// The rest of the output.
     pub(super) fn into_lines(self) -> Lines<R> {
         self.lines
     }
@@ -53,9 +53,9 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         match self.read(&line) {
             Ok(ProgramMessage::Event(event)) => match self.output.emit(event).await {
                 Ok(()) => None,
-                // Left out, it would be missing in what the run came to.
+                // If the event were skipped, the output of the run would be incomplete.
                 Err(fault @ NotTaken::TooLarge) => Some(RunEnd::error(fault.to_string())),
-                // The room has its own word for this end.
+                // The room decides how this run ends.
                 Err(NotTaken::Over) => Some(RunEnd::canceled()),
             },
             Ok(ProgramMessage::Ended(ended)) => Some(ended),

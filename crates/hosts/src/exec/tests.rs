@@ -23,7 +23,7 @@ fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<RunEnd>, Ears) {
     (tokio::spawn(exec.run(request, run)), ears)
 }
 
-/// What a program says to `{"input":"hi"}`, and how its run ends.
+/// The output of a program for `{"input":"hi"}`, and the end of its run.
 async fn played(script: &str) -> (Vec<Event>, RunEnd) {
     let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
     let mut events = Vec::new();

@@ -18,21 +18,21 @@ use super::{
 };
 use crate::spoken::{excerpt, frames};
 
-/// What goes on over one connection.
+/// The runs of one connection.
 pub struct HostedConnection {
     hosting: Arc<Inner>,
-    /// None once the host stops.
+    /// `None` once the host stops.
     tell: Option<mpsc::Sender<HostEvent>>,
     runs: Runs,
 }
 
-/// A run that was begun, as its connection holds it.
+/// A run as its connection holds it.
 struct StartedRun {
     going: watch::Sender<RunProgress>,
     answers: mpsc::Sender<Map<String, Value>>,
 }
 
-/// The runs that wait or go on.
+/// The waiting and active runs.
 #[derive(Clone, Default)]
 pub(super) struct Runs(Arc<Mutex<HashMap<RunId, StartedRun>>>);
 
@@ -41,7 +41,7 @@ impl Runs {
         self.0.lock()
     }
 
-    /// It is over.
+    /// Removes a run that is over.
     pub(super) fn over(&self, run: RunId) {
         self.all().remove(&run);
     }
@@ -52,7 +52,7 @@ impl Runs {
 }
 
 impl StartedRun {
-    /// Who is told to stop does not go on again, and what weighs more counts.
+    /// Raises the progress of the run. It never goes back: the heavier value stays.
     fn turn(&self, to: RunProgress) {
         self.going.send_if_modified(|going| {
             let weighs_more = *going < to;
@@ -62,7 +62,7 @@ impl StartedRun {
     }
 }
 
-/// What every frame of the server has.
+/// The members that every frame of the server has.
 #[derive(Deserialize)]
 struct ServerFrame {
     #[serde(rename = "type")]
@@ -90,13 +90,13 @@ impl HostedConnection {
         Self { hosting, tell: Some(tell), runs: Runs::default() }
     }
 
-    /// How many runs wait or go on.
+    /// The number of waiting and active runs.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.runs.all().len()
     }
 
-    /// What the server says. Never waits; what can't be read is logged and passed over.
+    /// Handles a frame of the server. Never waits; an invalid frame is logged and skipped.
     pub fn hear(&self, frame: &str) {
         if let Err(why) = self.read(frame) {
             tracing::warn!(agent = %self.hosting.agent, why, line = excerpt(frame.as_bytes()), "a frame of the server is ignored");
@@ -106,7 +106,7 @@ impl HostedConnection {
     fn read(&self, frame: &str) -> Result<(), String> {
         let asked: ServerFrame = serde_json::from_str(frame).map_err(|error| error.to_string())?;
         match asked.kind.as_str() {
-            // A run that is over wants no answer and needs no stop.
+            // A run that is over needs neither an answer nor a stop.
             "ResumeWithInput" => {
                 let answer: Answer = serde_json::from_str(frame).map_err(|error| error.to_string())?;
                 if let Some(begun) = self.runs.all().get(&asked.run_id)
@@ -127,7 +127,7 @@ impl HostedConnection {
     }
 
     fn begin(&self, asked: ServerFrame, frame: &str) -> Result<(), String> {
-        // Left unanswered, it goes to another instance.
+        // An unanswered request is given to another instance.
         let Some(tell) = self.tell.clone() else { return Ok(()) };
         let run_id = asked.run_id;
         let request: Request = match serde_json::from_str(frame) {
@@ -171,8 +171,8 @@ impl HostedConnection {
         Ok(())
     }
 
-    /// The host stops: what goes on is stopped and told as an error, and what waits is left to other instances. The queue
-    /// of what comes of it ends when all is over.
+    /// Stops the host: active runs are stopped and end with an error, and waiting ones are left to other instances.
+    /// The queue of host events ends with the last run.
     pub fn stop(&mut self) {
         self.tell = None;
         self.runs.turn(RunProgress::Stopped);
@@ -191,11 +191,11 @@ impl std::fmt::Debug for HostedConnection {
     }
 }
 
-/// Ends a run that was never begun, beside whatever else is said.
+/// Ends a run that was never started, independently of other output.
 fn refuse(tell: mpsc::Sender<HostEvent>, run: RunId, why: &str) {
     let ended = RunEnd::error(why);
     tokio::spawn(async move {
-        // Who is gone hears nothing.
+        // If the receiver is gone, the result is not needed.
         let _ = tell.send(HostEvent::Frame(frames::ended(run, &ended))).await;
         let _ = tell.send(HostEvent::completed(run, &ended)).await;
     });

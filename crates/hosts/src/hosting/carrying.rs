@@ -1,5 +1,5 @@
 //! One run, from its request to its end: it waits for its turn, its runner executes it, and its output is passed on
-//! as long as there is a listener.
+//! as long as there is a receiver.
 //! Must not know: other runs.
 
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use tokio::{
 use super::{CANCEL_GRACE, HostEvent, Inner, NoRecall, STOP_GRACE, attached::Runs};
 use crate::spoken::frames;
 
-/// Whether a run goes on; the later weighs more.
+/// The progress of a run; a later value outweighs an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RunProgress {
-    /// It does.
+    /// The run continues.
     On,
-    /// It does not take its answers.
+    /// The run does not read its answers.
     Deaf,
     /// It was canceled.
     Canceled,
     /// The host stops.
     Stopped,
-    /// Nobody receives its output any longer.
+    /// The output has no receiver any more.
     Lost,
 }
 
-/// A run and all that belongs to it.
+/// A run with everything it needs.
 pub(super) struct RunCarrier {
     pub(super) hosting: Arc<Inner>,
     pub(super) request: RunRequest,
@@ -40,12 +40,12 @@ pub(super) struct RunCarrier {
     pub(super) runs: Runs,
 }
 
-/// Why a run that does not read what it asked for ends.
+/// The error of a run that does not read the answers to its questions.
 const DEAF: &str = "the agent does not read the answers to its questions";
 /// The error that a caller gets when the host stops.
 const STOPPED: &str = "the host of the agent was stopped";
 
-/// Carries it out.
+/// Carries the run out.
 pub(super) async fn carry_out(mut carrying: RunCarrier) {
     let run = carrying.request.run_id;
     let ended = carrying.play().await;
@@ -57,7 +57,7 @@ pub(super) async fn carry_out(mut carrying: RunCarrier) {
 }
 
 impl RunCarrier {
-    /// `None` when it was not begun and is left to another instance.
+    /// The end of the run; `None` if it was not started and is left to another instance.
     async fn play(&mut self) -> Option<RunEnd> {
         let (run, thread) = (self.request.run_id, self.request.thread_id);
         let hosting = self.hosting.clone();
@@ -80,7 +80,7 @@ impl RunCarrier {
         })
     }
 
-    /// Who is gone hears nothing.
+    /// If the receiver is gone, the event is dropped.
     async fn say(&self, happening: HostEvent) {
         let _ = self.tell.send(happening).await;
     }
@@ -90,7 +90,7 @@ impl RunCarrier {
         let mut runner = JoinSet::new();
         runner.spawn(self.hosting.runner.clone().run(self.request.clone(), run));
         let ended = self.listen(&mut runner, &mut ears).await;
-        // What it holds goes with it before the next run begins.
+        // The runner must release its resources before the next run starts.
         runner.shutdown().await;
         let rest = async {
             ears.close();
@@ -105,8 +105,8 @@ impl RunCarrier {
         }
     }
 
-    /// Hands on what the runner says, and to it what it is asked, until it ends or has to. An error says why nothing
-    /// more of it counts.
+    /// Passes the output of the runner on, and answers to it, until it ends or must be stopped. `Err` if its further
+    /// output does not count.
     async fn listen(&mut self, runner: &mut JoinSet<RunEnd>, ears: &mut Ears) -> Result<RunEnd, String> {
         let run = self.request.run_id;
         let (mut frame, mut speaks, mut by) = (None, true, None::<Instant>);
@@ -127,7 +127,7 @@ impl RunCarrier {
                 }
                 place = self.tell.reserve(), if frame.is_some() => {
                     let said = frame.take();
-                    // Where nobody hears it, it is dropped.
+                    // Without a receiver it is dropped.
                     if let (Ok(place), Some(said)) = (place, said) {
                         place.send(HostEvent::Frame(said));
                     }

@@ -21,17 +21,17 @@ pub use attached::HostedConnection;
 
 use self::turns::Turns;
 
-/// How many runs go on at a time unless it is said.
+/// The default limit of concurrent runs.
 pub const RUNS_MAX: usize = 16;
-/// Most runs that wait for their turn; past it a run ends with an error that says so.
+/// Most waiting runs; a further run ends with an error that says so.
 pub const RUNS_WAITING_MAX: usize = 64;
-/// Most happenings that wait to be taken; past it runs wait.
+/// Most host events that wait for the receiver; beyond it runs wait.
 pub const HAPPENINGS_WAITING_MAX: usize = 64;
-/// Most answers that a run has not taken; past it the run ends with an error.
+/// Most answers that a run has not read; beyond it the run ends with an error.
 pub const ANSWERS_WAITING_MAX: usize = 16;
-/// How long a run that was told to stop may take, or whose server is lost; past it its runner is dropped.
+/// How long a run may take to end after a cancel or the loss of its server; then its runner is dropped.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(6);
-/// The same when the host stops.
+/// How long a run may take to end after the host stops.
 pub const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// An agent that is hosted here. Cheap to clone.
@@ -40,26 +40,26 @@ pub struct AgentHost(Arc<Inner>);
 
 struct Inner {
     runner: Arc<dyn Runner>,
-    /// The agent's name, for logs.
+    /// The name of the agent, for logs.
     agent: Arc<str>,
     turns: Turns,
     runs_max: usize,
 }
 
-/// What comes of the runs of one connection.
+/// An event of the runs of one connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HostEvent {
     /// A text frame for the server.
     Frame(String),
-    /// A run had its turn.
+    /// A run started.
     Started(RunId, ThreadId),
     /// A run is over.
     Completed {
-        /// Which.
+        /// The run.
         run: RunId,
-        /// How.
+        /// The reason.
         finish_reason: FinishReason,
-        /// Of an error: what went wrong.
+        /// For an error: what went wrong.
         why: Option<String>,
     },
 }
@@ -71,15 +71,15 @@ impl HostEvent {
 }
 
 impl AgentHost {
-    /// Hosts what `runner` carries out, at most `runs_max` runs at a time.
+    /// A host for the agent of `runner`, with at most `runs_max` concurrent runs.
     #[must_use]
     pub fn new(runner: Arc<dyn Runner>, agent: &str, runs_max: usize) -> Self {
         let turns = Turns::new(runs_max);
         Self(Arc::new(Inner { runner, agent: agent.into(), turns, runs_max }))
     }
 
-    /// A connection to the server stands: from now on runs come over it, and what comes of them goes into the queue.
-    /// Dropped, its runs are canceled. Must be called inside a tokio runtime.
+    /// Registers a connection to the server: runs arrive over it, and their output goes into the returned queue.
+    /// Dropping the connection cancels its runs. Must be called inside a tokio runtime.
     #[must_use]
     pub fn attached(&self) -> (HostedConnection, mpsc::Receiver<HostEvent>) {
         let (tell, happenings) = mpsc::channel(HAPPENINGS_WAITING_MAX);
@@ -93,7 +93,7 @@ impl std::fmt::Debug for AgentHost {
     }
 }
 
-/// What came before a run is the server's to know: whoever needs it keeps it itself.
+/// The earlier runs of a thread are known to the server only; an agent that needs them keeps its own memory.
 pub(crate) struct NoRecall;
 
 impl Recall for NoRecall {

@@ -31,7 +31,7 @@ fn notice(n: u64, kind: &str, keys: &Value) -> String {
     json!({"type": kind, "run_id": ids(n).0, "thread_id": ids(n).1, "request_keys": keys}).to_string()
 }
 
-/// The next frame, or what else happened in words.
+/// The next frame, or a description of another event.
 async fn next(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
     match happenings.recv().await {
         None => json!("all is over"),
@@ -41,7 +41,7 @@ async fn next(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
     }
 }
 
-/// Up to the end of a run; its end.
+/// Reads up to the end of a run; returns its end.
 async fn end(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
     loop {
         let happened = next(happenings).await;
@@ -52,7 +52,7 @@ async fn end(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
     }
 }
 
-/// Up to an event of this type.
+/// Reads up to an event of this type.
 async fn until(happenings: &mut mpsc::Receiver<HostEvent>, kind: &str) -> Value {
     loop {
         let happened = next(happenings).await;
@@ -63,7 +63,7 @@ async fn until(happenings: &mut mpsc::Receiver<HostEvent>, kind: &str) -> Value 
     }
 }
 
-/// Says on one line what it is asked; canceled by its line alone.
+/// A program that waits for input; its result tells which message it received.
 const ASKS: &str = r#"read -r request; echo '{"type":"WaitForInput","request_keys":{"a":"A?"}}'
     while read -r told; do case "$told" in
         *CancelRequest*) echo '{"type":"RunCompleted","finish_reason":"success","result":"told"}'; exit;;
@@ -112,7 +112,7 @@ async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
     attached.hear(&notice(1, "CancelRequest", &Value::Null));
     let ended = end(&mut happenings).await;
     assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("canceled"), &Value::Null));
-    // Of a run that is over nobody asks anything.
+    // Requests to a run that is over have no effect.
     attached.hear(&notice(1, "CancelRequest", &Value::Null));
     attached.hear(&notice(0, "ResumeWithInput", &json!({})));
 }
@@ -131,7 +131,7 @@ async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
     let refused = end(&mut happenings).await;
     assert_eq!(refused["run_id"], json!(ids(waiting.end).0));
     assert!(refused["error"].as_str().unwrap().contains("2 at a time"), "{refused}");
-    // One that waits is canceled without ever having begun.
+    // A waiting run is canceled without ever having started.
     attached.hear(&notice(2, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
     attached.hear(&notice(1, "ResumeWithInput", &json!({"a": 1})));
@@ -182,7 +182,7 @@ async fn a_lost_connection_takes_its_programs_with_it_and_the_next_one_serves() 
     attached.hear(&request(0, "x"));
     let pid: i32 = until(&mut happenings, "TextOutput").await["content"].as_str().unwrap().parse().unwrap();
     drop((attached, happenings));
-    // The only place is free when its program is told to go.
+    // The only place becomes free when its program is told to stop.
     let (attached, mut happenings) = hosting.attached();
     attached.hear(&request(0, "x"));
     assert_eq!(next(&mut happenings).await, "started");
@@ -229,7 +229,7 @@ async fn a_bug_ends_its_run_and_nothing_else() {
     }
 }
 
-/// Asks for nothing and takes no answer.
+/// A runner that asks nothing and reads no answers.
 struct Deaf;
 
 impl Runner for Deaf {

@@ -1,4 +1,4 @@
-//! The order of runs: a limited number at a time, one of each thread, first come first served.
+//! Schedules runs: a limited number at a time, one per thread, first come first served.
 //! Must not know: what a run is.
 
 use std::{collections::HashMap, sync::Arc};
@@ -11,11 +11,11 @@ use tokio::sync::{Mutex as Queue, OwnedMutexGuard, OwnedSemaphorePermit, Semapho
 #[derive(Debug)]
 pub(super) struct Turns {
     places: Arc<Semaphore>,
-    /// Those that somebody has or waits for.
+    /// The threads with an active or waiting run.
     threads: Mutex<HashMap<ThreadId, Arc<Queue<()>>>>,
 }
 
-/// A turn, until it is dropped.
+/// A turn; dropping it releases the turn.
 #[derive(Debug)]
 pub(super) struct TurnGuard {
     _place: OwnedSemaphorePermit,
@@ -27,7 +27,8 @@ impl Turns {
         Self { places: Arc::new(Semaphore::new(at_once_max)), threads: Mutex::default() }
     }
 
-    /// Waits for a turn. After a lost connection a thread's run may still be on its way out when the next one comes.
+    /// Waits for a turn. After a lost connection, the previous run of a thread may still be ending when the next one
+    /// arrives.
     pub(super) async fn take(&self, thread: ThreadId) -> TurnGuard {
         let thread = self.thread(thread).lock_owned().await;
         let place = self.places.clone().acquire_owned().await.expect("the places are never closed");

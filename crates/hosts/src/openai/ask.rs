@@ -1,5 +1,5 @@
-//! One request to the model's server, with its streamed answer; retried while the server is busy or unreachable and
-//! has not begun its answer.
+//! One request to the model's server, with its streamed response; retried while the server is busy or unreachable and
+//! has not started its response.
 //! Must not know: runs, tools.
 
 use std::time::Duration;
@@ -18,13 +18,13 @@ use tokio::time::{sleep, timeout};
 use super::chat::{Answer, MESSAGE_OCTETS_MAX};
 use crate::key::{said_without, without};
 
-/// How long nothing may come of an answer.
+/// The longest silence of a response.
 const SILENCE_MAX: Duration = Duration::from_secs(180);
-/// Attempts of one question.
+/// Attempts per request.
 const ATTEMPTS_MAX: u32 = 4;
 /// Pause before the second attempt; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// Longest pause, whatever the server asks for.
+/// Longest pause, even if the server asks for more.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Most bytes of a refusal that are read.
 const REFUSAL_OCTETS_MAX: usize = 64 << 10;
@@ -39,16 +39,16 @@ pub(super) struct Server {
     pub(super) key: Option<HeaderValue>,
 }
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 enum AttemptFailure {
-    /// Worth another one, not before the given pause where the server named one.
+    /// Worth a retry, not before the given pause if the server named one.
     Passing(String, Option<Duration>),
-    /// For good.
+    /// Permanent.
     Refused(String),
 }
 
 impl Server {
-    /// Asks; `heard` gets text as it comes. Or what went wrong, for people, without the key.
+    /// Sends the request; `heard` gets text as it arrives. The error is text for people, without the API key.
     pub(super) async fn ask(&self, question: &Bytes, heard: impl Fn(&str)) -> Result<Answer, String> {
         self.asked(question, heard).await.map_err(|why| without(why, self.key.as_ref()))
     }
@@ -148,7 +148,7 @@ impl Server {
         }
     }
 
-    /// Says which server it was, without path or query.
+    /// An error text that names the server, without path or query.
     fn failure(&self, what: &str) -> String {
         let host = self.endpoint.authority().map_or("", |authority| authority.as_str());
         format!("the model's server at {host} could not be asked: {what}")

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::{key::said_without, tools::Tool};
 
-/// Most bytes of one message of the model, its calls of tools included; past it the answer is given up.
+/// Most bytes of one message of the model, with its tool calls; beyond it the response is abandoned.
 pub(super) const MESSAGE_OCTETS_MAX: usize = 1 << 20;
 
-/// Most calls of tools in one message; past it the answer is given up.
+/// Most tool calls in one message; beyond it the response is abandoned.
 pub(super) const CALLS_MAX: usize = 64;
 
 /// One message of the conversation.
@@ -34,7 +34,7 @@ impl Message {
     }
 }
 
-/// A call of a tool, as the model makes it.
+/// A tool call in a message of the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Call {
     pub(super) id: String,
@@ -43,7 +43,7 @@ pub(super) struct Call {
     pub(super) function: ToolCall,
 }
 
-/// The only type of tool that there is.
+/// The only type of tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Function {
@@ -51,7 +51,7 @@ pub(super) enum Function {
     Function,
 }
 
-/// What is called, with the text of a JSON object that the model wrote.
+/// The name and arguments of a call; the arguments are JSON text of the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct ToolCall {
     pub(super) name: String,
@@ -59,7 +59,7 @@ pub(super) struct ToolCall {
 }
 
 impl Call {
-    /// The arguments as an object; or for the model what is wrong with them.
+    /// The arguments as an object; the error is text for the model.
     pub(super) fn args(&self) -> Result<Map<String, Value>, String> {
         let text = self.function.arguments.trim();
         if text.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn question(
     Value::Object(body).to_string().into_bytes()
 }
 
-/// What one piece of an answer has.
+/// One piece of a streamed response.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Piece {
     #[serde(default)]
@@ -103,7 +103,7 @@ pub(super) struct Piece {
 
 #[derive(Debug, Deserialize)]
 struct Choice {
-    /// `message` where the whole comes at once.
+    /// `message` in a response that is not streamed.
     #[serde(default, alias = "message")]
     delta: Option<Delta>,
     #[serde(default)]
@@ -138,26 +138,25 @@ struct CalledPiece {
     arguments: Option<String>,
 }
 
-/// An answer as it grows.
+/// A response as it accumulates.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) content: String,
     pub(super) calls: Vec<Call>,
     pub(super) finish_reason: Option<String>,
     pub(super) usage: Option<Value>,
-    /// Whether any part of a message was there.
+    /// Whether any part of a message arrived.
     begun: bool,
     octets: usize,
 }
 
 impl Answer {
-    /// The answer, if there was one.
+    /// The response, if there was one.
     pub(super) fn ended(self) -> Result<Self, String> {
         if self.begun { Ok(self) } else { Err("the model's answer has no message".into()) }
     }
 
-    /// Takes a piece in; the text that it adds, or what is wrong, without the key that it was asked
-    /// with.
+    /// Adds a piece; returns the text that it adds, or an error without the API key.
     pub(super) fn take(&mut self, json: &[u8], key: Option<&HeaderValue>) -> Result<String, String> {
         let piece: Piece = serde_json::from_slice(json)
             .map_err(|error| format!("the model's answer is not readable: {error}"))?;
@@ -166,7 +165,7 @@ impl Answer {
         }
         self.usage = piece.usage.or(self.usage.take());
         let mut added = String::new();
-        // Only one was asked for.
+        // The request asks for one choice only.
         let Some(choice) = piece.choices.into_iter().flatten().next() else { return Ok(added) };
         self.begun = true;
         self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
@@ -182,7 +181,7 @@ impl Answer {
         Ok(added)
     }
 
-    /// A call comes in pieces that say which one they belong to; where they don't, one with a name begins another.
+    /// The pieces of a call carry its index; without one, a piece with a name starts a new call.
     fn take_call(&mut self, place: usize, piece: CallPiece) -> Result<(), String> {
         let begins = piece.function.as_ref().is_some_and(|function| function.name.is_some());
         let index = piece.index.unwrap_or(if begins {
@@ -220,7 +219,7 @@ impl Answer {
         Ok(())
     }
 
-    /// The message as it goes back into the conversation. Calls without an id get one, for their answers.
+    /// The message for the conversation. Calls without an id get one, for their results.
     pub(super) fn message(&mut self) -> Message {
         for (place, call) in self.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
             call.id = format!("call_{place}");

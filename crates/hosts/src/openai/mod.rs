@@ -25,37 +25,37 @@ use self::{
 };
 use crate::{ConfigFault, Tool, Toolbox, key};
 
-/// Questions to the model in one run unless the configuration says otherwise; past it the run ends with an error.
+/// The default limit of requests to the model in one run; beyond it the run ends with an error.
 const ROUNDS_MAX: u32 = 32;
 
-/// The set with the one tool of this kind: a question to the caller of the agent.
+/// The set with this kind's own tool: a question to the caller of the agent.
 const INPUT_SET: &str = "input";
 const ASK_CALLER: &str = "ask_caller";
 
-/// The table of an agent of this kind.
+/// The configuration table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What `/chat/completions` is put behind, such as `https://api.openai.com/v1`.
+    /// The URL above `/chat/completions`, such as `https://api.openai.com/v1`.
     pub base_url: String,
     /// The model.
     pub model: String,
-    /// The variable that holds the key; without it none is sent.
+    /// The variable with the API key; without it no key is sent.
     #[serde(default)]
     pub api_key_env: Option<String>,
     /// The system prompt of the model.
     #[serde(default)]
     pub system: Option<String>,
-    /// The sets of tools that it gets: those of the server, and `input`, with which it may ask its caller.
+    /// The sets of tools for the model: those of the server, and `input`, with which it can ask its caller.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// What it is for, one line.
+    /// The purpose of the agent, one line.
     #[serde(default)]
     pub purpose: String,
-    /// Most questions to the model in one run.
+    /// Most requests to the model in one run.
     #[serde(default = "rounds_max")]
     pub rounds_max: u32,
-    /// Further members of each request, such as `temperature`.
+    /// Additional members of each request, such as `temperature`.
     #[serde(default)]
     pub options: Map<String, Value>,
 }
@@ -73,10 +73,10 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// An agent of these settings; no request is made yet. `variable` reads the environment.
+    /// An agent with these settings; sends no request yet. `variable` reads the environment.
     ///
     /// # Errors
-    /// When the URL is none, the key is not there, a set of tools is unknown, or TLS can't be set up.
+    /// If the URL is invalid, the key is missing, a set of tools is unknown, or TLS cannot be set up.
     pub fn new(
         settings: Settings,
         toolbox: Arc<dyn Toolbox>,
@@ -129,12 +129,12 @@ impl Runner for OpenAi {
     }
 }
 
-/// How many of a thing; larger than any there is.
+/// A count as JSON; saturates.
 fn count(n: usize) -> Value {
     Value::from(u64::try_from(n).unwrap_or(u64::MAX))
 }
 
-/// The room has its own word for a run that takes no more events.
+/// The room decides how a run ends that accepts no more events.
 fn not_taken(fault: NotTaken) -> RunEnd {
     match fault {
         NotTaken::Over => RunEnd::canceled(),
@@ -166,7 +166,7 @@ impl OpenAi {
         )))
     }
 
-    /// What was said before on the thread, and the request.
+    /// The earlier messages of the thread, and the request.
     async fn conversation(&self, request: &RunRequest, run: &Run) -> Result<Vec<Message>, RunEnd> {
         let mut messages = Vec::new();
         messages.extend(self.settings.system.as_deref().map(|text| Message::of("system", text)));
@@ -247,7 +247,7 @@ async fn canceled(input: &mut Input) {
     while !matches!(input.wait().await, RunSignal::Cancel) {}
 }
 
-/// SC-44, SC-45: the caller's answer is the tool's.
+/// SC-44, SC-45: the caller's answer is the result of the tool.
 async fn ask_the_caller(
     args: &Map<String, Value>,
     output: &Output,

@@ -6,33 +6,33 @@ use std::{ffi::OsString, path::PathBuf, process::ExitStatus};
 
 /// The hidden command of the binary.
 pub const COMMAND: &str = "__launch";
-/// The exit code of a launcher that could not start its program; why stands on its standard error.
+/// The exit code of a launcher that could not start its program; the reason is on its standard error.
 pub(crate) const CANNOT_START: u8 = 125;
-/// Exit codes above this one are the signal that ended the program, as shells tell it.
+/// Exit codes above this one encode the signal that ended the program, as in shells.
 const BY_SIGNAL: i32 = 128;
 /// The highest number of a signal.
 const SIGNAL_MAX: i32 = 64;
 
-/// What stands between a server and its programs.
+/// The launcher between the server and its programs, if any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Launcher(Option<PathBuf>);
 
 impl Launcher {
-    /// This binary itself, which carries out [`COMMAND`].
+    /// This binary, which implements [`COMMAND`].
     #[must_use]
     pub fn this_binary() -> Self {
-        // By this name it is the same one also after an upgrade has replaced the file.
+        // This path refers to the running binary even after an upgrade replaced the file.
         let itself = PathBuf::from("/proc/self/exe");
         Self(if itself.exists() { Some(itself) } else { std::env::current_exe().ok() })
     }
 
-    /// Nothing: a program is started at once, and what leaves its process group outlives it.
+    /// No launcher: programs are started directly, and processes that leave the group survive.
     #[must_use]
     pub const fn none() -> Self {
         Self(None)
     }
 
-    /// The words that start a program.
+    /// The command line that starts a program.
     pub(crate) fn words(&self, program: &[String]) -> Vec<OsString> {
         let own = self.0.iter().flat_map(|path| [path.clone().into_os_string(), COMMAND.into()]);
         own.chain(program.iter().map(Into::into)).collect()
@@ -42,7 +42,7 @@ impl Launcher {
         self.0.is_some()
     }
 
-    /// The signal that ended the program, where the status tells of one.
+    /// The signal that ended the program, if the status contains one.
     pub(crate) fn signal(&self, status: ExitStatus) -> Option<i32> {
         use std::os::unix::process::ExitStatusExt as _;
         let told =
@@ -50,7 +50,7 @@ impl Launcher {
         status.signal().or(told.filter(|_| self.is_between()))
     }
 
-    /// Whether the status is that of a launcher that could not start its program.
+    /// Whether the status means that the launcher could not start its program.
     pub(crate) fn could_not_start(&self, status: ExitStatus) -> bool {
         self.is_between() && status.code() == Some(CANNOT_START.into())
     }

@@ -5,19 +5,19 @@ use std::convert::Infallible;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// Longest line that is read, in bytes: an event, or an artifact of 5 MiB in base64. Larger artifacts come by their URL.
+/// Longest line, in bytes: an event, or an artifact of 5 MiB in base64. Larger artifacts are sent as a URL.
 pub(crate) const LINE_OCTETS_MAX: usize = 8 << 20;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A whole one.
+    /// A complete line.
     Whole(Vec<u8>),
-    /// One past [`LINE_OCTETS_MAX`], thrown away.
+    /// A line longer than [`LINE_OCTETS_MAX`], discarded.
     TooLong,
 }
 
-/// The lines of a pipe. What stands behind the last line end is a line too.
+/// The lines of a pipe. Text after the last line end is a line too.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     from: BufReader<R>,
@@ -35,7 +35,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { from: BufReader::new(from), octets_max, line: Vec::new(), too_long: false }
     }
 
-    /// The next line; `None` at the end. A pipe that breaks has ended. May be dropped while it waits: nothing is lost.
+    /// The next line; `None` at the end. A broken pipe counts as ended. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             let read = self.from.fill_buf().await.unwrap_or_default();
@@ -58,9 +58,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Throws away whatever comes, for as long as anything can.
+    /// Reads and discards input forever.
     pub(crate) async fn drain(&mut self) -> Infallible {
-        // A pipe that breaks has ended.
+        // A broken pipe counts as ended.
         let _ = tokio::io::copy_buf(&mut self.from, &mut tokio::io::sink()).await;
         std::future::pending().await
     }

@@ -13,21 +13,22 @@ use std::{collections::BTreeMap, path::PathBuf};
 use self::launcher::Launcher;
 use crate::ConfigFault;
 
-/// Which program, and how it is started.
+/// A program and its environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
-    /// The program and its arguments; no shell reads them.
+    /// The program and its arguments; no shell is involved.
     pub(crate) command: Vec<String>,
-    /// Where it runs; the server's own directory unless said otherwise.
+    /// The working directory; by default the server's.
     pub(crate) directory: Option<PathBuf>,
-    /// Variables that it gets beside the server's own, of which those named `PLENARY_…` are taken away.
+    /// Additional environment variables. The program inherits the server's, except those that may contain secrets,
+    /// such as `PLENARY_…`.
     pub(crate) env: BTreeMap<String, String>,
-    /// What stands between this process and the program.
+    /// The launcher between this process and the program.
     pub(crate) launcher: Launcher,
 }
 
 impl Program {
-    /// A program as a table names it.
+    /// A program of a configuration table.
     pub(crate) fn new(
         command: &[String],
         directory: Option<&PathBuf>,

@@ -20,20 +20,21 @@ use tokio::{
 
 use super::{Program, launcher::Launcher};
 
-/// What the server keeps to itself: variables that begin like this may hold its secrets.
+/// Prefixes of variables that the program does not inherit, because they may contain secrets of the server.
 const OWN_VARIABLES: [&str; 2] = ["PLENARY_", "AWS_"];
 
-/// And those that end like this: `OTEL_EXPORTER_OTLP_HEADERS` and its kin hold the collector's token.
+/// Prefix and suffix of more such variables: `OTEL_EXPORTER_OTLP_HEADERS` and similar ones contain the collector's
+/// token.
 const HEADERS_VARIABLE: (&str, &str) = ("OTEL_EXPORTER_OTLP_", "HEADERS");
 
-/// How long a program may take from the line that cancels to the end of its process: then SIGTERM, then SIGKILL.
+/// How long a program may take to end after the cancel line: then SIGTERM, then SIGKILL.
 const TERM_AFTER: Duration = Duration::from_secs(2);
 const KILL_AFTER: Duration = Duration::from_secs(2);
 
-/// How long the output of a program that is over may be held open by what it left behind.
+/// How long surviving child processes may hold the output of an ended program open.
 const OUTPUT_AFTER_EXIT_MAX: Duration = Duration::from_secs(2);
 
-/// A program that was started.
+/// A started program.
 pub(crate) struct ChildProcess {
     pub(crate) child: Child,
     pub(crate) stdin: ChildStdin,
@@ -42,20 +43,20 @@ pub(crate) struct ChildProcess {
     pub(crate) group: Group,
 }
 
-/// A program with whatever it started. Killed when it is dropped.
+/// A program with its child processes. Dropping it kills them.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// The launcher, or where there is none the program, which leads its process group.
+    /// The launcher, or without one the program, which leads its process group.
     leader: Option<Pid>,
     launcher: Launcher,
     over: AtomicBool,
 }
 
-/// What is wanted of it.
+/// An order to the group.
 enum ProcessOrder {
-    /// To end.
+    /// End.
     Ending,
-    /// To be killed.
+    /// Be killed.
     Killing,
 }
 
@@ -65,10 +66,10 @@ impl Group {
         Self { leader, launcher: launcher.clone(), over: AtomicBool::new(false) }
     }
 
-    /// Tells all of it. One that is over is left alone: its number may belong to others by now.
+    /// Signals the whole group. A group that has ended gets no signal: its process id may be reused.
     fn tell(&self, wanted: ProcessOrder) {
         let Some(leader) = self.leader.filter(|_| !self.over.load(Ordering::Acquire)) else { return };
-        // It may be over already.
+        // It may have ended already.
         let _ = match (self.launcher.is_between(), wanted) {
             (true, ProcessOrder::Ending) => kill_process(leader, Signal::USR1),
             (true, ProcessOrder::Killing) => kill_process(leader, Signal::TERM),
@@ -77,13 +78,13 @@ impl Group {
         };
     }
 
-    /// Kills what is left of it, for good.
+    /// Kills what is left of the group, finally.
     pub(crate) fn kill(&self) {
         self.tell(ProcessOrder::Killing);
         self.over.store(true, Ordering::Release);
     }
 
-    /// Its leader has ended. A launcher takes everything along.
+    /// Notes that the leader has ended. A launcher kills its descendants itself.
     pub(crate) fn ended(&self) {
         if self.launcher.is_between() {
             self.over.store(true, Ordering::Release);
@@ -92,7 +93,7 @@ impl Group {
         }
     }
 
-    /// Gives it the time to end by itself, then asks, then kills.
+    /// Waits for the program to end by itself, then sends SIGTERM, then kills it.
     pub(crate) async fn stop(&self) {
         sleep(TERM_AFTER).await;
         self.tell(ProcessOrder::Ending);
@@ -109,7 +110,7 @@ impl Group {
         }
     }
 
-    /// Whether the program could not be started; why, it wrote last.
+    /// Whether the program could not be started; the reason is on its standard error.
     pub(crate) fn could_not_start(&self, status: ExitStatus) -> bool {
         self.launcher.could_not_start(status)
     }
@@ -121,7 +122,7 @@ impl Drop for Group {
     }
 }
 
-/// Starts the program; or says for people why it can't be.
+/// Starts the program; the error is text for people.
 pub(crate) fn start(program: &Program) -> Result<ChildProcess, String> {
     let mut command = command(program, std::env::vars_os().map(|(name, _)| name));
     let mut child = command.spawn().map_err(|error| cannot_start(program, &error))?;
@@ -133,13 +134,13 @@ pub(crate) fn start(program: &Program) -> Result<ChildProcess, String> {
     }
 }
 
-/// The program as it will be started, with these variables around it.
+/// The command for the program. Of the inherited variables `around`, the server's own are removed.
 pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsString>) -> Command {
     let words = program.launcher.words(&program.command);
     let (first, arguments) = words.split_first().expect("a program has a name");
     let mut command = Command::new(first);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A launcher that was killed would leave everything behind.
+    // If the launcher were killed, its descendants would survive.
     command.process_group(0).kill_on_drop(!program.launcher.is_between());
     for name in around.into_iter().filter(is_own) {
         command.env_remove(name);
@@ -167,17 +168,17 @@ fn cannot_start(program: &Program, error: &io::Error) -> String {
     }
 }
 
-/// Waits until the program has ended and its output with it. What it left running is killed, so that nobody holds its
-/// output open; who left the group may hold it a little longer.
+/// Waits until the program has ended and its output is closed. Child processes in the group are killed, so that they
+/// do not hold the output open; those that left the group may hold it a little longer.
 pub(crate) async fn gone(child: &mut Child, group: &Group) {
-    // A process that can't be waited for is as good as over.
+    // A process that cannot be waited for counts as ended.
     let _ = child.wait().await;
     group.ended();
     sleep(OUTPUT_AFTER_EXIT_MAX).await;
 }
 
-/// Writes lines to the program until it is over; holds its input open meanwhile. A program that closed its input, or
-/// never reads it, is not held up by that.
+/// Writes lines to the program until it ends, and holds its input open. A program that closed its input, or never
+/// reads it, does not block this.
 pub(crate) async fn write_lines(
     mut lines: mpsc::Receiver<String>,
     mut stdin: impl AsyncWrite + Unpin,

@@ -11,16 +11,16 @@ use tokio::{io::AsyncRead, task::JoinHandle, time::timeout};
 use super::lines::{Line, Lines};
 use crate::spoken::excerpt;
 
-/// Longest line that is kept, in bytes; a longer one is left out.
+/// Longest line that is kept, in bytes; a longer one is skipped.
 const LINE_OCTETS_MAX: usize = 8 << 10;
 
-/// Most lines of one run that stand in the log.
+/// Most lines of one run in the log.
 const LINES_LOGGED_MAX: u64 = 1_000;
 
-/// How long the end of the stream is waited for, once the program is over.
+/// How long to wait for the end of the stream after the program ended.
 const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
 
-/// The end of what a program wrote.
+/// The last part of a program's standard error.
 #[derive(Debug)]
 pub(crate) struct LastWords {
     line: Arc<Mutex<String>>,
@@ -51,9 +51,9 @@ pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &R
 }
 
 impl LastWords {
-    /// The last line that was not empty, cut; empty when there was none.
+    /// The last non-empty line, cut; empty if there is none.
     pub(crate) async fn last(mut self) -> String {
-        // What the program left behind may hold the stream open.
+        // Child processes may hold the stream open.
         let _ = timeout(LAST_WORDS_TIME, &mut self.draining).await;
         self.line.lock().clone()
     }
@@ -61,7 +61,7 @@ impl LastWords {
 
 impl Drop for LastWords {
     fn drop(&mut self) {
-        // Nobody reads any more; a program that goes on for a moment may find its pipe closed.
+        // Nothing reads any more; a program that still runs may find its pipe closed.
         self.draining.abort();
     }
 }

@@ -19,11 +19,11 @@ use tokio::time::{sleep, timeout};
 
 use crate::{ConfigFault, config::pool_of, key::said_without};
 
-/// How long nothing may come: keepalives are expected every 15 s.
+/// The longest silence of a stream: keepalives are expected every 15 s.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// How long one answer may take.
+/// The longest wait for a response.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
-/// Attempts to take up a stream that broke.
+/// Attempts to resume a broken stream.
 const ATTEMPTS_MAX: u32 = 8;
 /// Pause before the second attempt; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -31,11 +31,11 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// Most bytes of a refusal that are read.
 const REFUSAL_OCTETS_MAX: usize = 64 << 10;
 
-/// The way to an agent of another endpoint.
+/// The connection to an agent at another endpoint.
 #[derive(Debug)]
 pub(super) struct Link {
     pool: Pool,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     url: String,
     token: Option<HeaderValue>,
 }
@@ -46,28 +46,28 @@ impl Link {
         Ok(Self { pool, url, token })
     }
 
-    /// Begins a run; its events.
+    /// Starts a run; returns its events.
     pub(super) async fn start(&self, body: Map<String, Value>) -> Result<Events, String> {
         let answer = self.send(Method::POST, "/stream_request", Some(&Value::Object(body)), None).await;
         Ok(Events::in_body(self.accepted(answer).await?))
     }
 
-    /// Hands a request about a run on.
+    /// Sends a request about a run.
     pub(super) async fn tell(&self, body: &Value) -> Result<(), String> {
         let answer = self.send(Method::POST, "/run", Some(body), None).await;
         self.accepted(answer).await.map(drop)
     }
 
-    /// What stands at a URL of the other endpoint; `None` where it is another's, or can't be had.
+    /// The content of a URL at the other endpoint; `None` if it belongs to another server or cannot be fetched.
     pub(super) async fn fetch(&self, url: &str) -> Option<Bytes> {
         let uri: Uri = self.absolute(url).parse().ok()?;
         let own: Uri = self.url.parse().ok()?;
-        // The token goes to nobody else.
+        // The token must not be sent to another server.
         if uri.scheme() != own.scheme() || uri.authority() != own.authority() {
             return None;
         }
         let answer = self.ask(Method::GET, uri, None, None).await.ok()?;
-        // What a refusal says is not what was made.
+        // The body of a refusal is not the artifact.
         if answer.status() != StatusCode::OK {
             return None;
         }
@@ -75,7 +75,7 @@ impl Link {
         fetched.ok()?.ok()
     }
 
-    /// A URL as it stands in an event, which may be a path.
+    /// A URL of an event, which may be only a path, as an absolute URL.
     pub(super) fn absolute(&self, url: &str) -> String {
         if !url.starts_with('/') {
             return url.to_owned();
@@ -138,7 +138,7 @@ impl Link {
     }
 }
 
-/// The events of a run over there, followed again behind the last one that was read whenever the stream breaks.
+/// The events of a remote run. A broken stream is resumed after the last event that was read.
 pub(super) struct Events {
     body: Option<Incoming>,
     parser: Parser,
@@ -154,7 +154,7 @@ impl Events {
         Self { body: Some(body), parser, items: VecDeque::new(), run_id: None, after: None, failed: 0 }
     }
 
-    /// Which run they are of.
+    /// Sets the run to resume.
     pub(super) fn of(&mut self, run_id: String) {
         self.run_id = Some(run_id);
     }
@@ -163,7 +163,7 @@ impl Events {
         self.run_id.as_deref()
     }
 
-    /// The next event. May be dropped while it waits: nothing is lost.
+    /// The next event. Cancel-safe.
     pub(super) async fn next(&mut self, link: &Link) -> Result<SseEvent, String> {
         loop {
             while let Some(item) = self.items.pop_front() {

@@ -1,4 +1,4 @@
-//! Events of the other endpoint as events of this run.
+//! Repeats the events of a remote run as events of this run.
 //! Must not know: connections.
 
 use plenary_outward::sse::SseEvent;
@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 
 use super::link::Link;
 
-/// What an event came to.
+/// The result of a remote event.
 pub(super) enum MirrorOutcome {
-    /// It was said again, or is nothing to be said.
+    /// It was repeated or ignored.
     Said,
-    /// The run began over there.
+    /// The remote run started.
     Began { run_id: String, thread_id: Option<String> },
-    /// It is over.
+    /// The remote run is over.
     Ended(RunEnd),
 }
 
-/// Says the events of one run again.
+/// Repeats the events of one run.
 pub(super) struct Mirror<'a> {
     link: &'a Link,
     output: Output,
@@ -29,7 +29,7 @@ impl<'a> Mirror<'a> {
         Self { link, output, depth }
     }
 
-    /// Or what went wrong, for people.
+    /// `Err` with the problem, for people.
     pub(super) async fn heard(&mut self, event: SseEvent) -> Result<MirrorOutcome, String> {
         let members: Map<String, Value> = serde_json::from_str(&event.data)
             .map_err(|error| format!("the other agent's events are not readable: {error}"))?;
@@ -53,7 +53,7 @@ impl<'a> Mirror<'a> {
                     Err(fault @ NotTaken::TooLarge) => Err(fault.to_string()),
                 }
             }
-            // Nothing comes behind it.
+            // No event follows it.
             Err(fault) if text("type") == Some("RunCompleted") => {
                 Err(format!("the other agent's RunCompleted is not readable: {fault}"))
             }
@@ -65,14 +65,14 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// How much deeper than our run an event came from: at least one call. An endpoint that was told our depth counts
-    /// from there, another from 0.
+    /// The depth of an event below our run: at least 1. An endpoint that used our depth counts from there, another
+    /// one from 0.
     fn deeper(&self, theirs: Option<u64>) -> u32 {
         let theirs = theirs.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(0);
         if theirs > self.depth { theirs - self.depth } else { theirs.saturating_add(1) }
     }
 
-    /// What was made over there is kept here, where our caller can fetch it; what can't be had keeps its URL.
+    /// Stores a remote artifact here, where our caller can fetch it. One that cannot be fetched keeps its URL.
     async fn own_artifact(&self, members: &Map<String, Value>, said: Event) -> Result<Event, String> {
         if said.kind != EventKind::ArtifactGenerated {
             return Ok(said);

@@ -1,4 +1,4 @@
-//! `kind = "remote"`: an agent of another endpoint of the Agent Protocol. Its events are repeated here, one level
+//! `kind = "remote"`: an agent at another endpoint of the Agent Protocol. Its events are repeated here, one level
 //! deeper (SC-22).
 //! Must not know: the other agent.
 
@@ -20,38 +20,37 @@ use self::{
 };
 use crate::{ConfigFault, key, threads::Threads, until_canceled};
 
-/// The table of an agent of this kind.
+/// The configuration table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The other agent's path, such as `https://agents.example/agent/writer`.
     pub url: String,
-    /// The variable that holds the bearer token for it; without it none is sent.
+    /// The variable with the bearer token; without it no token is sent.
     #[serde(default)]
     pub token_env: Option<String>,
-    /// What it is for, one line.
+    /// The purpose of the agent, one line.
     #[serde(default)]
     pub purpose: String,
-    /// Its tools, for information.
+    /// The tools of the agent, for information.
     #[serde(default)]
     pub tools: Vec<String>,
 }
 
-/// An agent of another endpoint.
+/// An agent at another endpoint.
 #[derive(Debug)]
 pub struct Remote {
     settings: Settings,
     link: Link,
-    /// Which thread of the other endpoint goes with which of ours. Forgotten with this process: the other agent then
-    /// begins a thread anew.
+    /// The remote thread of each local thread. Lost with this process: the other agent then starts a new thread.
     threads: Mutex<Threads<String>>,
 }
 
 impl Remote {
-    /// An agent of these settings; no request is made yet. `variable` reads the environment.
+    /// An agent with these settings; sends no request yet. `variable` reads the environment.
     ///
     /// # Errors
-    /// When the URL is none, the token is not there, or TLS can't be set up.
+    /// If the URL is invalid, the token is missing, or TLS cannot be set up.
     pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigFault> {
         let token = settings.token_env.as_deref();
         let token = token.map(|name| key::bearer("token_env", name, variable(name))).transpose()?;
@@ -103,7 +102,7 @@ impl Remote {
         }
     }
 
-    /// Hands on what is asked of the run; before it has begun over there, nobody can be told.
+    /// Passes requests to the run on to the remote run. Before that has started, there is no receiver.
     async fn tell(&self, events: &Events, asked: RunSignal) -> Result<(), String> {
         let Some(run_id) = events.run_id() else { return Ok(()) };
         let body = match asked {

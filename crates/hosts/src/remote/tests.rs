@@ -48,7 +48,7 @@ async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is
     assert_eq!(events.iter().map(|event| event.deeper).collect::<Vec<_>>(), [1, 3, 1]);
     assert_eq!(events[2].artifact.as_deref(), Some(b"hi".as_slice()));
     assert_eq!(ears.delta().await.unwrap().text, "He");
-    // The next run of our thread goes on with theirs.
+    // The next run of our thread continues the remote thread.
     let (ours, _ears) = run(&request);
     agent.run(request, ours).await;
     let asked = serving.await.unwrap();

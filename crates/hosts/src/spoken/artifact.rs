@@ -22,7 +22,7 @@ struct Artifact<'a> {
     content_base64: Option<Cow<'a, str>>,
 }
 
-/// The artifact on a line, if there is one that brings its content.
+/// The artifact of a line, if it contains its content.
 pub(super) fn read(line: &[u8]) -> Result<Option<Event>, Cow<'static, str>> {
     // Events of other kinds may have members of these names with other types.
     let Ok(artifact) = serde_json::from_slice::<Artifact<'_>>(line) else { return Ok(None) };

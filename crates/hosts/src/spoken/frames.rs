@@ -1,5 +1,5 @@
-//! Writes an agent's events: one JSON object per text frame, each with its run. For hosts of agents, whose server is
-//! elsewhere.
+//! Encodes an agent's output: one JSON object per text frame, each with its run. For hosts of agents, whose server
+//! runs elsewhere.
 //! Must not know: the transport of frames.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::program::lines::LINE_OCTETS_MAX;
 
-/// An event, or a piece of text in the making. An error says why there is no such frame: left out, the event would be
-/// missing in what the run came to.
+/// The frame of an event or a piece of unfinished text. `Err` if it cannot be sent: if the event were skipped, the
+/// output of the run would be incomplete.
 pub(crate) fn heard(run: RunId, heard: &ReceivedOutput) -> Result<String, String> {
     let frame = match heard {
         ReceivedOutput::Piece(text) => {
@@ -26,7 +26,7 @@ pub(crate) fn heard(run: RunId, heard: &ReceivedOutput) -> Result<String, String
     Ok(frame)
 }
 
-/// The end of a run.
+/// The frame of a run's end.
 pub(crate) fn ended(run: RunId, ended: &RunEnd) -> String {
     let reason = if ended.rejected { json!("rejected") } else { json!(ended.finish_reason) };
     let mut frame = json!({"type": "RunCompleted", "run_id": run, "finish_reason": reason});
@@ -45,7 +45,7 @@ fn event(run: RunId, event: &Event) -> String {
     if let Some(made) = &event.artifact {
         frame.push_str(&content(made));
     }
-    // Its own members as they were said, number for number.
+    // Its own members unchanged, numbers included.
     let own = event.json().trim_start_matches('{');
     if own != "}" {
         frame.push(',');
@@ -54,7 +54,7 @@ fn event(run: RunId, event: &Event) -> String {
     frame
 }
 
-/// The content of an artifact in its shorter form, so that it fits wherever it has come from.
+/// The content of an artifact in the shorter encoding, so that it stays within the limits.
 fn content(made: &[u8]) -> String {
     let text = std::str::from_utf8(made).ok().map(|text| json!(text).to_string());
     match text.filter(|text| text.len() <= made.len().div_ceil(3) * 4 + 2) {

@@ -11,13 +11,13 @@ use plenary_runs::{NotAnEvent, ProgramMessage, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
-/// Most lines of one run that are no events and stand in the log each; of the others only the number does.
+/// Most invalid lines of one run that are logged in full; the others are only counted.
 const FOREIGN_LINES_LOGGED_MAX: u64 = 10;
 
-/// How much of such a line stands in the log, in characters.
+/// Longest part of such a line in the log, in characters.
 const FOREIGN_LINE_CHARS_MAX: usize = 200;
 
-/// For the agent, about a run that goes on.
+/// A message to the agent about an active run.
 #[derive(Serialize)]
 struct AgentNotice<'a> {
     #[serde(rename = "type")]
@@ -28,12 +28,12 @@ struct AgentNotice<'a> {
     thread_id: String,
 }
 
-/// The caller's answer.
+/// The message with the caller's answer.
 pub(crate) fn resume(request_keys: &Map<String, Value>, request: &RunRequest) -> String {
     notice("ResumeWithInput", Some(request_keys), request)
 }
 
-/// That the run is to stop.
+/// The message that the run is to stop.
 pub(crate) fn cancel(request: &RunRequest) -> String {
     notice("CancelRequest", None, request)
 }
@@ -44,19 +44,19 @@ fn notice(kind: &'static str, request_keys: Option<&Map<String, Value>>, request
     serde_json::to_string(&told).expect("names of members are text")
 }
 
-/// Of a line, what says whose it is.
+/// The part of a line that identifies its run.
 #[derive(Deserialize)]
 struct LineRun<'a> {
     #[serde(borrow, default)]
     run_id: Option<&'a RawValue>,
 }
 
-/// Which run a line names; `Some(None)` when that is not a text.
+/// The run that a line names; `Some(None)` if its id is not text.
 pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, str>> {
     match check(line) {
         Ok(()) => {}
-        // Large integers and NUL a program may say, since every reader of JSON reads them; nothing else that is odd,
-        // which may stand behind them.
+        // Large integers and NUL are accepted, since all JSON readers accept them; other faults are not, even after
+        // one of these.
         Err(JsonFault::IntegerTooLarge { .. } | JsonFault::Nul { .. }) => {
             serde_json::from_slice::<Value>(line).map_err(|error| error.to_string())?;
         }
@@ -66,12 +66,12 @@ pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, 
     Ok(whose.run_id.map(|named| serde_json::from_str(named.get()).ok()))
 }
 
-/// Why a line is not handed on.
+/// Why a line is not passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotSaid {
-    /// It is no event.
+    /// It is not an event.
     NoEvent(Cow<'static, str>),
-    /// It is one that is larger than an event may be: left out, it would be missing in what the run came to.
+    /// It is an event beyond the size limit: if it were skipped, the output of the run would be incomplete.
     TooLarge(String),
 }
 
@@ -81,7 +81,7 @@ impl From<Cow<'static, str>> for NotSaid {
     }
 }
 
-/// What a line says.
+/// Parses a line.
 pub(crate) fn read(line: &[u8]) -> Result<ProgramMessage, NotSaid> {
     if let Some(event) = artifact::read(line)? {
         return Ok(ProgramMessage::Event(event));
@@ -96,28 +96,28 @@ pub(crate) fn read(line: &[u8]) -> Result<ProgramMessage, NotSaid> {
     })
 }
 
-/// Lines that are no events: logged and ignored (wire.md D.8).
+/// Lines that are not events: logged and ignored (wire.md D.8).
 #[derive(Debug)]
 pub(crate) struct Foreign {
     agent: Arc<str>,
     of: String,
     lines: u64,
-    /// Why the last one was none.
+    /// The fault of the last one.
     last: String,
 }
 
 impl Foreign {
-    /// Of an agent, and of one of its runs or instances.
+    /// For an agent and one of its runs or instances.
     pub(crate) fn new(agent: Arc<str>, of: String) -> Self {
         Self { agent, of, lines: 0, last: String::new() }
     }
 
-    /// Of one run.
+    /// For one run.
     pub(crate) fn of_run(request: &RunRequest) -> Self {
         Self::new(request.agent.clone(), format!("run {}", request.run_id))
     }
 
-    /// What is to be said of them at the end of a run, for people; empty when there were none.
+    /// A summary for the end of a run, for people; empty if there were no such lines.
     pub(crate) fn in_words(&self) -> String {
         match self.lines {
             0 => String::new(),
@@ -126,7 +126,7 @@ impl Foreign {
         }
     }
 
-    /// Notes one.
+    /// Counts and logs an invalid line.
     pub(crate) fn note(&mut self, why: &str, line: &[u8]) {
         self.lines += 1;
         self.last = why.to_owned();
@@ -146,7 +146,7 @@ impl Drop for Foreign {
     }
 }
 
-/// The beginning of a line, harmless in a log.
+/// The beginning of a line, escaped for the log.
 pub(crate) fn excerpt(line: &[u8]) -> String {
     let head = &line[..line.len().min(4 * FOREIGN_LINE_CHARS_MAX)];
     String::from_utf8_lossy(head).chars().take(FOREIGN_LINE_CHARS_MAX).map(visible).collect()

@@ -16,67 +16,67 @@ use super::{
 };
 use crate::{DIGEST_ITEMS_MAX, DIGEST_ITEMS_OF_STRANGERS_MAX, LEASE_MS, PAUSE_MS_MAX};
 
-/// How long is tried, and how often, in milliseconds.
+/// The retry policy, in milliseconds: the first pause, and the time until a notification is abandoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Patience {
     pub(crate) first: u64,
     pub(crate) all: u64,
 }
 
-/// How an attempt ended.
+/// The recorded result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptRecord {
-    /// It was taken.
+    /// The receiver accepted it.
     Taken,
-    /// It may be taken later, not before so many milliseconds.
+    /// A temporary failure: the error, and the least delay of a retry in milliseconds.
     Failed(String, Option<u64>),
-    /// It will never be taken.
+    /// A permanent failure.
     Refused(String),
-    /// There is nothing to send.
+    /// There was nothing to send.
     Needless,
 }
 
-/// Something to tell.
+/// A new item of a notification.
 #[derive(Debug, Clone)]
 pub(crate) struct NewItem {
     pub(crate) of: DeliverySubject,
-    /// What tells it, so that nothing is told twice.
+    /// The position of its event, so that each event is added once.
     pub(crate) item: u64,
-    /// Until when it is told together with others.
+    /// The time of its digest; `None` if it is sent alone.
     pub(crate) digest: Option<TimestampMs>,
-    /// The other owner whose agent caused it, where one did.
+    /// The other owner whose agent caused it, if one did.
     pub(crate) stranger: Option<OwnerName>,
-    /// What it says, as JSON.
+    /// The notice, as JSON.
     pub(crate) notice: Bytes,
 }
 
-/// What is done with a notification.
+/// A command on a notification.
 #[derive(Debug, Clone)]
 pub(crate) enum DeliveryStep {
-    /// Tells of something more.
+    /// Adds an item.
     Add(NewItem),
-    /// Sends it, where it is due and nobody else does.
+    /// Starts an attempt, if the notification is due and no other attempt is active.
     Begin,
-    /// Sends it then, where it is due, and not now.
+    /// Postpones a due notification until this time.
     PutOff(TimestampMs),
-    /// An attempt, which holds until this time, is over.
+    /// Ends the attempt whose claim lasts until this time.
     End(TimestampMs, AttemptRecord),
-    /// Sends once more what had died.
+    /// Queues a dead letter again.
     Revive(Authority),
-    /// Keeps it no longer.
+    /// Drops a dead letter.
     Forget,
 }
 
-/// What became of it.
+/// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
-    /// Nothing.
+    /// Nothing changed.
     Nothing,
     /// It is done.
     Done,
-    /// It is to be sent now, and that holds until then.
+    /// The attempt started; its claim lasts until this time.
     Begun(TimestampMs),
-    /// It takes no more; another one has to be made.
+    /// The notification accepts no more items; a new one is needed.
     Closed,
 }
 
@@ -123,7 +123,7 @@ fn add(state: &DeliveryState, stamp: &Stamp, new: &NewItem) -> DeliveryDecision 
     }
     let due = match (&state.of, state.progress) {
         (None, _) => new.digest.unwrap_or(stamp.now),
-        // What was not tried yet takes more. What strangers cause takes no room from the rest.
+        // A digest that was not attempted yet accepts items. Items of strangers have their own limit.
         (Some(_), Progress::Waiting(due)) if state.digest && state.attempts == 0 => {
             let is_full = match new.stranger {
                 Some(_) => state.of_strangers >= DIGEST_ITEMS_OF_STRANGERS_MAX,
@@ -169,7 +169,7 @@ fn end(
     patience: Patience,
     (until, attempted): (TimestampMs, &AttemptRecord),
 ) -> DeliveryDecision {
-    // Another process took it over: its attempt counts.
+    // If another process took the notification over, its attempt counts.
     let (Some(of), true) = (&state.of, state.progress == Progress::Trying(until)) else {
         return Decision::unchanged(Outcome::Nothing);
     };
@@ -198,7 +198,7 @@ fn end(
     Decision::new(vec![event], Outcome::Done)
 }
 
-/// How long until the next attempt: twice as long each time, as long as the receiver wants, an hour at most.
+/// The pause before the next attempt: doubled each time, at least as long as the receiver asks, at most an hour.
 fn pause(patience: Patience, attempts: u32, wanted: Option<u64>) -> u64 {
     let doubled =
         patience.first.saturating_mul(1_u64.checked_shl(attempts.saturating_sub(1)).unwrap_or(u64::MAX));

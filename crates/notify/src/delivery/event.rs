@@ -8,54 +8,54 @@ use plenary_kernel::{OwnerName, SubscriptionId, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-/// What every event says of its notification, so that indexes follow from the event alone.
+/// The members of every event of a notification, so that index rows follow from the event alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeliverySubject {
-    /// Whose.
+    /// The owner.
     pub(crate) owner: OwnerName,
-    /// Where to.
+    /// The subscription.
     pub(crate) subscription: SubscriptionId,
-    /// When it began.
+    /// When the notification was created.
     pub(crate) created: TimestampMs,
 }
 
 /// An event of a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DeliveryEvent {
-    /// It tells of something; always the first, and of a digest more than once.
+    /// An item was added; always the first event, and repeated in a digest.
     NoticeAdded(NoticeAdded),
-    /// It is sent.
+    /// An attempt started.
     AttemptBegun(AttemptBegun),
-    /// It was not taken, and is sent again.
+    /// The attempt failed; there will be another one.
     AttemptFailed(AttemptFailed),
-    /// It is not sent while its subscription is quiet.
+    /// It was postponed to the end of quiet hours or of a rate limit.
     NoticePutOff(NoticePutOff),
-    /// It was taken.
+    /// It was delivered.
     NoticeDelivered(NoticeEnded),
-    /// It was not taken for too long.
+    /// It was abandoned after failing too long.
     NoticeDied(NoticeEnded),
     /// Nobody needs it any more.
     NoticeDropped(NoticeEnded),
-    /// Somebody wants it sent once more.
+    /// A person queued it again.
     NoticeRevived(NoticeRevived),
 }
 
 /// See [`DeliveryEvent::NoticeAdded`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticeAdded {
-    /// Which.
+    /// The notification.
     pub(crate) of: DeliverySubject,
-    /// What told it, so that nothing is told twice.
+    /// The position of the reported event, so that each event is added once.
     pub(crate) item: u64,
-    /// When it is sent.
+    /// When it is due.
     pub(crate) due: TimestampMs,
-    /// Whether more may be added.
+    /// Whether more items may be added.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) digest: bool,
-    /// The other owner whose agent caused what it tells of, where one did.
+    /// The other owner whose agent caused the item, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stranger: Option<OwnerName>,
-    /// What it says, as JSON.
+    /// The notice, as JSON.
     #[serde(skip)]
     pub(crate) notice: Bytes,
 }
@@ -63,31 +63,31 @@ pub(crate) struct NoticeAdded {
 /// See [`DeliveryEvent::AttemptBegun`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AttemptBegun {
-    /// Which.
+    /// The notification.
     pub(crate) of: DeliverySubject,
     /// When it was due.
     pub(crate) due: TimestampMs,
-    /// When it is due again where nothing more is heard of this attempt.
+    /// When the claim of this attempt expires; it is then due again.
     pub(crate) until: TimestampMs,
 }
 
 /// See [`DeliveryEvent::AttemptFailed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AttemptFailed {
-    /// Which.
+    /// The notification.
     pub(crate) of: DeliverySubject,
     /// When it was due.
     pub(crate) due: TimestampMs,
     /// When it is due again.
     pub(crate) next: TimestampMs,
-    /// Why.
+    /// The error.
     pub(crate) error: String,
 }
 
 /// See [`DeliveryEvent::NoticePutOff`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticePutOff {
-    /// Which.
+    /// The notification.
     pub(crate) of: DeliverySubject,
     /// When it was due.
     pub(crate) due: TimestampMs,
@@ -98,17 +98,17 @@ pub(crate) struct NoticePutOff {
 /// See [`DeliveryEvent::NoticeDelivered`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticeEnded {
-    /// Which.
+    /// The notification.
     pub(crate) of: DeliverySubject,
-    /// When it was due; absent of one that was dead.
+    /// When it was due; absent for a dead letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<TimestampMs>,
-    /// When it had died.
+    /// For a dead letter: when it was abandoned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) died: Option<TimestampMs>,
-    /// When.
+    /// When it ended.
     pub(crate) at: TimestampMs,
-    /// Why.
+    /// The error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) error: String,
 }
@@ -116,18 +116,18 @@ pub(crate) struct NoticeEnded {
 /// See [`DeliveryEvent::NoticeRevived`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticeRevived {
-    /// Which.
+    /// The notification.
     pub(crate) of: DeliverySubject,
-    /// When it had died.
+    /// When it was abandoned.
     pub(crate) died: TimestampMs,
     /// When it is due.
     pub(crate) due: TimestampMs,
-    /// Who.
+    /// The actor.
     pub(crate) by: Actor,
 }
 
 impl DeliveryEvent {
-    /// What it says of its notification.
+    /// The notification of the event.
     pub(crate) const fn of(&self) -> &DeliverySubject {
         match self {
             Self::NoticeAdded(event) => &event.of,
@@ -139,7 +139,7 @@ impl DeliveryEvent {
         }
     }
 
-    /// When the clock has something to do because of it.
+    /// When the scheduler has to act because of this event.
     pub(crate) const fn due(&self) -> Option<TimestampMs> {
         match self {
             Self::NoticeAdded(event) => Some(event.due),

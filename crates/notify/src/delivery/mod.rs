@@ -1,4 +1,4 @@
-//! Notifications on their way as the engine sees them: the streams `notify.delivery/<notice>`, their indexes, their commands.
+//! Notifications as the engine sees them: the streams `notify.delivery/<notice>`, their indexes, their commands.
 //! Must not know: HTTP.
 
 pub(crate) mod decide;
@@ -15,16 +15,16 @@ use decide::{DeliveryStep, Outcome};
 use event::{DeliveryEvent, DeliverySubject};
 use state::DeliveryState;
 
-/// When something is to be sent: `<at>/<notice>`, with the owner.
+/// The notifications that wait, `<at>/<notice>`, with the owner as the value.
 pub(crate) const DUE: &str = "notify.due";
-/// What is on its way and tells of what the owner's own agents ask: `<owner>/<notice>`.
+/// The queued notifications about requests of the owner's own agents: `<owner>/<notice>`.
 pub(crate) const QUEUED: &str = "notify.queued";
-/// What is on its way and tells of what strangers cause: `<owner>/<notice>`.
+/// The queued notifications about requests that strangers caused: `<owner>/<notice>`.
 pub(crate) const QUEUED_OF_STRANGERS: &str = "notify.queued_of_strangers";
-/// What did not arrive: `<owner>/<at>/<notice>`.
+/// The dead letters: `<owner>/<at>/<notice>`.
 pub(crate) const DEAD: &str = "notify.dead";
 
-/// A time as part of a key.
+/// A time as part of a key, in sortable form.
 pub(crate) fn time(at: TimestampMs) -> String {
     format!("{:020}", at.0)
 }
@@ -96,8 +96,8 @@ impl Room for DeliveryRoom {
             ],
         }
     }
-    /// What is sent follows from what was asked, which counts for its owner, or for nobody where a stranger caused it; how
-    /// often it is tried counts for nobody.
+    /// The first event counts towards the owner's quota, unless a stranger caused it; later events count towards
+    /// nobody's.
     fn payer(_: &str, _: &DeliveryState, event: &DeliveryEvent) -> Option<OwnerName> {
         match event {
             DeliveryEvent::NoticeAdded(event) => event.stranger.is_none().then(|| event.of.owner.clone()),
@@ -118,7 +118,7 @@ pub(crate) struct DoDelivery<'a> {
     pub(crate) doing: DeliveryStep,
 }
 
-/// The token of whoever asks is not valid any more.
+/// The caller's token is no longer valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unauthenticated;
 

@@ -1,4 +1,4 @@
-//! A notification: the fold of its stream. Its content stays in the log. Pure.
+//! A notification: the fold of its stream. The content stays in the log. Pure.
 //! Must not know: how it is sent.
 
 use std::collections::BTreeSet;
@@ -8,44 +8,44 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{DeliveryEvent, DeliverySubject};
 
-/// A notification. The default is an id that nothing has.
+/// A notification. The default value belongs to an id without a notification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeliveryState {
-    /// How it began; `None` when there is none.
+    /// The subject; `None` if it does not exist.
     pub(crate) of: Option<DeliverySubject>,
-    /// Whether more may be added while it waits.
+    /// Whether it is a digest, which accepts items while it waits.
     pub(crate) digest: bool,
-    /// What told it.
+    /// The positions of the events that it reports.
     pub(crate) items: BTreeSet<u64>,
-    /// How many of these strangers caused.
+    /// The number of items that strangers caused.
     #[serde(default)]
     pub(crate) of_strangers: usize,
-    /// How far it is.
+    /// The progress of the delivery.
     pub(crate) progress: Progress,
-    /// How often it was tried.
+    /// The number of attempts.
     pub(crate) attempts: u32,
-    /// Since when it is tried.
+    /// When the first attempt started.
     pub(crate) since: Option<TimestampMs>,
     /// Why the last attempt failed.
     pub(crate) error: String,
 }
 
-/// How far a notification is.
+/// The progress of the delivery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Progress {
-    /// It is not there, was taken, or nobody needs it.
+    /// It does not exist, was delivered, or was dropped.
     #[default]
     Over,
-    /// It waits until it is due, for the first time or again.
+    /// It waits for this time, before the first or a later attempt.
     Waiting(TimestampMs),
-    /// It is sent, and waits from then on where nothing more is heard.
+    /// An attempt is active; after this time its claim has expired.
     Trying(TimestampMs),
-    /// It did not arrive, and was given up then.
+    /// It was abandoned at this time.
     Dead(TimestampMs),
 }
 
 impl DeliveryState {
-    /// When it is due, where it is not over.
+    /// When it is due; `None` if it is over.
     pub(crate) const fn due(&self) -> Option<TimestampMs> {
         match self.progress {
             Progress::Waiting(due) | Progress::Trying(due) => Some(due),
@@ -53,7 +53,7 @@ impl DeliveryState {
         }
     }
 
-    /// Whether a person wants it sent once more, and it was not tried since.
+    /// Whether a person queued it again and no attempt followed yet.
     pub(crate) const fn is_revived(&self) -> bool {
         self.attempts > 0 && self.since.is_none()
     }
@@ -69,7 +69,7 @@ impl DeliveryState {
             }
             DeliveryEvent::AttemptBegun(event) => {
                 self.attempts += 1;
-                // The lease tells when it began: the event itself was stored a moment later.
+                // The claim tells the start of the attempt; the event was stored a moment later.
                 let began = TimestampMs(event.until.0.saturating_sub(crate::LEASE_MS));
                 self.since.get_or_insert(began);
                 self.progress = Progress::Trying(event.until);
@@ -79,7 +79,7 @@ impl DeliveryState {
                 self.progress = Progress::Waiting(event.next);
             }
             DeliveryEvent::NoticePutOff(event) => {
-                // While nothing may be sent its time does not run out.
+                // The time in which nothing may be sent does not count.
                 let pause = event.next.0.saturating_sub(event.due.0);
                 self.since = self.since.map(|since| TimestampMs(since.0.saturating_add(pause)));
                 self.progress = Progress::Waiting(event.next);

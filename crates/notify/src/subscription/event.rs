@@ -13,40 +13,40 @@ use crate::{
     wire::{Event, Quiet, Target, Urgency},
 };
 
-/// Where notifications go, and which.
+/// A subscription: a receiver and a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Subscription {
     /// Its id.
     pub(crate) id: SubscriptionId,
-    /// Where to.
+    /// The receiver.
     pub(crate) target: Target,
-    /// What its messages are signed with, and its links are made of.
+    /// The secret of signatures and one-tap links.
     pub(crate) secret: Secret,
-    /// What people call it.
+    /// The name, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Of what.
+    /// The events that are sent.
     pub(crate) events: Vec<Event>,
-    /// Of which kinds of requests; of all when empty.
+    /// The kinds of requests; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) kinds: Vec<Kind>,
-    /// Of which agents; of all when empty.
+    /// The agents whose requests are sent; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) agents: Vec<AgentHandle>,
-    /// Whose it is: what is given to another person is left out. Everybody's when absent.
+    /// The person: requests to other people are not sent. Absent: everybody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) person: Option<AgentHandle>,
-    /// What presses less is left out.
+    /// The least urgency.
     pub(crate) min_urgency: Urgency,
-    /// When nothing is sent.
+    /// The quiet hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) quiet: Option<Quiet>,
-    /// For how many minutes notifications are gathered.
+    /// The minutes of a digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) digest_minutes: Option<u32>,
-    /// Whether anything is sent.
+    /// Whether the subscription is enabled.
     pub(crate) enabled: bool,
-    /// Whether the receiver said that it is gone.
+    /// Whether the receiver reported that it is gone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) gone: bool,
 }
@@ -54,27 +54,27 @@ pub(crate) struct Subscription {
 /// An event of an owner's subscriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SubscriptionEvent {
-    /// There is one, or it is otherwise than before.
+    /// A subscription was created or changed.
     SubscriptionSet(Box<SubscriptionSet>),
-    /// There is one no more.
+    /// A subscription was removed.
     SubscriptionRemoved(SubscriptionRemoved),
 }
 
 /// See [`SubscriptionEvent::SubscriptionSet`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SubscriptionSet {
-    /// As it is from now on.
+    /// The new value.
     pub(crate) subscription: Subscription,
-    /// Who.
+    /// The actor.
     pub(crate) by: Actor,
 }
 
 /// See [`SubscriptionEvent::SubscriptionRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SubscriptionRemoved {
-    /// Which.
+    /// The subscription.
     pub(crate) id: SubscriptionId,
-    /// Who.
+    /// The actor.
     pub(crate) by: Actor,
 }
 

@@ -44,16 +44,16 @@ impl Room for SubscriptionRoom {
     }
 }
 
-/// What is done with a subscription.
+/// A command on a subscription.
 #[derive(Debug, Clone)]
 pub(crate) enum SubscriptionStep {
-    /// Makes one; the id of what is sent with it is not looked at.
+    /// Creates one; the id in the argument is ignored.
     Make(Box<Subscription>),
     /// Changes one.
     Change(SubscriptionId, Box<SubscriptionChange>),
     /// Removes one.
     Remove(SubscriptionId),
-    /// Its receiver, which was this one, is gone.
+    /// Marks a receiver as gone, if it is still the subscription's target.
     Gone(SubscriptionId, Box<Target>),
 }
 
@@ -64,22 +64,22 @@ pub(crate) struct DoSubscription<'a> {
     pub(crate) doing: SubscriptionStep,
 }
 
-/// Why it is not done.
+/// Why a command is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rejection {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
-    /// There is none.
+    /// The subscription does not exist.
     NoSuchSubscription,
-    /// As many as there may be.
+    /// The limit is reached.
     TooMany,
 }
 
-/// What became of a subscription.
+/// The result of a command.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Became {
     pub(crate) id: SubscriptionId,
-    /// Of one that was made: its secret.
+    /// For a new subscription: its secret.
     pub(crate) secret: Option<Secret>,
 }
 
@@ -143,7 +143,7 @@ fn decide(
         }
         SubscriptionStep::Gone(id, target) => {
             let (before, reply) = (known(id)?, Became { id: id.clone(), secret: None });
-            // What an earlier receiver said is not said of the one that is there now.
+            // A report about an earlier receiver does not apply to the current one.
             let after = if before.target == **target {
                 Subscription { enabled: false, gone: true, ..before.clone() }
             } else {
@@ -160,7 +160,7 @@ fn decide(
     }
 }
 
-/// A subscription with a change; what was gone is tried again once its target or `enabled` is set.
+/// Applies a change to a subscription; one whose receiver was gone is used again once `target` or `enabled` is set.
 fn changed(mut one: Subscription, change: &SubscriptionChange) -> Subscription {
     let SubscriptionChange {
         target,

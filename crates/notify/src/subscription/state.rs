@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::event::{Subscription, SubscriptionEvent};
 use crate::wire::{Event, Notice, RequestSummary};
 
-/// The subscriptions of an owner, by their ids, which rise with time.
+/// The subscriptions of an owner by id, in order of creation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SubscriptionsState {
-    /// Each with when it was made.
+    /// Each with the time of its creation.
     pub(crate) all: BTreeMap<SubscriptionId, (TimestampMs, Subscription)>,
 }
 
@@ -21,7 +21,7 @@ impl SubscriptionsState {
         self.all.get(id).map(|(_, subscription)| subscription)
     }
 
-    /// The subscriptions that get a notice. What happened before a subscription was made is not for it.
+    /// The subscriptions that get a notice. A subscription gets no events from before its creation.
     pub(crate) fn wanting(&self, notice: &Notice) -> impl Iterator<Item = &Subscription> {
         let made_before = self.all.values().filter(|(made, _)| made.0 <= notice.at);
         made_before
@@ -44,7 +44,7 @@ impl SubscriptionsState {
 }
 
 impl Subscription {
-    /// Whether something is to be sent.
+    /// Whether the subscription gets this event.
     pub(crate) fn wants(&self, event: Event, about: &RequestSummary) -> bool {
         self.enabled
             && self.events.contains(&event)
@@ -54,7 +54,7 @@ impl Subscription {
             && self.min_urgency <= about.urgency
     }
 
-    /// Whether it is not given to another person than the one whose subscription this is.
+    /// False if the request and the subscription name different persons.
     fn is_for(&self, about: &RequestSummary) -> bool {
         self.person.is_none() || about.to.is_none() || self.person == about.to
     }

@@ -1,4 +1,4 @@
-//! The operations of agents: ask, read and wait, withdraw.
+//! The operations of agents: make a request, read it and wait, withdraw it.
 //! Must not know: the person who answers.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::{
     wire::{self, NewRequest, RequestView},
 };
 
-/// Why they are no tools of their own.
+/// Why these operations are not tools of their own.
 const THE_TOOL: &str = "the tool ask_person asks, waits and withdraws";
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
@@ -107,7 +107,7 @@ async fn get(
     query: Result<Query<GetQuery>, QueryRejection>,
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let id = one(path)?;
-    // Who may not know of it is told so before anything about the query.
+    // Checked before the query: a caller that may not see the request learns nothing else.
     if requests.seen_by(&principal.who, &id).await?.is_none() {
         return Err(Refusal::not_found().into());
     }

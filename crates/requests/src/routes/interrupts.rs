@@ -65,7 +65,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     vec![Operation::new(list_doc, list), Operation::new(respond_doc, respond)]
 }
 
-/// What an agent wants to do.
+/// An action that an agent wants to take.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ActionRequest {
     /// The tool; if there is none, the kind of the request.
@@ -74,7 +74,7 @@ struct ActionRequest {
     args: Map<String, Value>,
 }
 
-/// Which responses are taken.
+/// The allowed responses.
 #[derive(Debug, Serialize, JsonSchema)]
 struct InterruptConfig {
     /// `ignore`.
@@ -92,15 +92,15 @@ struct InterruptConfig {
 struct HumanInterrupt {
     /// The request's id.
     id: AskId,
-    /// What it is about.
+    /// The action in question.
     action_request: ActionRequest,
     /// The types of response that it allows.
     config: InterruptConfig,
-    /// What to look at.
+    /// The details to read.
     description: String,
 }
 
-/// Those that wait.
+/// The open requests.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Interrupts {
     /// Oldest first.

@@ -46,11 +46,11 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
 pub(super) struct ListQuery {
     /// open, snoozed, answered, withdrawn or expired; open when absent.
     pub(super) state: Option<String>,
-    /// Only of this kind.
+    /// Only requests of this kind.
     pub(super) kind: Option<String>,
-    /// Only of this agent.
+    /// Only requests of this agent.
     pub(super) agent: Option<String>,
-    /// Only those that are given to this person.
+    /// Only requests to this person.
     pub(super) to: Option<String>,
     /// For the operator: only requests to this owner.
     pub(super) owner: Option<String>,

@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
-/// Why models do not get what people do.
+/// Why these operations are not tools for models.
 const PEOPLE: &str = "only people answer requests";
 
 impl FromRef<Requests> for Accounts {
@@ -38,7 +38,7 @@ impl FromRef<Requests> for Accounts {
 /// The routes of the room.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// If the operations contradict each other.
 pub(crate) fn routes(requests: Requests, metrics: &Metrics) -> Result<Router, RegistryFault> {
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(requests))
 }
@@ -67,7 +67,7 @@ fn one(path: OnePath) -> Result<AskId, Refusal> {
     crate::request::id(&text)
 }
 
-/// The caller of an operation of people.
+/// The caller of an operation that is for people.
 struct People(Decider);
 
 impl FromRequestParts<Requests> for People {
@@ -93,12 +93,12 @@ async fn of_people(
     seen.ok_or_else(|| Refusal::not_found().into())
 }
 
-/// The request as it stands now.
+/// The current state of the request.
 async fn now(requests: &Requests, principal: &Principal, id: &AskId) -> Result<RequestView, RequestRefusal> {
     Ok(of_people(requests, principal, id).await?.view)
 }
 
-/// A refusal, with the answer that stands where somebody was faster.
+/// A refusal, with the final answer if another person was faster.
 async fn not_done(requests: &Requests, who: &TokenOwner, id: &AskId, error: NotDone) -> RequestRefusal {
     use plenary_engine::ExecuteError;
     let has_answer =

@@ -53,7 +53,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     vec![Operation::new(list_doc, list), Operation::new(remove_doc, remove)]
 }
 
-/// Whose rules.
+/// The owner parameter of a query.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct RulesQuery {
     /// For the operator: the owner.

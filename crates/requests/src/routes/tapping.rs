@@ -23,13 +23,13 @@ use crate::{
     wire::{self, TapLink},
 };
 
-/// A form is never larger: in it a byte of an answer takes three at most.
+/// The largest form: form encoding uses at most three bytes for a byte of an answer.
 const FORM_BYTES_MAX: usize = 3 * ANSWER_BYTES_MAX;
-/// The style of the page is in the page, and nothing else is let in. No sandbox: a browser sends a form from one with an
-/// `Origin` of `null`, which is nobody's page.
+/// The page contains its style, and nothing else is loaded. No sandbox: from a sandboxed page, a browser sends a form
+/// with an `Origin` of `null`, which matches no page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
-/// Nobody else learns the secret of the address. With `no-referrer` the form's `Origin` would be `null`, too.
+/// Keeps the secret in the URL from other sites. With `no-referrer` the form's `Origin` would be `null`, too.
 const REFERRERS: &str = "same-origin";
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {

@@ -12,9 +12,9 @@ use crate::wire::AnswerType;
 /// An event of an owner's rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleEvent {
-    /// There is a rule.
+    /// A rule was created.
     RuleMade(RuleMade),
-    /// There is one no more.
+    /// A rule was removed.
     RuleRemoved(RuleRemoved),
 }
 
@@ -23,34 +23,34 @@ pub enum RuleEvent {
 pub struct RuleMade {
     /// Its id.
     pub rule: RuleId,
-    /// Of which agent.
+    /// The agent.
     pub agent: AgentHandle,
-    /// Which tool.
+    /// The tool.
     pub tool: String,
-    /// Only there and below.
+    /// Only this directory and below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// How it answers.
+    /// The answer that it gives.
     pub answer: AnswerType,
-    /// Who made it.
+    /// The actor who made it.
     pub by: Actor,
-    /// From which request.
+    /// The request in whose answer it was made.
     pub request: AskId,
-    /// Until when it holds.
+    /// When it expires.
     pub until: TimestampMs,
 }
 
 /// See [`RuleEvent::RuleRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleRemoved {
-    /// Which.
+    /// The rule.
     pub rule: RuleId,
-    /// Who.
+    /// The actor.
     pub by: Actor,
 }
 
 impl RuleEvent {
-    /// The stored form.
+    /// The stored form of the event.
     pub(crate) fn encode(&self) -> NewEvent {
         match self {
             Self::RuleMade(event) => written("RuleMade", event),

@@ -32,7 +32,7 @@ impl Room for RuleRoom {
     fn evolve(state: &mut RulesState, _: Version, at: TimestampMs, event: &RuleEvent) {
         state.evolve(at, event);
     }
-    /// A rule counts with the answer that it comes of; that it is removed counts for nobody.
+    /// No quota: a rule is counted with its answer, and its removal is free.
     fn payer(_: &str, _: &RulesState, _: &RuleEvent) -> Option<OwnerName> {
         None
     }
@@ -50,7 +50,7 @@ pub(crate) struct RemoveRule<'a> {
 pub(crate) enum RuleRejection {
     /// The token is no longer valid.
     Unauthenticated,
-    /// There is none.
+    /// The rule does not exist.
     NoSuchRule,
 }
 

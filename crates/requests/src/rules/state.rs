@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use super::event::{RuleEvent, RuleMade};
 use crate::RULES_MAX;
 
-/// The rules of an owner, by their ids, which rise with time.
+/// The rules of an owner by id, in order of creation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RulesState {
-    /// Each with when it was made.
+    /// Each with the time of its creation.
     pub rules: BTreeMap<RuleId, (TimestampMs, RuleMade)>,
 }
 
 impl RulesState {
-    /// Those that hold now, oldest first.
+    /// The rules that are valid now, oldest first.
     pub fn holding(&self, now: TimestampMs) -> impl Iterator<Item = &(TimestampMs, RuleMade)> {
         self.rules.values().filter(move |(_, rule)| now < rule.until)
     }
 
-    /// Whether there are as many as there may be.
+    /// Whether the limit of valid rules is reached.
     #[must_use]
     pub fn is_full(&self, now: TimestampMs) -> bool {
         self.holding(now).count() >= RULES_MAX
     }
 
-    /// The newest rule that fits.
+    /// The newest matching rule.
     #[must_use]
     pub fn fitting(
         &self,
@@ -51,7 +51,7 @@ impl RulesState {
             RuleEvent::RuleMade(made) => {
                 self.rules.retain(|_, (_, rule)| at < rule.until);
                 self.rules.insert(made.rule.clone(), (at, made.clone()));
-                // Answers that were given together may make more than one too many: the oldest goes.
+                // Concurrent answers may exceed the limit: the oldest rule is dropped.
                 while self.rules.len() > RULES_MAX {
                     self.rules.pop_first();
                 }
@@ -63,7 +63,7 @@ impl RulesState {
     }
 }
 
-/// Whether a directory is another one or below it. What leads out of it again is not.
+/// Whether a directory is `within` or below it. A path that leads out again does not count.
 fn is_within(directory: Option<&str>, within: &str) -> bool {
     let Some(directory) = directory else { return false };
     let within = within.trim_end_matches('/');

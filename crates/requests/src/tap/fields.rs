@@ -1,4 +1,4 @@
-//! What the page of a one-tap link lets be changed, as HTML, and the answer that its form says. Pure.
+//! The editable fields of a one-tap page, as HTML, and the answer in its submitted form. Pure.
 //! Must not know: the rest of the page.
 
 use std::fmt::Write as _;
@@ -18,30 +18,30 @@ use crate::{
     wire::{AnswerType, Kind, RequestView},
 };
 
-/// What the name of a value begins with in the form.
+/// The prefix of a value's name in the form.
 const VALUE: &str = "arg.";
-/// Most lines of an argument that are shown without scrolling.
+/// Most visible lines of an argument; more scroll.
 const ROWS_MAX: usize = 12;
 
-/// An argument that can be changed.
+/// An editable argument.
 pub(super) struct Argument<'a> {
     name: &'a str,
-    /// What a run asks under this name.
+    /// The question of a run for this key.
     asks: Option<String>,
-    /// What is there before.
+    /// The initial text.
     text: String,
-    /// Whether it is a text; anything else is JSON.
+    /// Whether the value is text; otherwise it is JSON.
     is_text: bool,
 }
 
-/// What is asked for, or may be changed.
+/// The fields of the page.
 pub(super) enum Changes<'a> {
     Form(Form),
     Arguments(Vec<Argument<'a>>),
 }
 
 impl<'a> Changes<'a> {
-    /// `None` of a request that takes no such answer, or has nothing that a form of a page can carry.
+    /// The fields; `None` if the request does not allow `edit`, or has nothing that an HTML form can carry.
     pub(super) fn of(view: &'a RequestView) -> Option<Self> {
         if !view.allow.edit {
             return None;
@@ -50,7 +50,7 @@ impl<'a> Changes<'a> {
             return Form::read(form).ok().map(Self::Form);
         }
         let args = view.action.as_ref()?.args.iter();
-        // What a browser changes or does not show stays as it is.
+        // Text that a browser would change or not show is not editable.
         let is_plain = |text: &str| !text.chars().any(|c| is_hidden(c) && c != '\n' && c != '\t');
         let argument = |(name, value): (&'a String, &'a Value)| {
             let said = value.as_str().map(str::to_owned);
@@ -71,7 +71,7 @@ impl<'a> Changes<'a> {
             .filter(|all| !matches!(all, Self::Arguments(all) if all.is_empty()))
     }
 
-    /// The inputs, and what the button says.
+    /// Writes the inputs; returns the label of the button.
     pub(super) fn html(&self, html: &mut String) -> &'static str {
         match self {
             Self::Form(form) => {
@@ -110,7 +110,7 @@ impl<'a> Changes<'a> {
                         | FieldKind::Number { .. }
                         | FieldKind::Truth => Value::from(all.first().copied().unwrap_or_default()),
                     };
-                    // Nothing was chosen, or written.
+                    // The field was left empty.
                     let is_absent = all.iter().all(|value| value.is_empty()) && !field.is_required;
                     if !is_absent {
                         args.insert(field.name.clone(), value);
@@ -137,12 +137,12 @@ fn wrong(text: String) -> Refusal {
     Refusal::malformed("invalid_answer", text)
 }
 
-/// The answer that the form of the page says.
+/// The answer in the submitted form.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the form.
 pub(crate) fn answer_of_form(view: &RequestView, form: &[u8]) -> Result<Answer, Refusal> {
-    // A browser sends the end of a line as two characters.
+    // A browser sends a line end as two characters.
     let sent =
         form_urlencoded::parse(form).map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")));
     let sent: Vec<_> = sent.collect();
@@ -167,7 +167,7 @@ fn textarea(html: &mut String, Argument { name, asks, text, is_text }: &Argument
     let says = asks.as_ref().map(|asks| format!(": {}", escaped(asks))).unwrap_or_default();
     let json = if *is_text { "" } else { " (JSON)" };
     let required = if asks.is_some() { " required" } else { "" };
-    // The first line end after the tag is none of the value's.
+    // HTML drops the first line end after the tag.
     let _ = write!(
         html,
         "<p><label>{name}{says}{json}<textarea name=\"{VALUE}{name}\" rows={rows}{required}>\n{}</textarea></label></p>",

@@ -1,4 +1,4 @@
-//! The page of a one-tap link. Everything that an agent wrote is plain text on it. Pure.
+//! The page of a one-tap link. All text of agents is plain text on it. Pure.
 //! Must not know: HTTP.
 
 use std::fmt::Write as _;
@@ -14,13 +14,13 @@ use serde_json::Value;
 use super::fields::Changes;
 use crate::wire::{AnswerView, Kind, OnTimeout, Phase, RequestView};
 
-/// What the page shows.
+/// The content of the page.
 pub(crate) enum Page<'a> {
-    /// The request, with a form where it waits.
+    /// The request, with a form if it waits.
     Request(&'a RequestView),
-    /// What is wrong with the form.
+    /// An error in the submitted form.
     Wrong(&'a str),
-    /// No link ends so.
+    /// There is no such link.
     Unknown,
 }
 
@@ -67,7 +67,7 @@ fn request(html: &mut String, view: &RequestView) {
         let _ = write!(html, " Given to {}.", escaped(person.as_str()));
     }
     html.push_str("</p>");
-    // What a run asks for is in its text, and below.
+    // The question of a run is in its text and in the fields below.
     if let Some(action) = view.action.as_ref().filter(|_| view.kind != Kind::RunInput) {
         let _ = write!(html, "<p>Tool: <b>{}</b></p>", escaped(&action.name));
         pretty(html, &Value::Object(action.args.clone()));
@@ -103,18 +103,18 @@ fn room(view: &RequestView) -> Option<&str> {
     view.source.as_ref().map(|source| source.room.as_str())
 }
 
-/// What the button says that ignores.
+/// The label of the button for `ignore`.
 fn no(view: &RequestView) -> &'static str {
     ignoring(view.kind.as_str(), room(view), view.form.is_some())
 }
 
-/// A time for people: without a script the page does not know where they are.
+/// A time for people, in UTC: without a script the page does not know the reader's time zone.
 fn minute(at: u64) -> String {
     let text = Utc(TimestampMs(at)).to_string().replace('T', " ");
     format!("{} UTC", text.get(..16).unwrap_or(&text))
 }
 
-/// Until when it waits, and what happens then.
+/// The deadline, and its effect.
 fn deadline(view: &RequestView) -> String {
     let Some(at) = view.deadline_at else { return "It waits until somebody answers.".to_owned() };
     let then = match view.on_timeout {
@@ -126,7 +126,7 @@ fn deadline(view: &RequestView) -> String {
     format!("It waits until {}; then {then}.", minute(at))
 }
 
-/// How it was answered, and who did.
+/// The answer and its author.
 fn outcome(html: &mut String, answer: &AnswerView) {
     let who = match answer.author() {
         "link" => "Through a one-tap link".to_owned(),
@@ -167,7 +167,7 @@ fn form(html: &mut String, view: &RequestView) {
     }
 }
 
-/// As text in HTML; what nobody sees is shown by its number.
+/// Text as HTML; invisible characters are shown by their code.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

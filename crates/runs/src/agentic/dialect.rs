@@ -1,11 +1,11 @@
 //! Converts the events of a run into those of agentic-framework. Pure.
-//! Must not know: where the events come from.
+//! Must not know: the source of the events.
 
 use serde_json::{Map, Value, json};
 
 use crate::limits::SAID_OCTETS_MAX;
 
-/// An event as the dashboards read it.
+/// An event in the form of the dashboards.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DashboardEvent {
     pub(crate) kind: &'static str,
@@ -18,7 +18,7 @@ impl DashboardEvent {
         Self { kind, depth, payload }
     }
 
-    /// As `getevents` gives it.
+    /// The form of `getevents`.
     pub(crate) fn json(&self, agent: &str) -> Value {
         let Self { kind, depth, payload } = self;
         let mut event = json!({"type": kind, "agent": agent, "depth": depth, "payload": payload});
@@ -28,7 +28,7 @@ impl DashboardEvent {
         event
     }
 
-    /// As a stream of text gives it: what is said as it is, everything else on a line with its type.
+    /// The form of a text stream: output as it is, every other event on a line with its type.
     pub(crate) fn text(&self, agent: &str) -> String {
         let indent = "  ".repeat(usize::try_from(self.depth).unwrap_or_default() + 1);
         let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -46,16 +46,16 @@ impl DashboardEvent {
     }
 }
 
-/// What is known of a stream of events so far.
+/// The state of the translation of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Dialect {
-    /// What the run was asked.
+    /// The prompt of the run.
     prompt: Value,
-    /// The text that is being made, as far as it was told.
+    /// The unfinished text, as far as it was already sent.
     open: String,
-    /// All that was said, up to a limit.
+    /// All text that was sent, up to a limit.
     said: String,
-    /// The turn is over, or waits for its caller.
+    /// Whether the turn is over or waits for its caller.
     pub(crate) is_over: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn request_keys(request: &[u8]) -> Value {
 }
 
 impl Dialect {
-    /// Of a run that was asked this.
+    /// A translation that starts with this prompt.
     pub(crate) fn new(prompt: Value) -> Self {
         Self { prompt, ..Self::default() }
     }
@@ -76,13 +76,13 @@ impl Dialect {
         *self = Self::new(prompt);
     }
 
-    /// What the caller answered.
+    /// The answers of the caller.
     pub(crate) fn resumed(&mut self, answers: Value) -> DashboardEvent {
         self.is_over = false;
         DashboardEvent::new("resume_with_input", 0, answers)
     }
 
-    /// The events that stand for one event of the run.
+    /// Translates one event of the run into zero or more dashboard events.
     pub(crate) fn translate(&mut self, kind: &str, event: &Value) -> Vec<DashboardEvent> {
         let depth = event["depth"].as_u64().unwrap_or_default();
         let one = |kind, payload| vec![DashboardEvent::new(kind, depth, payload)];
@@ -97,7 +97,7 @@ impl Dialect {
             "TextOutput" => {
                 let (text, open) =
                     (event["content"].as_str().unwrap_or_default(), std::mem::take(&mut self.open));
-                // Pieces may be lost; then the whole is said once more.
+                // Pieces may be lost; then the whole text is sent again.
                 self.say(text.strip_prefix(&*open).unwrap_or(text), depth)
             }
             "ToolCall" => one(
@@ -141,7 +141,7 @@ impl Dialect {
         vec![DashboardEvent::new("chat_output", depth, json!({"content": text, "role": "assistant"}))]
     }
 
-    /// The end of the turn, and before it what was not said yet: the dashboards show only what was said.
+    /// The end of the turn, preceded by the result if it was not sent yet: the dashboards show only what was sent.
     fn completed(&mut self, event: &Value, depth: u64) -> Vec<DashboardEvent> {
         self.is_over = true;
         let reason = event["finish_reason"].as_str();
@@ -160,7 +160,7 @@ impl Dialect {
         events
     }
 
-    /// Whether a result was said before. A stream that began in the middle of the run has the end of it at least.
+    /// Whether a result was sent before. A stream that started in the middle of a run has at least the end of it.
     fn has_said(&self, result: &str) -> bool {
         result.is_empty()
             || !self.said.is_empty() && (self.said.contains(result) || result.ends_with(&*self.said))

@@ -18,16 +18,16 @@ use crate::{
     state::RunState,
 };
 
-/// Logs in order.
+/// A page of logs, in order.
 #[derive(Debug, Default)]
 pub(crate) struct LogPage {
     pub(crate) logs: Vec<Value>,
-    /// Behind which the rest of them stands, where there is more.
+    /// The version after which the next page starts, if there is one.
     pub(crate) rest: Option<Version>,
 }
 
 impl Runs {
-    /// The logs of a thread behind a place of it, as many as one answer may have.
+    /// The logs of a thread after a version, one page of them.
     pub(crate) async fn logs(&self, found: &VisibleThread, after: Version) -> Result<LogPage, Fault> {
         let stream = stream(found.source.thread);
         let (mut page, mut size, mut octets) = (LogPage::default(), PageSize::default(), 0);
@@ -55,7 +55,7 @@ impl Runs {
         Ok(page)
     }
 
-    /// What one event of the thread is, with the role of each.
+    /// The dashboard events for one event of the thread, each with its role.
     async fn told(
         &self,
         found: &VisibleThread,
@@ -84,13 +84,13 @@ impl Runs {
         Ok(told)
     }
 
-    /// What the run of an event was asked.
+    /// The prompt of an event's run.
     async fn prompt(&self, found: &VisibleThread, event: &ThreadEvent) -> Result<Value, Fault> {
         let Some(run) = found.state.run(event.run()) else { return Ok(Value::Null) };
         self.prompt_at(found, run.queued).await
     }
 
-    /// The answers to the question that is the event of this number of a run, if they have come.
+    /// The answers to the question with this number in a run, if they have arrived.
     pub(crate) async fn answers(
         &self,
         found: &VisibleThread,
@@ -121,7 +121,7 @@ impl Runs {
         Ok(None)
     }
 
-    /// What a run was asked whose request stands there.
+    /// The prompt of the run that was queued at this version.
     pub(crate) async fn prompt_at(&self, found: &VisibleThread, queued: Version) -> Result<Value, Fault> {
         let at = self.event_at(&stream(found.source.thread), queued).await?;
         Ok(if let ThreadEvent::RunQueued(queued) = at { prompt_of(&queued.request) } else { Value::Null })
@@ -130,7 +130,7 @@ impl Runs {
 
 fn log(found: &VisibleThread, id: &str, role: &Value, at: TimestampMs, told: &DashboardEvent) -> Value {
     let by = found.state.opened.as_ref().map(|opened| opened.by.to_string());
-    // The dashboards take a time without a zone for UTC, and one with a zone too.
+    // The dashboards read every time as UTC, so the zone is left out.
     let created = at.rfc3339().trim_end_matches('Z').to_owned();
     json!({
         "id": id, "thread_id": found.source.thread, "agent_id": found.source.agent, "user_id": by, "role": role,

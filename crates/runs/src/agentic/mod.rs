@@ -1,4 +1,4 @@
-//! The form in which the dashboards of agentic-framework read runs: names of events, request ids, logs of a thread.
+//! The form in which the dashboards of agentic-framework read runs: event names, request ids, logs of a thread.
 //! Must not know: HTTP.
 
 mod dialect;
@@ -14,16 +14,16 @@ pub(crate) use stream::{Shape, TranslatedStream};
 
 use crate::id::RunId;
 
-/// What the dashboards call a request: a run, from its start or behind one of its events.
+/// A request in the terms of the dashboards: a run, from its start or after one of its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestId {
     pub(crate) run: RunId,
-    /// The number of the last event that is not part of it; 0 for the whole run.
+    /// The number of the last event before the request; 0 for the whole run.
     pub(crate) after: u64,
 }
 
 impl RequestId {
-    /// `<run>`, or `<run>.<number>`.
+    /// Reads `<run>` or `<run>.<number>`.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (run, after) = match text.split_once('.') {
             Some((run, after)) => (run, after.parse().ok()?),
@@ -42,7 +42,7 @@ impl std::fmt::Display for RequestId {
     }
 }
 
-/// A prompt as the request of a run.
+/// The ChatRequest for a prompt.
 pub(crate) fn chat_request(prompt: &str, debug: Option<&str>) -> Bytes {
     let mut request = json!({"type": "ChatRequest", "input": prompt});
     if let Some(debug) = debug {
@@ -51,7 +51,7 @@ pub(crate) fn chat_request(prompt: &str, debug: Option<&str>) -> Bytes {
     request.to_string().into()
 }
 
-/// What the dashboards show as the prompt of a run.
+/// The prompt of a run, as the dashboards show it.
 pub(crate) fn prompt_of(request: &[u8]) -> Value {
     let request: Value = serde_json::from_slice(request).unwrap_or_default();
     if request["input"].is_string() { request["input"].clone() } else { request.to_string().into() }

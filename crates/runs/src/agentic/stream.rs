@@ -1,5 +1,5 @@
-//! A live run in the form of the dashboards: each event of the stream becomes theirs as it passes.
-//! Must not know: how the run is followed.
+//! A live run in the form of the dashboards: each event of the stream is translated as it passes.
+//! Must not know: the reading of the run.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use serde_json::Value;
 
 use super::dialect::{DashboardEvent, Dialect};
 
-/// How an event is written.
+/// The form in which an event is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// As an object, for pages.
+    /// A JSON object, for pages.
     Json,
-    /// As text for people.
+    /// Text, for people.
     Text,
 }
 
-/// A stream of a run, translated.
+/// The translated stream of a run.
 pub(crate) struct TranslatedStream<P> {
     pub(crate) live: P,
     pub(crate) agent: Arc<str>,
     pub(crate) dialect: Dialect,
     pub(crate) shape: Shape,
-    /// What comes before everything else.
+    /// An event before all others.
     pub(crate) first: Option<DashboardEvent>,
 }
 
@@ -40,7 +40,7 @@ impl<P: Pieces> Pieces for TranslatedStream<P> {
                 return Ok(None);
             }
             let Some(piece) = self.live.next().await? else { return Ok(None) };
-            // Each piece is whole events, and the JSON of each is on one line.
+            // A piece consists of whole events, and the JSON of each is on one line.
             for block in String::from_utf8_lossy(&piece).split("\n\n") {
                 self.pass(block, &mut out);
                 if self.dialect.is_over {

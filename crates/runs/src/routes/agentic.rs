@@ -1,4 +1,4 @@
-//! What the dashboards of agentic-framework call beside the operations of the protocol: the same runs, by their names.
+//! The additional operations for the dashboards of agentic-framework: the same runs under the dashboards' paths.
 //! Must not know: the form of their events.
 
 use std::collections::BTreeMap;
@@ -31,9 +31,9 @@ use crate::{
     state::RunStatus,
 };
 
-/// What the dashboards send for a new thread.
+/// The thread id that the dashboards send for a new thread.
 const NEW_THREAD: &str = "NEW";
-/// How a browser learns that it may ask for a password, which is a token.
+/// The challenge that makes a browser ask for a password, which is a token.
 const ASK_FOR_TOKEN: &str = "Basic realm=\"The password is a token\", charset=\"UTF-8\"";
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
@@ -150,7 +150,7 @@ struct ResumeBody {
     thread_id: Option<String>,
 }
 
-/// What was begun.
+/// The response to a started request.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AgenticRequest {
     /// The id of the request, for `getevents`.
@@ -165,14 +165,14 @@ struct AgenticRequest {
 struct Reset {
     /// Always `success`.
     status: &'static str,
-    /// What it means.
+    /// A text for people.
     message: &'static str,
 }
 
 /// The query of `GET …/getevents`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct EventsQuery {
-    /// Which request.
+    /// The request.
     request_id: Option<String>,
     /// Whether to follow the turn; false when absent.
     #[schemars(with = "Option<bool>")]
@@ -182,7 +182,7 @@ struct EventsQuery {
 /// The query of `GET …/logs`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct LogsQuery {
-    /// Where the next page begins, from the `Link` of the one before.
+    /// The cursor of the next page, from the `Link` of the previous one.
     after: Option<u64>,
 }
 
@@ -190,7 +190,8 @@ struct LogsQuery {
 type IgnoredObject = BTreeMap<String, IgnoredAny>;
 
 async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): JsonBody) -> Answer {
-    // A browser asks its person for the password here, so it counts here; the answer is of use to whoever sent it alone.
+    // A browser may ask its user for the password here, so the password counts also from browsers; only the sender
+    // can use the response.
     let token = password(&headers).or_else(|| {
         let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
@@ -290,7 +291,7 @@ async fn reset(
     Ok(Json(Reset { status: "success", message }).into_response())
 }
 
-/// The run of a request, and behind which event of it the request begins.
+/// The run of a request, and the event number after which the request starts.
 async fn of_request(
     runs: &Runs,
     asking: &RequestCaller,
@@ -331,7 +332,7 @@ async fn events(
     turn(&runs, &found, since, dialect, first).await
 }
 
-/// What a request of a run begins with: what was asked, or what was answered.
+/// The translation of a request, with the prompt of its run, and the answers with which the request starts, if any.
 async fn opening(
     runs: &Runs,
     found: &VisibleThread,
@@ -343,7 +344,7 @@ async fn opening(
     Ok((dialect, first))
 }
 
-/// A turn that is over, as a list.
+/// A finished turn as a list.
 async fn turn(
     runs: &Runs,
     found: &VisibleThread,

@@ -99,7 +99,7 @@ async fn configure(
     configured(&runs, &asking, &agent, &headers, body.bytes(), args).await
 }
 
-/// Configures an agent, by whichever path it was asked.
+/// Configures an agent, for both paths of the operation.
 pub(super) async fn configured(
     runs: &Runs,
     asking: &RequestCaller,

@@ -54,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 /// The query of `GET …/get_events`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct EventsQuery {
-    /// Which run.
+    /// The run.
     run_id: Option<String>,
     /// The thread, instead of a run.
     thread_id: Option<String>,
@@ -106,12 +106,12 @@ async fn events(
     answer(&runs, &asking, found, wanted, &headers).await
 }
 
-/// What is wanted of a run or a thread.
+/// The parsed query for the events of a run or a thread.
 struct EventQuery<'a> {
     stream: Option<&'a str>,
     since: Option<&'a str>,
     method: Method,
-    /// What the query has to say again for the next page: of which run or thread, where the path does not say it.
+    /// The parameters that the link to the next page repeats: the run or thread, unless the path names it.
     which: String,
 }
 
@@ -157,7 +157,7 @@ async fn answer(
         return runs.live(asking, (found.source, watch), found.run, since).await;
     }
     let page = match (since, found.run) {
-        // HEAD changes nothing (RFC 9110, 9.2.1), so it takes no events either.
+        // HEAD changes nothing (RFC 9110, 9.2.1), so it does not move a reader's cursor either.
         (None, Some(run)) if method != Method::HEAD => {
             runs.drain(&found, run, &reader(asking, headers)?).await?
         }
@@ -168,7 +168,7 @@ async fn answer(
     };
     let mut response = json(array(&page));
     if let (true, Some(last)) = (page.more, page.events.last()) {
-        // How to go on: the same request again, or behind this event.
+        // The link to the next page: the same poll again, or the events after this one.
         let next = match found.run {
             Some(_) => last.id.to_string(),
             None => format!("{}:{}", last.run, last.id),
@@ -181,9 +181,9 @@ async fn answer(
     Ok(response)
 }
 
-/// Whose place it is that a poll moves on.
+/// The reader whose cursor a poll moves.
 fn reader(asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefusal> {
-    // Who looks on through the console moves nobody's place on but its own.
+    // A reader in the console has its own cursor and does not move that of any other.
     let place = if asking.0.token.is_person() { "console/" } else { "" };
     let Some(named) = headers.get("x-reader") else { return Ok(format!("{place}{}", asking.actor())) };
     let named = named.to_str().unwrap_or_default();
@@ -194,7 +194,7 @@ fn reader(asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefu
             format!("`X-Reader` must be 1 to {READER_CHARS_MAX} visible ASCII characters without `/`");
         return Err(refusals::shape("invalid_reader", detail));
     }
-    // Of each who asks its own readers.
+    // Each caller has its own readers.
     Ok(format!("{place}{}/{named}", asking.actor()))
 }
 

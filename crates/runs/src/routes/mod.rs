@@ -47,7 +47,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// The routes of this room.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// If the operations contradict each other.
 pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let form = refused_response;
     let router = plenary_edge::routes(operations(), metrics)?;
@@ -55,7 +55,7 @@ pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
     Ok(with_method_refusals(router, metrics, form).with_state(runs))
 }
 
-/// Where there is nothing but what an operation serves.
+/// Paths with no other content than the operations below them.
 const NOTHING_AT: [&str; 6] = [
     "/agent/{name}",
     "/agent/{name}/",
@@ -82,7 +82,7 @@ pub fn operations() -> Vec<Operation<Runs>> {
     .collect()
 }
 
-/// An operation of this room, with what all of them have in common.
+/// An operation of this room, with the authentication and errors that all of them have.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
         .auth(Auth::Any)
@@ -90,14 +90,14 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
 }
 
-/// One that is about an agent.
+/// An operation on an agent.
 fn of_agent(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<String>("name", "The agent's name.")
         .errors(Class::NotFound, &["agent_not_found"])
 }
 
-/// JSON that was written already.
+/// A response with already encoded JSON.
 fn json(text: impl Into<axum::body::Body>) -> Response {
     let mut response = text.into().into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -108,13 +108,13 @@ fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T,
     query.map(|axum::extract::Query(query)| query).map_err(|_| request::invalid_query())
 }
 
-/// A header that is text, and not empty.
+/// A non-empty text header.
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let text = headers.get(name)?.to_str().ok()?.trim();
     (!text.is_empty()).then_some(text)
 }
 
-/// Which run an answer is about, and where it is reported on (wire.md D.4).
+/// Sets the headers that name the run, its thread and the URL of its report (wire.md D.4).
 fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
     plenary_telemetry::note_conversation(thread);
     let values = [
@@ -130,13 +130,13 @@ fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
 }
 
 impl Runs {
-    /// A place among those who follow a thread.
+    /// Registers a follower of a thread.
     fn watch(&self, asking: &RequestCaller, thread: ThreadId) -> Result<Watch<Payer>, RunRefusal> {
         let follower = Follower::new(Some(&asking.0));
         self.0.watchers.watch(&stream(thread), follower, asking.actor().owner()).map_err(not_followed)
     }
 
-    /// A run or a thread as a live stream, behind `since`.
+    /// A run or a thread as a live stream after `since`.
     async fn live(
         &self,
         asking: &RequestCaller,
@@ -147,20 +147,20 @@ impl Runs {
         Ok(self.followed(asking, place, run, since).await?.into_response())
     }
 
-    /// The same, before it is written.
+    /// The live stream before it is turned into a response.
     async fn followed(
         &self,
         asking: &RequestCaller,
-        // First the place among the watchers, then the look at the log: so nothing falls between them.
+        // Register first, then read the log, so that no event is missed between the two.
         (source, watch): (Source, Watch<Payer>),
         run: Option<RunId>,
         since: Since,
     ) -> Result<Live, RunRefusal> {
         let (looking, making) = self.0.deltas.look_on(source.thread).ok().unzip();
-        // Who goes on behind an event may have had a part of it before.
+        // A client that resumes after an event may already have a part of the unfinished text.
         let making = making.flatten().filter(|_| matches!(since, Since::Start));
         let (state, head) = self.0.threads.fresh(&source.thread.to_string()).await?;
-        // What an event says already is no text in the making.
+        // Text that an event already contains is not unfinished.
         let making = making.filter(|line| {
             let run = state.run(line.run);
             run.is_some_and(|run| !run.status.is_over() && run.last_event_id <= line.after)
@@ -173,7 +173,7 @@ impl Runs {
             (Since::Start | Since::Place(..), _) => 0,
         };
         let (cursor, until) = match (run, since) {
-            // What is queued begins behind everything that stands there.
+            // A queued run starts after all events that are there now.
             (Some(run), _) if run.status == RunStatus::Queued => (found.head, None),
             (Some(run), _) => (begin(run, after), run.status.is_over().then_some(run.ended)),
             (None, since) => {
@@ -185,7 +185,7 @@ impl Runs {
                 (behind.unwrap_or_default(), idle.then_some(found.head))
             }
         };
-        // Of one run, a place in it is a number.
+        // Within one run a cursor is a number.
         let since = if found.run.is_some() { Since::Id(after) } else { since };
         let (source, run, principal) = (found.source, found.run, asking.0.clone());
         Ok(Live { runs: self.clone(), source, principal, watch, looking, making, run, since, cursor, until })

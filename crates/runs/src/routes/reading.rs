@@ -79,7 +79,7 @@ async fn thread(State(runs): State<Runs>, asking: RequestCaller, Path(thread): P
     let state = runs.fresh(thread).await?;
     let agent = state.opened.as_ref().and_then(|opened| runs.0.registry.get(&opened.agent));
     let agent = agent.ok_or_else(refusals::thread_not_found)?;
-    // Below the agent's path it would not be there either.
+    // Below the agent's path the run would look absent too.
     if !runs.may_run(&asking.actor(), &agent).await? {
         return Err(refusals::thread_not_found());
     }

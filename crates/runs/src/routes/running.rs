@@ -71,7 +71,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     vec![Operation::new(begins(run_doc), run), Operation::new(begins(stream_doc), stream_request)]
 }
 
-/// What the beginning of a run may be refused with.
+/// Adds the refusals of an operation that starts a run.
 pub(super) fn begins(doc: OperationDoc) -> OperationDoc {
     doc.errors(Class::Malformed, &["invalid_json"])
         .errors(Class::NotFound, &["thread_not_found", "run_not_found"])
@@ -141,7 +141,7 @@ async fn run(
     let ask = seen.look(request::read(body.bytes(), ids, &takes))?;
     let agent = &seen.agent;
     match ask {
-        // Of an agent that is not there, what one has begun oneself can be stopped, and nothing else be asked.
+        // A caller that may not run the agent can stop its own runs, and request nothing else.
         Ask::Start { .. } | Ask::Resume { .. } | Ask::Configure(_) if !seen.is_there => {
             Err(refusals::agent_not_found())
         }
@@ -203,7 +203,7 @@ async fn stream_request(
     let body = prompted.as_ref().unwrap_or(body.bytes());
     let (thread, request) = request::read_start(body, ids, &takes)?;
     let place = runs.place_of(thread).await?;
-    // Before the run begins: then what it says is handed on, and need not be read from the store.
+    // Registered before the run starts: its events then come from memory and need not be read from the store.
     let mut watch = runs.watch(&asking, place.thread)?;
     let Executed { reply: RunStart { run, thread, .. }, replayed: again, .. } =
         runs.begin(&asking, &agent, place, request, &headers).await?;
@@ -227,19 +227,19 @@ fn as_text(live: Live, prompt: Value) -> Response {
     pieces(TranslatedStream { live: live.into_pieces(), agent, dialect, shape, first: None })
 }
 
-/// 202: the run hears of it (wire.md D.8).
+/// 202: the run will receive the request (wire.md D.8).
 fn accepted(name: &str, thread: ThreadId, done: &Executed<InterruptReceipt>) -> Response {
     let mut response = StatusCode::ACCEPTED.into_response();
     about(&mut response, name, done.reply.run, thread);
     replayed(response, done.replayed)
 }
 
-/// Within what the idempotency keys of an operation are unique.
+/// The scope within which an operation's idempotency keys are unique.
 fn scope(operation: &str, asking: &RequestCaller, agent: &str) -> String {
     format!("runs/{operation}/{agent}/{}", asking.actor())
 }
 
-/// The answer, marked where it is that of an earlier, equal request.
+/// Marks a response that repeats the one to an earlier, equal request.
 pub(super) fn replayed(mut response: Response, replayed: bool) -> Response {
     if replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -247,7 +247,7 @@ pub(super) fn replayed(mut response: Response, replayed: bool) -> Response {
     response
 }
 
-/// Where a run begins.
+/// The thread of a new run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StartPlace {
     pub(super) thread: ThreadId,
@@ -266,7 +266,7 @@ impl Runs {
         mut request: Request,
         headers: &HeaderMap,
     ) -> Result<Executed<RunStart>, RunRefusal> {
-        // What an agent of this server asks for by itself it can't say to be the outermost.
+        // An agent of this server cannot claim to be the outermost caller.
         request.depth = request.depth.max(asking.depth_min());
         let parent: Option<Box<str>> = plenary_telemetry::current().map(|own| own.to_string().into());
         request.trace = parent.map(|parent| {
@@ -290,13 +290,13 @@ impl Runs {
             return Ok(begin(is_new, request).await?);
         }
         match begin(true, request.clone()).await {
-            // Opened meanwhile.
+            // The thread was opened meanwhile.
             Err(ExecuteError::Rejected(Rejection::IdTaken)) => Ok(begin(false, request).await?),
             done => Ok(done?),
         }
     }
 
-    /// The thread that a run is asked for in.
+    /// Resolves the choice of a thread for a new run.
     pub(super) async fn place_of(&self, choice: ThreadChoice) -> Result<StartPlace, Fault> {
         Ok(match choice {
             ThreadChoice::New => StartPlace { thread: self.fresh_thread(), is_new: true, is_chosen: false },
@@ -308,7 +308,7 @@ impl Runs {
         })
     }
 
-    /// The thread whose run is resumed or canceled.
+    /// The thread whose run is to be resumed or canceled.
     async fn interrupted(
         &self,
         asking: &RequestCaller,
@@ -363,11 +363,11 @@ impl Runs {
                 }
                 Wait::No | Wait::Started | Wait::Result => {}
             }
-            // What is over is still told when the server stops.
+            // A run that is over is still reported when the server stops.
             if marks.closing.is_some() {
                 return Err(refusals::stopping());
             }
-            // A lost wake-up is only late.
+            // A lost wake-up only delays.
             let again = std::time::Duration::from_millis(plenary_room::KEEPALIVE_MS);
             let _ = tokio::time::timeout(again, watch.mailbox().woken()).await;
         }

@@ -1,4 +1,4 @@
-//! The two ends of a run: the runner's output and input, and the receiver. Bounded both ways.
+//! The two ends of a run, `Run` for the runner and `Ears` for the receiver. Bounded in both directions.
 //! Must not know: the receiver, or its use of the output.
 
 use std::sync::{
@@ -16,10 +16,10 @@ use crate::limits::{
     EVENTS_WAITING_MAX,
 };
 
-/// Why an event was not taken.
+/// Why an event was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
-    /// The run is over: canceled, past a limit, or the server stops. Its further output is ignored.
+    /// The run is over: canceled, past a limit, or the server stops. Further output is ignored.
     #[error("the run is over")]
     Over,
     /// It has more than [`EVENT_OCTETS_MAX`] bytes, or its artifact more than [`ARTIFACT_OCTETS_MAX`].
@@ -27,21 +27,21 @@ pub enum NotTaken {
     TooLarge,
 }
 
-/// What is asked of a run while it runs.
+/// A request to a run while it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunSignal {
-    /// The caller's answer to a `WaitForInput`: a value for each name.
+    /// The caller's answer to a `WaitForInput`: a value for each key.
     Resume(Map<String, Value>),
-    /// Stop, soon: some seconds later the runner is dropped.
+    /// Stop soon: the runner is dropped after a few seconds.
     Cancel,
 }
 
-/// A run as its runner holds it.
+/// A run, as its runner holds it: both its output and its input.
 #[derive(Debug)]
 pub struct Run {
-    /// What it says.
+    /// The output of the run.
     pub output: Output,
-    /// What it is asked.
+    /// The requests to the run.
     pub input: Input,
 }
 
@@ -49,7 +49,7 @@ impl Run {
     /// See [`Output::emit`].
     ///
     /// # Errors
-    /// That it was not taken.
+    /// If the event was not accepted.
     pub async fn emit(&self, event: Event) -> Result<(), NotTaken> {
         self.output.emit(event).await
     }
@@ -64,10 +64,10 @@ impl Run {
         self.input.wait().await
     }
 
-    /// Asks the caller, and waits for its answer. The run is `waiting` meanwhile.
+    /// Asks the caller a question and waits for the answer. The run is `waiting` meanwhile.
     ///
     /// # Errors
-    /// That the question was not taken.
+    /// If the question was not accepted.
     pub async fn await_input(&mut self, request_keys: &Map<String, Value>) -> Result<RunSignal, NotTaken> {
         self.output.emit(Event::wait_for_input(request_keys)).await?;
         Ok(self.input.wait().await)
@@ -76,19 +76,19 @@ impl Run {
     /// See [`Output::turns`].
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn turns(&self) -> Result<Vec<Turn>, Fault> {
         self.output.turns().await
     }
 }
 
-/// What a run says. Cheap to clone.
+/// The output of a run. Cheap to clone.
 #[derive(Clone)]
 pub struct Output {
     request: Arc<RunRequest>,
     events: mpsc::Sender<Event>,
     deltas: mpsc::Sender<Delta>,
-    /// How many events were taken.
+    /// The number of accepted events.
     said: Arc<AtomicU64>,
     recall: Arc<dyn Recall>,
 }
@@ -100,46 +100,46 @@ impl std::fmt::Debug for Output {
 }
 
 impl Output {
-    /// Says an event. Events are written in the order in which they were said; where the log is slower than the runner,
-    /// this waits.
+    /// Emits an event. Events are written in the order in which they are emitted; if the log is slower than the
+    /// runner, this waits.
     ///
     /// # Errors
-    /// That it was not taken.
+    /// If the event was not accepted.
     pub async fn emit(&self, event: Event) -> Result<(), NotTaken> {
         let artifact = event.artifact.as_ref().map_or(0, bytes::Bytes::len);
         if event.members.len() > EVENT_OCTETS_MAX || artifact > ARTIFACT_OCTETS_MAX {
             return Err(NotTaken::TooLarge);
         }
         let place = self.events.reserve().await.map_err(|_| NotTaken::Over)?;
-        // Counted together with its place in the queue, so that a delta knows what stands before it.
+        // Counted together with its place in the queue, so that a delta knows the number of events before it.
         self.said.fetch_add(1, Ordering::AcqRel);
         place.send(event);
         Ok(())
     }
 
-    /// Shows a piece of text that is still being made to whoever looks on now. It is not kept: the TextOutput that
-    /// follows has the whole. Never waits.
+    /// Sends a piece of unfinished text to the current readers. It is not stored: the TextOutput that follows has the
+    /// whole text. Never waits.
     pub fn emit_delta(&self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, more) = rest.split_at(rest.floor_char_boundary(DELTA_OCTETS_MAX));
             rest = more;
-            // Lost where too many wait, which a delta may be.
+            // Dropped if too many wait; deltas may be lost.
             let after = self.said.load(Ordering::Acquire);
             let _ = self.deltas.try_send(Delta { after, text: piece.to_owned() });
         }
     }
 
-    /// The earlier runs of the thread, oldest first, for agents that keep no memory of their own.
+    /// The earlier runs of the thread, oldest first, for agents without their own memory.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn turns(&self) -> Result<Vec<Turn>, Fault> {
         self.recall.turns(self.request.thread_id, self.request.run_id).await
     }
 }
 
-/// What a run is asked.
+/// The requests to a run.
 #[derive(Debug)]
 pub struct Input {
     answers: mpsc::Receiver<Map<String, Value>>,
@@ -147,12 +147,12 @@ pub struct Input {
 }
 
 impl Input {
-    /// Waits for what is asked next; `Cancel` comes first, and again each time. May be dropped while it waits: nothing
-    /// is lost.
+    /// Waits for the next request. `Cancel` precedes all others and repeats on every call. Cancel-safe: dropping the
+    /// future loses nothing.
     pub async fn wait(&mut self) -> RunSignal {
         tokio::select! {
             biased;
-            // A room that is gone asks nobody to go on.
+            // The room is gone, so nobody can ask the run to continue.
             _ = self.canceled.wait_for(|canceled| *canceled) => RunSignal::Cancel,
             answer = self.answers.recv() => answer.map_or(RunSignal::Cancel, RunSignal::Resume),
         }
@@ -165,40 +165,40 @@ impl Input {
     }
 }
 
-/// A piece of text that is still being made.
+/// A piece of unfinished text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delta {
-    /// How many events the run had said before it.
+    /// The number of events that the run had emitted before it.
     pub after: u64,
     /// The piece.
     pub text: String,
 }
 
-/// What a run said next.
+/// The next output of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReceivedOutput {
     /// An event.
     Event(Event),
-    /// A piece of text that is still being made.
+    /// A piece of unfinished text.
     Piece(String),
 }
 
-/// The other end of a run: whoever listens to it. That is the room, a host of the agent, or a test of a runner.
+/// The receiver's end of a run: held by the room, by a host of the agent, or by a test of a runner.
 #[derive(Debug)]
 pub struct Ears {
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) deltas: mpsc::Receiver<Delta>,
     answers: mpsc::Sender<Map<String, Value>>,
     canceled: watch::Sender<bool>,
-    /// How many events were heard by [`Ears::next`].
+    /// The number of events that [`Ears::next`] returned.
     heard: u64,
-    /// A delta that came before the events that it follows.
+    /// A delta that arrived before the events that it follows.
     early: Option<Delta>,
 }
 
 impl Ears {
-    /// The next event or piece of text, in the order in which they were said; `None` when the runner has let go of its
-    /// run and all is heard. May be dropped while it waits: nothing is lost. Not to be mixed with the two below.
+    /// The next event or piece of text, in the order of emission; `None` once the runner has dropped its run and
+    /// everything was returned. Cancel-safe. Not to be mixed with the two methods below.
     pub async fn next(&mut self) -> Option<ReceivedOutput> {
         loop {
             if let Some(piece) = self.early.take_if(|delta| delta.after <= self.heard) {
@@ -216,23 +216,24 @@ impl Ears {
         }
     }
 
-    /// Takes nothing more of the runner; what it has said is still heard.
+    /// Accepts no further output; what was emitted before can still be read.
     pub fn close(&mut self) {
         self.events.close();
         self.deltas.close();
     }
 
-    /// The next event; `None` when the runner has let go of its run and all is heard.
+    /// The next event; `None` once the runner has dropped its run and all events were returned.
     pub async fn event(&mut self) -> Option<Event> {
         self.events.recv().await
     }
 
-    /// The next piece of text that is still being made.
+    /// The next piece of unfinished text.
     pub async fn delta(&mut self) -> Option<Delta> {
         self.deltas.recv().await
     }
 
-    /// Hands on the caller's answer. False when [`ANSWERS_WAITING_MAX`] wait to be taken, or the runner takes no more.
+    /// Passes the caller's answer to the runner. False if [`ANSWERS_WAITING_MAX`] answers wait already, or the runner
+    /// accepts no more.
     pub fn resume(&self, request_keys: Map<String, Value>) -> bool {
         self.answers.try_send(request_keys).is_ok()
     }

@@ -22,38 +22,38 @@ pub use said::{ELICITATION, Event, EventKind, NotAnEvent, ProgramMessage, Role};
 
 use crate::id::{RunId, ThreadId};
 
-/// A boxed future, as runners answer.
+/// The future of a run.
 pub type RunFuture = Pin<Box<dyn Future<Output = RunEnd> + Send>>;
 
-/// A kind of agent, or one agent: whatever can carry out runs. It is called for each run, for runs of different
-/// threads at the same time, and never twice at a time for one thread.
+/// An agent, or a kind of agents: the code that carries out runs. It is called once per run; runs of different
+/// threads are concurrent, runs of one thread never are.
 pub trait Runner: Send + Sync + 'static {
-    /// What it tells of itself (SC-9, SC-20).
+    /// The description of the agent (SC-9, SC-20).
     fn card(&self) -> Card;
 
-    /// Carries out one run. What it says goes through `run`; what it answers ends the run. It is dropped when it is
-    /// canceled and does not end in time, so what it holds (processes, connections) must go with it. A panic ends the
-    /// run with an error.
+    /// Carries out one run. The output goes through `run`; the returned value ends the run. The future is dropped if
+    /// it does not end in time after a cancel, so processes and connections that it owns must end with it. A panic
+    /// ends the run with an error.
     fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture;
 }
 
-/// What an agent tells of itself.
+/// How an agent describes itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Card {
-    /// What it is for, one line.
+    /// Its purpose, one line.
     pub purpose: String,
     /// Its operations beside `chat`, which every agent has (SC-13, SC-21).
     pub operations: Vec<AgentOperation>,
     /// The tools that it uses, for information.
     pub tools: Vec<String>,
-    /// The types of request that it takes beside `ChatRequest` (SC-27); `*` is any.
+    /// The types of request that it accepts beside `ChatRequest` (SC-27); `*` is any.
     pub request_types: Vec<String>,
-    /// Of an agent that attaches itself: how many instances of it are attached to this process.
+    /// For an agent that attaches itself: the number of its instances attached to this process.
     pub instances: Option<usize>,
 }
 
 impl Card {
-    /// The card of an agent that only chats.
+    /// The card of an agent whose only operation is `chat`.
     #[must_use]
     pub fn new(purpose: impl Into<String>) -> Self {
         Self { purpose: purpose.into(), ..Self::default() }
@@ -89,21 +89,22 @@ pub enum FinishReason {
     Canceled,
 }
 
-/// The end of a run, as its runner sees it. One that was told to cancel is `canceled` whatever is said here.
+/// The end of a run as its runner reports it. A run that was told to cancel ends as `canceled` whatever the runner
+/// reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
-    /// How.
+    /// The reason.
     pub finish_reason: FinishReason,
-    /// Its result (SC-14). A success without one has what its TextOutputs join to.
+    /// The result (SC-14). A success without one gets its joined TextOutputs as the result.
     pub result: Option<String>,
-    /// Of an error: what went wrong, for people.
+    /// For an error: what went wrong, for people.
     pub why: Option<String>,
-    /// Of an error: the agent did not take the request.
+    /// For an error: the agent did not accept the request.
     pub rejected: bool,
 }
 
 impl RunEnd {
-    /// Success, with the whole text that was put out as the result.
+    /// Success; the joined text output is the result.
     #[must_use]
     pub const fn success() -> Self {
         Self { finish_reason: FinishReason::Success, result: None, why: None, rejected: false }
@@ -115,19 +116,19 @@ impl RunEnd {
         Self { result: Some(result.into()), ..Self::success() }
     }
 
-    /// An error, and what went wrong.
+    /// An error, with its text for people.
     #[must_use]
     pub fn error(why: impl Into<String>) -> Self {
         Self { finish_reason: FinishReason::Error, why: Some(why.into()), ..Self::success() }
     }
 
-    /// An error: the agent does not take the request, and why.
+    /// An error: the agent does not accept the request, and why.
     #[must_use]
     pub fn rejected(why: impl Into<String>) -> Self {
         Self { rejected: true, ..Self::error(why) }
     }
 
-    /// It stopped because it was told to.
+    /// The run stopped because it was told to.
     #[must_use]
     pub const fn canceled() -> Self {
         Self { finish_reason: FinishReason::Canceled, result: None, why: None, rejected: false }
@@ -137,17 +138,17 @@ impl RunEnd {
 /// An earlier run of the thread (SC-4).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Which.
+    /// The run.
     pub run_id: RunId,
-    /// What was asked.
+    /// Its request.
     pub request: RunRequest,
     /// How it ended.
     pub finish_reason: FinishReason,
-    /// Its result, where it had one.
+    /// Its result, if any.
     pub result: Option<String>,
 }
 
-/// Where a run reads what came before it.
+/// Access to the history of a run's thread.
 pub trait Recall: Send + Sync + 'static {
     /// The ended runs of a thread before this one, oldest first: the newest of them within [`crate::limits::TURNS_MAX`]
     /// and [`crate::limits::TURNS_OCTETS_MAX`].

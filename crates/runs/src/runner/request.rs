@@ -11,7 +11,7 @@ use crate::{
     members::{Members, quoted},
 };
 
-/// What is asked of a runner.
+/// A request to a runner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRequest {
     /// The agent's name.
@@ -20,17 +20,17 @@ pub struct RunRequest {
     pub run_id: RunId,
     /// Its thread.
     pub thread_id: ThreadId,
-    /// How deep in a chain of callers it is (SC-22); 0 is the outermost.
+    /// The depth in the chain of callers (SC-22); 0 is the outermost.
     pub depth: u32,
-    /// Who asks: `@owner.name`, `~owner` or `operator`.
+    /// The requester: `@owner.name`, `~owner` or `operator`.
     pub requester: Arc<str>,
-    /// Its type: `ChatRequest`, or one that the agent's card has (SC-27).
+    /// The type of the request: `ChatRequest`, or one of the agent's card (SC-27).
     pub request_type: Arc<str>,
-    /// Of a ChatRequest: the text.
+    /// For a ChatRequest: the text.
     pub input: Option<String>,
     /// The JSON object as it was sent, with every member (SC-17, SC-27).
     pub body: Bytes,
-    /// What the agent was configured with (SC-10); empty when it was not.
+    /// The agent's configured arguments (SC-10); empty if it has none.
     pub args: Arc<Map<String, Value>>,
 }
 

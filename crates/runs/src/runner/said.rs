@@ -1,5 +1,5 @@
 //! The output of a runner: events with their own members (wire.md 4.1). The room writes the base members.
-//! Must not know: runs, threads, or where an event goes.
+//! Must not know: runs, threads, or the receiver of an event.
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -12,36 +12,36 @@ use crate::{
     members::{Members, quoted},
 };
 
-/// How much of an invalid reason is reported, in characters.
+/// Longest part of an invalid reason that an error quotes, in characters.
 const REASON_CHARS_MAX: usize = 100;
 
-/// The name of an answer to a form that gives no values.
+/// The key of an answer that declines or cancels a form instead of giving values.
 pub const ELICITATION: &str = "elicitation";
 
-/// The members that every event has; the room writes them (SC-22).
+/// The members of every event, which the room writes (SC-22).
 const BASE: &[&str] = &["id", "run_id", "thread_id", "agent", "type", "role", "depth"];
 
-/// The types of event that a runner may say; RunStarted and RunCompleted are the room's.
+/// The types of event that a runner may emit; only the room emits RunStarted and RunCompleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum EventKind {
-    /// The agent put out text: `content`.
+    /// The agent emitted text: `content`.
     TextOutput,
     /// The agent calls a tool: `function_name`, `args`.
     ToolCall,
-    /// A tool answered: `function_name`, `text_result`.
+    /// A tool returned: `function_name`, `text_result`.
     ToolResult,
-    /// A tool put out text: `content`.
+    /// A tool printed text: `content`.
     ToolTextOutput,
     /// A tool failed: `content`.
     ToolError,
-    /// The agent made something: `name`, `url`, `mime_type`.
+    /// The agent produced an artifact: `name`, `url`, `mime_type`.
     ArtifactGenerated,
-    /// The agent asks a model.
+    /// The agent calls a model.
     CompletionCall,
-    /// The model answered.
+    /// The model returned.
     CompletionResult,
-    /// The agent waits for its caller: `request_keys`, what is asked for by name, and `options`, by name too, where the
-    /// answer is one of some. The run is `waiting` until it gets a `ResumeWithInput`.
+    /// The agent waits for its caller: `request_keys` describes each requested value by its key; `options` lists the
+    /// possible answers of a key, for a choice. The run is `waiting` until a `ResumeWithInput`.
     WaitForInput,
 }
 
@@ -74,13 +74,13 @@ impl EventKind {
         }
     }
 
-    /// The kind of a name.
+    /// The kind with this name on the wire.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// Whose voice it is unless the runner says so.
+    /// The role of an event whose runner sets none.
     const fn role(self) -> Role {
         match self {
             Self::TextOutput
@@ -93,7 +93,7 @@ impl EventKind {
         }
     }
 
-    /// The members that it must have, and whether each is an object; the others are text.
+    /// The required members, each with whether it is an object; the others are text.
     const fn members(self) -> &'static [(&'static str, bool)] {
         match self {
             Self::TextOutput | Self::ToolTextOutput | Self::ToolError => &[("content", false)],
@@ -121,13 +121,13 @@ pub enum Role {
     Tool,
 }
 
-/// Why something is no event.
+/// Why an object is not a valid event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEvent {
     /// It is not a JSON object.
     #[error("not a JSON object")]
     NotAnObject,
-    /// Its `type` is missing or none of the event types.
+    /// Its `type` is missing or not an event type.
     #[error("`type` is not an event type")]
     UnknownType,
     /// A member is missing or of the wrong type.
@@ -138,26 +138,26 @@ pub enum NotAnEvent {
     TooLarge(usize),
 }
 
-/// An event before it has a place.
+/// An event of a runner, before the room numbers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// Its type.
     pub kind: EventKind,
     /// Its source.
     pub role: Role,
-    /// How much deeper than its run it came from: 1 for an agent that the agent called.
+    /// The depth below the run: 1 for an event of an agent that the agent called.
     pub deeper: u32,
     /// Its own members as a JSON object, on one line.
     pub(crate) members: String,
-    /// Of an ArtifactGenerated that the room keeps: what was made. The room gives it its id and url.
+    /// For an ArtifactGenerated that the room stores: the content. The room assigns its id and URL.
     pub artifact: Option<Bytes>,
 }
 
 impl Event {
-    /// An event of a kind with these members; further ones are kept.
+    /// An event of a kind with these members; unknown members are kept.
     ///
     /// # Errors
-    /// When a member that the kind must have is missing, or it is too large.
+    /// If a required member is missing, or the event is too large.
     pub fn new(kind: EventKind, members: &Map<String, Value>) -> Result<Self, NotAnEvent> {
         let json = serde_json::to_string(members).map_err(|_| NotAnEvent::NotAnObject)?;
         Self::read(kind, &Members::read(json.as_bytes()).map_err(|_| NotAnEvent::NotAnObject)?)
@@ -183,7 +183,7 @@ impl Event {
         Self { kind, role: kind.role(), deeper: 0, members, artifact: None }
     }
 
-    /// Text that the agent puts out.
+    /// Text of the agent.
     #[must_use]
     pub fn text(content: &str) -> Self {
         Self::of(EventKind::TextOutput, &[("content", quoted(content))])
@@ -196,14 +196,14 @@ impl Event {
         Self::of(EventKind::ToolCall, &[("function_name", quoted(function_name)), ("args", args)])
     }
 
-    /// What a tool answered.
+    /// The result of a tool.
     #[must_use]
     pub fn tool_result(function_name: &str, text_result: &str) -> Self {
         let members = [("function_name", quoted(function_name)), ("text_result", quoted(text_result))];
         Self::of(EventKind::ToolResult, &members)
     }
 
-    /// Text that a tool puts out.
+    /// Text that a tool printed.
     #[must_use]
     pub fn tool_text(content: &str) -> Self {
         Self::of(EventKind::ToolTextOutput, &[("content", quoted(content))])
@@ -215,22 +215,22 @@ impl Event {
         Self::of(EventKind::ToolError, &[("content", quoted(content))])
     }
 
-    /// Something that the agent made, to be kept by the room and fetched by the caller (SC-47).
+    /// An artifact, which the room stores and the caller can download (SC-47).
     #[must_use]
     pub fn artifact(name: &str, mime_type: &str, content: Bytes) -> Self {
         let members = [("name", quoted(name)), ("mime_type", quoted(mime_type))];
         Self { artifact: Some(content), ..Self::of(EventKind::ArtifactGenerated, &members) }
     }
 
-    /// What the agent wants to know of its caller: a description for each name.
+    /// A question to the caller: a description for each requested key.
     #[must_use]
     pub fn wait_for_input(request_keys: &Map<String, Value>) -> Self {
         let keys = serde_json::to_string(request_keys).unwrap_or_else(|_| "{}".into());
         Self::of(EventKind::WaitForInput, &[("request_keys", keys)])
     }
 
-    /// The same with a form: the caller may show `message`, and ask for the values by the JSON Schema `form`. The answer
-    /// [`ELICITATION`] is instead of the values: `decline` or `cancel`.
+    /// A question with a form: the caller may show `message` and ask for the values with the JSON Schema `form`.
+    /// Instead of values, the answer may have [`ELICITATION`]: `decline` or `cancel`.
     #[must_use]
     pub fn wait_for_form(
         request_keys: &Map<String, Value>,
@@ -244,8 +244,8 @@ impl Event {
         Self::of(EventKind::WaitForInput, &members)
     }
 
-    /// The same where the answer under one name is one of some options: objects with `id`, the answer, `name`, its label,
-    /// and `kind`, which may be a kind of option of the Agent Client Protocol.
+    /// A question with a choice for one key: each option is an object with `id` (the answer), `name` (its label) and
+    /// `kind`, for example a kind of option of the Agent Client Protocol.
     #[must_use]
     pub fn wait_for_choice(request_keys: &Map<String, Value>, key: &str, options: &[Value]) -> Self {
         let keys = serde_json::to_string(request_keys).unwrap_or_else(|_| "{}".into());
@@ -253,14 +253,14 @@ impl Event {
         Self::of(EventKind::WaitForInput, &[("request_keys", keys), ("options", options)])
     }
 
-    /// The same from deeper in the chain of callers.
+    /// The same event, deeper in the chain of callers.
     #[must_use]
     pub const fn deeper(mut self, by: u32) -> Self {
         self.deeper = by;
         self
     }
 
-    /// The same in another voice.
+    /// The same event with another role.
     #[must_use]
     pub const fn voiced(mut self, role: Role) -> Self {
         self.role = role;
@@ -273,19 +273,19 @@ impl Event {
         serde_json::from_str(&self.members).unwrap_or_default()
     }
 
-    /// Its own members as they were said: a JSON object on one line, which has none of those that the room writes.
+    /// Its own members, unchanged: a JSON object on one line, without the members that the room writes.
     #[must_use]
     pub fn json(&self) -> &str {
         &self.members
     }
 
-    /// How many bytes it has, with what it carries.
+    /// Its size in bytes, with its artifact.
     #[must_use]
     pub fn octets(&self) -> usize {
         self.members.len() + self.artifact.as_ref().map_or(0, Bytes::len)
     }
 
-    /// Of a TextOutput: the text.
+    /// For a TextOutput: the text.
     #[must_use]
     pub fn content(&self) -> Option<String> {
         let members = Members::read(self.members.as_bytes()).ok()?;
@@ -293,8 +293,8 @@ impl Event {
     }
 }
 
-/// An artifact that its maker keeps may have an id of its own, which as `id` would be in the way of the event's: it
-/// stands in `artifact_id` and in `artifact` (wire.md 4.4, no. 8).
+/// An artifact that its maker stores may have its own id. As `id` it would collide with the event's id, so it is in
+/// `artifact_id` and in `artifact` (wire.md 4.4, no. 8).
 fn artifact_id(kind: EventKind, members: &Members<'_>) -> Vec<(&'static str, String)> {
     let text = |name| members.text(name).ok().flatten().map(|text| quoted(&text));
     let id = text("artifact_id").or_else(|| text("id")).filter(|_| kind == EventKind::ArtifactGenerated);
@@ -307,13 +307,13 @@ fn artifact_id(kind: EventKind, members: &Members<'_>) -> Vec<(&'static str, Str
     vec![("artifact_id", id), ("artifact", Members::default().line(&artifact, &[]))]
 }
 
-/// A member as text: another type is shown as its JSON.
+/// A member as text; another type becomes its JSON.
 fn member_text(members: &Members<'_>, name: &'static str) -> Option<String> {
     let value = members.get(name)?;
     Some(members.text(name).ok().flatten().unwrap_or_else(|| value.get().to_owned()))
 }
 
-/// The error of a run whose end gives no valid reason.
+/// The error of a run whose end has no valid reason.
 fn odd_reason(reason: Option<&str>, why: Option<String>) -> String {
     let reason = reason.map_or_else(
         || "no finish_reason".into(),
@@ -326,22 +326,23 @@ fn odd_reason(reason: Option<&str>, why: Option<String>) -> String {
     format!("the agent ended its run with {reason}, which is not success, error, rejected or canceled{more}")
 }
 
-/// What a program says in one JSON object: an event, or the end of its run (wire.md D.8).
+/// A message of a program, one JSON object: an event, or the end of its run (wire.md D.8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProgramMessage {
     /// An event.
     Event(Event),
     /// `RunCompleted`.
     Ended(RunEnd),
-    /// `RunStarted`, which the room has said already.
+    /// `RunStarted`, which the room has already written.
     Started,
 }
 
 impl ProgramMessage {
-    /// Reads an object with a `type`. Base members but `type` and a valid `role` are ignored: the room writes them.
+    /// Reads an object with a `type`. Base members other than `type` and a valid `role` are ignored: the room writes
+    /// them.
     ///
     /// # Errors
-    /// When it is no event.
+    /// If it is not a valid event.
     pub fn read(json: &[u8]) -> Result<Self, NotAnEvent> {
         let members = Members::read(json).map_err(|_| NotAnEvent::NotAnObject)?;
         let name = members.text("type").ok().flatten().ok_or(NotAnEvent::UnknownType)?;
@@ -360,8 +361,8 @@ impl ProgramMessage {
     fn ended(members: &Members<'_>) -> Result<Self, NotAnEvent> {
         let (result, mut why) = (member_text(members, "result"), member_text(members, "error"));
         let reason = member_text(members, "finish_reason");
-        // Whoever says that its run is over does nothing more: the run must not wait for another end.
-        // Another server says so in a member of its own.
+        // A program that ends its run does nothing more, so an invalid end also ends the run.
+        // Another Plenary server reports a rejection as `error` with the member `rejected`.
         let rejected = match reason.as_deref() {
             Some("rejected") => true,
             Some("error") => members.get("rejected").is_some_and(|rejected| rejected.get() == "true"),

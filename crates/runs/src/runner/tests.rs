@@ -143,7 +143,7 @@ async fn sc_47_an_artifact_past_its_limit_is_not_taken() {
     assert_eq!(heard.members(), object(&json!({"name": "a.pdf", "mime_type": "application/pdf"})));
 }
 
-/// Whether a future waits when it is looked at once.
+/// Whether a future is pending after one poll.
 async fn futures_pending<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|cx| std::task::Poll::Ready(Pin::new(&mut *future).poll(cx).is_pending())).await
 }

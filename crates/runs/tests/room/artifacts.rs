@@ -1,4 +1,4 @@
-//! What agents make (SC-47).
+//! Artifacts of agents (SC-47).
 
 use serde_json::json;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::house::{House, OPERATOR, agent};
 
-/// Answers with what it was configured with, and with its request.
+/// Answers with its configured arguments and its request.
 struct Mirror;
 
 impl Runner for Mirror {

@@ -138,7 +138,7 @@ async fn what_fails_says_why() {
     }
 }
 
-/// Says so many things, and then waits.
+/// Emits this many events, and then waits.
 struct Talker(usize);
 
 impl Runner for Talker {

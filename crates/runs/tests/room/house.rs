@@ -1,4 +1,4 @@
-//! A running room with accounts beside it, and what tests ask of it.
+//! A running room with accounts, and the requests of tests to it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use tower::ServiceExt as _;
 
 pub(crate) const OPERATOR: &str = "plo_test";
 
-/// The room of one process, with the agent `@nick.echo`, whatever others a test has, and three who ask.
+/// The room of one process, with the agent `@nick.echo`, further agents of the test, and three callers.
 pub(crate) struct House {
     pub(crate) runs: Runs,
     pub(crate) metrics: Metrics,
@@ -31,7 +31,7 @@ pub(crate) struct House {
     pub(crate) owner: String,
 }
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -54,7 +54,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)
     }
 
-    /// Whether it refuses so, in the one form.
+    /// Asserts a refusal in the common form; returns its text.
     #[track_caller]
     pub(crate) fn refused(&self, status: u16, code: &str) -> String {
         let body = self.ok(status);
@@ -151,7 +151,7 @@ impl House {
         house
     }
 
-    /// Makes an account of an agent; its token.
+    /// Creates the account of an agent; returns its token.
     pub(crate) async fn register(&self, handle: &str) -> String {
         let made = self.post(OPERATOR, "/_admin/agents", &json!({"handle": handle})).await;
         made.ok(201)["token"].as_str().unwrap().to_owned()
@@ -187,7 +187,7 @@ impl House {
         Answer { status: parts.status, headers: parts.headers, body }
     }
 
-    /// A stream that is read piece by piece.
+    /// Opens a stream that is read in pieces.
     pub(crate) async fn open(&self, token: &str, method: &str, path: &str, body: &Value) -> Open {
         let body = if body.is_null() { Body::empty() } else { body.to_string().into() };
         let request = Self::request(token, method, path, &[], body);
@@ -205,7 +205,7 @@ impl House {
         self.send(token, "POST", path, &[], body.to_string()).await
     }
 
-    /// Asks the echo agent, as `@acme.w`; the ids of the run and its thread.
+    /// Starts a run of the echo agent, as `@acme.w`; returns the ids of the run and its thread.
     pub(crate) async fn ask(&self, body: &Value) -> (String, String) {
         self.ask_of("echo", body).await
     }
@@ -216,20 +216,20 @@ impl House {
         (answer.header("x-run-id"), answer.header("x-thread-id"))
     }
 
-    /// All events of a run of `@acme.w`, when it is over or at the event that it waits with.
+    /// All events of a run of `@acme.w`, up to its end or its question.
     pub(crate) async fn whole(&self, agent: &str, run: &str) -> Vec<Value> {
         let path = format!("/agent/{agent}/get_events/{run}?stream=true");
         let told = self.get(&self.acme, &path).await.events();
         told.into_iter().filter(|told| told.event != "TextDelta").map(|told| told.data).collect()
     }
 
-    /// Where a run stands.
+    /// The report of a run.
     pub(crate) async fn status(&self, agent: &str, run: &str) -> Value {
         self.get(&self.acme, &format!("/agent/{agent}/runs/{run}")).await.ok(200)
     }
 }
 
-/// A stream that is open.
+/// An open stream.
 pub(crate) struct Open {
     pub(crate) headers: HeaderMap,
     body: Body,

@@ -1,4 +1,4 @@
-//! Events as they come: without a gap, with text that is still being made, to an end.
+//! Live events: without a gap, with unfinished text, up to the end.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::house::{House, agent};
 
-/// Says what its caller tells it to, piece by piece.
+/// Emits the text that its caller requests, in pieces.
 struct Puppet;
 
 impl Runner for Puppet {

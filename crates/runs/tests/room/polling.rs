@@ -1,4 +1,4 @@
-//! Events by polling: each once for a reader, or behind a number; and those of a whole thread.
+//! Polling for events: each event once per reader, or after a number; and the events of a whole thread.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a process leaves when it goes, and several processes on one store.
+//! The state that a process leaves when it ends, and several processes on one store.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What an agent without a memory of its own is told of earlier runs (SC-4).
+//! The history that an agent without its own memory gets (SC-4).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::house::{House, agent};
 
-/// Answers with everything that was said before.
+/// Answers with the whole history.
 struct Elephant;
 
 impl Runner for Elephant {

@@ -1,4 +1,5 @@
-//! Who sees what (wire.md D.8): whoever asked, the agent's owner, the operator. For everyone else it is not there.
+//! Permissions (wire.md D.8): the caller of a run, the agent's owner and the operator see it. To all others it looks
+//! absent.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Asking for runs: what is answered, what follows, in which order.
+//! Starting runs: the responses, the events, and their order.
 
 use serde_json::json;
 
