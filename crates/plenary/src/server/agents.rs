@@ -19,7 +19,7 @@ use toml::Table;
 
 use crate::serve::parse_duration;
 
-/// Whose agents are that say no owner.
+/// The default owner of agents.
 const OWNER: &str = "plenary";
 /// The built-in agent.
 const ECHO: &str = "echo";
@@ -49,7 +49,7 @@ pub(super) struct RunsTable {
 }
 
 impl RunsTable {
-    /// How much each owner may have at a time.
+    /// The limits of each owner.
     fn quotas(&self) -> Quotas {
         let default = Quotas::default();
         Quotas {
@@ -62,7 +62,7 @@ impl RunsTable {
         }
     }
 
-    /// How many instances of one owner's agents may be attached at a time.
+    /// The maximum number of attached instances of one owner's agents.
     pub(super) fn instances_per_owner_max(&self) -> usize {
         self.instances_per_owner_max.unwrap_or(INSTANCES_PER_OWNER_MAX)
     }
@@ -81,7 +81,7 @@ struct PartTable {
 }
 
 impl PartTable {
-    /// These, and where they say nothing the others.
+    /// These values; where they are absent, the others.
     fn over(&self, others: Part) -> anyhow::Result<Part> {
         let answers = match self.answers.as_deref() {
             None => others.answers,
@@ -113,7 +113,7 @@ struct LimitsTable {
 }
 
 impl LimitsTable {
-    /// These, and where they say nothing the others.
+    /// These values; where they are absent, the others.
     fn over(&self, others: RunLimits) -> anyhow::Result<RunLimits> {
         let time = |name: &str, text: &Option<String>, other| match text {
             Some(text) => parse_duration(text).map_err(|why| anyhow::anyhow!("`{name}`: {why}")),
@@ -128,7 +128,7 @@ impl LimitsTable {
     }
 }
 
-/// `[agents.NAME]` in `plenary.toml`: what every kind has, and the rest, which is the kind's own.
+/// `[agents.NAME]` in `plenary.toml`: the settings of every kind, and the remaining ones, which belong to the kind.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct AgentTable {
     kind: String,
@@ -147,14 +147,14 @@ pub(super) struct AgentTable {
     rest: Table,
 }
 
-/// The kinds that are programs of this machine, which run in a directory.
+/// The kinds that run a program of this machine, in a directory.
 const PROGRAMS: [&str; 2] = ["exec", "acp"];
-/// The setting of those that says which.
+/// Their setting for the directory.
 const DIRECTORY: &str = "directory";
 
 impl AgentTable {
-    /// A program runs in this directory where its table names none, and a relative one is meant from there: never where
-    /// the server happens to be started.
+    /// Resolves the program's directory below this one, which is also the default: never where the server happens to be
+    /// started.
     pub(super) fn run_below(&mut self, directory: &Path) {
         if !PROGRAMS.contains(&self.kind.as_str()) {
             return;
@@ -162,13 +162,13 @@ impl AgentTable {
         let named = match self.rest.get(DIRECTORY) {
             None => directory.to_owned(),
             Some(toml::Value::String(named)) => directory.join(named),
-            // What is no text is refused where the kind reads it.
+            // The kind's own reader rejects a value that is not text.
             Some(_) => return,
         };
         self.rest.insert(DIRECTORY.to_owned(), named.display().to_string().into());
     }
 
-    /// What its account is made with: its owner's own agents reach it, unless the table says otherwise.
+    /// The trust settings of a new account: by default the agents of its owner may contact it.
     fn account(&self, handle: &AgentHandle) -> anyhow::Result<(Policy, Vec<AllowEntry>)> {
         let policy = self.policy.unwrap_or_default();
         let mut allowlist = self.allowlist.clone();
@@ -179,15 +179,15 @@ impl AgentTable {
     }
 }
 
-/// Every agent of a configuration, and how each takes part in sessions.
+/// Every configured agent, and how each takes part in sessions.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Agents {
     pub(crate) registry: Registry,
-    /// How much each owner may have of them at a time.
+    /// The limits of each owner.
     pub(crate) quotas: Quotas,
     pub(crate) hosted: Vec<HostedAgent>,
     pub(crate) parts: HashMap<AgentHandle, Part>,
-    /// Of those that come by themselves.
+    /// The limits of runs of agents that attach by themselves.
     pub(crate) limits: RunLimits,
     pub(crate) part: Part,
 }
@@ -200,7 +200,7 @@ impl Agents {
     }
 }
 
-/// Reads every agent of a configuration.
+/// Reads every configured agent.
 pub(super) fn agents(
     runs: &RunsTable,
     tables: &BTreeMap<String, AgentTable>,
@@ -221,7 +221,7 @@ pub(super) fn agents(
             let handle = handle(name, table.owner.as_deref())?;
             let runner = runner(table, &handle, around)?;
             let agent = Agent::new(handle.clone(), runner, limits);
-            // Whoever attaches itself needs a token, and so an account that somebody made.
+            // An agent that attaches by itself needs a token, and so an account that somebody created.
             let account = (table.kind != "connected").then(|| table.account(&handle));
             let account = account.transpose()?;
             if account.is_none() && (table.policy.is_some() || !table.allowlist.is_empty()) {
@@ -232,7 +232,7 @@ pub(super) fn agents(
         agents.push(made().with_context(|| format!("[agents.{name}]"))?);
     }
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
-        // Nobody named it, so nobody is to find an account of it: it takes part in sessions once it is given one.
+        // Nobody configured it, so it has no account to be found by: it takes part in sessions once it is given one.
         let handle = handle(ECHO, None).context("[runs]")?;
         let agent = Agent::new(handle, Arc::new(Echo::default()), limits).open();
         agents.push(all.put(agent, None, part));
@@ -241,7 +241,7 @@ pub(super) fn agents(
     Ok(all)
 }
 
-/// What carries out the runs of an agent of this kind.
+/// The runner for agents of this kind.
 fn runner(table: &AgentTable, handle: &AgentHandle, around: &HostContext) -> anyhow::Result<Arc<dyn Runner>> {
     match table.kind.as_str() {
         "echo" => {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::serve::parse_duration;
 
-/// The table; what is absent has its default.
+/// The table; an absent value has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FilesTable {
@@ -17,7 +17,7 @@ pub(super) struct FilesTable {
     unnamed_max: Option<String>,
 }
 
-/// What holds for files.
+/// The limits of files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Files {
     pub(super) bytes_max: u64,

@@ -20,19 +20,19 @@ use crate::{secrets, serve::parse_duration};
 
 /// Longest name of an issuer, in characters.
 const NAME_CHARS_MAX: usize = 32;
-/// What a client asks every issuer for.
+/// The scopes that a client requests from every issuer.
 const SCOPES: &str = "openid email profile";
 
-/// The issuers as they are configured.
+/// The configured issuers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ConfiguredIssuers {
-    /// Each with the certificate authorities of its own, where it has some.
+    /// Each issuer, with its own certificate authorities if it has some.
     pub(crate) all: Vec<(IssuerSettings, Option<PathBuf>)>,
-    /// The name of the one that gives access tokens in place of this server.
+    /// The name of the issuer that gives access tokens in place of this server.
     pub(crate) authorization: Option<String>,
 }
 
-/// One table.
+/// The table of one issuer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IssuerTable {
@@ -89,7 +89,7 @@ impl ConfiguredIssuers {
         self.all.iter().find(|(settings, _)| named(settings)).map(|(settings, _)| settings.url.as_str())
     }
 
-    /// What the tables say, checked. `authorization` is `[oauth] issuer`.
+    /// Reads and checks the tables. `authorization` is `[oauth] issuer`.
     pub(super) fn read(
         tables: BTreeMap<String, IssuerTable>,
         authorization: Option<String>,
@@ -163,7 +163,7 @@ impl IssuerTable {
             agents.is_empty() || !audiences.is_empty(),
             "agents need `audience`, or `public_url`: for whom their tokens are"
         );
-        // What signs a person in must not open what a program's token opens.
+        // A token that signs a person in must not be valid where a program's token is.
         if let Some(client) = &client {
             ensure!(!audiences.contains(&client.id), "`audience` must not be the `client_id`");
         }
@@ -190,7 +190,7 @@ fn check_url(url: &str, plain_too: bool) -> anyhow::Result<()> {
     }
 }
 
-/// The secret of the client, from its file or the environment.
+/// The client's secret, from its file or the environment.
 fn secret(name: &str, file: Option<&Path>) -> anyhow::Result<Option<String>> {
     let variable = format!("PLENARY_ISSUER_{}_SECRET", name.to_ascii_uppercase().replace('-', "_"));
     if let Some(text) = secrets::variable(&variable).filter(|text| !text.is_empty()) {

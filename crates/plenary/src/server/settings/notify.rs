@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use crate::{secrets, serve::parse_duration};
 
-/// In place of `smtp_url`, which has a password in it.
+/// The variable that replaces `smtp_url`, because the URL contains a password.
 const SMTP_URL: &str = "PLENARY_SMTP_URL";
 
-/// The table; what is absent has its default.
+/// The table; an absent value has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NotifyTable {

@@ -7,12 +7,12 @@ use plenary_edge::config::PAGE_RESERVED_BYTES;
 use plenary_log::UsageMax;
 use serde::Deserialize;
 
-/// Bytes that an owner may store, unless it is set.
+/// The default limit of stored bytes per owner.
 const STORED_BYTES_MAX: u64 = 10 << 30;
-/// Events that an owner may store, unless it is set.
+/// The default limit of stored events per owner.
 const STORED_EVENTS_MAX: u64 = 10_000_000;
 
-/// The table; what is absent has its default.
+/// The table; an absent value has its default.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Quota {
@@ -40,7 +40,7 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// The same, where it can be kept.
+    /// The same values, once they are checked.
     pub(super) fn checked(self) -> anyhow::Result<Self> {
         let least = PAGE_RESERVED_BYTES;
         if [self.answer_bytes_max, self.answer_bytes_per_owner_max]
@@ -59,7 +59,7 @@ impl Quota {
         Ok(self)
     }
 
-    /// What an owner may store.
+    /// The storage limits of an owner.
     pub(crate) fn stored(&self) -> UsageMax {
         UsageMax {
             bytes: self.stored_bytes_max.unwrap_or(STORED_BYTES_MAX),
@@ -67,12 +67,12 @@ impl Quota {
         }
     }
 
-    /// Sessions of the Model Context Protocol of one owner.
+    /// The maximum number of sessions of the Model Context Protocol per owner.
     pub(crate) fn mcp_sessions_per_owner_max(&self) -> usize {
         self.mcp_sessions_per_owner_max.unwrap_or(plenary_mcp::server::SESSIONS_PER_OWNER_MAX)
     }
 
-    /// What the room of context counts.
+    /// The limits of the context room.
     pub(super) fn context(&self) -> Quotas {
         let default = Quotas::default();
         Quotas {
@@ -81,7 +81,7 @@ impl Quota {
         }
     }
 
-    /// Sets the limits of the edge.
+    /// Sets the limits of the HTTP edge.
     pub(super) fn limit(&self, config: &mut plenary_edge::Config) {
         let Self { streams_per_owner_max, answer_bytes_max, answer_bytes_per_owner_max, .. } = *self;
         config.streams_max = config.streams_max.min(config.connections_max);
@@ -94,17 +94,17 @@ impl Quota {
         }
     }
 
-    /// Searches of one owner at once, for agents and messages.
+    /// The maximum number of concurrent searches of one owner, for agents and messages.
     pub(crate) fn searches_per_owner_max(&self) -> usize {
         self.searches_per_owner_max.unwrap_or(plenary_accounts::limits::SEARCHES_PER_OWNER_MAX)
     }
 
-    /// Uploads of one owner's agents at once.
+    /// The maximum number of concurrent uploads of one owner's agents.
     pub(crate) fn uploads_per_owner_max(&self) -> usize {
         self.uploads_per_owner_max.unwrap_or(plenary_sessions::files::UPLOADS_PER_OWNER_MAX)
     }
 
-    /// Unanswered invitations of one owner at one agent.
+    /// The maximum number of unanswered invitations from one owner to one agent.
     pub(crate) fn invitations_unanswered_max(&self) -> usize {
         self.invitations_unanswered_max.unwrap_or(plenary_sessions::INVITATIONS_UNANSWERED_MAX)
     }
