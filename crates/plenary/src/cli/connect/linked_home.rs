@@ -1,6 +1,6 @@
-//! A home directory for a coding agent that takes neither servers nor hooks by a flag: links to the user's own files, and an
-//! extension of ours beside the user's extensions.
-//! Must not know: what the extension says; the plan has it.
+//! A home directory for a coding agent that takes neither servers nor hooks by a flag: links to the user's own files,
+//! and our extension beside the user's extensions.
+//! Must not know: the content of the extension; the plan has it.
 
 use std::{
     ffi::OsStr,
@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 use super::plan::SERVER;
 use crate::cli::atomic;
 
-/// Where Gemini CLI has everything below its home directory.
+/// The directory of Gemini CLI below its home directory.
 const SETTINGS: &str = ".gemini";
 const EXTENSIONS: &str = "extensions";
 const POLICIES: &str = "policies";
-/// The rules that let our tools be called unasked, among the user's.
+/// The file of rules that allow our tools without approval, beside the user's rules.
 const POLICY: &str = "plenary.toml";
-/// Files that are written where they are: through a link that leads to nothing yet, they become the user's.
+/// Files that Gemini CLI writes in place: written through a dangling link, they become the user's.
 const WRITTEN_IN_PLACE: [&str; 5] =
     ["settings.json", "oauth_creds.json", "google_accounts.json", "installation_id", "trustedFolders.json"];
-/// Directories that every start makes.
+/// Directories that every start creates.
 const MADE_AT_START: [&str; 2] = ["tmp", "history"];
-/// Beside the settings, what is read from the home directory itself.
+/// Files that are read from the home directory itself, beside the settings.
 const IN_HOME: [&str; 2] = [".agents", ".env"];
 /// Files that somebody is writing right now.
 const UNFINISHED: [&str; 2] = ["tmp", "lock"];
