@@ -68,7 +68,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     }
 }
 
-/// Prints a line for each receipt, until no more can come.
+/// Prints a line for each receipt, until no more can arrive.
 async fn follow(context: &Context, mut receipts: ReceiptStream) -> Result<(), Failure> {
     let out = context.out;
     while let Some(signal) = receipts.next().await? {
