@@ -44,15 +44,15 @@ pub(super) async fn protected(
     })
 }
 
-/// What a client asks for that knows no better.
+/// The default scopes of a client.
 const SCOPES: [&str; 2] = ["read", "write"];
 
-/// The challenge of a 401: where the metadata stands, and which scope to ask for.
+/// The challenge of a 401: the URL of the metadata, and the scope to request.
 pub(super) fn challenge(base: &str) -> String {
     format!("Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource/mcp\", scope=\"write\"")
 }
 
-/// The challenge of a 403: the scope that would be enough (RFC 6750, 3.1).
+/// The challenge of a 403: the sufficient scope (RFC 6750, 3.1).
 pub(super) fn step_up(base: &str, scope: &str) -> String {
     format!(
         "Bearer error=\"insufficient_scope\", scope=\"{scope}\", \
