@@ -114,7 +114,7 @@ pub(crate) fn without_arguments() -> anyhow::Result<Settings> {
 /// How long background work may continue after the server has stopped.
 const LEFT_OVER: Duration = Duration::from_millis(500);
 
-/// Runs the server until it is told to stop, or its store fails.
+/// Runs the server until a signal stops it, or its store fails.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     let _logs = logs::begin("info", args.log_format)?;
     let settings = Settings::resolve(args)?;

@@ -28,19 +28,19 @@ const ECHO: &str = "echo";
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RunsTable {
-    /// Whose agents are that say no owner [default: plenary]
+    /// Owner of agents that name none [default: plenary]
     owner: Option<String>,
-    /// Whether there is the built-in agent `echo` [default: true]
+    /// Whether to run the built-in agent `echo` [default: true]
     echo: Option<bool>,
-    /// Runs that go on at a time, of all owners [default: 4096]
+    /// Maximum number of concurrent runs of all owners [default: 4096]
     runs_max: Option<usize>,
-    /// Of them, those of one owner [default: 1024]
+    /// Maximum number of concurrent runs of one owner [default: 1024]
     runs_per_owner_max: Option<usize>,
-    /// Runs of one owner that wait for an earlier one of their thread [default: 8192]
+    /// Maximum number of one owner's runs that wait for an earlier run of their thread [default: 8192]
     queued_runs_per_owner_max: Option<usize>,
-    /// Live streams and waiting requests of one owner [default: 1024]
+    /// Maximum number of live streams and long polls of one owner [default: 1024]
     streams_per_owner_max: Option<usize>,
-    /// Attached instances of one owner's agents [default: 256]
+    /// Maximum number of attached instances of one owner's agents [default: 256]
     instances_per_owner_max: Option<usize>,
     #[serde(flatten)]
     limits: LimitsTable,
@@ -68,15 +68,15 @@ impl RunsTable {
     }
 }
 
-/// How agents take part in sessions: all of them in `[runs]`, and one in its own table.
+/// How agents take part in sessions: in `[runs]` for all agents, in an agent's table for that one.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct PartTable {
     /// Which messages it answers: `mentioned` or `always` [default: mentioned]
     answers: Option<String>,
-    /// How many agents of this server may have passed on what it answers [default: 8]
+    /// Maximum number of this server's agents in the chain of messages that it answers [default: 8]
     hops_max: Option<u32>,
-    /// How many messages of one other party it answers in a minute and a session [default: 30]
+    /// Maximum number of answers per minute to one other participant in a session [default: 30]
     messages_per_minute_max: Option<u32>,
 }
 
@@ -98,17 +98,17 @@ impl PartTable {
     }
 }
 
-/// What one run may take, of all agents in `[runs]` and of one in its own table.
+/// The limits of one run: in `[runs]` for all agents, in an agent's table for that one.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct LimitsTable {
-    /// How long it may run, without the time in which it waits for input [default: 1h]
+    /// Maximum running time, without the time in which it waits for input [default: 1h]
     time_max: Option<String>,
-    /// How long it may wait for input at a time [default: 168h]
+    /// Maximum time of one wait for input [default: 168h]
     waiting_max: Option<String>,
-    /// Events [default: 100000]
+    /// Maximum number of events [default: 100000]
     events_max: Option<u64>,
-    /// Bytes of events and artifacts [default: 268435456]
+    /// Maximum bytes of events and artifacts [default: 268435456]
     octets_max: Option<u64>,
 }
 
@@ -134,7 +134,7 @@ pub(super) struct AgentTable {
     kind: String,
     owner: Option<String>,
     purpose: Option<String>,
-    /// Who may reach it: `allowlist` or `open` [default: allowlist]
+    /// Who may contact it: `allowlist` or `open` [default: allowlist]
     policy: Option<Policy>,
     /// Its allowlist [default: the agents of its owner]
     #[serde(default)]

@@ -78,7 +78,7 @@ pub(crate) struct Settings {
     pub(crate) metrics_open: bool,
     /// Whether messages and other text are indexed, besides packages.
     pub(crate) search_everything: bool,
-    /// Whether documents of OAuth clients are fetched also from private addresses, and over `http`.
+    /// Whether to fetch documents of OAuth clients also from private addresses and over `http`.
     pub(crate) private_clients: bool,
     /// The external issuers that authenticate people and programs.
     pub(crate) issuers: ConfiguredIssuers,
@@ -163,7 +163,7 @@ struct MetricsTable {
 #[serde(deny_unknown_fields, default)]
 struct SearchTable {
     everything: bool,
-    /// Memory for the vectors of a model.
+    /// Maximum memory for the vectors of a model, in bytes.
     vectors_bytes_max: usize,
 }
 
@@ -193,23 +193,23 @@ struct A2aTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct FramesTable {
-    /// Frames a second of one sender, 0 for any number [default: 200]
+    /// Maximum frames per second from one sender; 0 means no limit [default: 200]
     rate_per_s: Option<u32>,
-    /// Frames of one sender at once [default: twice the rate]
+    /// Maximum burst of frames from one sender [default: twice the rate]
     burst: Option<u32>,
-    /// Events of one handle that are kept for resumption [default: 256]
+    /// Number of events retained per handle for resuming [default: 256]
     max_events: Option<usize>,
-    /// How long they are kept [default: 300000]
+    /// Retention of these events in milliseconds [default: 300000]
     max_age_ms: Option<u64>,
-    /// How far `created_at` may be from the server's time [default: any]
+    /// Maximum difference of `created_at` from the server's time, in milliseconds [default: no limit]
     max_skew_ms: Option<u64>,
-    /// What a submission is told of its count: `exact` or `coarse` [default: exact]
+    /// Precision of the count in the answer to a submission: `exact` or `coarse` [default: exact]
     count: Option<Count>,
-    /// Subscriptions that the scope of one frame may reach in one process [default: 10000]
+    /// Maximum number of subscriptions reached by one frame in one process [default: 10000]
     expansion_max: Option<usize>,
 }
 
-/// How exactly counts are told (FO-85).
+/// The precision of reported counts (FO-85).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Count {
@@ -241,9 +241,9 @@ impl FramesTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ContextTable {
-    /// Whether a deposit or an assertion makes a project that there is not [default: true]
+    /// Whether a deposit or an assertion creates a missing project [default: true]
     auto_create_projects: Option<bool>,
-    /// Whose acts a token may attribute: `own` or `open` [default: own]
+    /// The actors to whom a token may attribute work: `own` or `open` [default: own]
     attribution: Option<Attribution>,
 }
 

@@ -35,9 +35,9 @@ const MADE_WITHIN: Duration = Duration::from_secs(2);
 /// How long closing the session may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Serves the Model Context Protocol on standard input and output, by the server's /mcp: sessions and single requests
-/// alike. A server that restarts is waited for, and its sessions are made anew; where none answers, a session begins all the
-/// same, and calls fail at once.
+/// Serves the Model Context Protocol on standard input and output, through the server's /mcp: sessions and single
+/// requests. Waits for a server that restarts, and renews its sessions. If no server answers, a session starts anyway,
+/// and calls fail at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary mcp --toolsets core,context")]
 pub(crate) struct Mcp {

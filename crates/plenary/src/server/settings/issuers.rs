@@ -38,26 +38,26 @@ pub(crate) struct ConfiguredIssuers {
 pub(super) struct IssuerTable {
     /// Its URL, as its tokens name it
     url: String,
-    /// What people read on the button [default: the name]
+    /// Label of its sign-in button [default: the name]
     title: Option<String>,
-    /// Whether addresses that are not public are reached, and `http` is spoken [default: false]
+    /// Whether private addresses and `http` are allowed [default: false]
     #[serde(default)]
     private_addresses: bool,
-    /// Certificate authorities in place of the system's
+    /// Certificate authorities instead of the system's
     ca_file: Option<PathBuf>,
-    /// What this server is there, for people who sign in
+    /// This server's client id at the issuer, for people who sign in
     client_id: Option<String>,
-    /// Its secret, in place of `PLENARY_ISSUER_NAME_SECRET` [default: a public client]
+    /// File with the client's secret, instead of `PLENARY_ISSUER_NAME_SECRET` [default: a public client]
     client_secret_file: Option<PathBuf>,
-    /// Scopes that are asked for beside `openid email profile`
+    /// Scopes to request in addition to `openid email profile`
     #[serde(default)]
     scopes: Vec<String>,
-    /// For whom tokens are that agents bring [default: the public URL, and its `/mcp`]
+    /// Accepted audiences of agents' tokens [default: the public URL, and its `/mcp`]
     audience: Option<Vec<String>>,
-    /// Who comes in at the console
+    /// Rules for people who sign in to the console
     #[serde(default)]
     people: Vec<PersonTable>,
-    /// Who speaks as an agent
+    /// Rules for programs that act as an agent
     #[serde(default)]
     agents: Vec<AgentTable>,
 }

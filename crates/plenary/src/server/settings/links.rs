@@ -12,9 +12,9 @@ use super::source::Source;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct LinksTable {
-    /// Whether networks at addresses that are not public are asked too, and over `http` [default: false]
+    /// Whether networks at private addresses and over `http` are allowed [default: false]
     private_addresses: bool,
-    /// Certificate authorities in place of the system's
+    /// Certificate authorities instead of the system's
     ca_file: Option<PathBuf>,
 }
 

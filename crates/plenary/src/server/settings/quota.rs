@@ -16,26 +16,26 @@ const STORED_EVENTS_MAX: u64 = 10_000_000;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Quota {
-    /// Bytes of events and contents that one owner's agents have stored [default: 10 GiB]
+    /// Maximum bytes of events and blobs stored by one owner's agents [default: 10 GiB]
     pub(crate) stored_bytes_max: Option<u64>,
-    /// Events that one owner's agents have stored [default: 10000000]
+    /// Maximum number of events stored by one owner's agents [default: 10000000]
     pub(crate) stored_events_max: Option<u64>,
-    /// Live streams of one owner at the same time, WebSockets and Server-Sent Events [default: 12000]
+    /// Maximum number of live streams of one owner, WebSockets and Server-Sent Events [default: 12000]
     pub(crate) streams_per_owner_max: Option<usize>,
-    /// Bytes of large answers that are being made or read, of all owners [default: 128 MiB]
+    /// Maximum bytes of large answers in progress, of all owners together [default: 128 MiB]
     pub(crate) answer_bytes_max: Option<usize>,
-    /// The same of one owner [default: 48 MiB]
+    /// The same for one owner [default: 48 MiB]
     pub(crate) answer_bytes_per_owner_max: Option<usize>,
-    /// Invitations of one owner's agents that wait for an answer of an agent that does not list them [default: 1000]
+    /// Maximum number of pending invitations from one owner's agents to an agent that does not list them [default: 1000]
     pub(crate) invitations_unanswered_max: Option<usize>,
-    /// Searches of one owner at once, of agents and messages together, and of context [default: 4]
+    /// Maximum number of concurrent searches of one owner: agents and messages together, and context [default: 4]
     pub(crate) searches_per_owner_max: Option<usize>,
-    /// Uploads of one owner's agents at once [default: 4]
+    /// Maximum number of concurrent uploads of one owner's agents [default: 4]
     pub(crate) uploads_per_owner_max: Option<usize>,
-    /// Exports of one owner at once [default: 4]
+    /// Maximum number of concurrent exports of one owner [default: 4]
     pub(crate) exports_per_owner_max: Option<usize>,
-    /// Sessions of the Model Context Protocol that one owner and its agents have open; past it the one that was silent
-    /// longest is closed [default: 1024]
+    /// Maximum number of open sessions of the Model Context Protocol of one owner and its agents; beyond it the least
+    /// recently used is closed [default: 1024]
     pub(crate) mcp_sessions_per_owner_max: Option<usize>,
 }
 
