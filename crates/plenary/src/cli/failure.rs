@@ -50,28 +50,28 @@ pub(crate) enum Failure {
     Refused {
         /// The refusal.
         error: Error,
-        /// What to do.
+        /// The next step.
         next: String,
     },
     /// The command was malformed, which only running it shows.
     Usage {
-        /// What is wrong.
+        /// The error.
         what: String,
-        /// What to do.
+        /// The next step.
         next: String,
     },
     /// There is no token.
     Auth {
-        /// What is missing.
+        /// The missing token.
         what: String,
-        /// What to do.
+        /// The next step.
         next: String,
     },
     /// A failure on this machine.
     Local {
-        /// What went wrong.
+        /// The error.
         what: String,
-        /// What to do, where that is known.
+        /// The next step, if known.
         next: Option<String>,
     },
     /// Standard output could not be written.

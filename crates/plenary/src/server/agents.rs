@@ -81,7 +81,7 @@ struct PartTable {
 }
 
 impl PartTable {
-    /// These values; where they are absent, the others.
+    /// These values; an absent value is taken from `others`.
     fn over(&self, others: Part) -> anyhow::Result<Part> {
         let answers = match self.answers.as_deref() {
             None => others.answers,
@@ -113,7 +113,7 @@ struct LimitsTable {
 }
 
 impl LimitsTable {
-    /// These values; where they are absent, the others.
+    /// These values; an absent value is taken from `others`.
     fn over(&self, others: RunLimits) -> anyhow::Result<RunLimits> {
         let time = |name: &str, text: &Option<String>, other| match text {
             Some(text) => parse_duration(text).map_err(|why| anyhow::anyhow!("`{name}`: {why}")),

@@ -21,7 +21,7 @@ pub(crate) const SIGNALS: &str = "signals";
 
 /// The default name of a cluster's network.
 pub(crate) const NETWORK: &str = "main";
-/// Most bytes of a node's name.
+/// Maximum length of a node's name in bytes.
 const NODE_OCTETS_MAX: usize = 64;
 /// How long the start waits for NATS servers that are still starting.
 const START_WAIT: Duration = Duration::from_secs(60);

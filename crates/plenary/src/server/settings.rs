@@ -100,7 +100,7 @@ pub(crate) struct Settings {
     pub(crate) attaching: AttachPoint,
     /// The tools of the models among the agents.
     pub(crate) toolbox: Arc<OwnTools>,
-    /// Where spans are sent; absent: nowhere.
+    /// The destination of spans; `None` for none.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
     /// Whether the Model Context Protocol server offers the conformance suite's tools.
     pub(crate) mcp_fixture: bool,

@@ -77,19 +77,19 @@ struct Health {
     network: &'static str,
     /// The server's version.
     version: &'static str,
-    /// Which log it serves, whatever its address: the same at every process on it, and after a restart or a restore. Absent
-    /// until something is on it.
+    /// The id of the server's log: the same for every process on the log, and after a restart or a restore. Absent
+    /// while the log is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_id: Option<String>,
     /// The answer to a challenge, which proves that the server knows a token without the token being sent: HMAC-SHA-256,
-    /// in hex. Absent without a challenge, for a token that is not valid here, and for a port that is none of the server's.
+    /// in hex. Absent without a challenge, for a token that is not valid here, and for a port that is not the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
     /// Milliseconds since the start.
     uptime_ms: u64,
 }
 
-/// What a client that will not send its token to a stranger asks first; see `docs/security.md`.
+/// The challenge of a client that does not send its token to an unproved server; see `docs/security.md`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ChallengeQuery {
     /// 64 random hex digits.

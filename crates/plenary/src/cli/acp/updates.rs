@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// The maximum number of open tool calls; beyond it the oldest counts as done.
 const CALLS_OPEN_MAX: usize = 256;
 
-/// What an editor was shown of a run.
+/// The parts of a run that the editor was shown.
 #[derive(Debug, Default)]
 pub(super) struct EditorView {
     /// The part of the current text that was shown.

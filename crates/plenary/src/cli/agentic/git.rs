@@ -58,7 +58,7 @@ pub(super) struct ChangedFile {
     pub(super) path: String,
     /// Its size in bytes.
     pub(super) size_bytes: u64,
-    /// `sha256:<hex>`; none where the file is too large.
+    /// `sha256:<hex>`; `None` if the file is too large.
     pub(super) hash: Option<String>,
 }
 

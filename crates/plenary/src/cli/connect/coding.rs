@@ -34,7 +34,7 @@ pub(crate) enum CodingAgent {
     Vscode,
 }
 
-/// Which settings are changed.
+/// The scope of the changed settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// The settings of one directory.

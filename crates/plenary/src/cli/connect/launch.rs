@@ -351,7 +351,7 @@ fn own_file(context: &Context, coding: CodingAgent, handle: &str, kind: &str) ->
     Ok(state(context)?.join(name))
 }
 
-/// A home directory with the planned files for the coding agent; the user's own is where it would otherwise look.
+/// A home directory for the coding agent with the planned files, beside links to the user's own home.
 fn linked_home(
     context: &Context,
     coding: CodingAgent,
