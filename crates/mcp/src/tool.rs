@@ -48,7 +48,7 @@ pub struct Tool {
     pub name: String,
     /// A few words for people.
     pub title: String,
-    /// What it does, for the model.
+    /// Its description, for the model.
     pub description: String,
     /// The JSON Schema of its arguments: an object.
     pub input: Arc<Map<String, Value>>,
@@ -73,7 +73,7 @@ pub enum CallOutcome {
     Refused {
         /// The stable code.
         code: String,
-        /// What happened, and what to do next.
+        /// The cause, and the next step.
         message: String,
     },
 }

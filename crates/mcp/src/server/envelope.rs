@@ -92,7 +92,7 @@ impl<'a> Envelope<'a> {
         })?;
         let is_reply = envelope.result.is_some() || envelope.error.is_some();
         let is_known = envelope.method.as_ref().is_some_and(Value::is_string) || is_reply;
-        // The answer to an unreadable message has no id.
+        // A client's error reply to an unreadable message has a null id.
         let has_id = envelope.id.is_none_or(|id| is_id(id.get()) || is_reply && id.get() == "null");
         if envelope.jsonrpc.as_ref().is_none_or(|version| version != "2.0") || !is_known || !has_id {
             return Err(bad(
@@ -207,14 +207,14 @@ struct Error<'a> {
     error: Value,
 }
 
-/// The form of a "no" outside a stream.
+/// A refusal outside a stream.
 #[derive(JsonSchema)]
 #[schemars(rename = "JsonRpcError")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(super) struct ErrorBody {
     /// Always `2.0`.
     jsonrpc: String,
-    /// The request that it answers; null if it is not known.
+    /// The id of the refused request; null if it is unknown.
     id: Option<Value>,
     /// The error.
     error: ErrorDetail,
@@ -225,9 +225,9 @@ pub(super) struct ErrorBody {
 #[schemars(rename = "JsonRpcErrorDetail")]
 #[expect(dead_code, reason = "only its schema is used")]
 struct ErrorDetail {
-    /// As JSON-RPC numbers them.
+    /// The error code of JSON-RPC.
     code: i64,
-    /// For people.
+    /// The text for people.
     message: String,
 }
 

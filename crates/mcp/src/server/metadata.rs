@@ -16,15 +16,15 @@ use super::Mcp;
 pub(super) struct ProtectedResource {
     /// The URL of the resource.
     resource: String,
-    /// Who gives tokens for it: this server itself, or an issuer outside it.
+    /// The issuer of its access tokens: this server, or an external issuer.
     authorization_servers: [String; 1],
-    /// Scopes to ask for; the person may choose less.
+    /// The scopes to request; the person may grant fewer.
     scopes_supported: [&'static str; 2],
-    /// What it is called.
+    /// Its name.
     resource_name: &'static str,
-    /// Where a token may be sent: only in the header.
+    /// The accepted places of a token: only the header.
     bearer_methods_supported: [&'static str; 1],
-    /// Where its operations are described.
+    /// The URL of the description of its operations.
     resource_documentation: String,
 }
 

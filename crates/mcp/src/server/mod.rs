@@ -86,8 +86,8 @@ struct Inner {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what the door reads")]
 struct McpQuery {
-    /// The toolsets that are listed, with commas between: `core`, `frames`, `channels`, `context`, `sessions`, `runs`,
-    /// `requests`, `assistant`, or `all`; `core` when absent. A tool may be called whatever its set.
+    /// The toolsets to list, separated by commas: `core`, `frames`, `channels`, `context`, `sessions`, `runs`,
+    /// `requests`, `assistant`, or `all`; `core` when absent. A tool of any set may be called.
     toolsets: Option<String>,
 }
 
