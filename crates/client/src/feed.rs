@@ -35,7 +35,7 @@ impl Default for StreamOptions {
     }
 }
 
-/// What [`Feed::next`] reports.
+/// An item returned by [`Feed::next`].
 pub(crate) enum FeedItem {
     /// The stream is open.
     Opened,

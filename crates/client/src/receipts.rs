@@ -15,7 +15,7 @@ use crate::{
 /// Largest event in bytes.
 const EVENT_OCTETS_MAX: usize = 64 << 10;
 
-/// What [`ReceiptStream::next`] reports.
+/// An item returned by [`ReceiptStream::next`].
 #[derive(Debug)]
 pub enum ReceiptSignal {
     /// A recipient whose state or reason has changed.

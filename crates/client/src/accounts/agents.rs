@@ -16,7 +16,7 @@ use crate::{
 pub struct Agent {
     /// Its handle.
     pub handle: AgentHandle,
-    /// Who may reach it.
+    /// Who may contact it.
     pub policy: Policy,
     /// The agents and owners it admits, under policy `allowlist`.
     #[serde(default)]
@@ -109,7 +109,7 @@ pub struct CreatedAgent {
     pub handle: AgentHandle,
     /// Its token, `pla_…`.
     pub token: String,
-    /// Who may reach it.
+    /// Who may contact it.
     pub policy: Policy,
     /// Its allowlist.
     #[serde(default)]
@@ -119,7 +119,7 @@ pub struct CreatedAgent {
 /// The body of `PATCH /_admin/agents/{handle}`: an absent field stays unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ChangeAgent {
-    /// Who may reach it.
+    /// Who may contact it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
     /// Whether it may change its own trust settings.

@@ -19,7 +19,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// The longest pause: shorter than the default time for which a run waits for an instance.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What [`Attachment::next`] reports.
+/// An item returned by [`Attachment::next`].
 #[derive(Debug)]
 pub enum Signal {
     /// The connection is open, and requests arrive on it.

@@ -23,7 +23,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How long a queued frame may take to be sent before the close.
 const LAST_FRAMES_TIME: Duration = Duration::from_millis(500);
 
-/// What [`Socket::next`] reports.
+/// An item returned by [`Socket::next`].
 pub(super) enum SocketItem {
     /// A text frame.
     Frame(String),

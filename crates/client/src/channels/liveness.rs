@@ -61,7 +61,7 @@ pub enum Vital {
     },
 }
 
-/// What was reported so far.
+/// The agents reported dead so far.
 #[derive(Debug, Default)]
 pub struct Liveness {
     dead: BTreeSet<String>,

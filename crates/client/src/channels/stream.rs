@@ -24,7 +24,7 @@ pub struct ChannelSubscription {
     pub after: Option<u64>,
 }
 
-/// What [`ChannelStream::next`] reports.
+/// An item returned by [`ChannelStream::next`].
 #[derive(Debug)]
 pub enum Signal {
     /// The stream is open, without a gap after the events read before.

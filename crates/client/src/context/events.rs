@@ -24,7 +24,7 @@ pub struct ContextEvent {
     pub json: String,
 }
 
-/// What [`ContextStream::next`] reports.
+/// An item returned by [`ContextStream::next`].
 #[derive(Debug)]
 pub enum Signal {
     /// The stream is open.

@@ -43,7 +43,7 @@ impl Subscription {
     }
 }
 
-/// What [`FrameStream::next`] reports.
+/// An item returned by [`FrameStream::next`].
 #[derive(Debug)]
 pub enum Signal {
     /// The stream is open: it receives frames submitted from now on.

@@ -20,7 +20,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// The longest pause: well below the default grace window of 30 s.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What [`Live::next`] reports.
+/// An item returned by [`Live::next`].
 #[derive(Debug)]
 pub enum Signal {
     /// The connection is open; missed events follow in order, before new ones (ASP-44).

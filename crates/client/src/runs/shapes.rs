@@ -51,7 +51,7 @@ pub struct Dismissal {
 pub struct OperationOf {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
     /// A JSON schema of its input.
     #[serde(default)]

@@ -14,7 +14,7 @@ use crate::{
 /// Largest event in bytes: twice the largest members of one event and the common ones.
 const EVENT_OCTETS_MAX: usize = 4 << 20;
 
-/// What [`RunStream::next`] reports.
+/// An item returned by [`RunStream::next`].
 #[derive(Debug)]
 pub enum Signal {
     /// The stream is open, without a gap after the events read before; only text deltas sent meanwhile are missing.
