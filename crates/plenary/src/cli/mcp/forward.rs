@@ -31,7 +31,7 @@ use crate::server::local_answers;
 /// The pauses between two attempts to open the server's stream.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// Maximum number of repetitions of a request whose session was lost.
+/// Maximum number of attempts to send a message whose session is lost each time.
 const RENEWALS_MAX: usize = 3;
 /// How long the server may take to answer before the local answer is used.
 const LOCAL_AFTER: Duration = Duration::from_millis(1_500);
@@ -129,8 +129,8 @@ impl Forwarder {
         }
     }
 
-    /// Whether a request must stay unanswered for a client with the channel: to such a client, a server that works without
-    /// `initialize` has no channel, so the client must fall back to `initialize`.
+    /// Whether a request is refused as unknown, so that a client with the channel falls back to `initialize`: such a client
+    /// uses no channel of a server that works without `initialize`.
     pub(super) fn declines(&self, message: &Message) -> bool {
         self.channel && message.is_request() && message.method == "server/discover"
     }
